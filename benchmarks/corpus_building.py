@@ -25,11 +25,10 @@ from pathlib import Path
 from _common import Target, caption_files, process_memory, report
 
 from interlace.core.randomness import Purpose, generator
-from interlace.data.build import build_corpus
+from interlace.data.corpus_text import CorpusText, build_corpus
 from interlace.data.vocab import Vocab
 from interlace.readers.lines import PlainLines
 from interlace.text.lines import read_lines, write_lines
-from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers.whitespace import Whitespace
 
 KINDS, ROUNDS, REPEATS = ("byte-bpe", "bpe", "wordpiece", "unigram"), 5, 5
@@ -62,7 +61,7 @@ def since(start: Times) -> Times:
 
 def build(vocab: Vocab, path: Path, output: Path) -> Times:
     start = now()
-    build_corpus(PlainLines(), [path], ["xx"], vocab, Whitespace(), Normalization(), output)
+    build_corpus(CorpusText(("xx",), (path,), PlainLines(), Whitespace()), vocab, output)
     return since(start)
 
 

@@ -13,6 +13,7 @@ from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
+from interlace.experiments.workspace import Workspace
 from interlace.models.build import load
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
 from toy_settings import under
@@ -89,7 +90,7 @@ def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_b
     recipe = read_recipe("adapt/xlm-r-alm", changes)
     pretrain(Recipe.read({**recipe.dump(), "objectives": {"mlm": {}}}), tmp_path / "run")
     assert f"objectives.mlm.max_length: {LONGEST}, the model's maximum, instead of 256" in caplog.text
-    monkeypatch.setattr("interlace.experiments.pretrain.prepare", lambda *_, **__: pytest.fail("text was prepared"))
+    monkeypatch.setattr(Workspace, "open", lambda _: pytest.fail("text was prepared"))
     with pytest.raises(SettingsError, match=f"max_length = 128, but the model's maximum is {LONGEST}"):
         pretrain(recipe, tmp_path / "other")
     (text / "gone").mkdir(exist_ok=True)

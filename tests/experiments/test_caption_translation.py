@@ -9,9 +9,9 @@ from safetensors.torch import load_file
 
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.evaluate import evaluate, target_of
-from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
+from interlace.experiments.workspace import Workspace
 from toy_settings import under
 
 STARTS = ("mlm", "tlm", "alm")
@@ -72,8 +72,8 @@ def test_trains_and_scores_from_pretrained_models(captions, tmp_path):
 
 
 def test_halves_share_no_image(captions):
-    materials = prepare(made("mt/multi30k:halves-mlm", captions, **HALVES))
-    assert {name: len(corpus) for name, corpus in materials.train.items()} == {"en": 200, "de": 200, "fr": 200}
+    workspace = Workspace(made("mt/multi30k:halves-mlm", captions, **HALVES)).open()
+    assert {name: len(corpus) for name, corpus in workspace.train.items()} == {"en": 200, "de": 200, "fr": 200}
     recipe = read_recipe("mt/multi30k:unmt-en-de")
     first, second = recipe.corpora["english"].rows, recipe.corpora["others"].rows
     assert (first, second) == (":14500", "14500:")

@@ -15,11 +15,12 @@ from interlace.core.ragged import Ragged
 from interlace.data.cache import DIGESTS
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.texts import overlaps
+from interlace.experiments.data_root import GENERATED_VERSION, data_key, data_root
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.inputs import missing_inputs
-from interlace.experiments.prepare import GENERATED_VERSION, data_key, data_root, prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.workspace import Workspace
 from interlace.readers import READERS
 from interlace.text.lines import read_lines, write_lines
 from interlace.training.run_folder import RunRecord
@@ -147,9 +148,9 @@ def test_the_data_root_holds_links_and_corpora_are_read_from_it(root):
     (root / "text/late.txt").unlink()
     assert not (data_root(recipe(root)) / "text/late.txt").exists()
     objectives = {"alm": {"max_length": 16, "corpora": ["pairs"]}}
-    materials = prepare(recipe(root, objectives=objectives))
-    assert set(materials.train) == {"en", "en_x", "en-en_x"}
-    aligned = materials.train["en-en_x"].take(np.arange(1))
+    workspace = Workspace(recipe(root, objectives=objectives)).open()
+    assert set(workspace.train) == {"en", "en_x", "en-en_x"}
+    aligned = workspace.train["en-en_x"].take(np.arange(1))
     assert aligned.links[0].tolist() == [[0, 2], [1, 1], [2, 0], [3, 3]]
 
 
@@ -189,7 +190,7 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     ],
 )
 def test_shared_subwords_of_a_copied_vocabulary_are_warned_of(changes, shared, alike, warned, caplog):
-    made = prepare(read_recipe("derived/toy:mlm", TOY | changes)).derived["en_x"]
+    made = Workspace(read_recipe("derived/toy:mlm", TOY | changes)).open().derived["en_x"]
     assert (made.shared, made.cut_alike) == (pytest.approx(shared, abs=1), pytest.approx(alike, abs=5))
     assert ("a copy of the vocabulary of 'en' has 0 and 100 %" in caplog.text) == warned
     assert warned or shared or (made.shared, made.cut_alike) == (0.0, 100.0)

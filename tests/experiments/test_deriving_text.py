@@ -7,8 +7,9 @@ import pytest
 from interlace.core.ragged import Ragged
 from interlace.derived.common.folder import normalized, normalized_pairs
 from interlace.experiments import deriving
-from interlace.experiments.prepare import data_key, data_root, prepare
+from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.workspace import Workspace
 from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines, write_lines
@@ -75,14 +76,14 @@ def test_translations_and_dictionary_use_training_rows(root, group, more, kept):
     found = made(root, group=group, **more)
     assert found("en-en_x.en") == [f"the {word} here" for word in kept]
     assert words(found("dict.en-en_x")) == {"the", "here", *kept}
-    assert len(prepare(recipe(root, group=group, **more)).train["en"]) == len(kept)
+    assert len(Workspace(recipe(root, group=group, **more)).open().train["en"]) == len(kept)
     assert len(found("train.en_x.txt")) == 6  # a corpus takes its own part of it
 
 
 def test_the_share_of_a_group_applies_to_translations(root):
     write_lines(root / "train.en.txt", [f"word {'abcdefghij'[i // 30]}{chr(97 + i % 26)}" for i in range(300)])
     some, whole = (made(root, group={"share": share}) for share in (0.1, 1.0))
-    trained = prepare(recipe(root, group={"share": 0.1})).train["en"]
+    trained = Workspace(recipe(root, group={"share": 0.1})).open().train["en"]
     assert len(some("en-en_x.en")) == len(trained) < 60
     assert len(whole("en-en_x.en")) == 300
 

@@ -11,9 +11,9 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.embeddings import WordVectors
 from interlace.experiments.mixing import build_mixture, store_dictionaries
-from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.workspace import Workspace
 from interlace.models.families import Traits
 from interlace.text.lines import read_lines, write_lines
 
@@ -50,7 +50,7 @@ def recipe(root, dictionary=None, objective="align_mlm", **more):
 
 
 def drawn(recipe):
-    mixture = build_mixture(recipe, prepare(recipe), Traits("bert", 64))
+    mixture = build_mixture(Workspace(recipe).open(), Traits("bert", 64))
     return {one.name: one for one in mixture.sources[0].prepared.dictionaries.splits}
 
 
@@ -67,8 +67,8 @@ def test_files_are_read_in_either_direction_for_the_languages_asked(root):
     objectives = {"align_mlm": {"max_length": 16, "corpora": ["de"], "dictionary": "{source}-{target}.txt"}}
     assert list(drawn(recipe(root, objectives=objectives))) == ["en-de"]
     assert list(drawn(recipe(root, {"files": "en-de.txt", "pairs": ["en-de"]}))) == ["en-de"]
-    materials = prepare(recipe(root, "{source}-{target}.txt", align=None))
-    assert materials.train["en-de"].alignments is None
+    workspace = Workspace(recipe(root, "{source}-{target}.txt", align=None)).open()
+    assert workspace.train["en-de"].alignments is None
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_counts_corpora_of_one_language_pair_together(root):
 
 def mixture(root, **dictionary):
     settings = recipe(root, {"files": "{source}-{target}.txt", **dictionary})
-    return build_mixture(settings, prepare(settings), Traits("bert", 64))
+    return build_mixture(Workspace(settings).open(), Traits("bert", 64))
 
 
 def test_stores_entries_with_their_split_and_status(root, tmp_path):

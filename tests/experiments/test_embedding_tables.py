@@ -17,6 +17,7 @@ from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, tokenizer_of
 from interlace.experiments.records import Lineage
+from interlace.experiments.workspace import Workspace
 from interlace.models.build import build_model, load
 from run_records import StoppedError, about, stop_at
 from toy_settings import SHORT, TOY
@@ -70,14 +71,16 @@ def model_of(data, vectors, **changes):
 
 def test_lines_interleave_tokens_of_both_languages(data):
     """Lower-cased and filtered; English has five lines and German two, which stand after a quarter and three."""
-    vocab, lines = token_lines(recipe_of(data))
+    workspace = Workspace(recipe_of(data))
+    vocab, lines = workspace.vocab, token_lines(workspace)
     english = ["the cat.", "a cat and dog", "the dog.", "a dog!", "cats"]
     mixed = [english[0], "ein hund!", *english[1:4], "katzen", english[4]]
     spelt = [[vocab.tokenizer.id_to_token(number) for number in row] for row in vocab.encode(mixed).ids.to_lists()]
     assert list(lines) == list(lines) == spelt
     only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
+    recipe = recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured)
     with pytest.raises(DataError, match="no training text of 'de'"):
-        token_lines(recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured))
+        token_lines(Workspace(recipe))
 
 
 def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.experiments.prepare import data_root
+from interlace.experiments.data_root import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.score_store import folder_key, outcomes_key

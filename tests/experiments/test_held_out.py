@@ -3,8 +3,8 @@
 import pytest
 
 from interlace.experiments.monitoring import held_out
-from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.workspace import Workspace
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 
@@ -32,7 +32,7 @@ def measured(tmp_path, monkeypatch):
             "vocab": {"size": 300},
             "objectives": {name: {"max_length": 32, **settings} for name, settings in objectives.items()},
         })  # fmt: skip
-        return held_out(recipe, prepare(recipe), Traits("bert", 64))
+        return held_out(Workspace(recipe).open(), Traits("bert", 64))
 
     return made
 

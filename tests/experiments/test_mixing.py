@@ -10,10 +10,10 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.data.packing import Streams
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.monitoring import held_out
-from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.sections import TrainSettings
+from interlace.experiments.workspace import Workspace
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 from run_records import about, records
@@ -157,7 +157,7 @@ SIDES = ["en-de:en", "en-de:de", "en-es:en", "en-es:es"]
 
 
 def sources(recipe):
-    mixture = build_mixture(recipe, prepare(recipe), TRAITS)
+    mixture = build_mixture(Workspace(recipe).open(), TRAITS)
     return {name: [one.corpus for one in mixture.sources if one.objective == name] for name in recipe.objectives}
 
 
@@ -187,12 +187,12 @@ def test_sides_match_monolingual_corpora(root):
     recipe = pairs_only(root, {"mlm": {}})
     alone = {"text": {"languages": ["de"], "train": "train.en-de.{language}"}}
     whole = pairs_only(root, {"mlm": {}}, corpora={**alone, **recipe.dump()["corpora"]})
-    materials = prepare(whole)
-    german, side = materials.readable["de"], materials.readable["en-de:de"]
+    workspace = Workspace(whole).open()
+    german, side = workspace.readable["de"], workspace.readable["en-de:de"]
     assert side.language == "de"
     assert side.counts == german.counts
-    assert np.array_equal(side.frequencies(materials.vocab.size), german.frequencies(materials.vocab.size))
-    one, other = (Streams(corpus, 14, materials.vocab.end) for corpus in (german, side))
+    assert np.array_equal(side.frequencies(workspace.vocab.size), german.frequencies(workspace.vocab.size))
+    one, other = (Streams(corpus, 14, workspace.vocab.end) for corpus in (german, side))
     rows = np.arange(len(one))
     assert len(one) == len(other) > 10
     for shift in (0, 5):
@@ -201,22 +201,22 @@ def test_sides_match_monolingual_corpora(root):
 
 def test_languages_are_sampled_by_temperature_across_pairs_and_evaluated_by_side(root):
     recipe = pairs_only(root, {"mlm": {}}, train={"language_alpha": "0.5", "steps": 4000})
-    mixture = build_mixture(recipe, prepare(recipe), TRAITS)
+    mixture = build_mixture(Workspace(recipe).open(), TRAITS)
     assert len({source.plan.plan.corpus for source in mixture.sources}) == 4  # each is shuffled by a key of its own
     drawn = np.bincount([draw.source for draw in mixture.draws(0, 4000, (), 1)]) / 4000
     roots = np.sqrt([120, 80, 40])  # en, de, es
     english, german, spanish = roots / roots.sum()
     assert drawn == pytest.approx([english * 2 / 3, german, english / 3, spanish], abs=0.025)
-    found = held_out(recipe, prepare(recipe), TRAITS)
+    found = held_out(Workspace(recipe).open(), TRAITS)
     assert [one.corpus for one in found] == ["en-de:en", "en-de:de"]  # three lines of en-es fill no row
 
 
 @pytest.mark.parametrize("unit", ["sentences", "tokens"])
 def test_shares_of_languages_count_sentences_or_tokens(root, unit):
     recipe = pairs_only(root, {"mlm": {}}, train={"sampling_unit": unit})
-    materials = prepare(recipe)
-    for source in build_mixture(recipe, materials, TRAITS).sources:
-        lengths = materials.readable[source.corpus].lengths
+    workspace = Workspace(recipe).open()
+    for source in build_mixture(workspace, TRAITS).sources:
+        lengths = workspace.readable[source.corpus].lengths
         assert source.size == (len(lengths) if unit == "sentences" else lengths.sum())
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments.prepare import data_root
+from interlace.experiments.data_root import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.tasks import TASKS, FineTuneTask

@@ -19,10 +19,12 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.core.errors import DataError, MissingDependencyError, RunError, SettingsError
 from interlace.core.processors import processors
-from interlace.experiments import prepare as preparing
+from interlace.data import corpus_text
+from interlace.experiments.alignments import CorpusAlignments
 from interlace.experiments.checking import training_text
-from interlace.experiments.prepare import prepare, prepare_with
+from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.workspace import Workspace
 from interlace.text.lines import write_lines
 
 
@@ -46,7 +48,7 @@ def rows(tmp_path):
 def test_rows_and_shares_select_training_text_only(rows):
     sizes = {}
     for name, parts in {"all": {}, "half": {"rows": "1000:"}, "some": {"rows": "1000:", "share": 0.1}}.items():
-        built = prepare(rows(**parts))
+        built = Workspace(rows(**parts)).open()
         sizes[name] = len(built.train["en-de"])
         assert len(built.train["de"]) == sizes[name]  # the same rows of files that correspond
         assert len(built.dev["en-de"]) == 2000
@@ -97,35 +99,35 @@ def recipe(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_text_that_changes_while_it_is_read_is_not_kept(recipe, tmp_path, monkeypatch, workers):
-    written, build = tmp_path / "train.en", preparing.build_corpus
+    written, build = tmp_path / "train.en", corpus_text.build_corpus
 
-    def interrupted(*arguments):
-        built = build(*arguments)
+    def interrupted(*arguments, **options):
+        built = build(*arguments, **options)
         write_lines(written, [*LINES, "not as before", ""])
         return built
 
     wanted = recipe()
-    monkeypatch.setattr(preparing, "build_corpus", interrupted)
+    monkeypatch.setattr(corpus_text, "build_corpus", interrupted)
     with pytest.raises(DataError, match=r"train\.en: changed while the command read it"):
-        prepare_with(wanted, lambda: ThreadPoolExecutor(workers)) if workers else prepare(wanted)
+        prepare(wanted, lambda: ThreadPoolExecutor(workers)) if workers else Workspace(wanted).open()
     monkeypatch.undo()
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
-    assert len(prepare(wanted).train["en"]) == len(LINES) + 1
+    assert len(Workspace(wanted).open().train["en"]) == len(LINES) + 1
 
 
 def test_filters_apply_to_training_text_only(recipe):
-    materials = prepare(recipe("[filters.control]\n[filters.duplicates]\n[filters.ratio]"))
-    assert len(materials.train["en"]) == 4
-    assert materials.train["en"].meta["notes"] == {"dropped by control": 1, "dropped by duplicates": 1}
-    assert len(materials.train["en-de"]) == 3
+    workspace = Workspace(recipe("[filters.control]\n[filters.duplicates]\n[filters.ratio]")).open()
+    assert len(workspace.train["en"]) == 4
+    assert workspace.train["en"].meta["notes"] == {"dropped by control": 1, "dropped by duplicates": 1}
+    assert len(workspace.train["en-de"]) == 3
     notes = {f"dropped by {name}": 1 for name in ("control", "duplicates", "ratio")}
-    assert materials.train["en-de"].meta["notes"] == notes
-    assert len(materials.dev["en"]) == 2
+    assert workspace.train["en-de"].meta["notes"] == notes
+    assert len(workspace.dev["en"]) == 2
 
 
 def test_cache_and_vocabulary_depend_on_the_filters_and_their_order(recipe):
     folders = [
-        prepare(recipe(rules)).train["en"].folder
+        Workspace(recipe(rules)).open().train["en"].folder
         for rules in ("", "[filters.control]", "[filters.control]\nmax_count = 1", "[filters.control]\nmax_count = 1")
     ]
     assert len(set(folders)) == 3
@@ -133,8 +135,11 @@ def test_cache_and_vocabulary_depend_on_the_filters_and_their_order(recipe):
     made = recipe("[filters.ratio]\n[filters.control]")
     assert list(Recipe.read(json.loads(json.dumps(made.dump()))).filters) == ["ratio", "control"]
     turned = recipe("[filters.control]\n[filters.ratio]")
-    assert prepare(made).train["en"].folder != prepare(turned).train["en"].folder
-    plain, filtered = prepare(recipe()).vocab, prepare(recipe("[filters.length]\nmax_words = 5")).vocab
+    assert Workspace(made).open().train["en"].folder != Workspace(turned).open().train["en"].folder
+    plain, filtered = (
+        Workspace(recipe()).open().vocab,
+        Workspace(recipe("[filters.length]\nmax_words = 5")).open().vocab,
+    )
     assert plain.fingerprint != filtered.fingerprint
 
 
@@ -183,7 +188,7 @@ def own_text(folder, lines, **changes):
 )
 def test_words_are_found_as_the_text_shows(tmp_path, caplog, lines, changes, name, words):
     caplog.set_level("INFO")
-    built = prepare(own_text(tmp_path, lines, **changes))
+    built = Workspace(own_text(tmp_path, lines, **changes)).open()
     assert {corpus.word_tokenizer for corpus in built.train.values()} == {name}  # one for all text
     assert int(built.train["xx"].take([0]).words.flat.max()) + 1 == words
     said = [line for line in caplog.messages if "words are found by" in line]
@@ -191,10 +196,10 @@ def test_words_are_found_as_the_text_shows(tmp_path, caplog, lines, changes, nam
 
 
 def test_changed_text_is_judged_again(tmp_path):
-    found = prepare(own_text(tmp_path, TOKENIZED)).train["xx"].word_tokenizer
+    found = Workspace(own_text(tmp_path, TOKENIZED)).open().train["xx"].word_tokenizer
     write_lines(tmp_path / "train.xx", PLAIN)
     os.utime(tmp_path / "train.xx", (1, 1))
-    assert (found, prepare(own_text(tmp_path, PLAIN)).train["xx"].word_tokenizer) == ("whitespace", "unicode")
+    assert (found, Workspace(own_text(tmp_path, PLAIN)).open().train["xx"].word_tokenizer) == ("whitespace", "unicode")
 
 
 WORKERS = """
@@ -222,7 +227,7 @@ corpora = ["en-de"]
 
 @pytest.fixture
 def spread(tmp_path, monkeypatch):
-    """A function that prepares a recipe, cut into parts of 50 lines, in a cache of its own, and returns its files."""
+    """A function that builds a recipe's data in a cache of its own, and returns the files of the cache."""
     rng = Random(5)
     words = {"en": "the cat dog sleeps eats red".split(), "de": "das Tier Hund schläft isst rot".split()}
     drawn = [[rng.randrange(6) for _ in range(rng.randrange(10))] for _ in range(620)]
@@ -230,20 +235,24 @@ def spread(tmp_path, monkeypatch):
         lines = [" ".join(spelled[number] for number in line) for line in drawn]
         write_lines(tmp_path / f"train.{language}", lines[:530])
         write_lines(tmp_path / f"more.{language}", lines[530:])
-    monkeypatch.setattr("interlace.experiments.prepare.PART_ROWS", 50)
 
-    def run(name, prepare, *more, text=WORKERS):
+    def run(name, build, *more, text=WORKERS):
         recipe = Recipe.read({**tomllib.loads(text), "data_root": str(tmp_path)})
         monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / name))
-        prepare(recipe, *more)
+        build(recipe, *more)
         files = {path.relative_to(tmp_path / name): path for path in sorted((tmp_path / name).rglob("*"))}
         return {
             str(short): path.read_bytes().replace(str(tmp_path / name).encode(), b"cache")
             for short, path in files.items()
-            if path.is_file() and not path.name.endswith(".lock") and "digests" not in short.parts
+            if path.is_file() and ".lock" not in path.name and not {"digests", "latest"} & {*short.parts}
         }
 
     return run
+
+
+def whole(recipe):
+    """Build all data of a recipe in this process."""
+    Workspace(recipe).open()
 
 
 def _differing(one, other):
@@ -251,47 +260,48 @@ def _differing(one, other):
 
 
 def test_workers_prepare_the_same_bytes(spread):
-    alone, seen = spread("alone", prepare), []
-    together = spread("together", prepare_with, lambda: ThreadPoolExecutor(2), lambda *step: seen.append(step))
+    alone, seen = spread("alone", whole), []
+    together = spread("together", prepare, lambda: ThreadPoolExecutor(2), lambda *step: seen.append(step))
     assert {name.partition("/")[0] for name in alone} == {"vocab", "corpus", "alignments", "phrases"}
     assert _differing(together, alone) == []
-    assert ("preparing", 11 + 2 + 11 + 2 + 11 + 1, 38) in seen  # parts of train and more: de, en-de, de-en; alignment
+    assert ("preparing", 8, 8) in seen  # two files of de; de, en-de, de-en, held-out en-de; alignments, phrases
 
 
 def test_objectives_of_all_corpora_align_the_parallel_ones(spread):
     text = WORKERS.replace('corpora = ["en-de"]\n', "")
-    alone = spread("alone", prepare, text=text)
-    together = spread("together", prepare_with, lambda: ThreadPoolExecutor(1), text=text)
+    alone = spread("alone", whole, text=text)
+    together = spread("together", prepare, lambda: ThreadPoolExecutor(1), text=text)
     assert _differing(together, alone) == []
 
 
-def test_parts_are_opened_one_at_a_time(spread, monkeypatch):
-    monkeypatch.setattr("interlace.experiments.prepare.PART_ROWS", 5)
+def test_files_are_opened_one_at_a_time(spread, tmp_path):
+    for number in range(60):
+        write_lines(tmp_path / f"many.{number}.de", [f"Zeile {number}"])
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened = len(list(Path("/proc/self/fd").iterdir()))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 100, limits[1]))  # of 106 parts, each has 6 files
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 100, limits[1]))  # the corpora of 62 files have 3 files each
     try:
-        spread("many", prepare_with, lambda: ThreadPoolExecutor(1))
+        spread("many", whole, text=WORKERS.replace('"more.{language}"', '"more.{language}", "many.*.{language}"'))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
-def test_an_interrupted_preparation_resumes_with_its_parts(spread, monkeypatch):
+def test_an_interrupted_preparation_resumes_with_its_files(spread, monkeypatch):
     built = []
-    plain = preparing._Source._build
-    monkeypatch.setattr(preparing._Source, "_build", lambda *given: (built.append(given), plain(*given)))
+    plain = corpus_text.build_corpus
+    monkeypatch.setattr(corpus_text, "build_corpus", lambda *text, **more: (built.append(text), plain(*text, **more)))
 
     def interrupt(_what, done, _total):
-        if done == 9:
+        if done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        spread("some", prepare_with, lambda: ThreadPoolExecutor(1), interrupt)
+        spread("some", prepare, lambda: ThreadPoolExecutor(1), interrupt)
     first = len(built)
-    files = spread("some", prepare_with, lambda: ThreadPoolExecutor(1))
-    assert 8 <= first < 37
-    assert len(built) == 37  # no part is built twice
-    assert _differing(files, spread("alone", prepare)) == []
+    files = spread("some", prepare, lambda: ThreadPoolExecutor(1))
+    assert 3 <= first < 5
+    assert len(built) == 5  # no file is encoded twice
+    assert _differing(files, spread("alone", whole)) == []
 
 
 def test_two_preparations_at_once_give_the_same_bytes(spread, caplog):
@@ -299,12 +309,11 @@ def test_two_preparations_at_once_give_the_same_bytes(spread, caplog):
 
     def both(recipe):
         with ThreadPoolExecutor(2) as threads:
-            runs = [threads.submit(prepare_with, recipe, lambda: ThreadPoolExecutor(1)) for _ in range(2)]
+            runs = [threads.submit(prepare, recipe, lambda: ThreadPoolExecutor(1)) for _ in range(2)]
             return [run.result() for run in runs]
 
     files = spread("both", both)
-    assert any("waiting for another process that prepares" in message for message in caplog.messages)
-    assert _differing(files, spread("alone", prepare)) == []
+    assert _differing(files, spread("alone", whole)) == []
 
 
 def test_a_killed_worker_costs_its_task_only(spread):
@@ -319,9 +328,9 @@ def test_a_killed_worker_costs_its_task_only(spread):
             killed.append(next(iter(pools[-1]._processes)))
             os.kill(killed[0], signal.SIGKILL)
 
-    files = spread("killed", prepare_with, workers, kill)
-    assert len(pools) == 3  # of parts, again, and of phrases
-    assert _differing(files, spread("alone", prepare)) == []
+    files = spread("killed", prepare, workers, kill)
+    assert len(pools) == 2
+    assert _differing(files, spread("alone", whole)) == []
 
 
 class LosesWorkers(ThreadPoolExecutor):
@@ -337,10 +346,10 @@ class LosesWorkers(ThreadPoolExecutor):
 def test_lost_workers_of_a_dask_cluster_are_an_error_of_the_run(spread):
     pytest.importorskip("distributed")
     kinds = iter([LosesWorkers, LosesWorkers, ThreadPoolExecutor, ThreadPoolExecutor])
-    files = spread("lost", prepare_with, lambda: next(kinds)(1))
-    assert _differing(files, spread("alone", prepare)) == []
+    files = spread("lost", prepare, lambda: next(kinds)(1))
+    assert _differing(files, spread("alone", whole)) == []
     with pytest.raises(RunError, match="workers were killed 5 times"):
-        spread("always", prepare_with, lambda: LosesWorkers(1))
+        spread("always", prepare, lambda: LosesWorkers(1))
 
 
 def test_threads_of_workers_are_limited(monkeypatch):
@@ -396,8 +405,8 @@ def test_the_command_prepares_on_a_dask_cluster(spread, tmp_path, monkeypatch):
         assert result.exit_code == 0
         assert "train en-de: " in result.output
 
-    assert _differing(spread("cluster", run), spread("alone", prepare)) == []
-    monkeypatch.setattr(preparing, "align_corpus", fail)  # which only workers call
+    assert _differing(spread("cluster", run), spread("alone", whole)) == []
+    monkeypatch.setattr(CorpusAlignments, "build", fail)
     with pytest.raises(DataError, match="no links"):
         spread("failing", run)
     with pytest.raises(RunError, match="no Dask scheduler answers there"):

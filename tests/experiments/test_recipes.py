@@ -9,8 +9,8 @@ import pytest
 from safetensors import safe_open
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.experiments.data_root import data_root
 from interlace.experiments.estimate import estimate
-from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 from interlace.experiments.records import differences

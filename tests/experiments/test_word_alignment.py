@@ -6,9 +6,8 @@ from interlace.aligners import ALIGNERS
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.registry import register_plugin
-from interlace.experiments.corpora import needs
-from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.workspace import Workspace
 from interlace.objectives import OBJECTIVES
 from interlace.text.lines import read_lines, write_lines
 
@@ -89,14 +88,14 @@ def _calls(folder):
 
 
 def test_links_match_the_pairs_of_the_corpus_and_are_found_again_for_changed_text(folder):
-    corpus = prepare(_recipe(folder)).train["en-de"]
+    corpus = Workspace(_recipe(folder)).open().train["en-de"]
     assert len(corpus) == 4
     pairs = corpus.take([0, 1, 2, 3])
     assert pairs.links == Ragged.of([[(i, i) for i in range(length)] for length in (3, 2, 4, 2)], width=2)
     assert pairs.confidence.flat == pytest.approx(0.8, abs=1 / 255)
     assert corpus.alignments.types[1][:3] == ["die", "Katze", "saß"]
     write_lines(folder / "data" / "train.de", [*LINES["de"][:-1], "Kätzchen"])
-    corpus = prepare(_recipe(folder)).train["en-de"]
+    corpus = Workspace(_recipe(folder)).open().train["en-de"]
     assert corpus.take([3]).links.to_lists() == [[[0, 0]]]
     assert len(_calls(folder)) == 3  # en-es stays
 
@@ -112,9 +111,9 @@ def test_links_match_the_pairs_of_the_corpus_and_are_found_again_for_changed_tex
     ],
 )
 def test_all_lines_are_aligned_again_if_words_or_aligner_change(folder, changes, calls):
-    first = prepare(_recipe(folder)).train["en-de"]
+    first = Workspace(_recipe(folder)).open().train["en-de"]
     assert _calls(folder) == ["5 en-de []", "5 en-es []"]
-    other = prepare(_recipe(folder, changes)).train["en-de"]
+    other = Workspace(_recipe(folder, changes)).open().train["en-de"]
     assert len(_calls(folder)) == calls
     assert (other.alignments.folder == first.alignments.folder) == (calls == 2)
     if "vocab" in changes:
@@ -128,13 +127,13 @@ def test_aligns_corpora_of_objectives_that_need_links(folder):
     (folder / "linked.py").write_text(READS_LINKS)
     register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
     recipe = _recipe(folder, {"objectives": {"linked": {"corpora": ["en-es"]}, "tlm": {}}})
-    assert needs(recipe, "pairs", "en-es") == {"links"}
-    assert needs(recipe, "pairs", "en-de") == frozenset()
-    train = prepare(recipe).train
+    assert recipe.annotations("pairs", "en-es") == {"links"}
+    assert recipe.annotations("pairs", "en-de") == frozenset()
+    train = Workspace(recipe).open().train
     assert train["en-es"].take([0]).links is not None
     assert train["en-de"].take([0]).links is None
     assert _calls(folder) == ["5 en-es []"]
-    assert prepare(_recipe(folder, align=False)).train["en-de"].take([0]).links is None
+    assert Workspace(_recipe(folder, align=False)).open().train["en-de"].take([0]).links is None
 
 
 def _folders(folder, kind):
@@ -144,16 +143,16 @@ def _folders(folder, kind):
 
 def test_phrases_are_cached_by_their_settings(folder):
     phrases = {"align": {"phrases": {"max_phrase_length": 2}}}
-    corpus = prepare(_recipe(folder, phrases)).train["en-de"]
+    corpus = Workspace(_recipe(folder, phrases)).open().train["en-de"]
     pairs = corpus.take([0])
     assert pairs.phrases[0].tolist() == [[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2], [1, 3, 1, 3], [2, 3, 2, 3]]
     assert pairs.scores[0][0].tolist() == [0.5, 1.0, 0.5, 1.0]  # "the" was "die" and "der"
     assert pairs.known is None
     before = _folders(folder, "phrases")
-    prepare(_recipe(folder, phrases))
-    prepare(_recipe(folder, {**phrases, "vocab": {"size": 320}}))
+    Workspace(_recipe(folder, phrases)).open()
+    Workspace(_recipe(folder, {**phrases, "vocab": {"size": 320}})).open()
     assert _folders(folder, "phrases") == before
-    shorter = prepare(_recipe(folder, {"align": {"phrases": {"max_phrase_length": 1}}})).train["en-de"]
+    shorter = Workspace(_recipe(folder, {"align": {"phrases": {"max_phrase_length": 1}}})).open().train["en-de"]
     assert shorter.take([0]).phrases[0].tolist() == [[0, 1, 0, 1], [1, 2, 1, 2], [2, 3, 2, 3]]
     assert len(_folders(folder, "phrases")) == 4
     assert len(_calls(folder)) == 2
@@ -163,15 +162,15 @@ def test_provides_phrase_table_scores_to_objectives(folder):
     (folder / "linked.py").write_text(READS_LINKS.replace("links", "known"))
     register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
     changes = {"objectives": {"linked": {"corpora": ["en-es"]}}}
-    corpus = prepare(_recipe(folder, changes)).train["en-es"]
+    corpus = Workspace(_recipe(folder, changes)).open().train["en-es"]
     source, target = corpus.take([1]).known
     assert (source.spans[0].tolist(), target.spans[0].tolist()) == ([[0, 1], [0, 2], [1, 2]], [[0, 1], [0, 2], [1, 2]])
     assert corpus.vocab.decode(source.counterparts.ids[1]).strip() == "un perro"
     before = _folders(folder, "encoded-phrases")
-    again = prepare(_recipe(folder, changes)).train["en-es"]
+    again = Workspace(_recipe(folder, changes)).open().train["en-es"]
     assert again.take([1]).known[0].counterparts.ids == source.counterparts.ids
     assert _folders(folder, "encoded-phrases") == before
-    prepare(_recipe(folder, {**changes, "vocab": {"size": 320}}))
+    Workspace(_recipe(folder, {**changes, "vocab": {"size": 320}})).open()
     assert len(_folders(folder, "encoded-phrases")) == 2
     assert len(_folders(folder, "phrases")) == 1
 
@@ -194,10 +193,10 @@ def test_dictionary_is_the_prior_of_the_aligner(folder):
     for target in ("de", "es"):
         write_lines(folder / "data" / f"en-{target}.txt", [f"cat\t{target}1", f"dog\t{target}2"])
     changes = {"align": {"priors": "{source}-{target}.txt"}}
-    prepare(_recipe(folder, changes))
+    Workspace(_recipe(folder, changes)).open()
     assert _calls(folder) == ["5 en-de [('cat', 'de1'), ('dog', 'de2')]", "5 en-es [('cat', 'es1'), ('dog', 'es2')]"]
     write_lines(folder / "data" / "en-es.txt", ["cat\tgato"])
-    prepare(_recipe(folder, changes))
+    Workspace(_recipe(folder, changes)).open()
     assert _calls(folder)[2:] == ["5 en-es [('cat', 'gato')]"]
 
 
@@ -207,14 +206,14 @@ def test_links_of_a_larger_corpus_are_the_prior_of_the_aligner(folder):
     small = {"pairs": ["en-de"], "train": ["small.{source}", "small.{target}"]}
     big = {"pairs": ["en-de"], "train": ["train.{source}", "train.{target}"]}
     recipe = _recipe(folder, {"corpora": {"small": small, "big": big}, "align": {"priors": "big"}})
-    prepare(recipe)
+    Workspace(recipe).open()
     first, second = _calls(folder)
     assert (first, second[:8]) == ("5 en-de []", "1 en-de ")
     assert "('cat', 'Katze')" in second
     assert "('here', 'hier')" in second
     corpora = {"pairs": {**small, "pairs": ["en-es"]}, "big": big}
     with pytest.raises(SettingsError, match="'big' has no pair 'en-es'; there are: en-de"):
-        prepare(_recipe(folder, {"corpora": corpora, "align": {"priors": "big"}}))
+        Workspace(_recipe(folder, {"corpora": corpora, "align": {"priors": "big"}})).open()
 
 
 def test_external_links_are_matched_by_line_number(folder):
@@ -223,26 +222,26 @@ def test_external_links_are_matched_by_line_number(folder):
     for pair in ("en-de", "en-es"):
         write_lines(folder / "data" / f"{pair}.links", links if pair == "en-de" else [""] * 5)
     changes = {"align": {"name": "pharaoh", "links": "{pair}.links"}}
-    corpus = prepare(_recipe(folder, changes, align=False)).train["en-de"]
+    corpus = Workspace(_recipe(folder, changes, align=False)).open().train["en-de"]
     expected = [[(0, 0), (1, 1), (2, 2)], [(1, 0)], [(0, 3), (3, 0)], [(1, 1)]]
     assert corpus.take(range(4)).links == Ragged.of(expected, width=2)
     write_lines(folder / "data" / "en-de.links", [*links[:-1], "0-0"])
-    other = prepare(_recipe(folder, changes, align=False)).train["en-de"]
+    other = Workspace(_recipe(folder, changes, align=False)).open().train["en-de"]
     assert other.take([3]).links.to_lists() == [[[0, 0]]]
     again = {"data_root": str((folder / "data").rename(folder / "moved")), **changes}
-    prepare(_recipe(folder, again, align=False))
+    Workspace(_recipe(folder, again, align=False)).open()
     assert len(_folders(folder, "alignments")) == 3  # nothing hangs on where files lie
 
 
 def test_corpora_without_phrases_or_links(folder, caplog):
     wants = {"objectives": {"alm": {"code_switching": {"max_phrase_length": 6}}}}
     with pytest.raises(SettingsError, match=r"max_phrase_length = 6, but phrases are extracted up to 4 words"):
-        prepare(_recipe(folder, wants))
-    stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}}))
+        Workspace(_recipe(folder, wants)).open()
+    stored = Workspace(_recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}})).open()
     assert stored.train["en-de"].phrases.meta["rules"]["max_phrase_length"] == 6
     wants = {"objectives": {"alm": {}}, "align": {"phrases": {"min_count": 100_000}}}
     with pytest.raises(DataError, match=r"en-de: no phrase occurs 100000 times in \d+ pairs") as error:
-        prepare(_recipe(folder, wants))
+        Workspace(_recipe(folder, wants)).open()
     assert "lower align.phrases.min_count" in str(error.value)
-    prepare(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}}))
+    Workspace(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}})).open()
     assert "en-de: no alignment links in 4 pairs" in caplog.text

@@ -7,10 +7,10 @@ from safetensors.torch import load_file, save_file
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import _load
-from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.score_store import model_key
+from interlace.experiments.workspace import Workspace
 from interlace.models.build import build_model, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.tasks.perplexity import Perplexity
@@ -71,7 +71,7 @@ def test_starts_from_a_masked_model_of_another_run(family, small, tmp_path):
     shape = {"model.shape.family": family, "model.languages": "none" if family == "modernbert" else "embeddings"}
     masked = pretrain(read_recipe(str(small), {"train.steps": "2", **shape}), tmp_path / "mlm")
     recipe = translating(small, family, start=str(masked))
-    before, vocab = Vocab.load(masked), prepare(recipe).vocab
+    before, vocab = Vocab.load(masked), Workspace(recipe).open().vocab
     assert vocab.tokenizer.get_vocab() == {
         **before.tokenizer.get_vocab(), "<2en>": before.size, "<2xx>": before.size + 1
     }  # fmt: skip
@@ -81,7 +81,7 @@ def test_starts_from_a_masked_model_of_another_run(family, small, tmp_path):
     found = load(model, Vocab.load(model))
     assert (found.vocab_size, found.shared) == (before.size + 2, True)
     again = Recipe.read({**recipe.dump(), "model": {**recipe.model.dump(), "start": str(model)}}, "here")
-    gone_on = build_model(again.model, prepare(again).vocab, again.languages, 9, seq2seq=True)
+    gone_on = build_model(again.model, Workspace(again).open().vocab, again.languages, 9, seq2seq=True)
     ours, theirs = gone_on.state_dict(), found.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 

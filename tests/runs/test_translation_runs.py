@@ -15,9 +15,9 @@ from interlace.data.vocab import Vocab
 from interlace.experiments import monitoring as held_out
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.monitoring import dev_scores
-from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.workspace import Workspace
 from interlace.models.build import build_model, load
 from interlace.tasks.mt import Mt
 from interlace.tasks.round_trip import RoundTrip
@@ -90,9 +90,9 @@ def test_rejects_training_on_held_out_corpora(unsupervised):
 
 
 def mixture_of(recipe):
-    materials = prepare(recipe)
-    model = build_model(recipe.model, materials.vocab, recipe.languages, 0, seq2seq=True)
-    return materials, build_mixture(recipe, materials, model.traits)
+    workspace = Workspace(recipe).open()
+    model = build_model(recipe.model, workspace.vocab, recipe.languages, 0, seq2seq=True)
+    return workspace, build_mixture(workspace, model.traits)
 
 
 def test_skips_and_reports_too_long_rows(unsupervised, tmp_path, caplog):
@@ -101,9 +101,9 @@ def test_skips_and_reports_too_long_rows(unsupervised, tmp_path, caplog):
     text = unsupervised.read_text().replace("max_length = 32\nweight", "max_length = 10\nweight")
     unsupervised.write_text(text)
     with caplog.at_level(logging.INFO):
-        materials, mixture = mixture_of(read_recipe(str(unsupervised)))
+        workspace, mixture = mixture_of(read_recipe(str(unsupervised)))
     source = next(source for source in mixture.sources if source.name == "denoise/en")
-    lengths = materials.train["en"].lengths
+    lengths = workspace.train["en"].lengths
     told = f"denoise: skipping long rows: {(lengths > 8).sum()} of 200 rows of 'en' are longer than 8 tokens"
     assert told in caplog.text
     rows = [row for index in range(len(source.plan)) for row in source.plan.examples(index).lengths]
@@ -179,19 +179,19 @@ def test_stops_by_round_trips_as_one_process_or_three(unsupervised, tmp_path, mo
         pytest.approx(sum(row[name] for name in names) / 2, abs=1e-3) for row in scores
     ]
 
-    materials, vocab = prepare(recipe), Vocab.load(tmp_path / "run/model")
+    workspace, vocab = Workspace(recipe).open(), Vocab.load(tmp_path / "run/model")
     monkeypatch.setattr(RoundTrip, "translate", lambda *arguments: [said(line) for line in arguments[-1]])
     model, made = load(tmp_path / "run/model", vocab), []
-    whole = dev_scores(recipe, materials, SimpleNamespace(process_index=0, num_processes=1))(model)
+    whole = dev_scores(workspace, SimpleNamespace(process_index=0, num_processes=1))(model)
     assert 0 < whole["round-trip/mean"] < 100
     for rank in range(3):
         process = SimpleNamespace(process_index=rank, num_processes=3)
         monkeypatch.setattr(held_out, "gather_object", lambda mine: made.append(mine[0]) or mine)
-        dev_scores(recipe, materials, process)(model)
+        dev_scores(workspace, process)(model)
     assert len({len(examples.score) for examples in made}) <= 2
     by_direction = [made[0::2], made[1::2]]
     monkeypatch.setattr(held_out, "gather_object", lambda _mine: by_direction.pop(0))
-    assert dev_scores(recipe, materials, process)(model) == whole
+    assert dev_scores(workspace, process)(model) == whole
 
 
 def said(line):

@@ -14,15 +14,13 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from interlace.core import files
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, atomic_folder, disk_errors
 from interlace.data.inspection import inspect_file
-from interlace.text.lines import MAX_LINE, count_lines, cut_file, lines_of, read_lines, write_lines
+from interlace.text.lines import MAX_LINE, count_lines, lines_of, read_lines, write_lines
 
 
 @pytest.mark.parametrize(
@@ -347,24 +345,6 @@ def test_lines_are_counted_as_they_are_read(data, suffix, tmp_path):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(gzip.compress(data) if suffix else data)
     assert count_lines(path) == len(list(read_lines(path)))
-
-
-@given(
-    text=st.lists(st.sampled_from(["", "ä", "\ufeffx", "long line", "\r"]), min_size=1, max_size=12),
-    end=st.sampled_from(["", "\n"]),
-    lines=st.integers(1, 5),
-    block=st.integers(1, 9),
-)
-def test_parts_of_a_file_are_the_file(tmp_path_factory, text, end, lines, block):
-    path = tmp_path_factory.mktemp("parts") / "a.txt"
-    path.write_bytes(("\n".join([*text, "x"]) + end).encode())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("interlace.text.lines._BLOCK", block)
-        parts = cut_file(path, lines)
-        read = [list(read_lines(part)) for part in parts]
-        assert [line for part in read for line in part] == list(read_lines(path))
-    assert {len(part) for part in read[:-1]} <= {lines}
-    assert [part.line for part in parts] == [1 + lines * number for number in range(len(parts))]
 
 
 def test_compressed_bytes_do_not_depend_on_the_name(tmp_path):

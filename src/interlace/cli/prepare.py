@@ -36,7 +36,7 @@ def prepare(
     from interlace.cli.common.progress import watching
     from interlace.core.errors import SettingsError
     from interlace.core.processors import processors
-    from interlace.experiments.prepare import prepare_with
+    from interlace.experiments import prepare as preparation
     from interlace.experiments.recipe import read_recipe
 
     if scheduler and workers:
@@ -44,9 +44,9 @@ def prepare(
     read = read_recipe(recipe, parse_changes(changes))
     opened = _dask(scheduler, code) if scheduler else _local(workers or processors(), code)
     with watching() as progress:
-        materials = prepare_with(read, opened, progress)
+        workspace = preparation.prepare(read, opened, progress)
     for split in ("train", "dev"):
-        for name, corpus in getattr(materials, split).items():
+        for name, corpus in getattr(workspace, split).items():
             counts = corpus.counts
             print_line(f"{split:<5} {name}: {counts['rows']:,} rows, {sum(counts['subwords'].values()):,} subwords")
 

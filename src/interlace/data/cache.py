@@ -4,12 +4,15 @@ An entry is found again if the contents of its files, its settings and the forma
 It appears whole or not at all, and of two processes that need the same entry only one builds it.
 """
 
+import inspect
 import json
 import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from hashlib import blake2b, file_digest
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +24,7 @@ from interlace.readers.dataset import stored_files
 
 FORMAT = 3  # of cached data; raise it to rebuild everything
 KEY, DIGESTS = "key.json", "digests"
+_LATEST = "latest"  # the folder of the keys that were built last, by kind and name
 _REMEDY = "remove its folder to build it again"
 
 
@@ -139,6 +143,42 @@ def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
 
 def _text_of(kind: str, key: Mapping[str, Any]) -> str:
     return json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
+
+
+def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
+    """Return the entries of a key that differ from those of the last entry that was built under this name.
+
+    The key is remembered for the next call. Empty if there was no entry of this name.
+    """
+    digest = blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    path = cache_folder() / _LATEST / kind / f"{digest}.json"
+    current = json.loads(_text_of(kind, key))
+    latest: dict[str, Any] = {}
+    with suppress(OSError, DataError):  # damaged
+        latest = read_json(path, dict[str, Any], {})
+    with suppress(OSError), atomic(path) as partial:  # a cache may be read-only
+        partial.write_text(json.dumps(current), encoding="utf-8")
+    if not latest:
+        return []
+    return [entry for entry in {**latest, **current} if latest.get(entry) != current.get(entry)]
+
+
+@cache
+def code_hash(*packages: str) -> str:
+    """Return a hash of the source code of subpackages such as `alignment`, on which cached data depends."""
+    home = Path(str(files("interlace")))
+    digest = blake2b(digest_size=8)
+    for package in packages:
+        for path in sorted((home / package).rglob("*.py")):
+            digest.update(path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def plugin_hash(kind: type) -> str:
+    """Return a hash of the file of a plugin's class; an empty string for classes of this package."""
+    if kind.__module__.startswith("interlace."):
+        return ""
+    return content_key(Path(inspect.getfile(kind)))
 
 
 def content_key(path: Path | str) -> FileHash:

@@ -20,11 +20,11 @@ from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
 from interlace.data.inspection import Finding, InspectionReport, Inspector, Level, Where
-from interlace.experiments.corpora import word_tokenizer_note, word_tokenizer_of
+from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.inputs import MissingInputs, missing_inputs
-from interlace.experiments.prepare import data_key, data_root
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import Lineage
+from interlace.experiments.texts import RecipeTexts
 from interlace.tasks import Task
 from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text
@@ -39,17 +39,18 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     if recipe.derived and missing.training:  # derived languages cannot be written
         return [InspectionReport("files", {}, [Finding("error", "missing", 1, 1, each) for each in missing.training])]
     root = data_root(recipe)
+    texts = RecipeTexts(recipe, root)
     contamination = ContaminationCheck()
     dev_text: dict[tuple[str, str], list[str]] = {}  # by corpus and language
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(word_tokenizer_of(recipe, root), rules, progress, partial(_unknown_script, recipe))
+    inspector = Inspector(texts.word_tokenizer, rules, progress, partial(_unknown_script, recipe))
 
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
         return lambda text, _where: dev_text.setdefault((name, text.language), []).extend(text.lines)
 
     files = InspectionReport("files", {}, list(_missing_files(missing)))
     reports = [files] if files.findings else []
-    if note := word_tokenizer_note(recipe, root):
+    if note := texts.word_tokenizer_note:
         reports.append(InspectionReport("words", {}, [Finding("note", "word tokenizer", 1, 1, note)]))
     for split in ("dev", "train"):
         if split == "train":

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from interlace.core.errors import DataError, InterlaceError, SettingsError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.settings import Settings
-from interlace.data.cache import cached, content_key
+from interlace.data.cache import cached, code_hash, content_key, plugin_hash
+from interlace.data.filters import build_filters
 from interlace.data.vocab import Vocab
 from interlace.derived import Chain
 from interlace.derived.common.folder import (
@@ -37,17 +38,9 @@ from interlace.derived.common.folder import (
     OriginalFiles,
     write_folder,
 )
-from interlace.experiments.corpora import (
-    code_hash,
-    corpora_with,
-    filters_of,
-    plugin_hash,
-    side_texts,
-    word_tokenizer_of,
-    words_key,
-)
 from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.experiments.sections import AlignSettings, files_of, names_of
+from interlace.experiments.texts import RecipeTexts
 from interlace.readers import READERS
 from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
@@ -160,7 +153,7 @@ def _noting(problems: dict[str, None]) -> Iterator[None]:
 def _write(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile], into: Path) -> None:
     language = recipe.derived[name]
     chain = language.located(root, name)
-    words = word_tokenizer_of(recipe, root).name
+    words = RecipeTexts(recipe, root).word_tokenizer.name
     derivation = Derivation(name, language.of, chain, language.seed, words, recipe.normalization)
     log.info("deriving %s: %d files", name, len(wanted))
     try:
@@ -178,13 +171,14 @@ def _key(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile]) -> dic
         ]
         share = [file.share, file.swapped] if isinstance(file, DerivedTranslations) else None
         described.append([type(file).__name__, file.outputs, sources, share])
+    tokenizer = RecipeTexts(recipe, root).word_tokenizer
     return {
         "files": described,
         "language": name,
         "of": language.of,
         "transformations": _described_chain(recipe, root, name),
         "seed": language.seed,
-        "word_tokenizer": words_key(recipe, [language.of], root),
+        "word_tokenizer": [tokenizer.name, tokenizer.of(language.of).package_versions],
         "normalization": recipe.normalization.dump(),
         "version": code_hash(*_CODE),
     }
@@ -239,24 +233,27 @@ def _subword_places(vocab: Vocab, text: Text) -> tuple[NDArray[Any], NDArray[Any
     return sentences.ids.flat[kept], (sentences.ids.rows()[kept] << 40) + (start << 20) + end
 
 
-def derived_subwords(recipe: Recipe, vocab: Vocab, root: Path) -> dict[str, DerivedSubwords]:
+def derived_subwords(texts: RecipeTexts, vocab: Vocab) -> dict[str, DerivedSubwords]:
     """Measure the subwords of each derived language; warn unless they are those of a copied vocabulary.
 
     The paper copies it (Tang et al. 2022). There is no warning if a setting or transformation shares words.
     """
+    recipe = texts.recipe
     found: dict[str, DerivedSubwords] = {}
     for name, language in recipe.derived.items():
-        chain = language.located(root, name)
+        chain = language.located(texts.root, name)
         spelling = Chain(transformations=tuple(one for one in chain.transformations if not one.moves_words))
-        texts = [
-            text.where((np.arange(len(text)) < _SAMPLED) & (text.words.lengths > 0))
-            for group, corpus, side in corpora_with(recipe.corpora.values(), language.of)
-            if corpus == language.of
-            for text in islice(side_texts(recipe, group, corpus, side, root), 1)
-        ]
-        if not texts:
+        samples: list[Text] = []
+        for text in texts.in_language(language.of):
+            if len(text.languages) == 1:
+                samples += [
+                    chunk.where((np.arange(len(chunk)) < _SAMPLED) & (chunk.words.lengths > 0))
+                    for chunk in islice(text.side(language.of), 1)
+                ]
+        if not samples:
             continue
-        found[name] = DerivedSubwords.of(vocab, ((text, spelling.apply(text, language.seed).text) for text in texts))
+        respelled = (spelling.apply(sample, language.seed).text for sample in samples)
+        found[name] = DerivedSubwords.of(vocab, zip(samples, respelled, strict=True))
         if not chain.shares_words and str(found[name]) != str(DerivedSubwords(0, 100)):
             log.warning(
                 "derived.%s: of its running subwords, %s; a copy of the vocabulary of %r has 0 and 100 %%, as one of "
@@ -369,7 +366,8 @@ def _translations(
 
 def _training(recipe: Recipe, name: str, root: Path, split: str = "train") -> tuple[OriginalFiles, ...]:
     """Return the text of the original language in the corpora of a split, by group."""
-    of, filters = recipe.derived[name].of, tuple(filters_of(recipe, split))
+    of = recipe.derived[name].of
+    filters = tuple(build_filters(recipe.filters)) if split == "train" else ()
     groups = [group for group in recipe.corpora.values() if of in group.languages and getattr(group, split)]
     return tuple(OriginalFiles(group.reading(split), tuple(group.files(split, of, root)), filters) for group in groups)
 

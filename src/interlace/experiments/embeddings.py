@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
-from itertools import chain, pairwise
+from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,19 +23,20 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder
 from interlace.core.json_files import write_json
 from interlace.core.progress import Progress, no_progress
-from interlace.data.cache import cached
+from interlace.data.artifacts import Artifact
 from interlace.data.corpus import Corpus
+from interlace.data.corpus_text import CorpusText
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
-from interlace.experiments.corpora import corpora_with, side_texts, text_key, vector_dictionaries, word_tokenizer_note
 from interlace.experiments.inputs import check_inputs
+from interlace.experiments.lexicons import vector_dictionaries
 from interlace.experiments.mixing import write_dictionaries
-from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import check_export, claim_folder, environment, is_finished
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import EmbeddingSettings
+from interlace.experiments.workspace import Workspace
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked
@@ -88,28 +90,28 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
 
 def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSources, Vocab | None]:
     """Return texts or vectors by language; or the text of all languages in tokens, and the vocabulary."""
-    root = data_root(recipe)
+    workspace = Workspace(recipe)
     if settings.vectors is not None:
-        paths = {language: root / settings.vectors.format(language=language) for language in recipe.languages}
+        paths = {language: workspace.root / settings.vectors.format(language=language) for language in recipe.languages}
         limit = settings.method().max_words
         return EmbeddingSources(vectors={of: WordVectors.read(path, of, limit) for of, path in paths.items()}), None
     if not recipe.corpora:
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; add them, or set embeddings.vectors"
         )
-    if settings.units == "subwords":  # `prepare` logs the word tokenizer
-        vocab, lines = token_lines(recipe)
-        return EmbeddingSources(texts={SUBWORDS: lines}), vocab
-    if note := word_tokenizer_note(recipe, root):
+    if note := workspace.texts.word_tokenizer_note:
         log.info("%s", note)
-    return EmbeddingSources(texts={language: _words(recipe, language, root) for language in recipe.languages}), None
+    if settings.units == "subwords":
+        return EmbeddingSources(texts={SUBWORDS: token_lines(workspace)}), workspace.vocab
+    texts = {language: _words(workspace, language) for language in recipe.languages}
+    return EmbeddingSources(texts=texts), None
 
 
 def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[DictionarySplit]:
     """Return the dictionaries of all language pairs, in either direction, split into training entries and others."""
     if settings.dictionary is None:
         return []
-    paths = vector_dictionaries(recipe, settings.dictionary, data_root(recipe))
+    paths = vector_dictionaries(recipe, settings.dictionary, Workspace(recipe).root)
     return [
         split_dictionary(Lexicon.read(path), pair, settings.dictionary_share, recipe.seed)
         for pair, path in paths.items()
@@ -131,42 +133,57 @@ class _Lines:
         return self.read()
 
 
-def _words(recipe: Recipe, language: str, root: Path) -> _Lines:
-    """Return the training text of a language from all corpora, without lines that filters drop."""
-    parts = list(corpora_with(recipe.corpora.values(), language))
-    key = {
-        "language": language,
-        "text": [[place, text_key(recipe, group, corpus, "train", root)] for group, corpus, place in parts],
-    }
+class CorpusWords(Artifact[Path]):
+    """The training text of a language in words, from all corpora, without lines that filters drop."""
 
-    def build(into: Path) -> None:
-        log.info("tokenizing the words of %s", language)
-        texts = chain.from_iterable(side_texts(recipe, group, corpus, place, root) for group, corpus, place in parts)
-        with writing(into / "words.txt") as write:
-            for text in texts:
-                lines = (text.tokens(line) for line in range(len(text)))
-                write(" ".join(words) for words in lines if words)
+    kind: ClassVar[str] = "words"
 
-    path = cached("words", key, build) / "words.txt"
+    def __init__(self, language: str, texts: Sequence[CorpusText]) -> None:
+        self.language = language
+        self.texts = texts
+
+    def __str__(self) -> str:
+        return f"the words of {self.language}"
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """The language and the texts."""
+        return {"language": self.language, "text": [text.key for text in self.texts]}
+
+    def build(self, folder: Path) -> None:
+        """Write a line of words, separated by blanks, for each line that has any."""
+        with writing(folder / "words.txt") as write:
+            for text in self.texts:
+                for chunk in text.side(self.language):
+                    lines = (chunk.tokens(line) for line in range(len(chunk)))
+                    write(" ".join(words) for words in lines if words)
+
+    def open(self, folder: Path) -> Path:
+        """Return the file of the words."""
+        return folder / "words.txt"
+
+
+def _words(workspace: Workspace, language: str) -> _Lines:
+    path = CorpusWords(language, list(workspace.texts.in_language(language))).get()
     if not path.stat().st_size:
-        raise DataError(f"recipe {recipe.name!r}: the training text of {language!r} has no words")
+        raise DataError(f"recipe {workspace.recipe.name!r}: the training text of {language!r} has no words")
     return _Lines(lambda: (line.split(" ") for line in read_lines(path)))
 
 
-def token_lines(recipe: Recipe) -> tuple[Vocab, Iterable[Sequence[str]]]:
-    """Return the recipe's vocabulary, and its text in tokens, languages interleaved evenly, for several readings."""
-    materials = prepare(recipe, dev=False)
-    corpora = [corpus for corpus in materials.readable.values() if isinstance(corpus, Corpus)]
-    names = np.full(materials.vocab.size, "", object)  # by id
-    for name, number in materials.vocab.tokenizer.get_vocab(with_added_tokens=True).items():
+def token_lines(workspace: Workspace) -> Iterable[Sequence[str]]:
+    """Return the training text in tokens of the vocabulary, languages interleaved evenly, for several readings."""
+    vocab = workspace.vocab
+    names = np.full(vocab.size, "", object)  # by id
+    for name, number in vocab.tokenizer.get_vocab(with_added_tokens=True).items():
         names[number] = name
     texts: dict[str, _Lines] = {}
-    for language in recipe.languages:
-        own = [corpus for corpus in corpora if corpus.language == language]
-        if not own:
-            raise DataError(f"recipe {recipe.name!r}: no training text of {language!r}")
-        texts[language] = _Lines(partial(_tokens, own, names))
-    return materials.vocab, Interleaved(texts)
+    for language in workspace.recipe.languages:
+        corpora = [corpus for corpus in workspace.readable.values() if isinstance(corpus, Corpus)]
+        corpora = [corpus for corpus in corpora if corpus.language == language]
+        if not corpora:
+            raise DataError(f"recipe {workspace.recipe.name!r}: no training text of {language!r}")
+        texts[language] = _Lines(partial(_tokens, corpora, names))
+    return Interleaved(texts)
 
 
 def _tokens(corpora: list[Corpus], names: NDArray[np.object_]) -> Iterator[list[str]]:

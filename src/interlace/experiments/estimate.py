@@ -17,9 +17,8 @@ from interlace.core.errors import InterlaceError, SettingsError
 from interlace.data.cache import writable_cache_folder
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
-from interlace.experiments.corpora import word_tokenizer_note
+from interlace.experiments.data_root import corpus_files
 from interlace.experiments.inputs import missing_inputs
-from interlace.experiments.prepare import corpus_files
 from interlace.experiments.pretrain import PreparedRun, prepare_run
 from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.models.backbone import Backbone
@@ -105,7 +104,7 @@ def estimate(recipe: Recipe) -> Estimate:
         accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)
         run = prepare_run(recipe, accelerator)
         backbone, cost = run.backbone, _cost(run)
-        if tokenizer_note := word_tokenizer_note(recipe, run.materials.root):
+        if tokenizer_note := run.workspace.texts.word_tokenizer_note:
             notes.append(tokenizer_note)
     notes += [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
     notes += [f"no plot of word vectors: {message}" for message in missing.skipped]

@@ -21,7 +21,7 @@ from interlace.data.vocab import Vocab
 from interlace.embeddings import WordVectors, languages_in
 from interlace.experiments.card import write_card
 from interlace.experiments.checking import stored_contamination
-from interlace.experiments.prepare import data_root
+from interlace.experiments.data_root import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
 from interlace.experiments.records import ModelMetadata, check_export, finished_recipe
 from interlace.experiments.score_store import (

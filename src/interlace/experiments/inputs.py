@@ -15,11 +15,11 @@ from pathlib import Path
 
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.files import must_exist
-from interlace.experiments.corpora import aligner_files, needs, vector_dictionaries
+from interlace.experiments.alignments import aligner_files, aligner_of
+from interlace.experiments.data_root import original_root
 from interlace.experiments.deriving import derived_problems, planned_root
-from interlace.experiments.mixing import check_dictionaries
+from interlace.experiments.lexicons import check_dictionaries, vector_dictionaries
 from interlace.experiments.monitoring import missing_concepts
-from interlace.experiments.prepare import original_root
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import sets_read
 from interlace.experiments.sections import names_of
@@ -133,7 +133,7 @@ def _check_training(recipe: Recipe, root: Path, messages: list[str]) -> None:
                         if not is_hub(path):
                             must_exist(path)
         for corpus in group.pairs if group.train else ():
-            if needs(recipe, label, corpus):
+            if recipe.annotations(label, corpus):
                 _check_aligner(recipe, corpus, root, messages)
     for name in recipe.objectives:
         with _noting(messages):
@@ -142,7 +142,7 @@ def _check_training(recipe: Recipe, root: Path, messages: list[str]) -> None:
 
 
 def _check_aligner(recipe: Recipe, corpus: str, root: Path, messages: list[str]) -> None:
-    for setting, path in aligner_files(recipe, corpus, root).items():
+    for setting, path in aligner_files(aligner_of(recipe, corpus, root)).items():
         with _noting(messages, f"align.{setting}"):
             must_exist(path)
     priors = None if recipe.align is None else recipe.align.priors

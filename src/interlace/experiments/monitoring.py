@@ -21,9 +21,10 @@ from interlace.alignment.lexicon import Lexicon, read_translations
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic, must_exist
 from interlace.data.corpus import Corpus, ParallelCorpus
+from interlace.data.corpus_text import AnyCorpus
 from interlace.data.packing import Streams
-from interlace.experiments.prepare import AnyCorpus, Materials, sides_of
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe, directions, max_source_lengths
+from interlace.experiments.workspace import Workspace, sides_of
 from interlace.objectives import Objective, Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
@@ -54,51 +55,51 @@ log = logging.getLogger(__name__)
 MAIN = "perplexity"  # the score of early stopping
 
 
-def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOutBatches]:
+def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
     """Return the evaluation batches of every language with held-out text, in the form of the run's objectives.
 
     They depend on the objectives only by their kind and maximum length. If all held-out text is parallel, each side is
     evaluated. A translation model is evaluated on held-out pairs in its learned directions; without any, on its other
     sequence-to-sequence objective: denoising or MASS.
     """
+    recipe = workspace.recipe
     max_length = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
     architectures = {recipe.objective(name).architecture for name in recipe.objectives}
-    found = list(_on_pairs(recipe, materials, traits, max_length))
+    found = list(_on_pairs(workspace, traits, max_length))
     if not found and (measured := _sentence_objective(recipe, max_length)) is not None:
-        prepared = measured.prepare(Resources(materials.vocab, traits))
-        for name, corpus in _monolingual(materials).items():
+        prepared = measured.prepare(Resources(workspace.vocab, traits))
+        for name, corpus in _monolingual(workspace).items():
             rows = _short_rows(corpus.lengths, corpus.lengths, measured.max_length, recipe.train.evaluate_tokens)
             if len(rows):
                 found.append(hold_out(name, corpus.take(rows), measured, prepared, MAIN))
     # Running text: masked, causal, or both. The first of translation, masked and causal perplexity is `perplexity`.
     if not architectures or "masked" in architectures:
         score = f"masked_{MAIN}" if "seq2seq" in architectures else MAIN
-        found += _on_text(recipe, materials, traits, Mlm(max_length=max_length), score)
+        found += _on_text(workspace, traits, Mlm(max_length=max_length), score)
     if "causal" in architectures:
         score = MAIN if architectures == {"causal"} else f"causal_{MAIN}"
-        found += _on_text(recipe, materials, traits, Clm(max_length=max_length), score)
+        found += _on_text(workspace, traits, Clm(max_length=max_length), score)
     return found
 
 
-def _on_text(
-    recipe: Recipe, materials: Materials, traits: Traits, measured: Objective, score: str
-) -> Iterator[HeldOutBatches]:
+def _on_text(workspace: Workspace, traits: Traits, measured: Objective, score: str) -> Iterator[HeldOutBatches]:
     """Yield full sequences of each language's text."""
-    max_length, prepared = measured.max_length, measured.prepare(Resources(materials.vocab, traits))
-    for name, corpus in _monolingual(materials).items():
-        streams = Streams(corpus, max_length - 2, materials.vocab.end)
-        if not len(streams) and name not in materials.dev:
+    max_length, prepared = measured.max_length, measured.prepare(Resources(workspace.vocab, traits))
+    for name, corpus in _monolingual(workspace).items():
+        streams = Streams(corpus, max_length - 2, workspace.vocab.end)
+        if not len(streams) and name not in workspace.dev:
             log.info("perplexity: the held-out text of %r is shorter than one sequence of %d tokens", name, max_length)
             continue
-        limit = max(1, recipe.train.evaluate_tokens // max_length)
+        limit = max(1, workspace.recipe.train.evaluate_tokens // max_length)
         rows = streams.take(np.arange(min(len(streams), limit)))
         yield hold_out(name, rows, measured, prepared, score)
 
 
-def _on_pairs(recipe: Recipe, materials: Materials, traits: Traits, max_length: int) -> Iterator[HeldOutBatches]:
+def _on_pairs(workspace: Workspace, traits: Traits, max_length: int) -> Iterator[HeldOutBatches]:
     """Yield the held-out pairs of each learned direction, named `en-de`, `de-en`."""
+    recipe = workspace.recipe
     learned = directions(recipe)
-    for name, corpus in materials.dev.items():
+    for name, corpus in workspace.dev.items():
         if not isinstance(corpus, ParallelCorpus):
             continue
         group, _, _ = name.rpartition(":")
@@ -112,7 +113,7 @@ def _on_pairs(recipe: Recipe, materials: Materials, traits: Traits, max_length: 
                 log.info("perplexity: all held-out rows of %r are longer than %d tokens", name, max_length - 2)
                 continue
             measured = Translation(directions="backward" if backward else "forward", max_length=max_length)
-            prepared = measured.prepare(Resources(materials.vocab, traits))
+            prepared = measured.prepare(Resources(workspace.vocab, traits))
             label = f"{group}:{source}-{target}" if group else f"{source}-{target}"
             yield hold_out(label, corpus.take(rows), measured, prepared, MAIN)
 
@@ -127,10 +128,10 @@ def _sentence_objective(recipe: Recipe, max_length: int) -> Objective | None:
     return recipe.objective("mass") if "mass" in recipe.objectives else None
 
 
-def _monolingual(materials: Materials) -> dict[str, Corpus]:
+def _monolingual(workspace: Workspace) -> dict[str, Corpus]:
     """Return monolingual held-out text, or the sides of parallel text if there is none."""
-    alone = {name: corpus for name, corpus in materials.dev.items() if not isinstance(corpus, ParallelCorpus)}
-    return alone or sides_of(materials.dev)
+    alone = {name: corpus for name, corpus in workspace.dev.items() if not isinstance(corpus, ParallelCorpus)}
+    return alone or sides_of(workspace.dev)
 
 
 def _short_rows(
@@ -143,9 +144,7 @@ def _short_rows(
     return rows[np.argsort((source + target)[rows], kind="stable")]
 
 
-def dev_scores(
-    recipe: Recipe, materials: Materials, accelerator: Accelerator
-) -> Callable[[Backbone], dict[str, float]]:
+def dev_scores(workspace: Workspace, accelerator: Accelerator) -> Callable[[Backbone], dict[str, float]]:
     """Return a function that scores greedy translations of dev text, as the recipe's early stopping needs them.
 
     By BLEU (as XLM's code) or BLEU of round trips (Lample et al. 2018a), for each learned direction on lines of up to
@@ -153,12 +152,13 @@ def dev_scores(
     lines and return the same scores. Beam search, tokenized BLEU and round trips besides BLEU are left to `interlace
     evaluate`.
     """
+    recipe = workspace.recipe
     by, learned = recipe.train.stop_by, max_source_lengths(recipe)
     task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
     search = task.search.model_copy(update={"beam": 1})
     quick = {"round_trip": False, "word_tokenizer": "whitespace"} if by == "bleu" else {}
     task = task.with_trained_lengths(learned).model_copy(update={"search": search, **quick})
-    sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learned}
+    sets = {name: task.examples("dev", name, workspace.vocab, workspace.root) for name in learned}
     for name, lines in sets.items():
         count = int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())  # at least one
         sets[name] = lines.part(slice(count))
@@ -167,7 +167,7 @@ def dev_scores(
         found: dict[str, float] = {}
         for name, lines in sets.items():
             mine = lines.part(slice(accelerator.process_index, None, accelerator.num_processes))
-            made = gather_object([task.measure(backbone, materials.vocab, mine).outcomes if len(mine) else None])
+            made = gather_object([task.measure(backbone, workspace.vocab, mine).outcomes if len(mine) else None])
             known = [examples for examples in made if examples is not None]
             found[name] = float(known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0)))
         found["mean"] = fmean(found.values())
@@ -177,18 +177,18 @@ def dev_scores(
 
 
 def diagnostics_callbacks(
-    recipe: Recipe,
-    materials: Materials,
+    workspace: Workspace,
     training: Training,
     record: Callable[[dict[str, Any]], None],
 ) -> list[DiagnosticsCallback]:
     """Return the callback of `train.diagnostics`, if it is switched on; the main process measures."""
+    recipe = workspace.recipe
     settings, accelerator = recipe.train.diagnostics, training.accelerator
     if not settings.every:
         return []
     backbone = accelerator.unwrap_model(training.model).backbone
     learned = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
-    probes = probes_of(recipe, materials, backbone.traits, learned)
+    probes = probes_of(workspace, backbone.traits, learned)
 
     def measure() -> dict[str, float]:
         with whole_model(training) as model:
@@ -201,16 +201,15 @@ def diagnostics_callbacks(
     ]
 
 
-def probes_of(
-    recipe: Recipe, materials: Materials, traits: Traits, learned: dict[str, Dictionaries | None]
-) -> DiagnosticProbes:
+def probes_of(workspace: Workspace, traits: Traits, learned: dict[str, Dictionaries | None]) -> DiagnosticProbes:
     """Return the data of the recipe's diagnostics; raise a SettingsError if it has none."""
+    recipe = workspace.recipe
     task = recipe.evaluate.task("retrieval")
     retrieval = task if isinstance(task, Retrieval) else Retrieval()
     limit = min(retrieval.tokens_per_batch, recipe.train.micro_batch_tokens)  # no larger batches than in training
     retrieval = retrieval.model_copy(update={"tokens_per_batch": limit})
-    pairs = tuple(_pairs(recipe, materials, traits, retrieval))
-    dictionaries = _dictionaries(recipe, materials)
+    pairs = tuple(_pairs(workspace, traits, retrieval))
+    dictionaries = _dictionaries(workspace)
     has_words = bool(dictionaries) or any(dictionary is not None for dictionary in learned.values())
     no_words = "no dictionary: set evaluate.dictionary"
     no_pairs = "no sentence pairs: set corpora.GROUP.dev, or evaluate.tasks.retrieval.files"
@@ -225,13 +224,13 @@ def probes_of(
             log.info(
                 "diagnostics: %s on training text, which the model may have read: set corpora.GROUP.dev", rows.name
             )
-    return DiagnosticProbes(materials.vocab, retrieval, pairs, dictionaries, learned)
+    return DiagnosticProbes(workspace.vocab, retrieval, pairs, dictionaries, learned)
 
 
-def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
+def _pairs(workspace: Workspace, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
     """Yield pairs per language pair: held-out ones, else those of the task, else the last training pairs."""
-    limit, seen = recipe.train.diagnostics.pairs, set()
-    for origin, pairs in _candidates(recipe, materials, task, limit):
+    limit, seen = workspace.recipe.train.diagnostics.pairs, set()
+    for origin, pairs in _candidates(workspace, task, limit):
         languages = frozenset((pairs.source.language, pairs.target.language))
         known = not traits.languages or languages <= set(traits.languages)
         chosen = pairs.take(np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0)))
@@ -240,15 +239,16 @@ def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval
             yield ProbePairs(chosen, origin)
 
 
-def _candidates(recipe: Recipe, materials: Materials, task: Retrieval, limit: int) -> Iterator[tuple[str, Pairs]]:
-    for corpus in materials.dev.values():
+def _candidates(workspace: Workspace, task: Retrieval, limit: int) -> Iterator[tuple[str, Pairs]]:
+    recipe = workspace.recipe
+    for corpus in workspace.dev.values():
         if isinstance(corpus, ParallelCorpus):
             yield "dev", corpus.take(_evenly(len(corpus), limit))
     for language in recipe.languages if "retrieval" in recipe.evaluate.tasks else ():
-        if language != task.source and _has_own_dev(task, language, materials.root):
-            pairs = task.examples("dev", language, materials.vocab, materials.root)
+        if language != task.source and _has_own_dev(task, language, workspace.root):
+            pairs = task.examples("dev", language, workspace.vocab, workspace.root)
             yield "task", pairs.take(_evenly(len(pairs), limit))
-    for corpus in materials.train.values():
+    for corpus in workspace.train.values():
         if isinstance(corpus, ParallelCorpus):
             plain = ParallelCorpus(corpus.folder, corpus.meta, corpus.vocab)  # without alignments
             yield "train", plain.take(np.arange(max(0, len(corpus) - limit), len(corpus)))
@@ -270,21 +270,22 @@ def _has_own_dev(task: Retrieval, language: str, root: Path) -> bool:
     return found[0] is not None and found[0] != found[1]
 
 
-def _dictionaries(recipe: Recipe, materials: Materials) -> dict[str, Dictionaries]:
+def _dictionaries(workspace: Workspace) -> dict[str, Dictionaries]:
     """Return the evaluation's dictionaries from the source language; log those that the vocabulary cannot represent."""
+    recipe = workspace.recipe
     pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
     found: dict[str, Dictionaries] = {}
     for target in recipe.languages if pattern is not None else ():
         if target == source:
             continue
-        path = materials.root / str(pattern).format(source=source, target=target)
+        path = workspace.root / str(pattern).format(source=source, target=target)
         if not path.is_file():
             log.info("diagnostics: evaluate.dictionary: %s: no such file", path)
             continue
         lexicon = Lexicon.read(path)
         try:
             found[f"{source}-{target}"] = Dictionary().prepare(  # longer words are spelled in shared letters
-                {(source, target): lexicon}, materials.vocab, "evaluate.dictionary", seed=0, max_tokens=4
+                {(source, target): lexicon}, workspace.vocab, "evaluate.dictionary", seed=0, max_tokens=4
             )
         except DataError as error:
             log.info("diagnostics: %s", error)

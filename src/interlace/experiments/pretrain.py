@@ -23,9 +23,9 @@ from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
-from interlace.experiments.prepare import Materials, prepare, prepare_vocab
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.experiments.score_store import folder_key
+from interlace.experiments.workspace import Workspace
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model, merge_adapters
@@ -80,13 +80,13 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     with accelerator.main_process_first():
         check_inputs(recipe)
     run = prepare_run(recipe, accelerator)
-    recipe, materials, backbone, training = run.recipe, run.materials, run.backbone, run.training
+    recipe, workspace, backbone, training = run.recipe, run.workspace, run.backbone, run.training
     prepared = time.perf_counter()
-    data = records.data_of(recipe, materials) if main else []  # now: a file may change while the model is trained
+    data = records.data_of(workspace) if main else []  # now: a file may change while the model is trained
     if main:
         precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
         log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-        records.check_run_state(into, materials.vocab, data, backbone)
+        records.check_run_state(into, workspace.vocab, data, backbone)
         store_dictionaries(training.mixture, recipe, into)
         sources = training.mixture.sources
         for note in (note for each in sources for note in each.learner.notes(each.plan.examples(0), each.prepared)):
@@ -116,7 +116,7 @@ class PreparedRun:
     """
 
     recipe: Recipe
-    materials: Materials
+    workspace: Workspace
     backbone: Backbone
     training: Training
     held_out: list[HeldOutBatches]
@@ -128,16 +128,16 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     """Return a run before its first update; its data are built into the cache, and nothing else is written."""
     train = recipe.train
     with accelerator.main_process_first():
-        vocab = prepare_vocab(recipe)
+        vocab = Workspace(recipe).vocab
     backbone = build_model(
         recipe.model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
     )
     recipe = with_limited_lengths(recipe, backbone.traits)  # before text is encoded and aligned
     with accelerator.main_process_first():
-        materials = prepare(recipe, vocab)
-    words = monitoring.concepts(recipe, materials.root)
+        workspace = Workspace(recipe, vocab).open()
+    words = monitoring.concepts(recipe, workspace.root)
     before = monitoring.concept_vectors(backbone, vocab, words)
-    mixture = build_mixture(recipe, materials, backbone.traits)
+    mixture = build_mixture(workspace, backbone.traits)
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
     copy = sharding.copy_of(whole) if train.shard and accelerator.num_processes > 1 else None
@@ -150,9 +150,9 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     training = Training(
         model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, copy=copy
     )
-    rows = monitoring.held_out(recipe, materials, backbone.traits)
+    rows = monitoring.held_out(workspace, backbone.traits)
     _check_settings(recipe, backbone, rows)
-    return PreparedRun(recipe, materials, backbone, training, rows, words, before)
+    return PreparedRun(recipe, workspace, backbone, training, rows, words, before)
 
 
 def _check_last_updates(training: Training, progress: Progress) -> None:
@@ -179,7 +179,7 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
 
 
 def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callable[[TrainingStep], None]]:
-    recipe, materials, training, rows = run.recipe, run.materials, run.training, run.held_out
+    recipe, workspace, training, rows = run.recipe, run.workspace, run.training, run.held_out
     accelerator, train = training.accelerator, recipe.train
 
     def record(row: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callabl
         accelerator.log(row["scores"], step=row["step"])
 
     known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
-    scorer = monitoring.dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
+    scorer = monitoring.dev_scores(workspace, accelerator) if train.stop_by in STOPPING_TASKS else None
 
     def measure() -> dict[str, float]:
         """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
@@ -205,7 +205,7 @@ def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callabl
         callbacks += [MetricsWriter(into / run_folder.METRICS), CopyingWarning()]
     if train.trackers:
         callbacks.append(TrackerCallback(accelerator))
-    callbacks += monitoring.diagnostics_callbacks(recipe, materials, training, record)
+    callbacks += monitoring.diagnostics_callbacks(workspace, training, record)
     if rows or scorer:
         evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
         callbacks.append(evaluation)
@@ -297,7 +297,7 @@ def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, A
 
     about: `data` of `run.json`, as files were when training began, and `seconds` spent on data and training.
     """
-    recipe, materials, training = run.recipe, run.materials, run.training
+    recipe, workspace, training = run.recipe, run.workspace, run.training
     begun, folder = time.perf_counter(), into / "checkpoints"
     model: TrainingModel = training.copy or training.accelerator.unwrap_model(training.model)
     last = checkpoint.path_of(folder, progress.done)
@@ -310,11 +310,11 @@ def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, A
         checkpoint.load(last, model)
     backbone: Backbone = merge_adapters(model.backbone).eval()
     shutil.rmtree(into / "model", ignore_errors=True)
-    records.save_model(backbone, materials.vocab, recipe, into / "model")
-    write_json(into / run_folder.SAMPLES, training_samples(training.mixture, materials.vocab))
-    after = monitoring.concept_vectors(backbone, materials.vocab, run.words)
+    records.save_model(backbone, workspace.vocab, recipe, into / "model")
+    write_json(into / run_folder.SAMPLES, training_samples(training.mixture, workspace.vocab))
+    after = monitoring.concept_vectors(backbone, workspace.vocab, run.words)
     monitoring.write_words(into / run_folder.WORDS, run.words, run.before, after)
-    if alignments := monitoring.sample_alignments(materials.train):
+    if alignments := monitoring.sample_alignments(workspace.train):
         write_json(into / run_folder.ALIGNMENTS, alignments)
     stages = about["seconds"] | {"export": time.perf_counter() - begun}
     spent = {name: round(each, 3) for name, each in stages.items()}

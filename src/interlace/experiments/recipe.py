@@ -228,6 +228,24 @@ class Recipe(Settings):
         """Return an objective with this recipe's settings."""
         return OBJECTIVES.build({"name": name, **self.objectives[name].settings}, f"objectives.{name}")
 
+    def annotations(self, group: str, corpus: str) -> frozenset[str]:
+        """Return the annotations that a training corpus of a group needs: a subset of `links`, `phrases`, `known`.
+
+        Objectives determine them for the corpora that they read. If no objective needs any, an `[align]` section
+        applies to all parallel corpora, so that alignments can be inspected before an objective is chosen.
+        """
+        needs_of_objectives = {name: self.objective(name).needs - {"lexicon"} for name in self.objectives}
+        if not any(needs_of_objectives.values()):
+            if self.align is None:
+                return frozenset()
+            return frozenset({"links"} if self.align.phrases is None else {"links", "phrases"})
+        annotations: frozenset[str] = frozenset()
+        for name, needs in needs_of_objectives.items():
+            corpora = self.objectives[name].corpora
+            if not corpora or group in corpora or corpus in corpora:
+                annotations |= needs
+        return annotations
+
     @property
     def causal(self) -> bool:
         """Whether the recipe trains a causal model: all objectives are causal."""

@@ -27,13 +27,11 @@ from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
 from interlace.data.cache import content_key
-from interlace.data.corpus import ParallelCorpus
 from interlace.data.vocab import Vocab
-from interlace.experiments.corpora import needs
-from interlace.experiments.prepare import Materials
 from interlace.experiments.recipe import Recipe, max_source_lengths
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import AlignSettings
+from interlace.experiments.workspace import Workspace
 from interlace.models.backbone import Backbone
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
@@ -210,45 +208,44 @@ def run_record(recipe: Recipe, training: Training, progress: Progress, seconds: 
     }
 
 
-def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:
+def data_of(workspace: Workspace) -> list[dict[str, Any]]:
     """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner.
 
     Training text of a derived language also has the shares of `DerivedSubwords`.
     """
-    corpora = [
-        (name, corpus, key, split, built[key])
-        for name, group in recipe.corpora.items()
-        for corpus, key in zip([*group.languages, *group.pairs], materials.groups[name], strict=True)
-        for split, built in (("train", materials.train), ("dev", materials.dev))
-        if key in built
-    ]
-    rows = []
-    for name, corpus, key, split, built in corpora:
-        paths = [] if recipe.toy is not None else recipe.corpora[name].files(split, corpus, materials.root)
-        notes = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
-        row: dict[str, Any] = {
-            "corpus": key,
-            "group": name,
-            "split": split,
-            "languages": corpus.split("-"),
-            "rows": len(built),
-            "subwords": sum(built.counts["subwords"].values()),
-            "left_out": {what: count for what, count in notes.items() if count},
-            "files": [
-                {
-                    "name": str(path) if is_hub(path) else path.name,
-                    "bytes": sum(file.stat().st_size for file in stored_files(path)),
-                    "digest": content_key(path),
-                }
-                for path in paths
-            ],
-        }
-        if split == "train" and corpus in materials.derived:
-            row["derived"] = materials.derived[corpus]._asdict()
-        if split == "train" and isinstance(built, ParallelCorpus) and needs(recipe, name, key):
-            row["aligner"] = (recipe.align or AlignSettings()).name
-        rows.append(row)
+    recipe = workspace.recipe
+    rows: list[dict[str, Any]] = []
+    for name, (group, corpus) in workspace.names.items():
+        for split, corpora in (("train", workspace.train), ("dev", workspace.dev)):
+            if name not in corpora:
+                continue
+            built = corpora[name]
+            left_out = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
+            paths = [] if recipe.toy is not None else recipe.corpora[group].files(split, corpus, workspace.root)
+            row: dict[str, Any] = {
+                "corpus": name,
+                "group": group,
+                "split": split,
+                "languages": corpus.split("-"),
+                "rows": len(built),
+                "subwords": sum(built.counts["subwords"].values()),
+                "left_out": {reason: count for reason, count in left_out.items() if count},
+                "files": [_file_record(path) for path in paths],
+            }
+            if split == "train" and corpus in workspace.derived:
+                row["derived"] = workspace.derived[corpus]._asdict()
+            if split == "train" and workspace.annotations(name):
+                row["aligner"] = (recipe.align or AlignSettings()).name
+            rows.append(row)
     return rows
+
+
+def _file_record(path: Path) -> dict[str, Any]:
+    return {
+        "name": str(path) if is_hub(path) else path.name,
+        "bytes": sum(file.stat().st_size for file in stored_files(path)),
+        "digest": content_key(path),
+    }
 
 
 def environment(device: torch.device) -> dict[str, Any]:

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from interlace.core.errors import DataError, RunError
 from interlace.core.json_files import read_json, write_json
-from interlace.data.cache import content_key
-from interlace.experiments.corpora import plugin_hash
-from interlace.experiments.prepare import data_key, data_root
+from interlace.data.cache import content_key, plugin_hash
+from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.scores import ScoreEntry

@@ -32,10 +32,9 @@ from interlace.core.names import file_in
 from interlace.core.outputs import is_stream
 from interlace.core.progress import Progress, no_progress
 from interlace.core.settings import Settings
-from interlace.data.cache import content_key
+from interlace.data.cache import code_hash, content_key
 from interlace.data.filters import FilterChain, build_filters
 from interlace.data.vocab import Vocab
-from interlace.experiments.corpora import code_hash
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.records import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint

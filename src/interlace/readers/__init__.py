@@ -22,7 +22,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
-from interlace.text.lines import FileLines, plain_name
+from interlace.text.lines import plain_name
 
 HUB = "hub:"  # begins the name of a data set of the Hugging Face hub, which stands in place of a path
 BY_SUFFIX = {  # readers of files that are not plain lines
@@ -41,18 +41,14 @@ class Reader(RegistryEntry, ABC):
     by_line: ClassVar[bool] = False  # whether line numbers of the file are row numbers
 
     @abstractmethod
-    def read_chunks(self, paths: list[Any], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Yield chunks of at most `CHUNK` lines: `Text` for one language, `TextPairs` for two.
 
-        paths: `Path` of each file; or, for readers that `cut` files, a part (`FileLines`) of each.
+        paths: of the files.
 
         Raises:
             DataError: a file is missing, empty or not UTF-8, or the sides differ in length; names file and line.
         """
-
-    def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:  # noqa: ARG002
-        """Cut the input into parts of at most `rows` rows, none if it must be read whole; errors as `read_chunks`."""
-        return []
 
 
 READERS: Registry[Any] = Registry(__name__, "reader", Reader)

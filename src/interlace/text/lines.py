@@ -10,12 +10,9 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
-
-import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, must_exist
@@ -43,41 +40,19 @@ def plain_name(path: Path | str) -> Path:
     return path.with_suffix("") if path.suffix in COMPRESSED else path
 
 
-@dataclass(frozen=True)
-class FileLines:
-    """Consecutive lines of a file, from the number `line`; start, end: of their bytes; None: all that follow."""
-
-    path: Path
-    start: int = 0
-    end: int | None = None
-    line: int = 1
-
-
-def cut_file(path: Path, lines: int) -> list[FileLines]:
-    """Cut a file that is not compressed into parts of `lines` lines; errors as `read_blocks`."""
-    parts, count, position = [FileLines(path)], 0, 0
-    for block in read_blocks(path):
-        feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-        for place in feeds[(lines - 1 - count) % lines :: lines].tolist():
-            start = position + place + 1
-            parts[-1] = replace(parts[-1], end=start)
-            parts.append(FileLines(path, start, None, parts[-1].line + lines))
-        count, position = count + len(feeds), position + len(block)
-    return parts[:-1] if len(parts) > 1 and parts[-1].start == position else parts
-
-
-def read_lines(path: Path | str | FileLines, max_line: int = MAX_LINE) -> Iterator[str]:
-    """Iterate over the lines of a UTF-8 file or of a part, without byte order mark; a DataError names a bad file.
+def read_lines(path: Path | str, max_line: int = MAX_LINE) -> Iterator[str]:
+    """Iterate over the lines of a UTF-8 file, without byte order mark; a DataError names a bad file.
 
     max_line: bytes of a line; more are an error.
     """
-    part = path if isinstance(path, FileLines) else FileLines(Path(path))
-    path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
+    path = Path(path)
+    first = 1  # number of the next line
+    rest: list[bytes] = []  # an unfinished line
     seen = False
-    for block in read_blocks(path, part.start, part.end):
-        if not (seen or part.start) and (kind := binary_format(block[:1024])):
+    for block in read_blocks(path):
+        if not seen and (kind := binary_format(block[:1024])):
             raise DataError(f"{path}: expected UTF-8 text, but it seems to be {kind}")
-        data = block if seen or part.start else block.removeprefix(_BOM)
+        data = block if seen else block.removeprefix(_BOM)
         seen = True
         head, feed, tail = data.rpartition(b"\n")
         if not feed:
@@ -109,8 +84,8 @@ def check_length(size: int, place: str, what: str = "a line", max_bytes: int = M
         raise DataError(f"{place}: {what} of more than {max_bytes >> 20} MB; expected sentences or documents")
 
 
-def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Iterate over blocks of a file's bytes from `start` to `end`, decompressed by suffix (`COMPRESSED`)."""
+def read_blocks(path: Path | str) -> Iterator[bytes]:
+    """Iterate over blocks of a file's bytes, decompressed by suffix (`COMPRESSED`)."""
     path = must_exist(path)
     try:
         with path.open("rb") as file:
@@ -120,9 +95,7 @@ def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Ite
             if path.suffix == ".zst":
                 yield from _decompressed_zstd(file, path)
                 return
-            file.seek(start)
-            while block := file.read(_BLOCK if end is None else min(_BLOCK, end - start)):
-                start += len(block)
+            while block := file.read(_BLOCK):
                 yield block
     except PermissionError as error:
         raise DataError(f"{path}: cannot be read: permission denied") from error

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.data.build import build_corpus, filtered_text
 from interlace.data.corpus import Corpus, ParallelCorpus
+from interlace.data.corpus_text import CorpusText, build_corpus
 from interlace.data.filters import build_filters
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
@@ -29,8 +29,15 @@ def build(tmp_path, vocab):
         for name, lines in files.items():
             write_lines(tmp_path / name, lines)
         paths = [tmp_path / name for name in files]
-        options = (normalization or Normalization(), tmp_path / "corpus", build_filters(rules or {}))
-        return build_corpus(READERS.build(reader), paths, languages or list(files), vocab, WHITESPACE, *options)
+        text = CorpusText(
+            languages=tuple(languages or files),
+            files=tuple(paths),
+            reader=READERS.build(reader),
+            word_tokenizer=WHITESPACE,
+            normalization=normalization or Normalization(),
+            filters=tuple(build_filters(rules or {})),
+        )
+        return build_corpus(text, vocab, tmp_path / "corpus")
 
     return make
 
@@ -94,11 +101,12 @@ def test_filters_see_normalized_lines(build):
     assert len(build(files, rules=rules, normalization=Normalization(lower_case=True))) == 1
 
 
-def test_filtered_text_keeps_their_rows_without_words(tmp_path):
+def test_text_keeps_filtered_rows_without_words(tmp_path):
     for language, lines in SIDES.items():
         write_lines(tmp_path / language, lines)
-    chunks = READERS.build("lines").read_chunks([tmp_path / "en", tmp_path / "de"], ["en", "de"])
+    files = (tmp_path / "en", tmp_path / "de")
+    text = CorpusText(("en", "de"), files, READERS.build("lines"), WHITESPACE, filters=tuple(build_filters(RULES)))
     counts = Counter()
-    ((source, target),) = filtered_text(chunks, 2, WHITESPACE, Normalization(), counts, build_filters(RULES))
+    ((source, target),) = text.chunks(counts)
     assert source.words.lengths.tolist() == target.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert counts == {"empty": 1, "dropped by length": 1, "dropped by duplicates": 1}

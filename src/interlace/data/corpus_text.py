@@ -1,0 +1,276 @@
+"""The text of a corpus, and the encoded corpus that is built from it in one pass over its chunks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from interlace.core.display import listed
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+from interlace.data import Pairs
+from interlace.data.artifacts import Artifact
+from interlace.data.cache import content_key, plugin_hash
+from interlace.data.corpus import Corpus, ParallelCorpus
+from interlace.data.filters import Filter, FilterChain, sides
+from interlace.data.store import read_meta
+from interlace.data.vocab import Vocab
+from interlace.readers import CHUNK, Reader, RowSubset
+from interlace.text import Text, TextPairs
+from interlace.text.normalization import Normalization
+from interlace.text.word_tokenizers import WordTokenizer
+
+AnyCorpus = Corpus | ParallelCorpus
+
+
+@dataclass(frozen=True)
+class CorpusText:
+    """The text of one corpus: its files, how they are read, and what is done to every line.
+
+    languages: one, or the two of parallel text.
+    word_tokenizer: finds the words in normalized lines; words, links and tags of the files are for tasks.
+    """
+
+    languages: tuple[str, ...]
+    files: tuple[Path, ...]
+    reader: Reader
+    word_tokenizer: WordTokenizer
+    normalization: Normalization = field(default_factory=Normalization)
+    filters: tuple[Filter, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.languages) not in {1, 2}:
+            languages = listed(self.languages)
+            raise DataError(f"a corpus has one language or two, found {len(self.languages)}: {languages}")
+
+    def __str__(self) -> str:
+        return "-".join(self.languages)
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """Everything that the text depends on, as JSON data; files by their contents."""
+        tokenizers = [self.word_tokenizer.of(language) for language in self.languages]
+        return {
+            **self.key_of_lines,
+            "word_tokenizer": [self.word_tokenizer.name, *(tokenizer.package_versions for tokenizer in tokenizers)],
+        }
+
+    @cached_property
+    def key_of_lines(self) -> dict[str, Any]:
+        """Everything that the lines depend on if no filter looks at their words."""
+        return {
+            "languages": self.languages,
+            "reader": [type(self.reader).__module__, self.reader.dump(), plugin_hash(type(self.reader))],
+            "files": [content_key(path) for path in self.files],
+            "normalization": self.normalization.dump(),
+            "filters": [[rule.name, rule.dump()] for rule in self.filters],
+        }
+
+    def chunks(self, skipped: Counter[str] | None = None) -> Iterator[list[Text]]:
+        """Yield the sides of each chunk, normalized and split into words; rows that a corpus skips have no words.
+
+        Word alignments and other data that are stored next to a corpus are computed from these chunks, so that both
+        the line number in the files and the row in the corpus are known.
+
+        skipped: takes the counts of skipped rows: `empty` for a side without a word, `dropped by length` for the filter
+            `length`; complete after the last chunk.
+
+        Raises:
+            DataError: a file is missing or malformed, or the reader yields pairs for one language.
+        """
+        skipped = Counter() if skipped is None else skipped
+        rules = FilterChain(self.filters)
+        for chunk in self.reader.read_chunks(list(self.files), list(self.languages)):
+            if len(sides(chunk)) != len(self.languages):
+                expected = "lines of one language" if len(self.languages) == 1 else "pairs"
+                found = "pairs" if len(self.languages) == 1 else "lines of one language"
+                raise DataError(f"the reader yields {found}, expected {expected}")
+            skipped.update(chunk.notes)
+            texts = [self._with_words(text) for text in sides(chunk)]
+            complete = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
+            skipped["empty"] += int((~complete).sum())
+            kept = rules.keep(texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1]), complete)
+            yield [_without_words(text, ~kept) for text in texts]
+        skipped.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
+
+    def side(self, language: str) -> Iterator[Text]:
+        """Yield the chunks of one language; lines that a corpus skips have no words."""
+        side = self.languages.index(language)
+        for texts in self.chunks():
+            yield texts[side]
+
+    def lines(self, language: str) -> Iterator[str]:
+        """Yield the normalized lines of one language, without those that filters drop.
+
+        Without filters no words are needed, which is faster, and lines without a word are kept.
+        """
+        if self.filters:
+            for text in self.side(language):
+                yield from text.where(text.words.lengths > 0).lines
+            return
+        side = self.languages.index(language)
+        for chunk in self.reader.read_chunks(list(self.files), list(self.languages)):
+            text = sides(chunk)[side]
+            yield from self.normalization.lines(text.lines, text.language)
+
+    def by_file(self) -> list[CorpusText]:
+        """Return the text of each file, or pair of line-aligned files; empty if the text must be read as a whole."""
+        if isinstance(self.reader, RowSubset) or any(rule.compares_rows for rule in self.filters):
+            return []
+        files_of_text: list[tuple[Path, ...]] = [(path,) for path in self.files]
+        if self.reader.by_line and len(self.languages) == 2:
+            half = len(self.files) // 2
+            files_of_text = list(zip(self.files[:half], self.files[half:], strict=True))
+        if len(files_of_text) < 2:
+            return []
+        return [replace(self, files=files) for files in files_of_text]
+
+    def _with_words(self, text: Text) -> Text:
+        lines = self.normalization.lines(text.lines, text.language)
+        if lines is text.lines and text.word_tokenizer == self.word_tokenizer.name:  # the reader's words are the same
+            return text
+        words = self.word_tokenizer.of(text.language).split(lines)
+        return Text(text.language, lines, words, self.word_tokenizer.name)
+
+
+def _without_words(text: Text, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Text:
+    """Return the text with no words in some rows, (n,) bool."""
+    if not rows.any():
+        return text
+    lengths = text.words.lengths
+    words = text.words.flat[np.repeat(~rows, lengths)]
+    return Text(text.language, text.lines, Ragged.from_lengths(words, lengths * ~rows), text.word_tokenizer)
+
+
+class EncodedCorpus(Artifact[AnyCorpus]):
+    """The corpus of a text, encoded with a vocabulary.
+
+    Of a text in several files each file is encoded by itself, possibly by several workers, and then joined with the
+    others. Lines without a word (pairs, if either side has none) are skipped and counted in `meta.json`; rows that the
+    filters drop are counted there under `notes`.
+
+    split: for messages. part_of_text: whether this is one of several files, which may have no rows left.
+    """
+
+    kind: ClassVar[str] = "corpus"
+
+    def __init__(self, text: CorpusText, vocab: Vocab, split: str, *, part_of_text: bool = False) -> None:
+        self.text = text
+        self.vocab = vocab
+        self.split = split
+        self.part_of_text = part_of_text
+
+    def __str__(self) -> str:
+        name = f"the corpus {self.text} ({self.split})"
+        return f"{name}, {self.text.files[0].name}" if self.part_of_text else name
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """The text and the vocabulary."""
+        return {**self.text.key, "vocab": self.vocab.fingerprint, "part": self.part_of_text}
+
+    def needs(self) -> Sequence[EncodedCorpus]:
+        """Return the corpora of single files, if there are several and this one is not built yet."""
+        return () if self.is_built else self._parts
+
+    def ensure_built(self) -> Path:
+        """Return the folder of the corpus, which is built first if it is not in the cache; its files' are removed."""
+        folder = super().ensure_built()
+        for part in self._parts:
+            part.remove()
+        return folder
+
+    def build(self, folder: Path) -> None:
+        """Encode the text, or join the corpora of its files."""
+        if self._parts:
+            folders = [part.ensure_built() for part in self._parts]
+            join_corpora(folders, self.text.languages, self.vocab, folder)
+        else:
+            build_corpus(self.text, self.vocab, folder, can_be_empty=self.part_of_text)
+
+    def open(self, folder: Path) -> AnyCorpus:
+        """Map the corpus into memory."""
+        return _kind_of(self.text.languages).open(folder, self.vocab)
+
+    @cached_property
+    def _parts(self) -> list[EncodedCorpus]:
+        """The corpora of single files; empty for a text that is read as a whole."""
+        return [EncodedCorpus(text, self.vocab, self.split, part_of_text=True) for text in self.text.by_file()]
+
+
+def _kind_of(languages: Sequence[str]) -> type[Corpus | ParallelCorpus]:
+    return Corpus if len(languages) == 1 else ParallelCorpus
+
+
+def build_corpus(text: CorpusText, vocab: Vocab, into: Path | str, *, can_be_empty: bool = False) -> AnyCorpus:
+    """Build the corpus of a text in the folder `into`, in one pass.
+
+    Raises:
+        DataError: nothing is left of the text (unless `can_be_empty`), or as `CorpusText.chunks`.
+    """
+    skipped: Counter[str] = Counter()
+    tokenizers = {language: text.word_tokenizer.of(language) for language in text.languages}
+    about: dict[str, Any] = {
+        "sources": [str(path) for path in text.files],
+        "reader": text.reader.dump(),
+        "normalization": text.normalization.dump(),
+        "package_versions": {language: tokenizer.package_versions for language, tokenizer in tokenizers.items()},
+        "filters": [[rule.name, rule.dump()] for rule in text.filters],
+    }
+
+    def rows_with_words() -> Iterator[Text]:
+        for texts in text.chunks(skipped):
+            for side in texts:
+                yield side.where(side.words.lengths > 0)
+
+    def chunks() -> Iterator[Any]:
+        encoded = vocab.encode_texts(rows_with_words())
+        if len(text.languages) == 1:
+            yield from encoded
+        else:
+            for source in encoded:
+                yield Pairs(source, next(encoded))
+        about.update(skipped=skipped.pop("empty", 0), notes=dict(sorted(skipped.items())))
+
+    return _kind_of(text.languages).write(
+        into,
+        chunks(),
+        languages=text.languages,
+        vocab=vocab,
+        word_tokenizer=text.word_tokenizer.name,
+        about=about,
+        can_be_empty=can_be_empty,
+    )
+
+
+def join_corpora(folders: Sequence[Path], languages: Sequence[str], vocab: Vocab, into: Path | str) -> AnyCorpus:
+    """Write the corpus of several files: byte for byte what `build_corpus` writes of them; folders open one by one."""
+    kind = _kind_of(languages)
+    metas = [read_meta(folder, kind.KIND, vocab) for folder in folders]
+    notes: Counter[str] = Counter()
+    for meta in metas:
+        notes.update(meta["notes"])
+    about = {name: metas[0][name] for name in ("reader", "normalization", "package_versions", "filters")}
+    sources_by_side = zip(*(meta["sources"] for meta in metas), strict=True)
+    about["sources"] = [path for side in sources_by_side for path in side]
+    about["skipped"] = sum(meta["skipped"] for meta in metas)
+    about["notes"] = dict(sorted(notes.items()))
+
+    def chunks() -> Iterable[Any]:
+        for folder in folders:
+            yield from kind.open(folder, vocab).slices(CHUNK)
+
+    return kind.write(
+        into,
+        chunks(),
+        languages=languages,
+        vocab=vocab,
+        word_tokenizer=metas[0]["word_tokenizer"],
+        about=about,
+    )

@@ -1,0 +1,151 @@
+"""The word alignments of a corpus.
+
+They are cached apart from the vocabulary, by the text, the aligner with its settings and code, and its prior lexicon.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interlace.aligners import Aligner, FittedAligner
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.progress import Progress
+from interlace.core.ragged import Ragged
+from interlace.data.alignments import WordAlignments
+from interlace.data.artifacts import Artifact
+from interlace.data.cache import code_hash, content_key, plugin_hash
+from interlace.data.corpus_text import CorpusText
+from interlace.data.inspection import is_untokenized
+from interlace.experiments.recipe import Recipe
+from interlace.experiments.sections import AlignSettings, names_of
+from interlace.text import TextPairs
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusAlignments(Artifact[WordAlignments]):
+    """The word alignments of a parallel text; row i is the same pair as row i of the corpus of that text.
+
+    aligner: with the paths of its files. priors: a dictionary, or alignments to count one from.
+    warns_of_raw_text: whether untokenized text that is split at whitespace gets a warning.
+    """
+
+    kind: ClassVar[str] = "alignments"
+
+    text: CorpusText
+    aligner: Aligner
+    priors: "Path | CorpusAlignments | None" = None
+    warns_of_raw_text: bool = True
+
+    def __str__(self) -> str:
+        return f"the word alignments of {self.text} by {self.aligner.name!r}"
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """The text, the aligner with the contents of its files and its code, and the priors."""
+        contents = {setting: content_key(path) for setting, path in aligner_files(self.aligner).items()}
+        priors: str | None = None
+        if isinstance(self.priors, CorpusAlignments):
+            priors = self.priors.id
+        elif self.priors is not None:
+            priors = content_key(self.priors)
+        return {
+            **self.text.key,
+            "aligner": [self.aligner.name, {**self.aligner.dump(), **contents}],
+            "priors": priors,
+            "version": [code_hash("alignment", "aligners"), plugin_hash(type(self.aligner))],
+        }
+
+    def needs(self) -> Sequence["CorpusAlignments"]:
+        """Return the alignments that the prior lexicon is counted from."""
+        return (self.priors,) if isinstance(self.priors, CorpusAlignments) else ()
+
+    def build(self, folder: Path) -> None:
+        """Train the aligner on all pairs, and write their links."""
+        spool = folder / "words"  # removed when the alignments replace the folder
+        spool.mkdir()
+        words = WordPairs.of(self._pairs(), spool)
+        fitted = self.aligner.fit(words, self._prior_lexicon(), _progress_of(self.text))
+        about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
+        WordAlignments.write(folder, _aligned(words, fitted), about=about)
+
+    def open(self, folder: Path) -> WordAlignments:
+        """Map the alignments into memory."""
+        return WordAlignments.open(folder)
+
+    def _pairs(self) -> Iterator[TextPairs]:
+        for number, (source, target) in enumerate(self.text.chunks()):
+            if number == 0 and self.warns_of_raw_text:
+                self._warn_of_raw_text(source, target)
+            yield TextPairs(source, target)
+
+    def _warn_of_raw_text(self, *sides: Any) -> None:
+        """Log a warning if text is not tokenized but split at whitespace."""
+        raw = [side.language for side in sides if side.word_tokenizer == "whitespace" and is_untokenized(side)]
+        if raw:
+            log.warning(
+                "%s: untokenized text in %s, but words are split at whitespace; set word_tokenizer = 'unicode' or "
+                "'by_language' in the recipe",
+                self.text,
+                " and ".join(raw),
+            )
+
+    def _prior_lexicon(self) -> Lexicon | None:
+        if self.priors is None:
+            return None
+        if isinstance(self.priors, Path):
+            return Lexicon.read(self.priors)
+        with TemporaryDirectory() as spool:
+            words, links = self.priors.get().whole(Path(spool))
+            return Lexicon.count(words, links.links)
+
+
+def aligner_of(recipe: Recipe, corpus: str, root: Path) -> Aligner:
+    """Return the aligner of a corpus such as `en-de`, with the paths of its files below the data root."""
+    aligner = (recipe.align or AlignSettings()).aligner(names_of(corpus))
+    paths = {setting: str(root / path) for setting, path in aligner_files(aligner).items()}
+    return aligner.model_copy(update=paths)
+
+
+def aligner_files(aligner: Aligner) -> dict[str, Path]:
+    """Return the files that the settings of an aligner name, by setting."""
+    return {setting: Path(getattr(aligner, setting)) for setting in aligner.files if getattr(aligner, setting)}
+
+
+def _aligned(words: WordPairs, fitted: FittedAligner) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
+    """Yield the alignments of all pairs of the corpus, chunk by chunk.
+
+    Dropped pairs are removed only now, so that alignments from a file match by line.
+    """
+    for chunk in words.chunks():
+        aligned = fitted.align_training_pairs(chunk)
+        kept = chunk.source.lengths > 0
+        if kept.all():
+            yield chunk, aligned.links, aligned.confidence
+        else:
+            confidence = aligned.confidence[np.repeat(kept, aligned.links.lengths)]
+            kept_words = replace(chunk, source=chunk.source.take(kept), target=chunk.target.take(kept))
+            yield kept_words, aligned.links.take(kept), confidence
+
+
+def _progress_of(text: CorpusText) -> Progress:
+    """Return a callback that logs a step every ten seconds."""
+    last = time.monotonic()
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 10.0:
+            last = time.monotonic()
+            log.info("%s: %s, %d of %d", text, what, done, total)
+
+    return progress

@@ -1,0 +1,95 @@
+"""The folder that a recipe's paths are relative to: the user's, the toy corpus, or one with derived languages."""
+
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from interlace.core.errors import DataError
+from interlace.data.artifacts import Artifact
+from interlace.data.cache import plugin_hash
+from interlace.experiments.recipe import Recipe
+from interlace.readers import is_hub
+from interlace.toy import ToyCorpus, toy_version, write_toy
+from interlace.toy.languages import LANGUAGES
+
+GENERATED_VERSION = 1  # of the text of toy corpus and derived languages, in keys of scores; raised when it changes
+
+
+class ToyFiles(Artifact[Path]):
+    """The files of a toy corpus."""
+
+    kind: ClassVar[str] = "toy"
+
+    def __init__(self, toy: ToyCorpus) -> None:
+        self.toy = toy
+
+    def __str__(self) -> str:
+        return f"the toy corpus in {', '.join(self.toy.languages)}"
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """The settings and the code."""
+        return {**self.toy.dump(), "version": toy_version()}
+
+    def build(self, folder: Path) -> None:
+        """Write the files."""
+        write_toy(self.toy, folder)
+
+    def open(self, folder: Path) -> Path:
+        """Return the folder."""
+        return folder
+
+
+def data_root(recipe: Recipe) -> Path:
+    """Return the folder that the recipe's paths are relative to; write toy corpus and derived languages if needed.
+
+    Raises:
+        DataError: the folder is missing.
+    """
+    root = original_root(recipe)
+    if not recipe.derived:
+        return root
+    from interlace.experiments.deriving import with_derived
+
+    return with_derived(recipe, root)
+
+
+def original_root(recipe: Recipe) -> Path:
+    """Return the data root without derived languages; write the toy corpus if needed."""
+    if recipe.toy is not None:
+        return ToyFiles(recipe.toy).get()
+    recipe.check_data_root()
+    setting = str(recipe.data_root)
+    path = os.path.expandvars(setting)
+    if not path or not recipe.root.is_dir():
+        variables = re.findall(r"\$\{?(\w+)", setting)
+        hint = f"; set the environment variable {' and '.join(variables)}" if variables else ""
+        raise DataError(f"data_root {path!r} is not a folder{hint}")
+    return recipe.root
+
+
+def data_key(recipe: Recipe) -> Any:
+    """Return the identity of a recipe's data in keys of scores, except the contents of its files."""
+    original: Any = str(original_root(recipe)) if recipe.toy is None else recipe.toy.dump()
+    plugins = [plugin_hash(LANGUAGES.get(code)) for code in recipe.toy.languages] if recipe.toy else []
+    key = [original, plugins, GENERATED_VERSION]
+    if not recipe.derived:
+        return key
+    from interlace.experiments.deriving import derived_key
+
+    return [*key, derived_key(recipe, original_root(recipe))]
+
+
+def corpus_files(recipe: Recipe, *splits: str) -> list[Path]:
+    """Return the files of the corpora, except derived text and data sets of the hub; they may be missing."""
+    paths: dict[Path, None] = {}
+    for group in recipe.corpora.values():
+        for corpus in (*group.languages, *group.pairs):
+            if recipe.derived.keys() & set(corpus.split("-")):
+                continue
+            for split in splits:
+                files = group.files(split, corpus, recipe.root)
+                paths |= dict.fromkeys(path for path in files if not is_hub(path))
+    return list(paths)

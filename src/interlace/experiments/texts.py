@@ -1,0 +1,92 @@
+"""The text of a recipe's corpora, and the word tokenizer of all of them."""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from interlace.core.errors import DataError
+from interlace.data.corpus_text import CorpusText
+from interlace.data.filters import build_filters, sides
+from interlace.data.inspection import AUTO, word_tokenizer_for
+from interlace.experiments.recipe import CorpusGroup, Recipe
+from interlace.readers import READERS
+from interlace.text import Text
+from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RecipeTexts:
+    """The texts of a recipe's corpora below a data root."""
+
+    recipe: Recipe
+    root: Path
+
+    def of(self, group: CorpusGroup, corpus: str, split: str = "train") -> CorpusText:
+        """Return the text of a corpus, such as `de` or `en-de`; held-out text is not filtered."""
+        filters = build_filters(self.recipe.filters) if split == "train" else []
+        return CorpusText(
+            languages=tuple(corpus.split("-")),
+            files=tuple(group.files(split, corpus, self.root)),
+            reader=group.reading(split),
+            word_tokenizer=self.word_tokenizer,
+            normalization=self.recipe.normalization,
+            filters=tuple(filters),
+        )
+
+    def in_language(self, language: str, groups: Iterable[CorpusGroup] | None = None) -> Iterator[CorpusText]:
+        """Yield the training texts with a language, parallel ones included; default: those of all groups."""
+        for group in self.recipe.corpora.values() if groups is None else groups:
+            for corpus in group.trained:
+                if language in corpus.split("-"):
+                    yield self.of(group, corpus)
+
+    @cached_property
+    def word_tokenizer(self) -> WordTokenizer:
+        """The recipe's word tokenizer; `auto` is chosen by the first rows of all training text.
+
+        All text of a recipe has the same one, so that words of corpora, alignments and dictionaries agree. Derived text
+        follows its originals.
+        """
+        if self.recipe.word_tokenizer != AUTO:
+            return WORD_TOKENIZERS.build(self.recipe.word_tokenizer)
+        names: set[str] = set()
+        for group in self.recipe.corpora.values():
+            for corpus in group.trained:
+                if not self.recipe.derived.keys() & {*corpus.split("-")}:
+                    names.add(self._suitable_tokenizer(group, corpus))
+        return WORD_TOKENIZERS.build("unicode" if "unicode" in names else "whitespace")
+
+    @property
+    def word_tokenizer_note(self) -> str:
+        """What the word tokenizer `auto` means for the recipe; empty for one that is named."""
+        if self.recipe.word_tokenizer != AUTO or not self.recipe.corpora:
+            return ""
+        name = self.word_tokenizer.name
+        why = "text is untokenized" if name == "unicode" else "no text is recognized as untokenized"
+        return f"words are found by {name!r}, since {why}; word_tokenizer = NAME in the recipe sets another"
+
+    def _suitable_tokenizer(self, group: CorpusGroup, corpus: str) -> str:
+        """Return the name of the word tokenizer that suits the first rows of a corpus; empty if they cannot be read.
+
+        Whoever reads the whole corpus reports such an error, with its place.
+        """
+        try:
+            files = group.files("train", corpus, self.root)
+            times = tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in files)
+            return _suitable_tokenizer(json.dumps(group.reader), tuple(files), times, tuple(corpus.split("-")))
+        except DataError:
+            return ""
+
+
+@lru_cache(maxsize=4096)
+def _suitable_tokenizer(
+    reader: str, files: tuple[Path, ...], _modified: tuple[int, ...], languages: tuple[str, ...]
+) -> str:
+    chunk = next(READERS.build(json.loads(reader)).read_chunks(list(files), list(languages)), None)
+    texts = [] if chunk is None else sides(chunk)
+    return word_tokenizer_for(*(Text.of(text.lines, text.language) for text in texts))

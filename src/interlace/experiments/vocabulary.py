@@ -1,0 +1,150 @@
+"""The vocabulary of a recipe: an existing tokenizer, one that is extended, or one that is learned from its text."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from interlace.data.artifacts import Artifact
+from interlace.data.corpus_text import CorpusText
+from interlace.data.extension import extend_vocab
+from interlace.data.vocab import Extension, Vocab
+from interlace.experiments.recipe import Recipe, tokenizer_of
+from interlace.experiments.sections import VocabSettings
+from interlace.experiments.texts import RecipeTexts
+from interlace.models.token_embeddings import check_vectors
+
+log = logging.getLogger(__name__)
+
+TextsByLanguage = Mapping[str, Sequence[CorpusText]]
+
+
+class LearnedVocab(Artifact[Vocab]):
+    """A vocabulary that is learned from the training text of several languages."""
+
+    kind: ClassVar[str] = "vocab"
+
+    def __init__(self, settings: VocabSettings, texts: TextsByLanguage) -> None:
+        self.settings = settings
+        self.texts = texts
+
+    def __str__(self) -> str:
+        return f"a vocabulary of {self.settings.size:,} tokens"
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """The settings and the text."""
+        return {
+            **self.settings.learning_key(),
+            "corpora": {},
+            "text": _key_of(self.texts),
+            "version": 2,  # of what is learned from the same text
+        }
+
+    def build(self, folder: Path) -> None:
+        """Learn the vocabulary."""
+        settings = self.settings
+        lines = _lines_of(self.texts)
+        vocab = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed)
+        vocab.save(folder)
+
+    def open(self, folder: Path) -> Vocab:
+        """Load the vocabulary."""
+        return Vocab.load(str(folder))
+
+
+class ExtendedVocab(Artifact[Vocab]):
+    """A vocabulary with further tokens that are learned from the training text; the ids of its own tokens stay."""
+
+    kind: ClassVar[str] = "vocab"
+
+    def __init__(self, base: Vocab, settings: VocabSettings, texts: TextsByLanguage) -> None:
+        self.base = base
+        self.settings = settings
+        self.texts = texts
+
+    def __str__(self) -> str:
+        return f"{self.settings.extend:,} new tokens for {self.base.name}"
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """The vocabulary that is extended, the settings of extension, and the text."""
+        return {
+            "base": self.base.fingerprint,
+            "extend": [self.settings.extend, self.settings.extend_min_count],
+            "alpha": self.settings.alpha,
+            "seed": self.settings.seed,
+            "text": _key_of(self.texts),
+            "version": 2,
+        }
+
+    def build(self, folder: Path) -> None:
+        """Learn the new tokens."""
+        settings = self.settings
+        extended = extend_vocab(
+            self.base,
+            _lines_of(self.texts),
+            settings.extend,
+            min_count=settings.extend_min_count,
+            alpha=settings.alpha,
+            seed=settings.seed,
+        )
+        extended.save(folder)
+        if extended.extension is not None:
+            extended.extension.save(folder)
+
+    def open(self, folder: Path) -> Vocab:
+        """Load the extended vocabulary."""
+        extension = Extension.open(folder)
+        if len(extension.pieces) < self.settings.extend:
+            log.info("the text gives %d new tokens, not %d", len(extension.pieces), self.settings.extend)
+        return self.base.with_tokenizer(Vocab.load(folder).tokenizer, extension)
+
+
+def vocabulary_of(recipe: Recipe, texts: RecipeTexts) -> Vocab:
+    """Return the vocabulary of a recipe, with its normalization; for translation with its target languages."""
+    vocab = _vocabulary(recipe, texts).with_normalization(recipe.normalization)
+    return vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
+
+
+def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
+    settings = recipe.vocab
+    start = tokenizer_of(recipe)
+    if start is None:
+        return LearnedVocab(settings, _texts_of(recipe, texts)).get()
+    if start == recipe.model.vectors:
+        check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
+    vocab = Vocab.load(start)
+    if settings.size not in {VocabSettings().size, vocab.size}:
+        log.warning(
+            "vocab.size = %s has no effect: %s has %s tokens; set vocab.extend to add tokens",
+            f"{settings.size:,}",
+            start,
+            f"{vocab.size:,}",
+        )
+    return ExtendedVocab(vocab, settings, _texts_of(recipe, texts)).get() if settings.extend else vocab
+
+
+def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
+    """Return the text that the vocabulary is learned from, by language."""
+    wanted = recipe.vocab.corpora
+    groups = [group for name, group in recipe.corpora.items() if not wanted or name in wanted]
+    by_language = {language: list(texts.in_language(language, groups)) for language in recipe.languages}
+    return {language: corpora for language, corpora in by_language.items() if corpora}
+
+
+def _key_of(texts: TextsByLanguage) -> dict[str, list[Any]]:
+    keys: dict[str, list[Any]] = {}
+    for language, corpora in texts.items():
+        keys[language] = [text.key if text.filters else text.key_of_lines for text in corpora]
+    return keys
+
+
+def _lines_of(texts: TextsByLanguage) -> dict[str, Iterator[str]]:
+    return {language: _lines(corpora, language) for language, corpora in texts.items()}
+
+
+def _lines(corpora: Sequence[CorpusText], language: str) -> Iterator[str]:
+    for text in corpora:
+        yield from text.lines(language)

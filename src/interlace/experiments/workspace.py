@@ -1,0 +1,206 @@
+"""The prepared data of a recipe, by name: an artifact each, which is built when it is first needed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from interlace.core.errors import SettingsError, did_you_mean
+from interlace.data.artifacts import Artifact, in_order
+from interlace.data.corpus import Corpus, ParallelCorpus
+from interlace.data.corpus_text import AnyCorpus, CorpusText, EncodedCorpus
+from interlace.data.vocab import Vocab
+from interlace.experiments.alignments import CorpusAlignments, aligner_of
+from interlace.experiments.data_root import data_root
+from interlace.experiments.phrases import CorpusPhrases, EncodedPhrases, phrase_rules
+from interlace.experiments.recipe import Recipe
+from interlace.experiments.sections import names_of
+from interlace.experiments.texts import RecipeTexts
+from interlace.experiments.vocabulary import vocabulary_of
+
+if TYPE_CHECKING:
+    from interlace.experiments.deriving import DerivedSubwords
+
+log = logging.getLogger(__name__)
+
+
+class CorpusOfGroup(NamedTuple):
+    """A corpus of a recipe: the name of its group, and its language or pair, such as `en-de`."""
+
+    group: str
+    corpus: str
+
+
+class Workspace:
+    """The prepared data of a recipe: text, vocabulary, corpora, word alignments and phrases.
+
+    Corpora are named `de` or `en-de`, or `GROUP:en-de` where a group before has text of that name.
+
+    Errors of files are raised where the data are first needed: a DataError that names the file and the place.
+    """
+
+    def __init__(self, recipe: Recipe, vocab: Vocab | None = None) -> None:
+        self.recipe = recipe
+        if vocab is not None:
+            self.vocab = vocab
+
+    @cached_property
+    def root(self) -> Path:
+        """The data root, with the toy corpus and derived languages."""
+        return data_root(self.recipe)
+
+    @cached_property
+    def texts(self) -> RecipeTexts:
+        """The text of all corpora."""
+        return RecipeTexts(self.recipe, self.root)
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """The vocabulary, loaded or learned."""
+        return vocabulary_of(self.recipe, self.texts)
+
+    @cached_property
+    def names(self) -> dict[str, CorpusOfGroup]:
+        """The corpora by name."""
+        names: dict[str, CorpusOfGroup] = {}
+        for group, settings in self.recipe.corpora.items():
+            for corpus in (*settings.languages, *settings.pairs):
+                name = f"{group}:{corpus}" if corpus in names else corpus
+                names[name] = CorpusOfGroup(group, corpus)
+        return names
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """The names of the corpora of each group."""
+        groups: dict[str, list[str]] = {}
+        for name, place in self.names.items():
+            groups.setdefault(place.group, []).append(name)
+        return groups
+
+    # ---- artifacts ----
+
+    def text(self, name: str, split: str = "train") -> CorpusText:
+        """Return the text of a corpus in a split, `train` or `dev`."""
+        group, corpus = self.names[name]
+        return self.texts.of(self.recipe.corpora[group], corpus, split)
+
+    def corpus(self, name: str, split: str = "train") -> EncodedCorpus:
+        """Return the corpus of a text, encoded with the vocabulary."""
+        return EncodedCorpus(self.text(name, split), self.vocab, split)
+
+    def alignments(self, name: str) -> CorpusAlignments:
+        """Return the word alignments of a parallel training corpus."""
+        corpus = self.names[name].corpus
+        return CorpusAlignments(
+            self.text(name),
+            aligner_of(self.recipe, corpus, self.root),
+            self._priors(name),
+            warns_of_raw_text=self.recipe.toy is None,
+        )
+
+    def phrases(self, name: str) -> CorpusPhrases | EncodedPhrases:
+        """Return the phrases of a parallel training corpus, encoded if an objective reads the table's translations."""
+        phrases = CorpusPhrases(self.alignments(name), phrase_rules(self.recipe))
+        return EncodedPhrases(phrases, self.vocab) if "known" in self.annotations(name) else phrases
+
+    def annotations(self, name: str) -> frozenset[str]:
+        """Return what objectives need to know of a training corpus: a subset of `links`, `phrases`, `known`."""
+        group, corpus = self.names[name]
+        return self.recipe.annotations(group, name) if "-" in corpus else frozenset()
+
+    def artifacts(self) -> list[Artifact[Any]]:
+        """Return everything that training reads, each after what it needs."""
+        artifacts: list[Artifact[Any]] = []
+        for split in ("train", "dev"):
+            artifacts += [self.corpus(name, split) for name in self._names_in(split)]
+        for name in self._names_in("train"):
+            annotations = self.annotations(name)
+            if annotations & {"phrases", "known"}:
+                artifacts.append(self.phrases(name))
+            elif annotations:
+                artifacts.append(self.alignments(name))
+        return in_order(artifacts)
+
+    # ---- opened data ----
+
+    def open(self) -> Workspace:
+        """Build what is missing, open everything that training reads, and return the workspace itself."""
+        if note := self.texts.word_tokenizer_note:
+            log.info("%s", note)
+        _ = self.vocab, self.train, self.dev, self.derived
+        return self
+
+    @cached_property
+    def train(self) -> dict[str, AnyCorpus]:
+        """The training corpora by name, with the annotations that objectives need."""
+        corpora: dict[str, AnyCorpus] = {}
+        for name in self._names_in("train"):
+            corpus = self.corpus(name).get()
+            corpora[name] = self._annotated(name, corpus) if isinstance(corpus, ParallelCorpus) else corpus
+        return corpora
+
+    @cached_property
+    def dev(self) -> dict[str, AnyCorpus]:
+        """The held-out corpora by name."""
+        return {name: self.corpus(name, "dev").get() for name in self._names_in("dev")}
+
+    @cached_property
+    def readable(self) -> dict[str, AnyCorpus]:
+        """All that an objective may read, by name: the training corpora, then the sides of parallel ones."""
+        return {**self.train, **sides_of(self.train)}
+
+    @cached_property
+    def derived(self) -> dict[str, DerivedSubwords]:
+        """Which subwords each derived language shares with the original."""
+        if not self.recipe.derived:
+            return {}
+        from interlace.experiments.deriving import derived_subwords
+
+        return derived_subwords(self.texts, self.vocab)
+
+    def _annotated(self, name: str, corpus: ParallelCorpus) -> ParallelCorpus:
+        annotations = self.annotations(name)
+        if not annotations:
+            return corpus
+        alignments = self.alignments(name).get()
+        if not alignments.counts["links"]:
+            log.warning(
+                "%s: no alignment links in %s pairs; check that both sides are parallel line by line, or set another "
+                "aligner (align.name)",
+                name,
+                f"{len(alignments):,}",
+            )
+        if not annotations & {"phrases", "known"}:
+            return corpus.with_alignments(alignments)
+        return corpus.with_alignments(alignments, self.phrases(name).get(), known="known" in annotations)
+
+    def _names_in(self, split: str) -> list[str]:
+        """Return the names of the corpora with text in a split."""
+        return [name for name, place in self.names.items() if getattr(self.recipe.corpora[place.group], split)]
+
+    def _priors(self, name: str) -> Path | CorpusAlignments | None:
+        """Return the source of the prior lexicon: a dictionary's path, or the alignments of another group."""
+        priors = self.recipe.align.priors if self.recipe.align is not None else None
+        group, corpus = self.names[name]
+        if priors is None or priors == group:  # the group of the priors is aligned first, without any
+            return None
+        if priors not in self.recipe.corpora:
+            return self.root / priors.format(**names_of(corpus))
+        pairs = self.recipe.corpora[priors].pairs
+        if corpus not in pairs:
+            raise SettingsError(f"align.priors: the group {priors!r} has no pair {corpus!r}{did_you_mean('', pairs)}")
+        name_of_priors = next(other for other, place in self.names.items() if place == (priors, corpus))
+        return self.alignments(name_of_priors)
+
+
+def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:
+    """Return both sides of each parallel corpus as `CORPUS:LANGUAGE`, such as `en-de:en`, without copying."""
+    sides: dict[str, Corpus] = {}
+    for name, corpus in corpora.items():
+        if isinstance(corpus, ParallelCorpus):
+            for side in corpus.sides:
+                sides[f"{name}:{side.language}"] = side
+    return sides
