@@ -76,7 +76,7 @@ def test_rejects_invalid_options(text):
         run(*text, "--fraction", "1.5")
     with pytest.raises(SettingsError, match="monolingual"):
         run(*text, "--monolingual", "0.5")
-    with pytest.raises(SettingsError, match="name a file"):
+    with pytest.raises(SettingsError, match="--output and --json would write the same file"):
         run(*text, "--json")
     with pytest.raises(DataError, match="line 1: 0 separators"):
         run(text[0])
