@@ -8,6 +8,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.neighbors import nearest, unit
 from interlace.embeddings import EmbeddingSources, WordVectors
+from interlace.embeddings.common import mapping
 from interlace.embeddings.common.mapping import MappedPair, Mapping, procrustes
 from interlace.embeddings.common.skipgram import SkipGram, vectors_of
 from interlace.embeddings.concat import Concat
@@ -51,7 +52,7 @@ def test_procrustes_by_hand():
     np.testing.assert_allclose(turned, [[0, 1], [-1, 0]], atol=1e-6)
 
 
-def test_refinement_corrects_a_rotation_and_keeps_the_best_by_the_criterion():
+def test_refinement_corrects_a_rotation_and_keeps_the_best_by_the_criterion(monkeypatch):
     pair = languages()
     sides = MappedPair(pair["xx"], pair["en"], Mapping(normalization=[]))
     right = rotation(0).T
@@ -61,8 +62,9 @@ def test_refinement_corrects_a_rotation_and_keeps_the_best_by_the_criterion():
     assert sides.criterion(refined) == pytest.approx(max(history))
     assert history[0] < 0.998 < max(history)
     unrelated = WordVectors("yy", pair["xx"].words, np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype("f4"))
-    for_one_word = {"criterion_words": 1, "sampled_fraction": 0.5, "patience": 2, "refinements": 0}
-    sides = MappedPair(unrelated, pair["en"], Mapping(normalization=[], **for_one_word))
+    monkeypatch.setattr(mapping, "CRITERION_WORDS", 1)
+    for_one_word = Mapping(normalization=[], sampled_fraction=0.5, patience=2, refinements=0)
+    sides = MappedPair(unrelated, pair["en"], for_one_word)
     kept, history = sides.refine(sides.solve([0], [0]))
     assert sides.criterion(kept) == pytest.approx(max(history))
 

@@ -17,7 +17,6 @@ from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.build import encoder_config, from_shape, load
 from interlace.models.settings import Shape
-from interlace.tasks import TASKS
 from interlace.tasks.common.likelihood import encode_spelled, running_text, sizes_of, stream_size, truncated
 from interlace.tasks.perplexity import Perplexity
 from interlace.text import Text
@@ -40,23 +39,22 @@ def text(vocab):
     return vocab.encode(LINES, language="en")
 
 
-def left_to_right(backbone, vocab, text, length, context):
+def left_to_right(backbone, vocab, text, length):
     """Total nats and count, by the definition: a stream cut into rows, one subword predicted at a time."""
     stream = [number for row in text.ids for number in [*row.tolist(), vocab.end]]
-    total, step = 0.0, length - context
+    total = 0.0
     for place, label in enumerate(stream):
-        block = place // step * step
-        before = stream[max(0, block - context) : place]
+        before = stream[place // length * length : place]
         total += surprise(backbone, [vocab.begin, *before], len(before), label, causal=True)
     return total, len(stream)
 
 
-@pytest.mark.parametrize(("max_length", "context"), [(48, 0), (12, 0), (12, 4)])
-def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length, context):
+@pytest.mark.parametrize("max_length", [48, 12])
+def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length):
     backbone = model(init_std=0.5)
-    task = Perplexity(kind="causal", per="word", max_length=max_length, context=context, tokens_per_batch=30)
+    task = Perplexity(kind="causal", per="word", max_length=max_length, tokens_per_batch=30)
     scores = task.measure(backbone, vocab, text)
-    total, count = left_to_right(backbone.eval(), vocab, text, max_length - 2, context)
+    total, count = left_to_right(backbone.eval(), vocab, text, max_length - 2)
     words = 4 + 1 + 8 + 2 + len(LINES)
     characters = sum(map(len, LINES)) + len(LINES)
     assert scores["perplexity per subword"] == pytest.approx(math.exp(total / count), rel=1e-4)
@@ -67,19 +65,14 @@ def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length,
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 7), min_size=1, max_size=8), st.integers(2, 9), st.data())
-def test_sequences_cover_the_text_once(lengths, length, data):
-    context = data.draw(st.integers(0, length - 1))
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=8), st.integers(2, 9))
+def test_sequences_cover_the_text_once(lengths, length):
     ids = Ragged.from_lengths(np.arange(10, 10 + sum(lengths), dtype=np.int32), lengths)
     words = Ragged.from_lengths(np.zeros(sum(lengths), np.int32), lengths)
-    rows, read = running_text(Sentences(ids, words, "en"), length, context, 1)
-    stream = [number for row in ids for number in [*row.tolist(), 1]]
-    place = 0
-    for row, skip in zip(rows.ids, read, strict=True):
-        assert row.tolist() == stream[place - skip : place - skip + len(row)]
-        assert skip == min(context, place)
-        place += len(row) - skip
-    assert place == len(stream)
+    rows = running_text(Sentences(ids, words, "en"), length, 1)
+    assert rows.ids.flat.tolist() == [number for row in ids for number in [*row.tolist(), 1]]
+    assert (rows.lengths[:-1] == length).all()
+    assert 0 < rows.lengths[-1] <= length
     assert ((rows.words.flat < 0) == (rows.ids.flat == 1)).all()
 
 
@@ -128,10 +121,6 @@ def test_the_kind_follows_the_model(vocab, model, text):
     for kind in ("pseudo", "masked"):
         with pytest.raises(SettingsError, match=f"kind = '{kind}', but the model reads from left to right"):
             Perplexity(kind=kind).measure(backbone, vocab, text)
-    with pytest.raises(SettingsError, match="at most max_length - 3 = 13, found 14"):
-        TASKS.build({"name": "perplexity", "max_length": 16, "context": 14})
-    with pytest.raises(SettingsError, match="context = 46, the model reads at most 48"):
-        Perplexity(kind="causal", context=46).measure(model(), vocab, text)
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +225,7 @@ def encoded(vocab):
 def test_words_and_characters_by_hand(vocab):
     text = encoded(vocab)
     assert size_of(text, vocab) == (7, sum(map(len, SENTENCES)))
-    whole, _ = running_text(text, 1000, 0, vocab.end)
+    whole = running_text(text, 1000, vocab.end)
     assert stream_size(whole, vocab) == (7 + 3, sum(map(len, SENTENCES)) + 3)
     rows = Sentences(Ragged.of([[vocab.end], []]), Ragged.of([[-1], []]), "en")
     assert stream_size(rows, vocab) == (1, 1)
@@ -248,7 +237,7 @@ def test_unknown_subwords_and_characters_have_no_size(vocab):
     ids = text.ids.flat.copy()
     ids[text.ids.offsets[1]] = vocab.unk  # the one word of the second sentence
     text = Sentences(Ragged(ids, text.ids.offsets), text.words, "en")
-    rows, _ = running_text(text, 1000, 0, vocab.end)
+    rows = running_text(text, 1000, vocab.end)
     words, characters = size_of(text, vocab)
     assert (words, characters) == (6, sum(map(len, SENTENCES)) - len("letters"))
     assert stream_size(rows, vocab) == (words + 3, characters + 3)

@@ -80,12 +80,8 @@ def test_centering_removes_the_vector_of_a_language(vocab, model):
         table[backbone.traits.languages["de"]] += torch.linspace(-40, 40, table.shape[1])
     lines = ["the doctor reads", "letters", "the letters", "doctor", "der arzt", "briefe"]
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines, language="de"))
-    plain = Retrieval(layer=0).measure(backbone, vocab, pairs)
-    centered = Retrieval(layer=0, center=True).measure(backbone, vocab, pairs)
-    assert centered["p@1"] > plain["p@1"]
-    # Each is shown beside the other: which of two models is better may depend on it.
-    assert plain["p@1, centered"] == centered["p@1"]
-    assert centered["p@1, not centered"] == plain["p@1"]
+    scores = Retrieval(layer=0).measure(backbone, vocab, pairs)
+    assert scores["p@1, centered"] > scores["p@1"]  # which of two models is better may depend on it
 
 
 def test_the_identity_does_not_depend_on_the_vocabulary(vocab):

@@ -59,18 +59,6 @@ def test_pairs_without_vectors_are_skipped_or_get_the_midpoint(tmp_path):
     left = scored(tmp_path, vectors)
     assert (left["spearman"], left["coverage"]) == (100, 75)
     assert scored(tmp_path, vectors, missing="midpoint")["spearman"] == 100
-    # With 1 it is the nearest of all: ranks 1 4 2 3 against 1 2 3 4, 1 - 6 x 6 / (4 x 15) = .4.
-    assert scored(tmp_path, vectors, missing="midpoint", midpoint=1)["spearman"] == pytest.approx(40)
-
-
-def test_centers_over_the_words_of_the_pairs(tmp_path):
-    """Moved as a whole, and with a word that stands in no pair, a language's vectors are compared as before."""
-    put(tmp_path / "similarity/en.tsv", SIMLEX)
-    plain = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
-    moved = WordVectors("en", [*plain.words, "odd"], np.vstack([plain.vectors + 5, np.full((1, 2), -99, np.float32)]))
-    one, other = (scored(tmp_path, [vectors], center=True) for vectors in (plain, moved))
-    assert one.metrics == pytest.approx(other.metrics, abs=1e-3)
-    assert one["pearson"] != pytest.approx(scored(tmp_path, [plain])["pearson"], abs=0.1)
 
 
 def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):

@@ -190,6 +190,7 @@ def encode(
     Raises:
         SettingsError: the model has no such layer. CheckpointError: it is missing or damaged.
     """
+    from interlace.core.neighbors import unit
     from interlace.data.vocab import Vocab
     from interlace.models.build import load
     from interlace.models.seq2seq import Seq2Seq
@@ -208,4 +209,4 @@ def encode(
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
     number = task.layer_of(int(backbone.model.config.num_hidden_layers))
     vectors: NDArray[np.float32] = layer_vectors(backbone, vocab, encoded, number, task.limits)
-    return task.normalized(vectors) if normalize else vectors
+    return unit(vectors) if normalize else vectors

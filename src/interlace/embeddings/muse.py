@@ -24,7 +24,7 @@ from interlace.core.progress import Progress
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.core.settings import Settings
 from interlace.embeddings import EmbeddingSources
-from interlace.embeddings.common.mapping import Floats, MappedPair, MappingMethod, Start, procrustes
+from interlace.embeddings.common.mapping import CRITERION_WORDS, Floats, MappedPair, MappingMethod, Start, procrustes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -97,7 +97,7 @@ class Muse(MappingMethod):
         refined = [pair.refine(rotation) for rotation, _ in runs]
         reached = [max(history) for _, history in refined]
         best = int(np.argmax(reached))
-        words = pair.source.vectors[: pair.mapping.criterion_words]
+        words = pair.source.vectors[:CRITERION_WORDS]
         mapped = [unit(words @ rotation) for rotation, _ in refined]  # equal rotations have a mean cosine of 1
         others = [other for number, other in enumerate(mapped) if number != best]
         agreement = max((round(float((mapped[best] * other).sum(axis=1).mean()), 4) for other in others), default=None)

@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-from pydantic import Field
-
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress
@@ -16,8 +14,6 @@ class Procrustes(MappingMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"dictionaries"})
 
-    fold: bool = Field(True, description="Look up words of the dictionary without exact match ignoring case.")
-
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Map by a dictionary in either direction; raise a DataError if no entry has both vectors."""
         known, source, target = sources.dictionaries, pair.source, pair.target
@@ -29,8 +25,8 @@ class Procrustes(MappingMethod):
             pairs = listed("-".join(pair) for pair in known) or "none"
             names = f"{source.language!r} and {target.language!r}"
             raise DataError(f"procrustes: no dictionary of {names}; there are: {pairs}")
-        rows = source.find(lexicon.source_types, fold=self.fold)[lexicon.entries[:, 0]]
-        others = target.find(lexicon.target_types, fold=self.fold)[lexicon.entries[:, 1]]
+        rows = source.find(lexicon.source_types, fold=True)[lexicon.entries[:, 0]]
+        others = target.find(lexicon.target_types, fold=True)[lexicon.entries[:, 1]]
         found = (rows >= 0) & (others >= 0)
         if not found.any():
             raise DataError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -70,22 +70,12 @@ class Perplexity(ProbeTask):
         description="Unit of the main metric; scores hold both. 'word' compares vocabularies, and needs a word "
         "tokenizer that finds words (zh, ja, th). 'masked' is always per subword.",
     )
-    context: int = Field(
-        0,
-        ge=0,
-        description="Causal: preceding subwords that a sequence reads again without predicting them (XLM: none).",
-    )
     max_sentences: int | None = Field(
         500, ge=1, description="Pseudo: number of sentences, a fixed sample of a larger set; none: all."
     )
     max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's (XLM: 256).")
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
     language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
-
-    def model_post_init(self, _context: Any) -> None:
-        """Require that a sequence has more than context."""
-        if self.context > self.max_length - 3:
-            raise ValueError(f"context must be at most max_length - 3 = {self.max_length - 3}, found {self.context}")
 
     @property
     def unit(self) -> str:  # type: ignore[override]
@@ -119,8 +109,6 @@ class Perplexity(ProbeTask):
             kind = "causal" if backbone.causal else "pseudo"
         elif backbone.causal and kind != "causal":
             raise SettingsError(f"{self.name}: kind = {kind!r}, but the model reads from left to right; use 'causal'")
-        if self.context > max_length - 3:
-            raise SettingsError(f"{self.name}: context = {self.context}, the model reads at most {max_length} subwords")
         drawn = examples
         if kind == "pseudo" and self.max_sentences is not None and len(examples) > self.max_sentences:
             order = generator(Purpose.SAMPLE, 0, len(examples)).permutation(len(examples))
@@ -138,7 +126,7 @@ class Perplexity(ProbeTask):
         limits = InputLimits(max_length, self.tokens_per_batch, self.language_ids)
         with inference(backbone):
             if kind == "causal":
-                found = likelihoods.causal_likelihood(backbone, vocab, measured, limits, self.context)
+                found = likelihoods.causal_likelihood(backbone, vocab, measured, limits)
             else:
                 likelihood = likelihoods.pseudo_likelihood if kind == "pseudo" else likelihoods.masked_likelihood
                 found = likelihood(backbone, vocab, measured, limits)

@@ -21,7 +21,7 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.neighbors import unit
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Files, find_file
-from interlace.tasks.common.vectors import WordVectorSettings, centered, vectors_of
+from interlace.tasks.common.vectors import WordVectorSettings, vectors_of
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str, float]  # two words and their score
 _MIN_PAIRS = 3  # fewer are always nearly on a line
+_MIDPOINT = 0.5  # the cosine of a pair without vectors
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,8 @@ class WordSimilarity(ProbeTask):
     )
     column: str = Field("", description="Name of the score's column in the header; none: the third.")
     missing: Literal["skip", "midpoint"] = Field(
-        "skip", description="Pairs with a word without a vector: skipped, or given the midpoint (SemEval-2017)."
+        "skip", description="Pairs with a word without a vector: skipped, or given a cosine of 0.5 (SemEval-2017)."
     )
-    midpoint: float = Field(0.5, ge=-1, le=1, description="The cosine of medium similarity.")
-    ignore_case: bool = Field(True, description="Look a word up in any case if static vectors lack it as written.")
-    center: bool = Field(False, description="Subtract each language's mean over its words in the pairs first.")
     reading: WordVectorSettings = Field(
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
     )
@@ -105,21 +103,17 @@ class WordSimilarity(ProbeTask):
         """
         sides = [vectors_of(self.name, vectors, language) for language in examples.languages]
         words = (examples.first, examples.second)
-        rows = [side.find(own, fold=self.ignore_case) for side, own in zip(sides, words, strict=True)]
+        rows = [side.find(own, fold=True) for side, own in zip(sides, words, strict=True)]
         known = (rows[0] >= 0) & (rows[1] >= 0)
         if known.sum() < _MIN_PAIRS:
             raise DataError(
                 f"{self.name}: {known.sum()} of {len(examples)} pairs in "
                 f"{'-'.join(dict.fromkeys(examples.languages))!r} have vectors for both words; expected {_MIN_PAIRS}"
             )
-        tables = [side.vectors for side in sides]
-        if self.center:  # over the words of the pairs; one language has one mean
-            used = [own[own >= 0] for own in rows]
-            used = [np.concatenate(used)] * 2 if sides[0] is sides[1] else used
-            tables = [centered(side, own) for side, own in zip(sides, used, strict=True)]
-        one, other = (unit(table[own[known]]) for table, own in zip(tables, rows, strict=True))
-        found = np.full(len(examples), self.midpoint)
-        found[known] = (one * other).sum(axis=1)
+        first = unit(sides[0].vectors[rows[0][known]])
+        second = unit(sides[1].vectors[rows[1][known]])
+        found = np.full(len(examples), _MIDPOINT)
+        found[known] = (first * second).sum(axis=1)
         counted = known if self.missing == "skip" else np.ones_like(known)
         if np.ptp(examples.scores[counted]) == 0:
             raise DataError(f"{self.name}: all {counted.sum()} pairs have the score {examples.scores[counted][0]:g}")

@@ -22,7 +22,7 @@ from interlace.core.ragged import Ragged
 from interlace.tasks import Scale, Scores
 from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
 from interlace.tasks.common.files import find_file
-from interlace.tasks.common.vectors import WordVectorSettings, centered, vectors_of, whole_words
+from interlace.tasks.common.vectors import WordVectorSettings, vectors_of, whole_words
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -80,14 +80,6 @@ class WordTranslation(DictionaryTask):
     max_words: int = Field(200_000, ge=1, description="Maximum number of frequent words (Conneau et al. 2018, 3.2).")
     neighbors: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
     identical: bool = Field(True, description="Include entries spelled alike on both sides.")
-    center: bool = Field(
-        False,
-        description="Subtract each language's mean first, over the source words, their translations and other "
-        "candidates (MUSE: center, over all vectors).",
-    )
-    ignore_case: bool = Field(
-        True, description="Look a word up in any case if static vectors lack it as written (MUSE is in lower case)."
-    )
     reading: WordVectorSettings = Field(
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
     )
@@ -184,12 +176,15 @@ class WordTranslation(DictionaryTask):
         rows: (m, 2) rows of the words of each entry. words: (m,) the source word of each. around: as `_around` returns.
         Returns: (n,) the rank of the best translation by similarity; (m,) cosines and (m,) distances.
         """
-        tables = [centered(side, own) if self.center else side.vectors for side, own in zip(sides, around, strict=True)]
+        source_vectors = sides[0].vectors
+        target_vectors = sides[1].vectors
         gold = Ragged.from_lengths(np.searchsorted(around[1], rows[:, 1]), np.bincount(words))
-        queries = unit(tables[0][np.unique(rows[:, 0])])
-        candidates, others = unit(tables[1][around[1]]), unit(tables[0][around[0]])
+        queries = unit(source_vectors[np.unique(rows[:, 0])])
+        others = unit(source_vectors[around[0]])
+        candidates = unit(target_vectors[around[1]])
         csls = Csls.of(candidates, others, self.neighbors)
-        source, target = (table[rows[:, number]] for number, table in enumerate(tables))
+        source = source_vectors[rows[:, 0]]
+        target = target_vectors[rows[:, 1]]
         own = _same_vectors(sides[0], sides[1], np.unique(rows[:, 0]), around[1])
         found = {by: ranks(queries, candidates, gold, scorer, own) for by, scorer in (("csls", csls), ("cosine", None))}
         return found, (unit(source) * unit(target)).sum(axis=1), np.linalg.norm(source - target, axis=1)
@@ -198,9 +193,9 @@ class WordTranslation(DictionaryTask):
         self, source: WordVectors, target: WordVectors, examples: DictionaryEntries
     ) -> NDArray[np.int64]:
         """(m, 3) source row, target row and number of each entry that has both."""
-        sides = ((source, examples.source), (target, examples.target))
-        rows = (vectors.find(words, fold=self.ignore_case) for vectors, words in sides)
-        found = np.stack([*rows, np.arange(len(examples))], axis=1)
+        source_rows = source.find(examples.source, fold=True)  # MUSE's dictionaries are in lower case
+        target_rows = target.find(examples.target, fold=True)
+        found = np.stack([source_rows, target_rows, np.arange(len(examples))], axis=1)
         kept = found[(found[:, :2] >= 0).all(axis=1)]
         if not len(kept):
             one, other = examples.languages

@@ -32,6 +32,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interlace.core.neighbors import unit
 from interlace.objectives.common.dictionaries import Dictionaries, dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
@@ -133,8 +134,8 @@ def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs)
     """Return the measures of one language pair, from one pass over each side."""
     settings, pairs = probes.retrieval, rows.pairs
     layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
-    source = settings.normalized(layer_vectors(backbone, probes.vocab, pairs.source, layer, settings.limits))
-    target = settings.normalized(layer_vectors(backbone, probes.vocab, pairs.target, layer, settings.limits))
+    source = unit(layer_vectors(backbone, probes.vocab, pairs.source, layer, settings.limits))
+    target = unit(layer_vectors(backbone, probes.vocab, pairs.target, layer, settings.limits))
     scores = both_ways(source, target, pairs)
     return {
         f"retrieval/{rows.name}": scores["p@1 into target"],

@@ -28,6 +28,10 @@ log = logging.getLogger(__name__)
 _MIN_IMPROVEMENT = 1e-6  # of the mean similarity, to reset the patience
 
 Floats = NDArray[np.float32]
+_REFINEMENT_WORDS = 15_000  # most frequent words for refinement, as in MUSE
+CRITERION_WORDS = 10_000  # and for the criterion (Conneau et al. 2018, section 2.4)
+_CRITERION_CANDIDATES = 15_000  # of the pivot; MUSE searches all words, but only keeps pairs within the first 15,000
+
 Refined = tuple[Floats, list[float]]  # a rotation, and the criterion before and after each refinement
 Start = tuple[Refined, dict[str, Any]]  # also a record of how the rotation was found
 
@@ -57,16 +61,6 @@ class Mapping(Settings):
         20_000, ge=2, description="Most frequent words of each language for stochastic induction (there: 20,000)."
     )
     patience: int = Field(50, ge=1, description="Iterations of stochastic induction without improvement (there: 50).")
-    refinement_words: int = Field(15_000, ge=2, description="Most frequent words for refinement (MUSE: 15,000).")
-    criterion_words: int = Field(
-        10_000, ge=1, description="Most frequent words for the criterion (Conneau et al. 2018, section 2.4: 10,000)."
-    )
-    criterion_candidates: int = Field(
-        15_000,
-        ge=1,
-        description="Most frequent words of the pivot among which the criterion finds translations (MUSE: all words, "
-        "but only pairs within the first 15,000 are kept).",
-    )
     neighbors: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
 
     def normalized(self, vectors: Floats) -> Floats:
@@ -91,8 +85,8 @@ class MappedPair:
 
     def criterion(self, rotation: Floats) -> float:
         """Return the mean cosine of frequent words to their CSLS translations (section 2.4)."""
-        mapped = unit(self.source.vectors[: self.mapping.criterion_words] @ rotation)
-        others = unit(self.target.vectors[: self.mapping.criterion_candidates])
+        mapped = unit(self.source.vectors[:CRITERION_WORDS] @ rotation)
+        others = unit(self.target.vectors[:_CRITERION_CANDIDATES])
         found = nearest(mapped, others, Csls.of(others, mapped, self.mapping.neighbors))
         return float((mapped * others[found]).sum(axis=1).mean())
 
@@ -106,8 +100,8 @@ class MappedPair:
             log.info("%d iterations of stochastic induction: criterion %.3f -> %.3f", iterations, history[0], found)
             history.append(found)
         for _ in range(self.mapping.refinements):
-            count = self.mapping.refinement_words  # mutual nearest neighbors by CSLS of frequent words
-            mapped, target = unit(self.source.vectors[:count] @ rotation), unit(self.target.vectors[:count])
+            mapped = unit(self.source.vectors[:_REFINEMENT_WORDS] @ rotation)
+            target = unit(self.target.vectors[:_REFINEMENT_WORDS])
             rows, others = mutual_nearest(mapped, target, self.mapping.neighbors)
             if not len(rows):
                 break

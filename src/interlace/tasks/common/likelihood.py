@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged, ranges
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import sentence_layout
@@ -112,27 +112,22 @@ class Likelihood:
         self.subwords[:] += np.bincount(owners, minlength=len(self.nats))
 
 
-def causal_likelihood(
-    backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits, context: int
-) -> Likelihood:
+def causal_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits) -> Likelihood:
     """Predict each subword of running text, and the end of each sentence, from those before it in its sequence.
 
-    context: subwords before the predicted ones that a sequence only reads; with 0, its first one is predicted from
-        nothing.
+    The first one of a sequence is predicted from nothing.
     """
     clm = Clm(max_length=limits.max_length, language_ids=limits.language_ids)
     prepared = clm.prepare(Resources(vocab, backbone.traits))
     length = limits.max_length - 2
-    rows, read = running_text(text, length, context, vocab.end)
-    starts = np.arange(len(rows)) * (length - context) - read
+    rows = running_text(text, length, vocab.end)
     found, owners = Likelihood.empty(len(text)), np.repeat(np.arange(len(text)), text.lengths + 1)
     size = max(1, limits.tokens_per_batch // limits.max_length)
     for start in range(0, len(rows), size):
         chosen = np.arange(start, min(start + size, len(rows)))
         batch = clm.batch(rows.take(chosen), prepared, 0, generator(Purpose.EVALUATE, 0))
-        keep = batch.at[1] >= read[chosen][batch.at[0]]  # `at` is one to the left of what is predicted
-        batch = replace(batch, at=(batch.at[0][keep], batch.at[1][keep]), labels=batch.labels[keep])
-        found.add(owners[starts[chosen][batch.at[0]] + batch.at[1]], _nats(backbone, batch, causal=True))
+        places = length * chosen[batch.at[0]] + batch.at[1]  # `at` is one to the left of what is predicted
+        found.add(owners[places], _nats(backbone, batch, causal=True))
     words, characters = sizes_of(text, vocab)
     return replace(found, words=words + 1, characters=characters + 1)
 
@@ -163,7 +158,7 @@ def masked_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
     mlm = Mlm(max_length=limits.max_length, language_ids=limits.language_ids)
     prepared = mlm.prepare(Resources(vocab, backbone.traits))
     length = limits.max_length - 2
-    rows, _ = running_text(text, length, 0, vocab.end)
+    rows = running_text(text, length, vocab.end)
     found, owners = Likelihood.empty(len(text)), np.repeat(np.arange(len(text)), text.lengths + 1)
     first = 0
     for batch in hold_out(text.language, rows, mlm, prepared).batches:
@@ -173,22 +168,15 @@ def masked_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
     return found
 
 
-def running_text(text: Sentences, length: int, context: int, separator: int) -> tuple[Sentences, NDArray[np.int64]]:
-    """Return sequences of at most `length` subwords of the text, a separator behind each sentence.
-
-    Also returns how many subwords of each sequence are context. Without them, every subword occurs once; the last
-    sequence may be shorter.
-    """
+def running_text(text: Sentences, length: int, separator: int) -> Sentences:
+    """Return sequences of `length` subwords of the text, a separator behind each sentence; the last may be shorter."""
     shift = text.ids.rows() + np.arange(len(text.ids.flat))
     size = len(text.ids.flat) + len(text)
     ids, words = np.full(size, separator, np.int32), np.full(size, -1, np.int32)
     ids[shift], words[shift] = text.ids.flat, text.words.flat
-    begins = np.arange(0, size, length - context)
-    stops = np.minimum(begins + length - context, size)
-    starts = np.maximum(begins - context, 0)
-    places, lengths = ranges(starts, stops - starts), stops - starts
-    built = [Ragged.from_lengths(column[places], lengths) for column in (ids, words)]
-    return Sentences(built[0], built[1], text.language), begins - starts
+    starts = np.arange(0, size, length)
+    lengths = np.minimum(length, size - starts)
+    return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language)
 
 
 def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> NDArray[np.float64]:

@@ -110,14 +110,6 @@ def whole_words(vocab: Vocab) -> list[str]:
     return list(dict.fromkeys(texts[number] for number in np.flatnonzero(whole) if texts[number].strip()))
 
 
-def centered(vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(n, H) all vectors minus the mean of these rows, each counted once.
-
-    Other rows do not count: a file of static vectors has many more, while a model is only read for these.
-    """
-    return np.asarray(vectors.vectors - vectors.vectors[np.unique(rows)].mean(axis=0), np.float32)
-
-
 def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
     """Return the vectors of a language; raise a DataError that lists the languages that have some."""
     if language not in vectors:
