@@ -169,12 +169,41 @@ def test_numbers_without_names(publish):
         ('{"text": "a"}\n{"txt": "a"}', r"row 2: there is no 'text'; did you mean 'txt'"),
         ('["a"]', r"line 1: .* expected an object"),
         ('{"a": ', r"line 1: invalid JSON"),
+        ('{"text": "a"}\n{"text": "a", "b": 1, "text": "c"}', r"a\.jsonl, line 2: .*several values of 'text'$"),
+        ('{"translation": {"de": "a", "de": "c"}}', r"a\.jsonl, line 1: .*several values of 'de'$"),
     ],
 )
 def test_names_the_row_of_wrong_values(tmp_path, row, message):
     (tmp_path / "a.jsonl").write_text(row + "\n")
     with pytest.raises(DataError, match=message):
         read(tmp_path / "a.jsonl")
+
+
+def parquet_file(table, folder):
+    pq.write_table(table, folder / "a.parquet")
+    return folder / "a.parquet"
+
+
+def arrow_file(table, folder):
+    with pa.ipc.new_stream(folder / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    return folder / "a.arrow"
+
+
+def csv_of_the_hub(table, folder):
+    (folder / "set").mkdir()
+    lines = [table.column_names, *zip(*(column.to_pylist() for column in table.columns), strict=True)]
+    (folder / "set" / "train.csv").write_text("\n".join(map(",".join, lines)))
+    return f"hub:{folder}/set/default/train"
+
+
+@pytest.mark.parametrize("write", [parquet_file, arrow_file, csv_of_the_hub])
+def test_columns_of_one_name_are_an_error_if_they_are_read(tmp_path, write):
+    names = ["text", "label", "x", "text", "x.1", "x"]
+    path = write(pa.table([pa.array([f"text {number}"]) for number in range(6)], names), tmp_path)
+    with pytest.raises(DataError, match=r"several columns are named 'text'; rename or remove them$"):
+        read(path)
+    assert read(path, text="label").lines == ["text 1"]
 
 
 ANSWERED = {"question": "b", "answers": [{"text": "a", "answer_start": 0}]}

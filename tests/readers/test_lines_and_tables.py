@@ -121,6 +121,7 @@ SHORT = ["en\tde", "one\teins", "two"]
         (TABLE, ["en"], {"columns": ("en",), "header": False}, r"'en'.*header = false"),
         (TABLE, ["en"], {"columns": ("en", "de")}, "2 columns for 1 languages"),
         (TABLE[:1], ["en"], {}, r"a\.tsv: no row below the header"),
+        (["en\tde\ten", "a\tb\tc"], ["en"], {}, r"a\.tsv: several columns are named 'en'; rename or remove them"),
         (SHORT, ["en"], {}, r"a\.tsv, line 3: 1 tab-separated columns, the header names 2"),
         (SHORT, ["en", "de"], {"header": False}, r"line 3: 1 tab-.* column 1 \(counted from 0\) is needed"),
     ],
@@ -128,6 +129,15 @@ SHORT = ["en\tde", "one\teins", "two"]
 def test_tsv_names_missing_columns(read, rows, languages, settings, message):
     with pytest.raises(DataError, match=message):
         read("tsv", {"a.tsv": rows}, languages, **settings)
+
+
+def test_columns_of_one_name_are_read_by_number_or_not_at_all(read):
+    rows = {"a.tsv": ["en\tde\ten", "a\tb\tc"]}
+    assert read("tsv", rows, ["de"])[0].lines == ["b"]
+    assert read("tsv", rows, ["en"], columns=(2,))[0].lines == ["c"]
+    rows = {"nli.tsv": ["language\tgold_label\tsentence1\tsentence2\tlanguage", "en\t-\ta\tb\tde"]}
+    with pytest.raises(DataError, match=r"nli\.tsv: several columns are named 'language'"):
+        read("nli", rows, ["en"])
 
 
 @pytest.mark.parametrize("settings", [{"columns": (-1,)}, {"label": -9}])

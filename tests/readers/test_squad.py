@@ -107,6 +107,7 @@ def wrong(change):
         ),
         (document(), r"there is no question in it"),
         ('{"data":\n [1,]}', r"line 2: invalid JSON"),
+        ('{"data": [], "data": [], "version": 1}', r"invalid JSON: several values of 'data'$"),
         ("[" * 100_000, r"nested deeper than 100"),
     ],
 )

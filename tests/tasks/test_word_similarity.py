@@ -79,6 +79,8 @@ def test_a_header_is_a_first_line_without_a_score(tmp_path):
     assert [score for _, _, score in read_table(path, "SimLex999")] == [1.58, 9]
     with pytest.raises(DataError, match="no column 'SimLex'; did you mean 'SimLex999'"):
         read_table(path, "SimLex")
+    with pytest.raises(DataError, match=r"b\.tsv: several columns are named 'score'"):
+        read_table(put(tmp_path / "b.tsv", "word1\tword2\tscore\tscore\nold\tnew\t1\t2\n"), "score")
     with pytest.raises(DataError, match=r"a\.tsv, line 2: expected two words and a score"):
         read_table(path)
 

@@ -6,6 +6,7 @@ A schema is any type that pydantic knows: a settings class, a dataclass, or a `T
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.files import atomic, must_exist, must_hold_files
 
@@ -77,13 +79,15 @@ def write_json(path: Path, data: Any) -> None:
         partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:
+def parse_json(text: str | bytes, *, surrogates: bool = False, unique: bool = False) -> Any:
     """Parse JSON, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit.
 
     surrogates: allow lone surrogates, which JSON can escape and UTF-8 cannot encode.
+    unique: reject an object with several values of a key, of which the last one is read otherwise.
     """
     text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-    data = _parsed(text, lambda whole: json.loads(whole, parse_int=_integer))
+    decoder = _UNIQUE_DECODER if unique else _DECODER
+    data = _parsed(text, decoder.decode)
     if not surrogates and "\\u" in text:
         try:
             json.dumps(data, ensure_ascii=False).encode()
@@ -121,6 +125,19 @@ def _integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
         raise ValueError(f"an integer of {len(digits)} digits; at most {_MAX_DIGITS} are read")
     return int(digits)
+
+
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; raise a ValueError if a key occurs twice."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"several values of {listed(repr(key) for key, count in counts.items() if count > 1)}")
+    return values
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
+_UNIQUE_DECODER = json.JSONDecoder(parse_int=_integer, object_pairs_hook=_unique_object)
 
 
 def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:

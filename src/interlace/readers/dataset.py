@@ -100,7 +100,8 @@ class DatasetReader(Reader):
             form = _format_of(self, table, (languages[0], languages[-1]))
             selected = self.language_column in table.columns and not form.multilingual
             used = {*form.columns, _column(self, table, "label"), self.language_column, _TRANSLATION, _ID}
-            table.used = [column for column in table.columns if column in used]
+            table.used = [column for column in table.columns if column and column in used]
+            common.must_be_unique(dict.fromkeys(table.used), table.columns, table.path)
             rows = self._selected(table, languages[-1]) if selected else table.rows()
             notes: Counter[str] = Counter()
             items = (form.item(row, notes) for row in form.rows_with_text(rows, notes))
@@ -181,11 +182,14 @@ class DatasetRows:
         kind = plain_name(path).suffix
         if is_hub(path):
             dataset = open_dataset(path)
-            return cls._of_batches(
+            table = cls._of_batches(
                 path,
                 dataset.features.arrow_schema,
                 lambda names: dataset.select_columns(names).with_format("arrow").iter(1000),
             )
+            if dataset.info.builder_name == "csv":
+                table.columns = [_name_in_csv(name, table.columns) for name in table.columns]
+            return table
         if kind in {".parquet", ".arrow"}:
             with _damage(path):
                 return cls._of_batches(path, *(_parquet if kind == ".parquet" else _arrow)(must_exist(path)))
@@ -213,6 +217,12 @@ class DatasetRows:
         for values in self.contents(self.used):
             self.count += 1
             yield JsonNode(self.path, f"row {self.count}", values)
+
+
+def _name_in_csv(name: str, names: list[str]) -> str:
+    """Return the name of a column in the header of a CSV file: pandas reads a second `text` as `text.1`."""
+    first, _, number = name.rpartition(".")
+    return first if number.isdecimal() and first in names else name
 
 
 _BATCH_ROWS = 1000
@@ -570,7 +580,7 @@ def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
         if not line.strip():
             continue
         try:
-            found = parse_json(line)
+            found = parse_json(line, unique=True)
         except ValueError as error:
             raise DataError(f"{path}, line {number}: invalid JSON: {error}") from error
         if not isinstance(found, dict):

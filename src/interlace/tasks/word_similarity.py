@@ -19,6 +19,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.neighbors import unit
+from interlace.readers.common.text import must_be_unique
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Files, find_file
 from interlace.tasks.common.vectors import WordVectorSettings, vectors_of
@@ -143,6 +144,7 @@ def read_table(path: Path, column: str = "") -> list[Row]:
         if number == 1 and column and column not in cells:
             raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
         if number == 1 and column:
+            must_be_unique([column], cells, path)
             place = cells.index(column)
         score = _number(cells[place]) if len(cells) > place else None
         names = all(cells) and all(_number(cell) is None for cell in cells)  # not so in a damaged first row

@@ -89,7 +89,7 @@ def read_json(path: Path) -> JsonNode:
         check_length(size, str(path), "JSON", MAX_BYTES)
         lines.append(line)
     try:
-        return JsonNode(path, "", parse_json("\n".join(lines), surrogates=True))
+        return JsonNode(path, "", parse_json("\n".join(lines), surrogates=True, unique=True))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {error.lineno}: invalid JSON: {error.msg}") from error
     except ValueError as error:

@@ -175,6 +175,7 @@ def tsv_rows(
     lines = enumerate(read_lines(path), 1)
     names = next(lines)[1].split("\t") if header else []
     required = [_index(path, column, names, header=header) for column in columns]
+    must_be_unique(optional, names, path)
     extra = [names.index(name) if name in names else -1 for name in optional]
     width = max(*required, *extra, 0) + 1
     for number, line in lines:
@@ -185,6 +186,13 @@ def tsv_rows(
             expected = f"the header names {len(names)}" if header else f"column {width - 1} (counted from 0) is needed"
             raise DataError(f"{path}, line {number}: {len(cells)} tab-separated columns, {expected}")
         yield TsvRow(path, number, [*(cells[at] for at in required), *(cells[at] if at >= 0 else "" for at in extra)])
+
+
+def must_be_unique(used: Iterable[str], names: Sequence[str], path: Path) -> None:
+    """Raise a DataError if several columns of a table have the name of one that is read."""
+    repeated = [name for name in used if names.count(name) > 1]
+    if repeated:
+        raise DataError(f"{path}: several columns are named {listed(map(repr, repeated))}; rename or remove them")
 
 
 def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *, header: bool) -> int:
@@ -203,6 +211,7 @@ def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
         raise DataError(f"{path}: column {column!r} is a name, but header = false; give its number from 0")
     if column not in names:
         raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, names)}")
+    must_be_unique([column], names, path)
     return names.index(column)
 
 
