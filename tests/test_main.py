@@ -145,6 +145,17 @@ INTERRUPTS = {
         import interlace.alignment.lexicon
         interlace.alignment.lexicon.Lexicon.count = lambda *_: os.kill(os.getpid(), signal.SIGINT)
     """,
+    "while an object is deleted": """
+        import os, signal, time
+        import interlace.alignment.lexicon
+        class Interrupting:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGINT)
+        def count(*_):
+            Interrupting()
+            time.sleep(10)
+        interlace.alignment.lexicon.Lexicon.count = count
+    """,
     "while a child process starts": """
         import os, signal, subprocess, time
         import interlace.alignment.lexicon, interlace.core.guarded as guarded

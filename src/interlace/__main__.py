@@ -11,7 +11,7 @@ import time
 import traceback
 from pathlib import Path
 from tempfile import gettempdir
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 
 
@@ -82,9 +82,18 @@ def _prepare_streams() -> None:
             )
 
 
+def _repeat_ignored_interrupt(ignored: Any) -> None:
+    """Interrupt again, soon and outside of this hook, if Python ignored Ctrl-C, as it does in a `__del__`."""
+    if ignored.exc_type is KeyboardInterrupt:
+        Timer(0.01, os.kill, [os.getpid(), signal.SIGINT]).start()
+    else:
+        sys.__unraisablehook__(ignored)
+
+
 def main() -> None:
     """Run the command line; user errors print a message and exit with code 2."""
     try:
+        sys.unraisablehook = _repeat_ignored_interrupt
         _prepare_streams()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
         if "GOMP_SPINCOUNT" not in os.environ:
