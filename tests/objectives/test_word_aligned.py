@@ -81,9 +81,6 @@ def test_anchor_language_comes_first():
     assert batch.counts == {"word_aligned": 3, "anchor": 4}
     assert make(WordAligned(anchor_language="both")).counts["anchor"] == 7
     assert make(WordAligned(anchor_weight=0)).counts == {"word_aligned": 3}
-    batch = make(WordAligned(link_weights="confidence"))
-    assert batch.extra["link_weights"].tolist() == pytest.approx([0.9, 0.8, 0.5])
-    assert batch.counts["word_aligned"] == pytest.approx(2.2)
 
 
 @pytest.fixture
@@ -93,7 +90,7 @@ def backbone():
 
 @pytest.mark.parametrize(("distance", "over"), [("mean", 16), ("sum", 1)])
 def test_distances_equal_those_of_the_paper(backbone, distance, over):
-    objective = WordAligned(distance=distance, links="all", link_weights="confidence", pooling="mean")
+    objective = WordAligned(distance=distance, links="all", pooling="mean")
     heads = objective.modules(backbone)
     batch = make(objective).to(CPU)
     with torch.no_grad():
@@ -107,8 +104,8 @@ def test_distances_equal_those_of_the_paper(backbone, distance, over):
         return english, [states[2, 1:3].mean(0), states[2, 3], states[2, 4], states[3, 1]]
 
     (a, aa, b), (great_a, great_b, great_c, great_d) = words(now)
-    pairs = [(a, great_a, 0.9), (aa, great_b, 0.8), (aa, great_c, 0.6), (b, great_d, 0.5)]
-    apart = sum(weight * (one - other).square().sum() for one, other, weight in pairs) / over
+    pairs = [(a, great_a), (aa, great_b), (aa, great_c), (b, great_d)]
+    apart = sum((one - other).square().sum() for one, other in pairs) / over
     drift = sum((one - other).square().sum() for one, other in zip((a, aa, b), words(before)[0], strict=True)) / over
     assert terms["word_aligned"].total.item() == pytest.approx(apart.item(), rel=1e-4)
     assert terms["anchor"].total.item() == pytest.approx(drift.item(), rel=1e-4)
@@ -143,11 +140,9 @@ def test_resumed_run_keeps_the_initial_encoder(backbone, tmp_path):
     assert after["anchor"] > parts["anchor"]
 
 
-def test_rejects_pairs_without_links_or_confidence():
+def test_rejects_pairs_without_links_and_an_unknown_anchor():
     with pytest.raises(DataError, match="word_aligned needs word alignments"):
         make(WordAligned(), Pairs(PAIRS.source, PAIRS.target))
-    with pytest.raises(DataError, match="set link_weights = 'none'"):
-        make(WordAligned(link_weights="confidence"), Pairs(PAIRS.source, PAIRS.target, LINKS))
     with pytest.raises(SettingsError, match="anchor_language = 'fr', but the pairs are en and de"):
         make(WordAligned(anchor_language="fr"))
 

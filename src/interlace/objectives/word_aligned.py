@@ -53,9 +53,6 @@ class WordAligned(Objective):
         "one_to_one",
         description="Links that are the unique best of both words, or all (Cao et al. 2020, section 3: one-to-one).",
     )
-    link_weights: Literal["none", "confidence"] = Field(
-        "none", description="Weight of a link: 1 (Cao et al. 2020), or the aligner's probability."
-    )
     pooling: Pooling = Field(
         "last", description="Vector of a word: its last token (Cao et al. 2020), its first, or their mean."
     )
@@ -88,10 +85,10 @@ class WordAligned(Objective):
         second = (np.arange(2 * n) >= n).astype(np.int8)
         layout = replace(layout, sides=second[:, None] * layout.real)
         words = batch_words(layout, self.pooling)
-        one, other, weights = self._links(examples, words, first)
-        counts = {self.term: float(weights.sum())}
+        one, other = self._links(examples, words, first)
+        counts = {self.term: len(one)}
         arrays: dict[str, NDArray[Any]] = {name: getattr(words, name) for name in ("places", "to", "weights", "heads")}
-        extra = {"one": one, "other": other, "link_weights": weights, **arrays}
+        extra = {"one": one, "other": other, **arrays}
         if self.anchor_weight:
             anchored = words.numbers if self.anchor_language == BOTH else words.numbers[:n]
             count = int(anchored.max(initial=-1)) + 1
@@ -117,7 +114,7 @@ class WordAligned(Objective):
         extra = batch.extra
         vectors = _word_vectors(backbone.encode(batch.inputs), extra)  # (words, H)
         apart = self._distance(vectors[extra["one"]], vectors[extra["other"]])
-        terms = {self.term: Term((apart * extra["link_weights"]).sum())}
+        terms = {self.term: Term(apart.sum())}
         if self.anchor_weight:
             frozen: Any = heads[ANCHOR]
             rows = len(batch.inputs["input_ids"]) // (1 if self.anchor_language == BOTH else 2)
@@ -154,16 +151,9 @@ class WordAligned(Objective):
             )
         return languages.index(self.anchor_language)
 
-    def _links(
-        self, pairs: Pairs, words: BatchWords, first: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-        """Return (links,) the word of the first side, that of the second, and the weight of each link."""
+    def _links(self, pairs: Pairs, words: BatchWords, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (links,) the word of the first side, and that of the second."""
         links = require_links(pairs, "word_aligned")
-        if self.link_weights == "confidence" and pairs.confidence is None:
-            raise DataError(
-                "word_aligned: link_weights = 'confidence', but these links have none; use an aligner that gives it, "
-                "or set link_weights = 'none'"
-            )
         rows, width, found = links.rows(), words.numbers.shape[1], []
         for block, side in enumerate((first, 1 - first)):
             place = links.flat[:, side]
@@ -173,9 +163,7 @@ class WordAligned(Objective):
         keep = (one >= 0) & (other >= 0)
         if self.links == "one_to_one":
             keep &= one_to_one(links, pairs.confidence)
-        confident = self.link_weights == "confidence" and pairs.confidence is not None
-        weights = pairs.confidence.flat if confident and pairs.confidence else np.ones(len(keep))
-        return one[keep], other[keep], weights[keep].astype(np.float32)
+        return one[keep], other[keep]
 
     def _distance(self, one: Tensor, other: Tensor) -> Tensor:
         """Return (n,) squared distances of (n, H) vectors."""
