@@ -41,16 +41,6 @@ def test_predictions_on_old_text_are_unchanged(start, tmp_path):
     torch.testing.assert_close(after[:, : old.size], before[:, : old.size])
 
 
-def test_the_same_seed_draws_the_same_rows(start):
-    folder, old, new = start
-    first, again, other = (load(folder, new, new_tokens="random", seed=seed).input_embeddings for seed in (1, 1, 2))
-    assert torch.equal(first, again)
-    assert not torch.equal(first[old.size :], other[old.size :])
-    assert torch.equal(first[: old.size], other[: old.size])
-    spread = first[old.size : new.size].std() / first[: old.size].std()
-    assert 0.5 < spread < 2
-
-
 def bert(rows, **more):
     sizes = {"hidden_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 2}
     return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=rows, **sizes, **more))
@@ -73,7 +63,7 @@ def by_hand(base, *pieces):
 )
 def test_rows_of_the_table(rows, base, new, expected):
     model = bert(rows)
-    extend_embeddings(model, by_hand(base, *[[1, 2]] * new), "mean", 0)
+    extend_embeddings(model, by_hand(base, *[[1, 2]] * new), 0)
     assert model.get_input_embeddings().weight.shape[0] == expected
     assert model.config.vocab_size == expected
     assert model.cls.predictions.bias.shape == (expected,)
@@ -82,20 +72,34 @@ def test_rows_of_the_table(rows, base, new, expected):
 def test_rows_of_unused_new_and_untied_subwords():
     model = bert(16)
     model.get_input_embeddings().weight.data[10:] = torch.tensor([5.0, 7.0])
-    extend_embeddings(model, by_hand(10, *[[1, 2]] * 7), "mean", 0)
+    extend_embeddings(model, by_hand(10, *[[1, 2]] * 7), 0)
     table = model.get_input_embeddings().weight.detach()
     assert table[17:].tolist() == [[5.0, 7.0]] * 7
     torch.testing.assert_close(table[10:17], table[[1, 2]].mean(0).expand(7, 2))
     model = bert(10)
     table = model.get_input_embeddings().weight
     table.data[:] = torch.tensor([3.0, -3.0]) + 0.01 * torch.randn(10, 2)
-    extend_embeddings(model, by_hand(10, [], [4]), "mean", 0)
+    extend_embeddings(model, by_hand(10, [], [4]), 0)
     rows = model.get_input_embeddings().weight.detach()
     torch.testing.assert_close(rows[10], torch.tensor([3.0, -3.0]), atol=0.1, rtol=0)
     assert not torch.equal(rows[10], rows[:10].mean(0))
     assert torch.equal(rows[11], rows[4])
     model = bert(10, tie_word_embeddings=False)
-    extend_embeddings(model, by_hand(10, [1, 3]), "mean", 0)
+    extend_embeddings(model, by_hand(10, [1, 3]), 0)
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
         torch.testing.assert_close(table[10], table[[1, 3]].mean(0))
     assert not torch.equal(model.get_input_embeddings().weight[10], model.get_output_embeddings().weight[10])
+
+
+def test_the_seed_draws_the_rows_of_tokens_that_nothing_spelled():
+    torch.manual_seed(0)
+    table = bert(500).get_input_embeddings().weight.detach().clone()
+    drawn = []
+    for seed in (1, 1, 2):
+        model = bert(500)
+        model.get_input_embeddings().weight.data[:] = table
+        extend_embeddings(model, by_hand(500, *[[]] * 100), seed)
+        drawn.append(model.get_input_embeddings().weight.detach()[500:])
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+    assert 0.5 < drawn[0].std() / table.std() < 2

@@ -76,7 +76,7 @@ def xnli():
 def test_a_language_is_another_name_the_mean_of_the_others_or_a_copy():
     model = xnli()
     before = table_of(model).clone()
-    map_languages(model, ["en", "zh_cn", "sw", "lt"], LanguageMapping(names={"zh_cn": "zh"}, mean=True))
+    map_languages(model, ["en", "zh_cn", "sw", "lt"], LanguageMapping(names={"zh_cn": "zh"}))
     assert language_ids(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3, "lt": 4}
     assert torch.equal(table_of(model)[:3], before)  # order and values of the checkpoint
     torch.testing.assert_close(table_of(model)[3:], before.mean(0).repeat(2, 1))
@@ -88,7 +88,7 @@ def test_a_language_is_another_name_the_mean_of_the_others_or_a_copy():
     assert torch.equal(table_of(model), before)
     assert model.config.n_langs == 3
     model = xnli()
-    map_languages(model, ["gsw"], LanguageMapping(copies={"gsw": "de"}, mean=True))
+    map_languages(model, ["gsw"], LanguageMapping(copies={"gsw": "de"}))
     table = table_of(model)
     assert torch.equal(table[3], table[0])
     table[3] += 1
@@ -100,7 +100,7 @@ def test_maps_languages_of_bert_checkpoints():
     model = bert()
     add_languages(model, ["en", "de"])
     model.base_model.embeddings.token_type_embeddings.weight.data[2:] = torch.tensor([[1.0] * 4, [3.0] * 4])
-    map_languages(model, ["en", "lt", "gsw"], LanguageMapping(copies={"gsw": "de"}, mean=True))
+    map_languages(model, ["en", "lt", "gsw"], LanguageMapping(copies={"gsw": "de"}))
     assert language_ids(model.config) == {"en": 2, "de": 3, "lt": 4, "gsw": 5}
     assert rows(model)[4].tolist() == [2.0] * 4
     assert rows(model)[5].tolist() == [3.0] * 4

@@ -186,9 +186,6 @@ def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dic
         "fold_language": plain(recipe.export.fold_language),
         "vocab": recipe.vocab,
         "tokenizer": None if tokenizer is None else code_span(leaf(tokenizer)),
-        "new_embeddings": "mean of the former tokens of each"
-        if recipe.model.new_tokens == "mean"
-        else "random, around the mean embedding",
     }
 
 

@@ -43,7 +43,7 @@ from interlace.models.settings import (
     Take,
     chosen_layers,
 )
-from interlace.models.token_embeddings import NewTokens, extend_embeddings, initialize_from_vectors
+from interlace.models.token_embeddings import extend_embeddings, initialize_from_vectors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -139,12 +139,8 @@ def _whole_start(
     start, attention = start or settings.start, settings.attention
     if start is None:
         return from_shape(settings.shape or Shape(), vocab, names, seed, attention=attention, causal=causal)
-    mean = settings.new_languages == "mean"
-    mapping = LanguageMapping(settings.language_names, settings.language_copies, mean=mean)
-    return load(
-        start, vocab, names, attention=attention, seed=seed, causal=causal, mapping=mapping,
-        new_tokens=settings.new_tokens,
-    )  # fmt: skip
+    mapping = LanguageMapping(settings.language_names, settings.language_copies)
+    return load(start, vocab, names, attention=attention, seed=seed, causal=causal, mapping=mapping)
 
 
 def _decoder_of_shape(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) -> CrossAttentionDecoder:
@@ -292,18 +288,17 @@ def load(
     seed: int = 0,
     causal: bool | None = None,
     mapping: LanguageMapping = LanguageMapping(),  # noqa: B008 - frozen
-    new_tokens: NewTokens = "mean",
 ) -> Backbone:
     """Return a checkpoint as a float32 backbone, or as a `Seq2Seq` if it is a translation model; never run its code.
 
     A checkpoint of an encoder alone gets a random vocabulary head (by `seed`), which `notes` mentions.
 
     start: folder, or name on the Hugging Face hub.
-    vocab: the checkpoint's own vocabulary, or one that extends it: then the embeddings grow.
+    vocab: the checkpoint's own vocabulary, or one that extends it: then the embeddings grow, and a new token starts as
+        the mean of the subwords that spelled it.
     languages: languages that get an embedding if they have none.
     causal: whether the model is causal from now on; None: as the checkpoint is.
     mapping: the checkpoint's names of languages, and the initial embeddings of new ones.
-    new_tokens: initial embeddings of the tokens by which `vocab` extends the checkpoint's.
 
     Raises:
         CheckpointError: it is missing or damaged, cannot be a backbone, or has another vocabulary.
@@ -315,7 +310,7 @@ def load(
     def adapt(model: Any) -> None:
         map_languages(model, languages, mapping)
         if vocab is not None and vocab.extension is not None:
-            extend_embeddings(model, vocab.extension, new_tokens, seed)
+            extend_embeddings(model, vocab.extension, seed)
 
     if config["model_type"] in SEQ2SEQ:
         with opening(folder):

@@ -24,12 +24,12 @@ class LanguageMapping:
 
     names: language of the recipe -> the checkpoint's name for it; both then mean the same embedding.
     copies: new language -> the checkpoint's language whose embedding it starts as.
-    mean: whether other new languages start as the mean of the checkpoint's languages, if it has any.
+
+    Other new languages start as the mean of the checkpoint's languages, if it has any.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
-    mean: bool = False
 
 
 def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping) -> None:
@@ -59,7 +59,7 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
     for language in new:
         if language in mapping.copies:
             weight[language_ids(model.config)[language]] = weight[rows[mapping.copies[language]]]
-        elif mapping.mean:
+        else:
             weight[language_ids(model.config)[language]] = mean
 
 

@@ -127,18 +127,10 @@ class ModelSettings(Settings):
     language_names: dict[str, str] = Field(
         {}, description="Language of the recipe -> the start's name for it, such as zh_cn = 'zh'."
     )
-    new_languages: Literal["mean", "plain"] = Field(
-        "mean",
-        description="Initial embedding of a language that the start lacks: the mean of its languages, or the vector "
-        "that callers without language ids get ('plain'; also where the start has no languages).",
-    )
     language_copies: dict[str, str] = Field(
-        {}, description="New language -> the start's language whose embedding it copies, such as gsw = 'de'."
-    )
-    new_tokens: Literal["mean", "random"] = Field(
-        "mean",
-        description="Initial embeddings of new tokens (vocab.extend): the mean of the subwords that spelled them, or "
-        "random around the mean of all embeddings with their spread (Hewitt 2021).",
+        {},
+        description="New language -> the start's language whose embedding it copies, such as gsw = 'de'; other new "
+        "languages get the mean of the start's languages.",
     )
     decoder: DecoderSettings | None = Field(
         None, description="Decoder of a translation model; none: initialized like the encoder, with shared embeddings."

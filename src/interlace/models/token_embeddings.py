@@ -13,7 +13,7 @@ Legend: R rows of the embeddings, H width, N new tokens, n subwords with a vecto
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Extension, Vocab
     from interlace.models.backbone import Backbone
 
-NewTokens = Literal["mean", "random"]
-
 log = logging.getLogger(__name__)
 
 _DRAWS = 2  # key of the random numbers; 1 is that of language embeddings
 _FEW = 0.1  # with fewer of a file's vectors in use, it is likely one of another tokenizer
 
 
-def extend_embeddings(model: Any, extension: Extension, how: NewTokens, seed: int) -> None:
+def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
     """Grow the embeddings of a model for the new tokens of `extension`, in place.
+
+    A new token starts as the mean of the subwords that spelled it; one that none spelled is drawn around the mean of
+    all embeddings, with their spread (Hewitt 2021).
 
     Embeddings with more rows than the tokenizer has ids have spare rows: new tokens take the first of them, and the
     embeddings grow to the next multiple of what they were padded to. Embeddings without spare rows get none.
@@ -64,13 +65,13 @@ def extend_embeddings(model: Any, extension: Extension, how: NewTokens, seed: in
     tables = {tensor.data_ptr(): tensor.data for tensor in found if tensor is not None}  # tied ones once
     with torch.no_grad():
         for table in tables.values():
-            new = _new_rows(table[: extension.base], extension, how, rng)
+            new = _new_rows(table[: extension.base], extension, rng)
             spare = table[extension.base : rows].mean(0) if rows > extension.base else new.mean(0)
             table[extension.base : extension.size] = new
             table[max(rows, extension.size) :] = spare
 
 
-def _new_rows(old: Tensor, extension: Extension, how: NewTokens, rng: np.random.Generator) -> Tensor:
+def _new_rows(old: Tensor, extension: Extension, rng: np.random.Generator) -> Tensor:
     """Return (N, H) initial rows, or (N,) of a bias, which is never drawn."""
     import torch
 
@@ -79,8 +80,6 @@ def _new_rows(old: Tensor, extension: Extension, how: NewTokens, rng: np.random.
     if old.ndim > 1:
         noise = rng.standard_normal((count, old.shape[1]))
         drawn += torch.from_numpy(noise).to(old) * old.std(0)
-    if how == "random":
-        return drawn
     spelled = extension.pieces.lengths > 0
     owners = torch.from_numpy(extension.pieces.rows().astype(np.int64))
     ids = torch.from_numpy(extension.pieces.flat.astype(np.int64))
