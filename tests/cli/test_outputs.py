@@ -228,6 +228,12 @@ def test_a_dash_is_standard_output(text):
     assert not (text / "-").exists()
 
 
+def test_confidences_on_standard_output_are_alone_there(text):
+    command = [*COMMAND[:3], "align", "en", "de", "-o", "out", "--confidence", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [len(line.split()) for line in done.stdout.splitlines()] == [2, 2]
+
+
 IMPOSSIBLE = {
     "a file below a file": ("-o", "en/out", "en is not a folder"),
     "a folder below a file": ("--save-model", "en/sub/out", "en is not a folder"),

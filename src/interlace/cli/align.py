@@ -36,7 +36,7 @@ from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.json_files import write_json
-from interlace.core.outputs import is_stream
+from interlace.core.outputs import is_standard_output, is_stream
 from interlace.core.progress import Progress, no_progress
 from interlace.core.store import change
 from interlace.data.inspection import AUTO
@@ -252,7 +252,9 @@ class _Outputs:
                 first = f"{self.gold_file}: {gold.format}, words counted from {gold.base}"
                 print_line("; ".join([first, *counts]), notes)
                 print_line(self.agreement, notes)
-        print_summary(self.into, self.as_json, {**about, "links": self.links, "gold": scores})
+        beside = [path for path in (self.confidence, self.figure) if path is not None]
+        is_taken = any(map(is_standard_output, beside))  # the path of the alignments is no part of that output
+        print_summary(None if is_taken else self.into, self.as_json, {**about, "links": self.links, "gold": scores})
 
 
 def _confidence_lines(found: Alignments) -> Iterator[str]:
