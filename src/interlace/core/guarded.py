@@ -16,7 +16,7 @@ _MAX_MEMORY = 4 << 30  # bytes of address space of the child process
 _SECONDS = 2.0  # of computing, for each call
 _SECONDS_PER_CHARACTER = 20e-6  # further ones, of the arguments as JSON
 _MAX_WAIT = 30  # seconds by the clock, for each of computing
-_BATCH_CALLS, _BATCH_CHARACTERS = 100, 1 << 20  # that are sent together: each message wakes a process
+_BATCH_CALLS, _BATCH_CHARACTERS = 1000, 1 << 22  # that are sent together: each message wakes a process
 _READY = "ready\n"
 
 
@@ -29,7 +29,8 @@ class GuardedFunction:
 
     Arguments and result are values of JSON. A call may take 4 GB and `seconds` of computing, and 20 seconds more for
     each million characters of its arguments, however busy the machine is; and 30 times as long by the clock, as a
-    function may also wait. Windows limits only the time by the clock.
+    function may also wait. Windows limits only the time by the clock. A call is lost if it is so twice, the second time
+    alone.
     """
 
     def __init__(self, function: Callable[..., Any], seconds: float = _SECONDS) -> None:
@@ -58,23 +59,27 @@ class GuardedFunction:
                 yield json.loads(answer)
 
     def _answers(self, requests: list[str]) -> list[str]:
-        """Return the answer to each request: null where the process is lost."""
+        """Return the answer to each request: null if the process is lost when it is sent alone.
+
+        After a loss all are sent alone: others may be lost with it, and what ended the process may be no request.
+        """
         answers: list[str] = []
-        repeated = -1  # number of a request
+        alone = False
         while len(answers) < len(requests):
-            answers += self._ask(requests[len(answers) :])
-            number = len(answers)
-            if number == len(requests):
-                break
-            waited = self._end() == -getattr(signal, "SIGALRM", 0)
-            if waited and number != repeated:
-                repeated = number  # the job, and not the function, may have been stopped for a while
-            else:
-                answers.append("null")
+            sent = requests[len(answers) :]
+            if alone:
+                sent = sent[:1]
+            received = self._ask(sent)
+            answers += received
+            if len(received) < len(sent):
+                self._end()
+                if alone:
+                    answers.append("null")
+                alone = True
         return answers
 
     def _ask(self, requests: list[str]) -> list[str]:
-        """Return the answers to requests up to that by which the child process is lost."""
+        """Return the answers to requests, or to the first of them if the child process is lost."""
         child = self._child or self._start()
         answers = []
         with contextlib.suppress(BrokenPipeError):
@@ -105,16 +110,12 @@ class GuardedFunction:
             raise LostProcessError("a child process of Python cannot be started; see its error above")
         return child
 
-    def _end(self) -> int:
-        """End the child process, if there is one, and return its exit code."""
-        child = self._child
-        self._child = None
-        if child is None:
-            return 0
-        child.kill()
-        with contextlib.suppress(BrokenPipeError):
-            child.__exit__(None, None, None)
-        return child.returncode
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            with contextlib.suppress(BrokenPipeError):
+                self._child.__exit__(None, None, None)
+            self._child = None
 
 
 def _batches(calls: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
@@ -151,8 +152,8 @@ def serve(function: Callable[..., Any], seconds: float) -> None:
             except Exception:  # noqa: BLE001 - any error of a library
                 result = None
             answers.write(json.dumps(result) + "\n")
-            answers.flush()
         _limit_time(0)
+        answers.flush()
 
 
 def _read_batch(lines: IO[str]) -> list[str]:
