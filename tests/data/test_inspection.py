@@ -66,8 +66,8 @@ def test_every_filter_is_tried_and_names_its_places(look, chunk, monkeypatch):
 @pytest.mark.parametrize(
     ("sides", "options", "what", "about", "failed"),
     [
-        ({"a.en": ["A b", "a B"]}, {"rules": {"duplicates": Duplicates(ignore_case=True)}}, "duplicates",
-         "ignore_case = True", False),
+        ({"a.en": ["a b", "a b"]}, {"rules": {"duplicates": Duplicates(by="source")}}, "duplicates",
+         "by = 'source'", False),
         ({"a.en": ["1", "2", "3"], "a.de": ["1"]}, {}, "line counts differ",
          "a.en has 3 lines and a.de has 1 lines", True),
         ({"a.tsv": ["en\tde", "a\tb", "c"]}, {"reader": "tsv", "languages": ["en", "de"]}, "unreadable",

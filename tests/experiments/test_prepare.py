@@ -128,7 +128,7 @@ def test_filters_apply_to_training_text_only(recipe):
 def test_cache_and_vocabulary_depend_on_the_filters_and_their_order(recipe):
     folders = [
         Workspace(recipe(rules)).open().train["en"].folder
-        for rules in ("", "[filters.control]", "[filters.control]\nmax_count = 1", "[filters.control]\nmax_count = 1")
+        for rules in ("", "[filters.length]", "[filters.length]\nmax_words = 50", "[filters.length]\nmax_words = 50")
     ]
     assert len(set(folders)) == 3
     assert folders[2] == folders[3]

@@ -1,7 +1,7 @@
 """Contamination: held-out text that occurs in training text, as whole texts or as n-grams of words.
 
 Training text is read in chunks; only hashes of the held-out text are in memory. Brown et al. (2020, section 4) search
-13-grams, Chowdhery et al. (2022, section 8) 8-grams. The default is 8, because sentences of XNLI are short. In scripts
+13-grams, Chowdhery et al. (2022, section 8) 8-grams. Here it is 8, because sentences of XNLI are short. In scripts
 without spaces characters are counted: 13 of Chinese or Japanese, 32 of Thai, Lao, Khmer or Burmese are about 8 words.
 
 Words are those of `data.hashing`, which compares text without case, punctuation and spaces.
@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from interlace.core.settings import Settings
 from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding, Where
 from interlace.text.scripts import UNSPACED, scripts_of
 
@@ -33,26 +31,19 @@ _IDEOGRAPHIC = frozenset({"Han", "Hiragana", "Katakana", "Bopomofo", "Yi"})
 _WHOLE = 0  # in place of n: whole texts
 
 
-class OverlapRules(Settings):
-    """Minimum length of text whose repetition is not a coincidence."""
+_NGRAM_WORDS = 8  # of an n-gram
+_NGRAM_IDEOGRAPHS = 13  # characters of an n-gram in languages written in Han or Kana
+_NGRAM_LETTERS = 32  # and in other scripts without spaces
+_MIN_WORDS = 3  # of a text compared as a whole: "Yes." occurs everywhere
+_MIN_CHARACTERS = 6  # the same in scripts without spaces
 
-    words: int = Field(8, ge=2, description="Words of an n-gram (PaLM: 8; GPT-3: 13).")
-    characters: int = Field(13, ge=2, description="Characters of an n-gram in languages written in Han or Kana.")
-    letters: int = Field(32, ge=2, description="Characters of an n-gram in other scripts without spaces, such as Thai.")
-    min_words: int = Field(
-        3, ge=1, description="Minimum of words of a text that is compared as a whole; twice as many characters."
-    )
 
-    def n(self, language: str) -> int:
-        """Return the words (or characters) of an n-gram."""
-        scripts = scripts_of(language)
-        if not scripts & UNSPACED:
-            return self.words
-        return self.characters if scripts & _IDEOGRAPHIC else self.letters
-
-    def min_length(self, language: str) -> int:
-        """Return the minimum of words (or characters) of a text compared as a whole: 'Yes.' occurs everywhere."""
-        return self.min_words * (2 if scripts_of(language) & UNSPACED else 1)
+def ngram_length(language: str) -> int:
+    """Return the words (or characters) of an n-gram whose repetition is not a coincidence."""
+    scripts = scripts_of(language)
+    if not scripts & UNSPACED:
+        return _NGRAM_WORDS
+    return _NGRAM_IDEOGRAPHS if scripts & _IDEOGRAPHIC else _NGRAM_LETTERS
 
 
 @dataclass(frozen=True)
@@ -119,8 +110,7 @@ class Contamination:
 class ContaminationCheck:
     """Searches held-out sets in training text: `hold_out` all sets, then `search` all text, then read `results`."""
 
-    def __init__(self, rules: OverlapRules | None = None) -> None:
-        self._rules = rules or OverlapRules()
+    def __init__(self) -> None:
         self._sets: list[HeldOutSet] = []
         self._parts: list[_Part] = []
         self._shown: list[tuple[list[Excerpt], list[Excerpt]]] = []  # of each set: whole texts, n-grams
@@ -135,8 +125,9 @@ class ContaminationCheck:
         for name, lines in held.parts.items():
             language = held.languages.get(name, held.language)
             tokens = hash_tokens(lines)
-            whole = np.flatnonzero(tokens.lengths >= self._rules.min_length(language))
-            self._parts.append(_Part(len(self._sets), name, tokens, self._rules.n(language), whole))
+            min_length = _MIN_CHARACTERS if scripts_of(language) & UNSPACED else _MIN_WORDS
+            whole = np.flatnonzero(tokens.lengths >= min_length)
+            self._parts.append(_Part(len(self._sets), name, tokens, ngram_length(language), whole))
         self._sets.append(held)
         self._shown.append(([], []))
 
@@ -147,7 +138,7 @@ class ContaminationCheck:
         tokens = hash_tokens(text.lines)
         rows, keys = self._known[_WHOLE].mark(tokens.line_hashes())
         self._show(_WHOLE, rows, keys, where)
-        n = self._rules.n(text.language)
+        n = ngram_length(text.language)
         if n in self._known:
             hashes, starts = tokens.ngrams(n)
             found, keys = self._known[n].mark(hashes)
@@ -179,7 +170,7 @@ class ContaminationCheck:
             total=len(held),
             exact=int(either[0].sum()),
             ngram=int(either[1].sum()),
-            n=self._rules.n(held.language),
+            n=ngram_length(held.language),
             parts={name: (int(exact.sum()), int(ngram.sum())) for name, (exact, ngram) in marks.items()},
             examples=(*self._shown[number][0], *self._shown[number][1])[:MAX_EXCERPTS],
             whole=len(self._shown[number][0]),
@@ -202,11 +193,9 @@ class ContaminationCheck:
                 kept.append(Excerpt.of(where(row), shown))
 
 
-def find_contamination(
-    texts: Iterable[tuple[Text, Where]], held_out: Iterable[HeldOutSet], rules: OverlapRules | None = None
-) -> list[Contamination]:
+def find_contamination(texts: Iterable[tuple[Text, Where]], held_out: Iterable[HeldOutSet]) -> list[Contamination]:
     """Return the contamination of each held-out set; texts: chunks, read once, with the place of each line."""
-    check = ContaminationCheck(rules)
+    check = ContaminationCheck()
     for held in held_out:
         check.hold_out(held)
     for text, where in texts:

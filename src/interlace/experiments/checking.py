@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.progress import Progress, no_progress
-from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
+from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, find_contamination
 from interlace.data.filters import build_filters, sides
 from interlace.data.inspection import Finding, InspectionReport, Inspector, Level, Where
 from interlace.experiments.data_root import data_key, data_root
@@ -161,11 +161,9 @@ def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[
     return found
 
 
-def contamination_of(
-    trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet], rules: OverlapRules | None = None
-) -> dict[TaskSplit, Contamination]:
+def contamination_of(trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet]) -> dict[TaskSplit, Contamination]:
     """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass."""
-    return dict(zip(sets, find_contamination(training_text(trained), sets.values(), rules), strict=True))
+    return dict(zip(sets, find_contamination(training_text(trained), sets.values()), strict=True))
 
 
 @json_record

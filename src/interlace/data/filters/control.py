@@ -2,9 +2,10 @@
 
 import unicodedata
 
-from pydantic import Field
+import numpy as np
 
 from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_sides
+from interlace.text import Text
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 _FINE, _BAD = 1, 2
@@ -13,13 +14,14 @@ _FINE, _BAD = 1, 2
 class Control(Filter):
     """C0 and C1 controls other than the tab, U+FFFD, U+FEFF, private use and unassigned code points."""
 
-    max_count: int = Field(0, ge=0, description="Maximum of such characters per side.")
-
     def keep(self, chunk: Chunk) -> Mask:
-        """(n,) where every side has at most `max_count` of them."""
-        return on_all_sides(
-            chunk, lambda text: count_by_line(_CLASSES.of_lines(text.lines) == _BAD, text.lines) <= self.max_count
-        )
+        """(n,) where no side has one of them."""
+        return on_all_sides(chunk, _is_clean)
+
+
+def _is_clean(text: Text) -> Mask:
+    broken = count_by_line(_CLASSES.of_lines(text.lines) == _BAD, text.lines)
+    return np.asarray(broken == 0)
 
 
 def _class_of(character: str) -> int:

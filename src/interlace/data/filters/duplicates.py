@@ -19,15 +19,13 @@ class Duplicates(Filter):
     by: Literal["pair", "source", "target", "either"] = Field(
         "pair", description="What must not repeat: the pair, one side, or either side. A single line counts as a pair."
     )
-    ignore_case: bool = Field(False, description="Whether lines that differ only in case are equal.")
 
     def start(self) -> Keep:
         """Return a function that keeps rows which no chunk before had."""
         source, target = HashSet(), HashSet()  # pairs are in the first
 
         def keep(chunk: Chunk) -> Mask:
-            form = str.casefold if self.ignore_case else str
-            columns = [[form(line.strip()) for line in text.lines] for text in sides(chunk)]
+            columns = [[line.strip() for line in text.lines] for text in sides(chunk)]
             if len(columns) == 1 or self.by == "source":
                 return source.add(line_hashes(columns[0]))
             if self.by == "target":

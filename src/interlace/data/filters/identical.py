@@ -10,16 +10,15 @@ from interlace.text import TextPairs
 
 
 class IdenticalSides(Filter):
-    """Names and numbers may be the same in both languages, so short pairs can be exempted."""
+    """Case is ignored. Names and numbers may be the same in both languages, so short pairs can be exempted."""
 
     min_words: int = Field(1, ge=1, description="Minimum of words of a pair that is dropped.")
-    ignore_case: bool = Field(True, description="Whether sides that differ only in case are equal.")
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where the sides differ."""
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)
-        form = str.casefold if self.ignore_case else str
-        source, target = ([form(line.strip()) for line in side.lines] for side in (chunk.source, chunk.target))
+        source = [line.strip().casefold() for line in chunk.source.lines]
+        target = [line.strip().casefold() for line in chunk.target.lines]
         same = np.fromiter(map(eq, source, target), np.bool_, len(chunk))
         return np.asarray(~same | (chunk.source.words.lengths < self.min_words))
