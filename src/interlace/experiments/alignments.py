@@ -68,7 +68,9 @@ class CorpusAlignments(Artifact[WordAlignments]):
 
     def needs(self) -> Sequence["CorpusAlignments"]:
         """Return the alignments that the prior lexicon is counted from."""
-        return (self.priors,) if isinstance(self.priors, CorpusAlignments) else ()
+        if isinstance(self.priors, CorpusAlignments):
+            return (self.priors,)
+        return ()
 
     def build(self, folder: Path) -> None:
         """Train the aligner on all pairs, and write their links."""

@@ -91,7 +91,9 @@ def plain(data: Any) -> Any:
         return markdown_text(data)
     if isinstance(data, dict):
         return {plain(key): plain(value) for key, value in data.items()}
-    return [plain(value) for value in data] if isinstance(data, list | tuple) else data
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    return data
 
 
 def leaf(value: Any) -> str:
@@ -100,7 +102,9 @@ def leaf(value: Any) -> str:
         return value.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     if isinstance(value, list | tuple):
         return ", ".join(map(leaf, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def mean_and_spread(values: Sequence[float]) -> str:
@@ -157,14 +161,19 @@ def _base(recipe: Recipe) -> str | None:
     """Return the hub name of the base model; a local folder is not named."""
     start = recipe.model.start
     local = start is None or user_path(start).exists()
-    return None if local or not re.fullmatch(r"[\w][\w.-]*(/[\w][\w.-]*)?", str(start)) else start
+    if local or not re.fullmatch(r"[\w][\w.-]*(/[\w][\w.-]*)?", str(start)):
+        return None
+    return start
 
 
 def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
     """Return the template values of initialization, loading code and vocabulary."""
     learned = list(directions(recipe)) if recipe.seq2seq else None
-    start, tokenizer = recipe.model.start, tokenizer_of(recipe)
-    xlm, encoder, decoder = config.get("model_type") == "xlm", config.get("encoder", {}), config.get("decoder", {})
+    start = recipe.model.start
+    tokenizer = tokenizer_of(recipe)
+    xlm = config.get("model_type") == "xlm"
+    encoder = config.get("encoder", {})
+    decoder = config.get("decoder", {})
     roberta = "roberta" in str(decoder.get("model_type"))  # reserves positions up to that of the padding
     reserved = int(decoder.get("pad_token_id") or 0) + 1 if roberta else 0
     rows = config.get("interlace_languages") or config.get("lang2id") or encoder.get("interlace_languages") or {}
@@ -196,9 +205,13 @@ def _decoder(recipe: Recipe) -> str:
         return ""
     if decoder.shape is not None or decoder.take == "none":
         shared = decoder.embeddings == "shared" and recipe.model.start is not None and recipe.model.take != "none"
-        return "random; embeddings shared with the encoder" if shared else "random"
+        if shared:
+            return "random; embeddings shared with the encoder"
+        return "random"
     what = "" if decoder.take == "whole" else "embeddings of "
-    return f"{what}{code_span(leaf(decoder.start))}" if decoder.start is not None else ""
+    if decoder.start is not None:
+        return f"{what}{code_span(leaf(decoder.start))}"
+    return ""
 
 
 def _data(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +248,8 @@ def _settings(values: dict[str, Any]) -> str:
 
 
 def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
-    train, optimizer = recipe.train, recipe.train.optimizer
+    train = recipe.train
+    optimizer = recipe.train.optimizer
     warmup = optimizer.warmup_steps(train.steps)
     facts = {
         "steps": f"{about['steps']:,}" + (f" ({markdown_text(about['stopped'])})" if about.get("stopped") else ""),

@@ -27,7 +27,7 @@ from interlace.experiments.records import Lineage
 from interlace.experiments.texts import RecipeTexts
 from interlace.tasks import Task
 from interlace.tasks.common.files import MissingDataError
-from interlace.text import Text
+from interlace.text import Text, TextPairs
 from interlace.text.scripts import UNSPACED, scripts_of
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,8 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
 
     files = InspectionReport("files", {}, list(_missing_files(missing)))
     reports = [files] if files.findings else []
-    if note := texts.word_tokenizer_note:
+    note = texts.word_tokenizer_note
+    if note:
         reports.append(InspectionReport("words", {}, [Finding("note", "word tokenizer", 1, 1, note)]))
     for split in ("dev", "train"):
         if split == "train":
@@ -63,7 +64,8 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
         for group, label, corpus in corpora:
             name = f"{label} {corpus} ({split})"
             observer = hold_out(name) if split == "dev" else contamination.search
-            paths, languages = group.files(split, corpus, root), corpus.split("-")
+            paths = group.files(split, corpus, root)
+            languages = corpus.split("-")
             reports.append(inspector.inspect(name, group.reading(split), paths, languages, observer))
             if split == "train" and not reports[-1].failed:
                 reports[-1].findings += _too_short(recipe, label, corpus, reports[-1].facts["sides"])
@@ -91,16 +93,24 @@ def _too_short(recipe: Recipe, label: str, corpus: str, facts: dict[str, Any]) -
     """
     alone = any(group.languages and group.train for group in recipe.corpora.values())
     for name, entry in recipe.objectives.items():
-        objective, wanted = recipe.objective(name), set(entry.corpora)
+        objective = recipe.objective(name)
+        wanted = set(entry.corpora)
         if not objective.streams or objective.packed_length() is not None:
             continue
         for language, side in facts.items():
-            read = {label, corpus, f"{corpus}:{language}"} & wanted if wanted else corpus == language or not alone
+            if wanted:
+                is_read = bool({label, corpus, f"{corpus}:{language}"} & wanted)
+            else:
+                is_read = corpus == language or not alone
             unspaced = scripts_of(language) & UNSPACED
             tokens = side["characters"] / (1.5 if unspaced else 4.5)  # estimated
-            if read and tokens < objective.max_length - 2:
+            if is_read and tokens < objective.max_length - 2:
                 about = f"some {tokens:.0f} tokens in {language!r}; lower objectives.{name}.max_length, or add text"
-                level: Level = "error" if side["characters"] + 2 < objective.max_length else "warning"
+                level: Level
+                if side["characters"] + 2 < objective.max_length:
+                    level = "error"
+                else:
+                    level = "warning"
                 yield Finding(level, "less than one sequence", 1, 1, about)
 
 
@@ -142,7 +152,9 @@ def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[
     Development sets and test sets in the source language are optional. Other sets that cannot be read are logged as
     warnings, once, and only if their message is not part of `reported`.
     """
-    found, root, settings = HeldOutText({}, {}), data_root(recipe), recipe.evaluate
+    found = HeldOutText({}, {})
+    root = data_root(recipe)
+    settings = recipe.evaluate
     for name in tasks or settings.tasks:
         task = settings.task(name)
         languages = dict.fromkeys([settings.source, *(task.targets or settings.targets or recipe.languages)])
@@ -228,11 +240,13 @@ def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
     """
     seen = set()
     for each in Lineage.of(recipe).recipes:
-        root, prefix = data_root(each), "" if each is recipe else f"{each.name}: "
+        root = data_root(each)
+        prefix = "" if each is recipe else f"{each.name}: "
         for name, group in each.corpora.items():
             source = json.dumps([str(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
             for corpus in () if source in seen else group.trained:
-                place, first = f"{prefix}{name} {corpus}", 0
+                place = f"{prefix}{name} {corpus}"
+                first = 0
                 for chunk in group.reading().read_chunks(group.files("train", corpus, root), corpus.split("-")):
                     texts = list(sides(chunk))
                     for text in texts:
@@ -257,14 +271,19 @@ def _held_out_set(split: TaskSplit, task: Task, root: Path) -> HeldOutSet | None
     languages: dict[str, str] = {}
     rows = 0
     for chunk in chunks:
-        names = ("text" if alone else chunk.language,) if isinstance(chunk, Text) else ("first", "second")
+        if isinstance(chunk, TextPairs):
+            names = ["first", "second"]
+        else:
+            names = ["text" if alone else chunk.language]
         for part, side in zip(names, sides(chunk), strict=True):
             languages.setdefault(part, side.language)
             lines = parts.setdefault(part, [])
             lines += [""] * (rows - len(lines)) + list(side.lines)
         rows += len(chunk)
     filled = {part: lines + [""] * (rows - len(lines)) for part, lines in parts.items()}
-    return HeldOutSet(split.task, split.language, filled, languages) if chunks else None
+    if chunks:
+        return HeldOutSet(split.task, split.language, filled, languages)
+    return None
 
 
 def _key(recipes: Sequence[Recipe], held: HeldOutSet) -> str:

@@ -65,15 +65,25 @@ def original_root(recipe: Recipe) -> Path:
     path = os.path.expandvars(setting)
     if not path or not recipe.root.is_dir():
         variables = re.findall(r"\$\{?(\w+)", setting)
-        hint = f"; set the environment variable {' and '.join(variables)}" if variables else ""
+        if variables:
+            hint = f"; set the environment variable {' and '.join(variables)}"
+        else:
+            hint = ""
         raise DataError(f"data_root {path!r} is not a folder{hint}")
     return recipe.root
 
 
 def data_key(recipe: Recipe) -> Any:
     """Return the identity of a recipe's data in keys of scores, except the contents of its files."""
-    original: Any = str(original_root(recipe)) if recipe.toy is None else recipe.toy.dump()
-    plugins = [plugin_hash(LANGUAGES.get(code)) for code in recipe.toy.languages] if recipe.toy else []
+    original: Any
+    if recipe.toy is None:
+        original = str(original_root(recipe))
+    else:
+        original = recipe.toy.dump()
+    if recipe.toy:
+        plugins = [plugin_hash(LANGUAGES.get(code)) for code in recipe.toy.languages]
+    else:
+        plugins = []
     key = [original, plugins, GENERATED_VERSION]
     if not recipe.derived:
         return key

@@ -163,13 +163,17 @@ def _write(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile], into
 
 
 def _key(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile]) -> dict[str, Any]:
-    language, described = recipe.derived[name], list[Any]()
+    language = recipe.derived[name]
+    described = list[Any]()
     for file in wanted:
         sources = [
             [_described(each.reader), [_described(rule) for rule in each.filters], [*map(content_key, each.paths)]]
             for each in file.sources
         ]
-        share = [file.share, file.swapped] if isinstance(file, DerivedTranslations) else None
+        if isinstance(file, DerivedTranslations):
+            share = [file.share, file.swapped]
+        else:
+            share = None
         described.append([type(file).__name__, file.outputs, sources, share])
     tokenizer = RecipeTexts(recipe, root).word_tokenizer
     return {
@@ -281,7 +285,10 @@ def derived_files(recipe: Recipe, root: Path) -> dict[str, list[FolderFile]]:
                     raise DataError(f"{output}: files of derived languages must be under the data root {root}")
                 if (root / output).exists():
                     translations = isinstance(file, DerivedTranslations)
-                    hint = _OWN_PATTERNS if translations else "use another name or leave it out"
+                    if translations:
+                        hint = _OWN_PATTERNS
+                    else:
+                        hint = "use another name or leave it out"
                     raise DataError(f"derived.{name}: {root / output} exists already; {hint}")
                 if not _are_same((name, file), owners.setdefault(output, (name, file))):
                     what = f"two different files are to be written at {root / output}"
@@ -308,7 +315,8 @@ def _check_sources(file: FolderFile, name: str) -> None:
 
 def _are_same(one: tuple[str, FolderFile], other: tuple[str, FolderFile]) -> bool:
     """Whether two files at one path are the same; their readers may differ."""
-    (language, file), (other_language, other_file) = one, other
+    (language, file) = one
+    (other_language, other_file) = other
     if isinstance(file, DerivedFile) and isinstance(other_file, DerivedFile):
         return (language, file.source.paths) == (other_language, other_file.source.paths)
     return one == other
@@ -346,7 +354,8 @@ def _file(path: Path, original: Path, reader: Any, root: Path, where: str) -> De
 def _translations(
     recipe: Recipe, name: str, group: CorpusGroup, pair: str, split: str, root: Path
 ) -> DerivedTranslations:
-    derived, swapped = recipe.derived[name], pair.split("-", maxsplit=1)[0] == name
+    derived = recipe.derived[name]
+    swapped = pair.split("-", maxsplit=1)[0] == name
     sides = [os.path.relpath(path, root) for path in group.files(split, pair, root)]
     if len(set(sides)) != 2:
         raise SettingsError(
@@ -360,14 +369,21 @@ def _translations(
     if split != "train":
         return DerivedTranslations(own, original, "", swapped, sources)
     aligner = (recipe.align or AlignSettings()).aligner(names_of(pair))
-    alignments: str = getattr(aligner, "links", "") if "links" in aligner.files else ""
+    alignments: str
+    if "links" in aligner.files:
+        alignments = getattr(aligner, "links", "")
+    else:
+        alignments = ""
     return DerivedTranslations(own, original, alignments, swapped, sources, derived.parallel)
 
 
 def _training(recipe: Recipe, name: str, root: Path, split: str = "train") -> tuple[OriginalFiles, ...]:
     """Return the text of the original language in the corpora of a split, by group."""
     of = recipe.derived[name].of
-    filters = tuple(build_filters(recipe.filters)) if split == "train" else ()
+    if split == "train":
+        filters = tuple(build_filters(recipe.filters))
+    else:
+        filters = ()
     groups = [group for group in recipe.corpora.values() if of in group.languages and getattr(group, split)]
     return tuple(OriginalFiles(group.reading(split), tuple(group.files(split, of, root)), filters) for group in groups)
 

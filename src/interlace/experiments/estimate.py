@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from interlace.training.loop import Training
 
 log = logging.getLogger(__name__)
-_SECONDS, _UPDATES = 10.0, 3  # minima of what is measured, after one update of each objective
+# minima of what is measured, after one update of each objective
+_SECONDS = 10.0
+_UPDATES = 3
 _MICRO_BATCHES = 4  # of a measured update; those of larger updates take as long
 
 
@@ -99,17 +101,21 @@ def estimate(recipe: Recipe) -> Estimate:
     notes: list[str] = []
     if missing.training:
         writable_cache_folder()  # else all that is to be built is missing
-        backbone, cost = _unprepared(recipe), None
+        backbone = _unprepared(recipe)
+        cost = None
     else:
         accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)
         run = prepare_run(recipe, accelerator)
-        backbone, cost = run.backbone, _cost(run)
-        if tokenizer_note := run.workspace.texts.word_tokenizer_note:
+        backbone = run.backbone
+        cost = _cost(run)
+        tokenizer_note = run.workspace.texts.word_tokenizer_note
+        if tokenizer_note:
             notes.append(tokenizer_note)
     notes += [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
     notes += [f"no plot of word vectors: {message}" for message in missing.skipped]
     size = None if backbone is None else _size(backbone)
-    train, text = recipe.train, training_files(recipe)
+    train = recipe.train
+    text = training_files(recipe)
     return Estimate(recipe.name, train.steps, train.tokens_per_update, text, size, cost, notes)
 
 
@@ -127,12 +133,14 @@ def _unprepared(recipe: Recipe) -> Backbone | None:
     """Return the model with a placeholder for a vocabulary to be learned; None if its start is missing."""
     model = recipe.model.model_copy(update={"vectors": None})
     try:
-        if start := tokenizer_of(recipe):
+        start = tokenizer_of(recipe)
+        if start:
             vocab = Vocab.load(start)
         else:
             words = (f"w{number}" for number in range(recipe.vocab.size - len(ROLES)))
             vocab = Vocab(word_level_tokenizer(words), ROLES, {}, "of the same size")
-        vocab = vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
+        if recipe.seq2seq:
+            vocab = vocab.with_target_languages(recipe.languages)
         return build_model(model, vocab, recipe.languages, causal=recipe.causal, seq2seq=recipe.seq2seq)
     except SettingsError:
         raise  # the run would fail too; missing files may still appear
@@ -150,14 +158,19 @@ def _size(backbone: Backbone) -> ModelSize:
 
 def _cost(run: PreparedRun) -> Cost:
     """Measure updates of each objective, and scale them to its expected number of updates."""
-    training, train = run.training, run.recipe.train
+    training = run.training
+    train = run.recipe.train
     measured: dict[str, list[TrainingStep]] = {}
     for step in _measured_steps(training):
         measured.setdefault(step.objective, []).append(step)
     scale = train.micro_batches / min(train.micro_batches, _MICRO_BATCHES)
-    tokens, mean, fast, slow = 0.0, 0.0, 0.0, 0.0
+    tokens = 0.0
+    mean = 0.0
+    fast = 0.0
+    slow = 0.0
     for objective, count in training.mixture.batches_by_objective(train.steps, 1).items():
-        updates, seconds = scale * count, sorted(step.seconds for step in measured[objective])
+        updates = scale * count
+        seconds = sorted(step.seconds for step in measured[objective])
         half = (len(seconds) + 1) // 2
         tokens += updates * fmean(step.tokens for step in measured[objective])
         mean += updates * fmean(seconds)
@@ -202,7 +215,8 @@ def _measured_steps(training: Training) -> Iterator[TrainingStep]:
 
 def _passes(training: Training) -> dict[str, float]:
     """Return the expected passes of each objective over its text."""
-    sources, passes = training.mixture.sources, {}
+    sources = training.mixture.sources
+    passes = {}
     for name, batches in training.mixture.batches_by_objective(training.last, training.micro_batches).items():
         passes[name] = batches / sum(len(source.plan) for source in sources if source.objective == name)
     return passes

@@ -66,13 +66,16 @@ class Target:
     @property
     def run(self) -> Path | None:
         """The folder of the run that the model belongs to; None for a plain checkpoint."""
-        return Path(self.model).parent if self.trained is not None else None
+        if self.trained is not None:
+            return Path(self.model).parent
+        return None
 
 
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
     """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation."""
     folder = Path(path)
-    if (trained := finished_recipe(folder)) is not None:
+    trained = finished_recipe(folder)
+    if trained is not None:
         kept = folder / (VECTORS if trained.embeddings else "model")
         check_export(folder, kept)
         return Target(str(kept), recipe or trained, into or folder, trained)
@@ -141,7 +144,10 @@ def evaluate(
             job = replace(_job(target, name, task, vocab, accelerator), vectors=vectors)
             if save_models and isinstance(task, FineTuneTask):
                 job = replace(job, models=target.into / FINE_TUNED)
-            count = (seeds or settings.seeds) if isinstance(task, FineTuneTask) else 1
+            if isinstance(task, FineTuneTask):
+                count = seeds or settings.seeds
+            else:
+                count = 1
             try:
                 jobs = [replace(job, seed=seed, on_step=callback(name, seed)) for seed in range(count)]
                 failures += _score(target, model, store, jobs)
@@ -183,7 +189,10 @@ def _check_processes(tasks: Iterable[Task], count: int) -> None:
 
 def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:
     """Return the word vectors of a folder by language; None if it has none."""
-    languages = languages_in(folder) if not (Path(folder) / "config.json").exists() else []
+    if not (Path(folder) / "config.json").exists():
+        languages = languages_in(folder)
+    else:
+        languages = []
     if not any((Path(folder) / f"{language}.words").is_file() for language in languages):
         return None
     for name, task in tasks.items():
@@ -200,14 +209,18 @@ def _task(target: Target, name: str) -> Task:
     task = task.bind(languages, target.run)
     if not isinstance(task, TranslationTask):
         return task
-    trained = target.trained
-    known = ModelMetadata.of(trained) if trained is not None else ModelMetadata.read(find_checkpoint(target.model))
+    known: ModelMetadata | None
+    if target.trained is not None:
+        known = ModelMetadata.of(target.trained)
+    else:
+        known = ModelMetadata.read(find_checkpoint(target.model))
     if known is None:
         return task
     learned = known.max_source_lengths
     task = with_learned_directions(task, target.recipe, learned)
     wanted = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
-    if untrained := [direction for direction in wanted if direction not in learned]:
+    untrained = [direction for direction in wanted if direction not in learned]
+    if untrained:
         log.warning(
             "%s: the model was not trained to translate %s; learned directions: %s",
             name, " and ".join(untrained), listed(learned) or "none",
@@ -225,7 +238,8 @@ class IncompleteError(RunError):
 
 def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJob]) -> list[InterlaceError]:
     """Compute the missing scores of one task, a job per seed; return errors, which do not stop the other jobs."""
-    name, is_main = jobs[0].name, jobs[0].accelerator.is_main_process
+    name = jobs[0].name
+    is_main = jobs[0].accelerator.is_main_process
     planned = [(job, run, identity_of(target.recipe, model, job, run)) for job in jobs for run in fine_tune_runs(job)]
     if not planned:
         raise DataError(f"{name}: no language to score; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
@@ -276,7 +290,8 @@ def _score_missing(
 
     identities: of all runs of the task; scores with others are discarded.
     """
-    error, identity = None, with_files(identity, job, run)
+    error = None
+    identity = with_files(identity, job, run)
     places = _places(job, run)
 
     def is_valid(row: Score) -> bool:
@@ -285,7 +300,8 @@ def _score_missing(
     if run.train_languages and not store.holds(places, identity, is_valid):
         run, error = readable(job, run)
         if error:
-            identity, places = with_files(identity, job, run), _places(job, run)
+            identity = with_files(identity, job, run)
+            places = _places(job, run)
     if store.holds(places, identity, is_valid):
         store.drop(job.name, identities)
     else:
@@ -346,8 +362,11 @@ def _write_records(target: Target) -> None:
 
 
 def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:
-    recipe, load_model = target.recipe, partial(_load, target.model, task, vocab)
-    root, source, seed = data_root(recipe), recipe.evaluate.source, 0
+    recipe = target.recipe
+    load_model = partial(_load, target.model, task, vocab)
+    root = data_root(recipe)
+    source = recipe.evaluate.source
+    seed = 0
     job = EvaluationJob(name, task, load_model, vocab, root, source, recipe.targets, seed, accelerator)
     return replace(job, derived={name: language.of for name, language in recipe.derived.items()})
 
@@ -357,7 +376,9 @@ def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
     from interlace.models.seq2seq import Seq2Seq
 
     found = load(model, vocab)
-    return found.encoder if isinstance(found, Seq2Seq) and isinstance(task, FineTuneTask) else found
+    if isinstance(found, Seq2Seq) and isinstance(task, FineTuneTask):
+        return found.encoder
+    return found
 
 
 def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
@@ -381,5 +402,8 @@ def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     }
     halved = {name: value // 2 for name, value in found.items() if isinstance(value, int) and value >= 32}
     options = " or ".join(f"--set evaluate.tasks.{job.name}.{name}={value}" for name, value in halved.items())
-    hint = f"; reduce batches or sequences: {options}" if options else ""
+    if options:
+        hint = f"; reduce batches or sequences: {options}"
+    else:
+        hint = ""
     raise RunError(f"{job.name}: the GPU's memory is too small for this task{hint}")

@@ -92,7 +92,8 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     if not is_reachable(constants.ENDPOINT):
         later = f"where there is a network, run `hf upload {name} {run / 'model'}`"
         raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed: {later}")
-    api, folder = HfApi(), run / "model"
+    api = HfApi()
+    folder = run / "model"
     card = card_text(run, read_run(run), name, license_id)
     files = [path for path in regular_files(folder) if path != folder / CARD]
     operations = [CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files]
@@ -112,7 +113,8 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
 
 def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.StoredWeights], list[int]]:
     """Return the run's recipe, and the weights and steps of its last checkpoints."""
-    recipe, folder = _finished(run), run / "checkpoints"
+    recipe = _finished(run)
+    folder = run / "checkpoints"
     steps = checkpoint.steps_in(folder)
     if recipe.model.lora is not None:
         raise SettingsError(
@@ -121,12 +123,20 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.Sto
     if not steps:
         raise SettingsError(f"{run}: has no checkpoints to average")
     state = checkpoint.read_state(checkpoint.path_of(folder, steps[-1]))
-    best = (state.get("evaluation") or {}).get("best_step") if recipe.train.patience else None
+    if recipe.train.patience:
+        best = (state.get("evaluation") or {}).get("best_step")
+    else:
+        best = None
     apart = ""
     if len(steps) > recipe.train.keep and steps[0] == best:
-        steps, apart = steps[1:], f" and the best one, step {best}, after which checkpoints are missing"
+        steps = steps[1:]
+        apart = f" and the best one, step {best}, after which checkpoints are missing"
     if not 1 <= last <= len(steps):
-        there, what = ", ".join(map(str, steps)), "1 checkpoint" if len(steps) == 1 else f"{len(steps)} checkpoints"
+        there = ", ".join(map(str, steps))
+        if len(steps) == 1:
+            what = "1 checkpoint"
+        else:
+            what = f"{len(steps)} checkpoints"
         raise SettingsError(
             f"--average {last}: {run} has {what} (steps {there}){apart}; train with --set train.keep={last} "
             f"for more, or use --average {len(steps)}"
@@ -134,7 +144,10 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.Sto
     chosen = steps[-last:]
     if best and best < chosen[0]:
         later = ", ".join(f"{step:,}" for step in chosen)
-        cure = f"; --average {len(steps) - steps.index(best)} includes it" if best in steps else ""
+        if best in steps:
+            cure = f"; --average {len(steps) - steps.index(best)} includes it"
+        else:
+            cure = ""
         message = "%s: early stopping chose step %s; all averaged checkpoints are later: %s%s"
         log.warning(message, run, f"{best:,}", later, cure)
     return recipe, [checkpoint.StoredWeights(checkpoint.path_of(folder, step)) for step in chosen], chosen

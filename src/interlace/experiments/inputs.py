@@ -67,7 +67,10 @@ def check_inputs(recipe: Recipe) -> None:
     if count == 1:
         raise DataError(missing.training[0])
     if missing.training:
-        more = [f"and {count - _MAX_LISTED} more"] if count > _MAX_LISTED else []
+        if count > _MAX_LISTED:
+            more = [f"and {count - _MAX_LISTED} more"]
+        else:
+            more = []
         raise DataError("\n  ".join([f"{count} inputs are missing:", *missing.training[:_MAX_LISTED], *more]))
     for message in missing.evaluation:
         log.warning("this will not be evaluated: %s", message)

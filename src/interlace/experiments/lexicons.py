@@ -60,7 +60,9 @@ class CountedLexicon(Artifact[Lexicon]):
     def open(self, folder: Path) -> Lexicon:
         """Read the entries."""
         path = folder / "lexicon.tsv"
-        return Lexicon.read(path) if path.stat().st_size else Lexicon.of([])
+        if path.stat().st_size:
+            return Lexicon.read(path)
+        return Lexicon.of([])
 
 
 def lexicons_of(
@@ -160,7 +162,10 @@ def _dictionary_paths(
         )
     paths: dict[LanguagePair, Path] = {}
     for source, target in pairs:
-        directions = [(source, target)] if settings.pairs else [(source, target), (target, source)]
+        if settings.pairs:
+            directions = [(source, target)]
+        else:
+            directions = [(source, target), (target, source)]
         existing = [pair for pair in directions if _path_of(pattern, root, pair).is_file()]
         if existing:
             paths[existing[0]] = _path_of(pattern, root, existing[0])
@@ -194,7 +199,9 @@ def _induced_lexicons(settings: Dictionary, key: str, pairs: Sequence[LanguagePa
 def _vector_folder(settings: Dictionary) -> Path:
     """Return the folder of word vectors: the one in a run, or the folder itself."""
     folder = Path(settings.vectors or "")
-    return folder / "vectors" if (folder / "vectors").is_dir() else folder
+    if (folder / "vectors").is_dir():
+        return folder / "vectors"
+    return folder
 
 
 def _pairs_with_vectors(settings: Dictionary, key: str, pairs: Sequence[LanguagePair]) -> list[LanguagePair]:
@@ -243,7 +250,10 @@ def _counted_lexicons(
         if len(lexicon):
             lexicons[pair] = lexicon
     if not lexicons:
-        remedy = f"lower {key}.min_count" if parts else "add a group with 'pairs' to [corpora]"
+        if parts:
+            remedy = f"lower {key}.min_count"
+        else:
+            remedy = "add a group with 'pairs' to [corpora]"
         raise DataError(f"{key}: no entry could be counted from parallel text; {remedy}, or set {key}.files")
     return lexicons
 

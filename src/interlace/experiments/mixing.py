@@ -38,9 +38,11 @@ log = logging.getLogger(__name__)
 
 def with_limited_lengths(recipe: Recipe, traits: Traits, level: int = logging.INFO) -> Recipe:
     """Return the recipe with default `max_length`s limited to the model's; reject a larger one that is set."""
-    entries, limit = dict(recipe.objectives), traits.max_length
+    entries = dict(recipe.objectives)
+    limit = traits.max_length
     for name, entry in entries.items():
-        if (default := recipe.objective(name).max_length) <= limit:
+        default = recipe.objective(name).max_length
+        if default <= limit:
             continue
         if "max_length" in entry.settings:
             raise SettingsError(
@@ -138,9 +140,18 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
                 f"objectives.{objective.name}.max_length, or add text"
             )
         return StreamedBatches(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
-    rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.drops_long else None
-    lengths = data.side_lengths if rows is None else [side[rows] for side in data.side_lengths]
-    costs = objective.pair_costs(*lengths) if len(lengths) == 2 else objective.sentence_costs(*lengths)
+    if objective.drops_long:
+        rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS)
+    else:
+        rows = None
+    if rows is None:
+        lengths = data.side_lengths
+    else:
+        lengths = [side[rows] for side in data.side_lengths]
+    if len(lengths) == 2:
+        costs = objective.pair_costs(*lengths)
+    else:
+        costs = objective.sentence_costs(*lengths)
     return BucketedBatches(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
 
 
@@ -195,8 +206,9 @@ def write_dictionaries(splits: Mapping[str, DictionarySplit], into: Path) -> Non
 def _lines(split: DictionarySplit) -> Iterator[str]:
     source_language, target_language = split.languages
     yield f"{source_language}\t{target_language}\tpart\tstatus"
-    parts, statuses = ([one.name.lower().replace("_", "-") for one in kind] for kind in (DictionaryPart, EntryStatus))
-    known = split.statuses if split.statuses is not None else [EntryStatus.USED] * len(split.parts)
-    for entry, (part, status) in enumerate(zip(split.parts, known, strict=True)):
+    parts = [part.name.lower().replace("_", "-") for part in DictionaryPart]
+    statuses = [status.name.lower().replace("_", "-") for status in EntryStatus]
+    for entry, part in enumerate(split.parts):
         source, target, _ = split.lexicon[entry]
+        status = EntryStatus.USED if split.statuses is None else split.statuses[entry]
         yield f"{source}\t{target}\t{parts[part]}\t{statuses[status]}"

@@ -84,7 +84,8 @@ def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
 
 def _on_text(workspace: Workspace, traits: Traits, measured: Objective, score: str) -> Iterator[HeldOutBatches]:
     """Yield full sequences of each language's text."""
-    max_length, prepared = measured.max_length, measured.prepare(Resources(workspace.vocab, traits))
+    max_length = measured.max_length
+    prepared = measured.prepare(Resources(workspace.vocab, traits))
     for name, corpus in _monolingual(workspace).items():
         streams = Streams(corpus, max_length - 2, workspace.vocab.end)
         if not len(streams) and name not in workspace.dev:
@@ -114,7 +115,10 @@ def _on_pairs(workspace: Workspace, traits: Traits, max_length: int) -> Iterator
                 continue
             measured = Translation(directions="backward" if backward else "forward", max_length=max_length)
             prepared = measured.prepare(Resources(workspace.vocab, traits))
-            label = f"{group}:{source}-{target}" if group else f"{source}-{target}"
+            if group:
+                label = f"{group}:{source}-{target}"
+            else:
+                label = f"{source}-{target}"
             yield hold_out(label, corpus.take(rows), measured, prepared, MAIN)
 
 
@@ -125,7 +129,9 @@ def _sentence_objective(recipe: Recipe, max_length: int) -> Objective | None:
     """
     if recipe.objectives.keys() & {"denoise", "back_translation"}:
         return Denoise(max_length=max_length)
-    return recipe.objective("mass") if "mass" in recipe.objectives else None
+    if "mass" in recipe.objectives:
+        return recipe.objective("mass")
+    return None
 
 
 def _monolingual(workspace: Workspace) -> dict[str, Corpus]:
@@ -153,10 +159,14 @@ def dev_scores(workspace: Workspace, accelerator: Accelerator) -> Callable[[Back
     evaluate`.
     """
     recipe = workspace.recipe
-    by, learned = recipe.train.stop_by, max_source_lengths(recipe)
+    by = recipe.train.stop_by
+    learned = max_source_lengths(recipe)
     task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
     search = task.search.model_copy(update={"beam": 1})
-    quick = {"round_trip": False, "word_tokenizer": "whitespace"} if by == "bleu" else {}
+    if by == "bleu":
+        quick = {"round_trip": False, "word_tokenizer": "whitespace"}
+    else:
+        quick = {}
     task = task.with_trained_lengths(learned).model_copy(update={"search": search, **quick})
     sets = {name: task.examples("dev", name, workspace.vocab, workspace.root) for name in learned}
     for name, lines in sets.items():
@@ -183,7 +193,8 @@ def diagnostics_callbacks(
 ) -> list[DiagnosticsCallback]:
     """Return the callback of `train.diagnostics`, if it is switched on; the main process measures."""
     recipe = workspace.recipe
-    settings, accelerator = recipe.train.diagnostics, training.accelerator
+    settings = recipe.train.diagnostics
+    accelerator = training.accelerator
     if not settings.every:
         return []
     backbone = accelerator.unwrap_model(training.model).backbone
@@ -192,7 +203,9 @@ def diagnostics_callbacks(
 
     def measure() -> dict[str, float]:
         with whole_model(training) as model:
-            return diagnose(model.backbone, probes) if accelerator.is_main_process else {}
+            if accelerator.is_main_process:
+                return diagnose(model.backbone, probes)
+            return {}
 
     return [
         DiagnosticsCallback(
@@ -229,7 +242,8 @@ def probes_of(workspace: Workspace, traits: Traits, learned: dict[str, Dictionar
 
 def _pairs(workspace: Workspace, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
     """Yield pairs per language pair: held-out ones, else those of the task, else the last training pairs."""
-    limit, seen = workspace.recipe.train.diagnostics.pairs, set()
+    limit = workspace.recipe.train.diagnostics.pairs
+    seen = set()
     for origin, pairs in _candidates(workspace, task, limit):
         languages = frozenset((pairs.source.language, pairs.target.language))
         known = not traits.languages or languages <= set(traits.languages)
@@ -273,7 +287,8 @@ def _has_own_dev(task: Retrieval, language: str, root: Path) -> bool:
 def _dictionaries(workspace: Workspace) -> dict[str, Dictionaries]:
     """Return the evaluation's dictionaries from the source language; log those that the vocabulary cannot represent."""
     recipe = workspace.recipe
-    pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
+    pattern = recipe.evaluate.dictionary
+    source = recipe.evaluate.source
     found: dict[str, Dictionaries] = {}
     for target in recipe.languages if pattern is not None else ():
         if target == source:
@@ -299,7 +314,10 @@ def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[
     """Return words, links and confidences of the first pairs of medium length of each aligned corpus."""
     samples = []
     for name, corpus in corpora.items():
-        aligned = corpus.alignments if isinstance(corpus, ParallelCorpus) else None
+        if isinstance(corpus, ParallelCorpus):
+            aligned = corpus.alignments
+        else:
+            aligned = None
         if aligned is None:
             continue
         source, target = aligned.words(np.arange(min(len(aligned), 1000)))
@@ -325,7 +343,8 @@ def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
 
     There are none if a dictionary is missing: only the plot needs it.
     """
-    pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
+    pattern = recipe.evaluate.dictionary
+    source = recipe.evaluate.source
     others = [language for language in recipe.languages if language != source]
     if pattern is None or not others:
         return []
@@ -361,7 +380,9 @@ def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: list[dict[str, s
     table = backbone.input_embeddings.detach().float().cpu().numpy()
     ids = vocab.encode_words([word for entry in concepts for word in entry.values()])
     means = [table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids]
-    return np.stack(means) if means else np.zeros((0, table.shape[1]), np.float32)
+    if means:
+        return np.stack(means)
+    return np.zeros((0, table.shape[1]), np.float32)
 
 
 def write_words(

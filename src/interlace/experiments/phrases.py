@@ -101,7 +101,10 @@ def phrase_rules(recipe: Recipe) -> TableRules:
     rules = rules or TableRules()
     for name in recipe.objectives:
         code_switching = getattr(recipe.objective(name), "code_switching", None)
-        wanted = 0 if code_switching is None else code_switching.max_phrase_length
+        if code_switching is None:
+            wanted = 0
+        else:
+            wanted = code_switching.max_phrase_length
         if wanted > rules.max_phrase_length:
             raise SettingsError(
                 f"objectives.{name}.code_switching.max_phrase_length = {wanted}, but phrases are extracted up to "

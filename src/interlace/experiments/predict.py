@@ -60,7 +60,8 @@ def saved_models(folder: Path) -> list[SavedModel]:
 
     A folder that is itself a fine-tuned model is the only one.
     """
-    if (record := read_record(folder)) is not None:
+    record = read_record(folder)
+    if record is not None:
         return [SavedModel(folder, record)]
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; expected a run with scores, or a fine-tuned model")
@@ -85,7 +86,10 @@ def choose_model(folder: Path, task: str, language: str = "", setting: str = "",
     if not task and len(tasks) == 1:
         task = tasks[0]
     if task not in tasks:
-        what = f"no fine-tuned model of {task!r} is saved" if task else "--task is missing"
+        if task:
+            what = f"no fine-tuned model of {task!r} is saved"
+        else:
+            what = "--task is missing"
         raise SettingsError(f"{folder}: {what}; saved tasks: {listed(tasks)}{nearest(task, tasks)}")
     fitting = [
         model
@@ -132,11 +136,15 @@ class Predictor:
         self._accelerator = accelerator_for(precision or self.model.record["precision"])
         self.model.backbone.to(self._accelerator.device)
         self.model.modules.to(self._accelerator.device)
-        self.head_line = "\t".join(("label", *task.classes)) if isinstance(task, ClassificationTask) else ""
+        if isinstance(task, ClassificationTask):
+            self.head_line = "\t".join(("label", *task.classes))
+        else:
+            self.head_line = ""
 
     def windows(self, lines: Iterable[str], size: int) -> Iterator[Predictions]:
         """Yield predictions for `size` lines at a time; only one window is in memory."""
-        lines, first = iter(lines), 1
+        lines = iter(lines)
+        first = 1
         while window := list(islice(lines, size)):
             yield self._predict(window, first)
             first += len(window)
@@ -165,7 +173,8 @@ class Predictor:
         """Return a line `word<TAB>tag` for each word, and an empty line after each sentence."""
         text = Text.of(lines, self.language, self.word_tokenizer)
         words = [text.tokens(line) for line in range(len(text))]
-        if join := _joined(task):
+        join = _joined(task)
+        if join:
             text = _join(words, self.language, join)
         sentences = self.model.prepared.vocab.encode_words_apart(text)
         tags = Ragged.of([[0] * len(row) for row in words])

@@ -63,7 +63,9 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     if not accelerator.is_main_process:
         with naming_lost_processes(accelerator):
             accelerator.wait_for_everyone()  # the first process may extend a finished run
-        return into / "model" if records.is_finished(into) else _run(recipe, into, accelerator, callback)
+        if records.is_finished(into):
+            return into / "model"
+        return _run(recipe, into, accelerator, callback)
     with run_folder.locked(into):
         records.claim_folder(recipe, into)
         accelerator.wait_for_everyone()
@@ -76,11 +78,15 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
 
 def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> Path:
     begun = time.perf_counter()
-    main, train = accelerator.is_main_process, recipe.train
+    main = accelerator.is_main_process
+    train = recipe.train
     with accelerator.main_process_first():
         check_inputs(recipe)
     run = prepare_run(recipe, accelerator)
-    recipe, workspace, backbone, training = run.recipe, run.workspace, run.backbone, run.training
+    recipe = run.recipe
+    workspace = run.workspace
+    backbone = run.backbone
+    training = run.training
     prepared = time.perf_counter()
     data = records.data_of(workspace) if main else []  # now: a file may change while the model is trained
     if main:
@@ -140,12 +146,18 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     mixture = build_mixture(workspace, backbone.traits)
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
-    copy = sharding.copy_of(whole) if train.shard and accelerator.num_processes > 1 else None
+    if train.shard and accelerator.num_processes > 1:
+        copy = sharding.copy_of(whole)
+    else:
+        copy = None
     wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)  # after copies of layers
     if copy is None and accelerator.distributed_type != DistributedType.NO:  # DDP searches graphs for unused weights
         whole.to(accelerator.device)
         accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(whole, mixture, accelerator)
-    model = accelerator.prepare(whole) if copy is None else sharding.shard(whole, accelerator)
+    if copy is None:
+        model = accelerator.prepare(whole)
+    else:
+        model = sharding.shard(whole, accelerator)
     settings = train.optimizer
     training = Training(
         model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, copy=copy
@@ -166,21 +178,28 @@ def _check_last_updates(training: Training, progress: Progress) -> None:
 
 def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatches]) -> None:
     """Find errors before training that would otherwise occur at its end; log a shortened warm-up."""
-    train, settings = recipe.train, recipe.train.optimizer
-    if (warmup := settings.warmup_steps(train.steps)) < settings.warmup:
+    train = recipe.train
+    settings = recipe.train.optimizer
+    warmup = settings.warmup_steps(train.steps)
+    if warmup < settings.warmup:
         text = "the learning rate warms up in %d steps, not %d: at most %g of %d (train.optimizer.max_warmup_share)"
         log.info(text, warmup, settings.warmup, settings.max_warmup_share, train.steps)
     by_perplexity = train.patience and train.stop_by == monitoring.MAIN
     if by_perplexity and not any(corpus.name == monitoring.MAIN for corpus in rows):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
-    if (language := recipe.export.fold_language) is not None:
+    language = recipe.export.fold_language
+    if language is not None:
         check_language(backbone.traits.languages, language, "export.fold_language")
     records.sentence_vectors(recipe, backbone)
 
 
 def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callable[[TrainingStep], None]]:
-    recipe, workspace, training, rows = run.recipe, run.workspace, run.training, run.held_out
-    accelerator, train = training.accelerator, recipe.train
+    recipe = run.recipe
+    workspace = run.workspace
+    training = run.training
+    rows = run.held_out
+    accelerator = training.accelerator
+    train = recipe.train
 
     def record(row: dict[str, Any]) -> None:
         if accelerator.is_main_process:
@@ -188,7 +207,10 @@ def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callabl
         accelerator.log(row["scores"], step=row["step"])
 
     known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
-    scorer = monitoring.dev_scores(workspace, accelerator) if train.stop_by in STOPPING_TASKS else None
+    if train.stop_by in STOPPING_TASKS:
+        scorer = monitoring.dev_scores(workspace, accelerator)
+    else:
+        scorer = None
 
     def measure() -> dict[str, float]:
         """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
@@ -199,7 +221,9 @@ def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callabl
                     found |= scorer(model.backbone)
         return found
 
-    every, folder, evaluation = train.evaluate_every or train.steps, into / "checkpoints", None
+    every = train.evaluate_every or train.steps
+    folder = into / "checkpoints"
+    evaluation = None
     callbacks: list[Callable[[TrainingStep], None]] = []
     if accelerator.is_main_process:
         callbacks += [MetricsWriter(into / run_folder.METRICS), CopyingWarning()]
@@ -209,7 +233,10 @@ def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callabl
     if rows or scorer:
         evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
         callbacks.append(evaluation)
-    run_id = records.run_id(recipe, into) if accelerator.is_main_process else ""
+    if accelerator.is_main_process:
+        run_id = records.run_id(recipe, into)
+    else:
+        run_id = ""
     saved = CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation, run_id)
     return [*callbacks, saved]
 
@@ -297,8 +324,11 @@ def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, A
 
     about: `data` of `run.json`, as files were when training began, and `seconds` spent on data and training.
     """
-    recipe, workspace, training = run.recipe, run.workspace, run.training
-    begun, folder = time.perf_counter(), into / "checkpoints"
+    recipe = run.recipe
+    workspace = run.workspace
+    training = run.training
+    begun = time.perf_counter()
+    folder = into / "checkpoints"
     model: TrainingModel = training.copy or training.accelerator.unwrap_model(training.model)
     last = checkpoint.path_of(folder, progress.done)
     state = checkpoint.read_state(last)
@@ -314,7 +344,8 @@ def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, A
     write_json(into / run_folder.SAMPLES, training_samples(training.mixture, workspace.vocab))
     after = monitoring.concept_vectors(backbone, workspace.vocab, run.words)
     monitoring.write_words(into / run_folder.WORDS, run.words, run.before, after)
-    if alignments := monitoring.sample_alignments(workspace.train):
+    alignments = monitoring.sample_alignments(workspace.train)
+    if alignments:
         write_json(into / run_folder.ALIGNMENTS, alignments)
     stages = about["seconds"] | {"export": time.perf_counter() - begun}
     spent = {name: round(each, 3) for name, each in stages.items()}

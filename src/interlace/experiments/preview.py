@@ -65,7 +65,8 @@ class PreviewPair:
     def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
         """Return the pair `rows` times, with its alignment, and phrases and lexicon extracted from it."""
         self.linked()
-        texts, links = self._texts(), self._links()
+        texts = self._texts()
+        links = self._links()
         words = WordPairs.of([texts])
         one = np.ones(len(links.flat), np.float32)
         with TemporaryDirectory() as folder:
@@ -93,7 +94,10 @@ class PreviewPair:
         rows: how often the pair is repeated in a batch. embeddings: with language embeddings.
         """
         pairs = self.pairs(vocab, rows)
-        languages = {language: number for number, language in enumerate(self.languages)} if embeddings else {}
+        if embeddings:
+            languages = {language: number for number, language in enumerate(self.languages)}
+        else:
+            languages = {}
         traits = Traits("bert", MAX_LENGTH, languages, "token_type_ids" if embeddings else None)
         frequencies = np.bincount(np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat]), minlength=vocab.size)
         lexicon = Lexicon.of((source, target, 1.0) for source, target in self.linked())

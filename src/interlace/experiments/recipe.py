@@ -208,7 +208,8 @@ class Recipe(Settings):
 
     def _check_translation(self) -> None:
         """Reject settings of translation that no objective trains, and `fold_language` of a translation model."""
-        by, learned = self.train.stop_by, max_source_lengths(self)
+        by = self.train.stop_by
+        learned = max_source_lengths(self)
         if by in STOPPING_TASKS:
             if self.objectives and not learned:
                 raise SettingsError(f"train.stop_by = {by!r}: no objective here translates; stop by perplexity")
@@ -267,9 +268,9 @@ class Recipe(Settings):
     def task(self, name: str) -> Task:
         """Return a task; translation tasks without directions get the learned ones."""
         task = self.evaluate.task(name)
-        return (
-            with_learned_directions(task, self, max_source_lengths(self)) if isinstance(task, TranslationTask) else task
-        )
+        if isinstance(task, TranslationTask):
+            return with_learned_directions(task, self, max_source_lengths(self))
+        return task
 
     @property
     def targets(self) -> list[str]:
@@ -340,8 +341,12 @@ def score_languages(recipe: Recipe, languages: Sequence[str]) -> Recipe:
 
 def tokenizer_of(recipe: Recipe) -> str | None:
     """Return the folder or hub name of the tokenizer: of vocabulary, model, decoder or vectors; None: learned."""
-    model, decoder = recipe.model, recipe.model.decoder
-    own = model.vectors if model.vectors is not None and not is_text_file(model.vectors) else None
+    model = recipe.model
+    decoder = recipe.model.decoder
+    if model.vectors is not None and not is_text_file(model.vectors):
+        own = model.vectors
+    else:
+        own = None
     return recipe.vocab.start or model.start or (decoder.start if decoder is not None else None) or own
 
 
@@ -379,7 +384,8 @@ def with_learned_directions(task: TranslationTask, recipe: Recipe, learned: Mapp
 
 def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
     """Yield the directions that an objective learns from its corpora: groups, GROUP:CORPUS or CORPUS:SIDE."""
-    objective, wanted = recipe.objective(name), recipe.objectives[name].corpora
+    objective = recipe.objective(name)
+    wanted = recipe.objectives[name].corpora
     groups = {group: corpora.trained for group, corpora in recipe.corpora.items()}
     corpora = [corpus for each in wanted or groups for corpus in groups.get(each, [each.rpartition(":")[2]])]
     if objective.reads is Pairs:

@@ -45,7 +45,10 @@ _UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "pe
 
 DIGEST = "BLAKE2b, 128 bit"  # of files
 METADATA = "interlace.json"
-_LAYERS, _WEIGHTS, _POOLING, _NORM = "1_WeightedLayerPooling", "1_WordWeights", "1_Pooling", "2_Normalize"
+_LAYERS = "1_WeightedLayerPooling"
+_WEIGHTS = "1_WordWeights"
+_POOLING = "1_Pooling"
+_NORM = "2_Normalize"
 
 
 @json_record
@@ -81,8 +84,14 @@ def check_export(run: Path, exported: Path) -> None:
     key = read_run(run).get("model_key")
     if exported.is_dir() and (key is None or folder_key(exported) == key):
         return
-    what = "changed since the run finished" if exported.is_dir() else "missing, although the run is finished"
-    again = "exports the last checkpoint again" if checkpoint.steps_in(run / "checkpoints") else "trains it again"
+    if exported.is_dir():
+        what = "changed since the run finished"
+    else:
+        what = "missing, although the run is finished"
+    if checkpoint.steps_in(run / "checkpoints"):
+        again = "exports the last checkpoint again"
+    else:
+        again = "trains it again"
     cure = f"restore it, or remove {run / RUN} and rerun `interlace pretrain`, which {again}"
     raise RunError(f"{exported}: {what}; {cure}")
 
@@ -94,7 +103,8 @@ def claim_folder(recipe: Recipe, into: Path) -> None:
     its learning rates nor its draws depend on their number; it resumes from its last checkpoint, also if it was
     finished. The plugins' files of a finished run are kept.
     """
-    found, dumped = read_json(into / RECIPE, dict[str, Any], None), recipe.dump()
+    found = read_json(into / RECIPE, dict[str, Any], None)
+    dumped = recipe.dump()
     if found is not None:
         try:
             stored = Recipe.read(found).dump()  # with the defaults of settings that are newer than the run
@@ -102,10 +112,14 @@ def claim_folder(recipe: Recipe, into: Path) -> None:
             if type((found.get("train") or {}).get("steps")) is not int:
                 raise RunError(f"{into / RECIPE}: damaged: {error}; choose another folder") from error
             stored = found
-        if changed := differences(stored, dumped):
+        changed = differences(stored, dumped)
+        if changed:
             if is_finished(into) or checkpoint.steps_in(into / "checkpoints"):
                 more = {**stored, "train": {**stored["train"], "steps": recipe.train.steps}}
-                hint = _extension(into, stored["train"]["steps"], recipe) if not differences(more, dumped) else ""
+                if not differences(more, dumped):
+                    hint = _extension(into, stored["train"]["steps"], recipe)
+                else:
+                    hint = ""
                 if hint is not None:
                     text = "; ".join(changed[:5])
                     raise RunError(f"{into} holds a run of another recipe: {text}; {hint}choose another folder")
@@ -124,7 +138,8 @@ def _store_code(into: Path) -> None:
     """Copy the plugins' files into a run's folder; those of a run with a checkpoint must be the same."""
     started = bool(checkpoint.steps_in(into / "checkpoints"))
     for name, path in plugin_files().items():
-        copy, content = into / CODE / name, path.read_bytes()
+        copy = into / CODE / name
+        content = path.read_bytes()
         if started and copy.is_file() and copy.read_bytes() != content:
             hint = f"resume with --code {copy}, or choose another folder"
             raise RunError(f"{into}: the run was started with another version of --code {path}; {hint}")
@@ -167,7 +182,8 @@ def check_run_state(into: Path, vocab: Vocab, data: Sequence[dict[str, Any]], ba
             f"{into}: the checkpoints of this run use another vocabulary than {vocab.name} has now; restore the old "
             "tokenizer (or the text it was learned from), or choose another folder"
         )
-    if changed := [name for name, digests in found.get("text", {}).items() if text.get(name) != digests]:
+    changed = [name for name, digests in found.get("text", {}).items() if text.get(name) != digests]
+    if changed:
         hint = "restore it, or choose another folder"
         raise RunError(f"{into}: the text of {listed(changed)} has changed since the run began; {hint}")
     backbone.initialization = found["initialization"]
@@ -187,7 +203,10 @@ def run_record(recipe: Recipe, training: Training, progress: Progress, seconds: 
     seconds = {**seconds, "steps": round(totals.seconds, 3)}
     model = training.accelerator.unwrap_model(training.model)
     backbone = model.backbone
-    architecture = "seq2seq" if hasattr(backbone, "decode") else "causal" if backbone.causal else "masked"
+    if hasattr(backbone, "decode"):
+        architecture = "seq2seq"
+    else:
+        architecture = "causal" if backbone.causal else "masked"
     return {
         "name": recipe.name,
         **environment(training.accelerator.device),
@@ -221,7 +240,10 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
                 continue
             built = corpora[name]
             left_out = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
-            paths = [] if recipe.toy is not None else recipe.corpora[group].files(split, corpus, workspace.root)
+            if recipe.toy is not None:
+                paths = []
+            else:
+                paths = recipe.corpora[group].files(split, corpus, workspace.root)
             row: dict[str, Any] = {
                 "corpus": name,
                 "group": group,
@@ -278,7 +300,8 @@ class Lineage:
     @classmethod
     def of(cls, recipe: Recipe) -> Lineage:
         """Follow the starting points of encoder, decoder and embeddings through run folders."""
-        recipes, unknown = [recipe], list[str]()
+        recipes = [recipe]
+        unknown = list[str]()
         for each in recipes:  # grows inside the loop
             for start in starting_points(each):
                 before = _recipe_of(start)
@@ -310,7 +333,10 @@ def _recipe_of(start: str) -> Recipe | None:
     """Return the recipe of the run that a model or vectors belong to; None if there is no readable one."""
     path = run_of(start) / RECIPE
     try:
-        found = read_json(path, dict[str, Any], None) if user_path(start).is_dir() else None
+        if user_path(start).is_dir():
+            found = read_json(path, dict[str, Any], None)
+        else:
+            found = None
         return None if found is None else Recipe.read(found, str(path))
     except InterlaceError:
         return None
@@ -365,7 +391,10 @@ class ModelMetadata:
         """Raise a SettingsError if the direction was not learned; it names those that were."""
         if f"{source}-{target}" not in self.max_source_lengths:
             known = listed(self.max_source_lengths)
-            trained = f"it learned {known}" if known else "none of its objectives translates"
+            if known:
+                trained = f"it learned {known}"
+            else:
+                trained = "none of its objectives translates"
             raise SettingsError(
                 f"{self.name!r} was not trained to translate {source}-{target}: {trained}; --force translates anyway"
             )
@@ -400,7 +429,8 @@ def write_sentence_modules(folder: Path, backbone: Backbone, vocab: Vocab, layer
 
     layer: 0 the embeddings. max_length: of a sequence, in tokens.
     """
-    depth, width = int(backbone.model.config.num_hidden_layers), backbone.width
+    depth = int(backbone.model.config.num_hidden_layers)
+    width = backbone.width
     modules = {"Transformer": "", "WordWeights": _WEIGHTS, "Pooling": _POOLING, "Normalize": _NORM}
     transformer: dict[str, Any] = {"max_seq_length": min(max_length, backbone.traits.max_length)}
     names = [""] * max(vocab.size, backbone.vocab_size)  # of the special tokens alone; the others have the weight 1

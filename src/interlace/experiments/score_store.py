@@ -84,7 +84,8 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
     """Return the identity of the scores of a fine-tuning or probe, without its files; `model` is its `model_key`."""
     from interlace.training.device import resolved  # imports torch
 
-    task, dumped = job.task, recipe.dump()
+    task = job.task
+    dumped = recipe.dump()
     by_mean = isinstance(task, FineTuneTask) and task.tuning.select == "mean-dev"
     settings = {
         "task": job.name,
@@ -117,7 +118,9 @@ def model_key(model: str) -> str:
 def folder_key(folder: Path) -> str:
     """Return a hash of the files of a model in a folder; "" if there are none."""
     found = sorted({path for name in _MODEL_FILES for path in folder.glob(name)})
-    return hashed([str(path.relative_to(folder)) + content_key(path) for path in found]) if found else ""
+    if found:
+        return hashed([str(path.relative_to(folder)) + content_key(path) for path in found])
+    return ""
 
 
 def scores_of_model(run: Path, rows: Sequence[_Row]) -> list[_Row]:
@@ -127,7 +130,8 @@ def scores_of_model(run: Path, rows: Sequence[_Row]) -> list[_Row]:
     """
     key = folder_key(run / "model")
     kept = [row for row in rows if not key or row.get("model_key", key) == key]
-    if left_out := len(rows) - len(kept):
+    left_out = len(rows) - len(kept)
+    if left_out:
         log.warning("%s: leaving out %d scores of previous weights of this model; evaluate it again", run, left_out)
     return kept
 
@@ -191,7 +195,8 @@ def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, 
         if recipe.toy is not None or recipe.derived:
             found = [json.dumps(data_key(recipe), sort_keys=True)]
         else:
-            root, source = data_root(recipe), recipe.evaluate.source
+            root = data_root(recipe)
+            source = recipe.evaluate.source
             tasks = [recipe.evaluate.task(name) for name in names]
             planned = [(task, run) for task in tasks for run in runs_of_task(task, source, recipe.targets)]
             found = [files_key(task, source, root, run) for task, run in planned]
@@ -225,14 +230,17 @@ class ScoreStore:
         folder: holds `scores.json`. on_write: called after each writing. writes: False except in the main process.
         model: name of the checkpoint that is scored; None: the run of the folder. model_key: of the checkpoint.
         """
-        self._path, self._on_write, self._writes = folder / SCORES, on_write, writes
+        self._path = folder / SCORES
+        self._on_write = on_write
+        self._writes = writes
         self._model = {"model": model} if model else {}
         self.requested: list[Place] = []
         remedy = "move the file away to score again"
         rows = read_json(self._path, list[ScoreEntry], [], remedy=remedy, error=RunError)
         self._rows = [row for row in rows if row.get("model_key") == model_key]
         stale = [row for row in rows if row.get("model_key") != model_key]
-        if others := {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set():
+        others = {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set()
+        if others:
             names = " and ".join(map(repr, sorted(others)))
             raise RunError(
                 f"{folder}: holds scores of {names}, not of {model!r}; choose another folder with --output, or remove "
@@ -259,7 +267,8 @@ class ScoreStore:
             else:
                 fewest = min(len(names) for names in differing)
                 why |= dict.fromkeys(sorted(next(names for names in differing if len(names) == fewest)))
-        if dropped := len(self._rows) - len(kept):
+        dropped = len(self._rows) - len(kept)
+        if dropped:
             log.warning(
                 "%s: discarding %d scores of %s with different %s; to keep both, give one a table of its own, "
                 "[evaluate.tasks.NAME] with task = %r",
@@ -280,7 +289,8 @@ class ScoreStore:
             row if row.get("setting") == "translate-test" else {**row, **facts.get((row["task"], row["language"]), {})}
             for row in self._rows
         )
-        before, self._rows = self._rows, list(rows)
+        before = self._rows
+        self._rows = list(rows)
         if self._rows != before:
             self._write()
 

@@ -82,7 +82,9 @@ class CorpusGroup(Settings):
 
     def corpora_in(self, split: str) -> list[str]:
         """Return the languages or pairs with text in a split, `train` or `dev`."""
-        return [*self.languages, *self.pairs] if getattr(self, split) else []
+        if getattr(self, split):
+            return [*self.languages, *self.pairs]
+        return []
 
     @property
     def trained(self) -> list[str]:
@@ -94,7 +96,10 @@ class CorpusGroup(Settings):
         source, _, target = corpus.partition("-")
         names = {"language": corpus, "pair": corpus, "source": source, "target": target}
         patterns = [pattern.format(**names) for pattern in getattr(self, split)]
-        name = self.reader if isinstance(self.reader, str) else str(self.reader.get("name"))
+        if isinstance(self.reader, str):
+            name = self.reader
+        else:
+            name = str(self.reader.get("name"))
         if target and len(patterns) == 2 and READERS.get(name).by_line:
             return find_sides(root, (patterns[0], patterns[1]), (source, target))
         return [path for pattern in patterns for path in find_files(root, pattern)]
@@ -188,7 +193,9 @@ def names_of(corpus: str) -> dict[str, str]:
 def _filled(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, str) and "{" in value:
         return check_pattern(value, names).format(**names)
-    return [_filled(part, names) for part in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_filled(part, names) for part in value]
+    return value
 
 
 class EmbeddingSettings(EntrySettings):
@@ -329,7 +336,8 @@ class TrainSettings(Settings):
         if self.patience and not self.evaluate_every:
             raise ValueError("patience needs train.evaluate_every")
         if self.micro_batches * self.micro_batch_tokens != self.tokens_per_update:
-            own, part = self.tokens_per_update, self.micro_batch_tokens
+            own = self.tokens_per_update
+            part = self.micro_batch_tokens
             raise ValueError(
                 f"tokens_per_update ({own}) must be a multiple of tokens_per_micro_batch ({part}); set "
                 f"train.tokens_per_micro_batch to {own}, or train.tokens_per_update to {part * max(1, own // part)}"
@@ -414,7 +422,9 @@ class DerivedLanguage(Settings):
     @field_validator("transformations", mode="before")
     @classmethod
     def _listed(cls, names: Any) -> Any:
-        return [name.strip() for name in names.split("+")] if isinstance(names, str) else names
+        if isinstance(names, str):
+            return [name.strip() for name in names.split("+")]
+        return names
 
     @field_validator("transformations")
     @classmethod
@@ -439,7 +449,8 @@ class DerivedLanguage(Settings):
 
     def check_files(self, name: str) -> None:
         """Raise a DataError for a transformation without the files that it requires; `name` is the language's own."""
-        if missing := self.chain().missing:
+        missing = self.chain().missing
+        if missing:
             raise DataError(f"derived.{name}.settings: {missing}")
 
     def located(self, root: Path, name: str) -> Chain:
@@ -482,10 +493,14 @@ def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]
 def _located(transformation: Transformation, root: Path) -> Transformation:
     found: dict[str, Any] = {}
     for name, value in files_of(transformation):
-        setting, paths = f"{transformation.name}.{name}", list[Path]()
+        setting = f"{transformation.name}.{name}"
+        paths = list[Path]()
         for pattern in [value] if isinstance(value, Path) else value:
             several = "*" in str(pattern) and value is not pattern
-            matches = find_files(root, str(pattern)) if several else [root / pattern]
+            if several:
+                matches = find_files(root, str(pattern))
+            else:
+                matches = [root / pattern]
             paths += [must_exist(path, f"file of {setting}") for path in matches]
         found[name] = paths[0] if isinstance(value, Path) else tuple(paths)
     return transformation.model_copy(update=found)

@@ -71,15 +71,20 @@ def _table(
         data = {**data, **data.get("settings", {})}
     tables: list[Iterator[str]] = []
     for key, field in fields.items():
-        where, value = (*path, key), data.get(key)
-        default = getattr(defaults, key) if defaults else field.get_default(call_default_factory=True)
-        several = get_origin(field.annotation) in {list, tuple, dict}
-        kinds = () if several else (field.annotation, *get_args(field.annotation))
-        section = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+        where = (*path, key)
+        value = data.get(key)
+        if defaults:
+            default = getattr(defaults, key)
+        else:
+            default = field.get_default(call_default_factory=True)
+        section = _section_of(field)
         if where in _ENTRIES:
             tables += [_entry((*where, name), entry) for name, entry in (value or {}).items()]
         elif section is not None and (value is None or isinstance(value, dict)):
-            shown = default if value is None and isinstance(default, BaseModel) else None
+            if value is None and isinstance(default, BaseModel):
+                shown = default
+            else:
+                shown = None
             tables.append(_subtable(where, field, _fields(where, section, value or {}), value, shown))
         elif where != ("published",):  # a list of tables, which come last
             yield from _key(key, field, default, value)
@@ -88,10 +93,26 @@ def _table(
         yield from table
 
 
+def _section_of(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a field that is a table."""
+    if get_origin(field.annotation) in {list, tuple, dict}:
+        return None
+    for kind in (field.annotation, *get_args(field.annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
 def _key(key: str, field: FieldInfo, default: Any, value: Any) -> Iterator[str]:
     """Yield the meaning of a key, and its value or its default."""
-    plain = default.model_dump(mode="json") if isinstance(default, BaseModel) else default
-    known = "" if field.is_required() or default is None else toml_value(plain)
+    if isinstance(default, BaseModel):
+        plain = default.model_dump(mode="json")
+    else:
+        plain = default
+    if field.is_required() or default is None:
+        known = ""
+    else:
+        known = toml_value(plain)
     kind = type_name(field.annotation).replace(" | None", "")
     yield from _comment(
         f"{field.description or ''} ({kind}{f'; default: {known}' if value is not None and known else ''})"
@@ -132,7 +153,8 @@ _ENTRIES: dict[tuple[str, ...], Any] = {  # tables of named entries -> the field
 def _fields(path: tuple[str, ...], section: type[BaseModel], value: Mapping[str, Any]) -> Mapping[str, FieldInfo]:
     """Return the fields of a section; `[align]` and `[embeddings]` also have those of the entry that they name."""
     registries: dict[tuple[str, ...], Any] = {("align",): ALIGNERS, ("embeddings",): EMBEDDING_METHODS}
-    if (registry := registries.get(path)) is None:
+    registry = registries.get(path)
+    if registry is None:
         return section.model_fields
     return _of_registry(registry, value.get("name", section.model_fields["name"].default), section.model_fields)
 
@@ -142,7 +164,9 @@ def _comment(text: str) -> list[str]:
 
 
 def _name(key: str) -> str:
-    return key if key.replace("-", "_").isidentifier() and key.isascii() else json.dumps(key, ensure_ascii=False)
+    if key.replace("-", "_").isidentifier() and key.isascii():
+        return key
+    return json.dumps(key, ensure_ascii=False)
 
 
 def toml_value(value: Any) -> str:
@@ -152,5 +176,9 @@ def toml_value(value: Any) -> str:
         return f"{{ {inside} }}"
     if isinstance(value, (list, tuple)):
         line = f"[{', '.join(map(toml_value, value))}]"
-        return line if len(line) <= _WIDTH else "[\n" + "".join(f"  {toml_value(one)},\n" for one in value) + "]"
-    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+        if len(line) <= _WIDTH:
+            return line
+        return "[\n" + "".join(f"  {toml_value(one)},\n" for one in value) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)

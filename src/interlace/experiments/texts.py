@@ -28,7 +28,10 @@ class RecipeTexts:
 
     def of(self, group: CorpusGroup, corpus: str, split: str = "train") -> CorpusText:
         """Return the text of a corpus, such as `de` or `en-de`; held-out text is not filtered."""
-        filters = build_filters(self.recipe.filters) if split == "train" else []
+        if split == "train":
+            filters = build_filters(self.recipe.filters)
+        else:
+            filters = []
         return CorpusText(
             languages=tuple(corpus.split("-")),
             files=tuple(group.files(split, corpus, self.root)),
@@ -67,7 +70,10 @@ class RecipeTexts:
         if self.recipe.word_tokenizer != AUTO or not self.recipe.corpora:
             return ""
         name = self.word_tokenizer.name
-        why = "text is untokenized" if name == "unicode" else "no text is recognized as untokenized"
+        if name == "unicode":
+            why = "text is untokenized"
+        else:
+            why = "no text is recognized as untokenized"
         return f"words are found by {name!r}, since {why}; word_tokenizer = NAME in the recipe sets another"
 
     def _suitable_tokenizer(self, group: CorpusGroup, corpus: str) -> str:

@@ -53,7 +53,10 @@ def translation_model(name: str) -> tuple[str, ModelMetadata | None]:
     """Return the folder (or hub name) of the model of a finished run or of a model, and what it learned, if known."""
     path = Path(name)
     _check_folder(path)
-    run = path.parent if path.name == "model" and (path.parent / RECIPE).is_file() else path
+    if path.name == "model" and (path.parent / RECIPE).is_file():
+        run = path.parent
+    else:
+        run = path
     found = target_of(str(run), into=path)
     if found.trained is None:
         return found.model, ModelMetadata.read(find_checkpoint(found.model))
@@ -119,7 +122,10 @@ class LineTranslator:
             kept = None if keep is None else keep / f"{digest}.json"
             translations = _kept(kept, len(window))
             if not translations:
-                text = window if self._normalization is None else self._normalization.lines(window, self.source)
+                if self._normalization is None:
+                    text = window
+                else:
+                    text = self._normalization.lines(window, self.source)
                 with self._accelerator.autocast():
                     translations = self.translator.lines(text)
                 if kept is not None:
@@ -130,11 +136,15 @@ class LineTranslator:
     @cached_property
     def _key(self) -> list[Any]:
         """Everything that translations depend on except the lines."""
-        translator, folder = self.translator, find_checkpoint(self._folder)
+        translator = self.translator
+        folder = find_checkpoint(self._folder)
         files = [*sorted(folder.rglob("*.safetensors")), folder / "config.json"]
         model = [*map(content_key, files), code_hash("models", "text")]
         direction = [translator.source, translator.target, translator.max_length]
-        normalization = None if self._normalization is None else self._normalization.dump()
+        if self._normalization is None:
+            normalization = None
+        else:
+            normalization = self._normalization.dump()
         search = [translator.settings.dump(), self._accelerator.mixed_precision]
         return [model, translator.vocab.fingerprint, direction, normalization, search]
 
@@ -142,7 +152,11 @@ class LineTranslator:
 def _kept(path: Path | None, lines: int) -> list[LineTranslation]:
     """Return the translations of a kept window; none if they are missing, damaged or not of all lines."""
     try:
-        found: list[LineTranslation] = [] if path is None else read_json(path, list[LineTranslation], [])
+        found: list[LineTranslation]
+        if path is None:
+            found = []
+        else:
+            found = read_json(path, list[LineTranslation], [])
     except DataError:
         return []
     return found if len(found) == lines else []
@@ -206,7 +220,10 @@ class Shard:
         """Return this shard of a file; raise a DataError if the file has fewer lines than there are shards."""
         total = count_lines(path)
         if total < self.of > 1:
-            what = f"{total} lines are too few for {self.of} shards" if total else "the file is empty"
+            if total:
+                what = f"{total} lines are too few for {self.of} shards"
+            else:
+                what = "the file is empty"
             raise DataError(f"{path}: {what}")
         return LineRange(path, total * (self.number - 1) // self.of, total * self.number // self.of)
 
@@ -273,7 +290,8 @@ def back_translate(
     Raise a DataError if no pair is left, or the folder holds other files.
     """
     must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations", ["train.*"])
-    source, target = translator.translator.source, translator.translator.target
+    source = translator.translator.source
+    target = translator.translator.target
     counts: Counter[str] = Counter(pairs=0)
     chain = FilterChain(build_filters(settings.filters))
     prefix = f"{settings.tag} " if settings.tag else ""
@@ -284,7 +302,8 @@ def back_translate(
             writing(file_in(folder, f"train.{target}")) as write_made,
         ):
             for window in translator.windows(text, settings.window, text.first, keep):
-                real, made = window.lines, [one.text for one in window.translations]
+                real = window.lines
+                made = [one.text for one in window.translations]
                 full = np.array([bool(line.strip() and row.strip()) for line, row in zip(real, made, strict=True)])
                 ended = np.array([settings.unfinished or not one.full for one in window.translations])
                 pairs = plain((real, made), (source, target), settings.word_tokenizer)
@@ -308,7 +327,10 @@ def check_direction(name: str, source: str, target: str) -> None:
     missing = " and ".join(option for option, value in (("--from", source), ("--to", target)) if not value)
     if missing:
         _, metadata = translation_model(name)
-        known = listed(metadata.max_source_lengths) if metadata is not None else ""
+        if metadata is not None:
+            known = listed(metadata.max_source_lengths)
+        else:
+            known = ""
         hint = f"; trained in {known}" if known else ""
         raise SettingsError(f"{missing} LANGUAGE: missing translation direction{hint}")
 
@@ -319,7 +341,10 @@ def _check_folder(path: Path) -> None:
         raise DataError(f"{path}: expected the folder of a run or a model, found a file")
     if path.is_dir() and not any((path / name).is_file() for name in (RECIPE, "config.json")):
         runs = [str(found.parent) for found in sorted(path.glob(f"*/{RECIPE}"))]
-        hint = did_you_mean(str(path), runs) if runs else "; name the folder of a finished run, or its model"
+        if runs:
+            hint = did_you_mean(str(path), runs)
+        else:
+            hint = "; name the folder of a finished run, or its model"
         raise DataError(f"{path}: neither a run ({RECIPE}) nor a model (config.json){hint}")
 
 

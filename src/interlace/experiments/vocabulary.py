@@ -105,7 +105,9 @@ class ExtendedVocab(Artifact[Vocab]):
 def vocabulary_of(recipe: Recipe, texts: RecipeTexts) -> Vocab:
     """Return the vocabulary of a recipe, with its normalization; for translation with its target languages."""
     vocab = _vocabulary(recipe, texts).with_normalization(recipe.normalization)
-    return vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
+    if recipe.seq2seq:
+        return vocab.with_target_languages(recipe.languages)
+    return vocab
 
 
 def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
@@ -123,7 +125,9 @@ def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
             start,
             f"{vocab.size:,}",
         )
-    return ExtendedVocab(vocab, settings, _texts_of(recipe, texts)).get() if settings.extend else vocab
+    if settings.extend:
+        return ExtendedVocab(vocab, settings, _texts_of(recipe, texts)).get()
+    return vocab
 
 
 def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:

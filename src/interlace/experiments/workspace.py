@@ -104,12 +104,16 @@ class Workspace:
     def phrases(self, name: str) -> CorpusPhrases | EncodedPhrases:
         """Return the phrases of a parallel training corpus, encoded if an objective reads the table's translations."""
         phrases = CorpusPhrases(self.alignments(name), phrase_rules(self.recipe))
-        return EncodedPhrases(phrases, self.vocab) if "known" in self.annotations(name) else phrases
+        if "known" in self.annotations(name):
+            return EncodedPhrases(phrases, self.vocab)
+        return phrases
 
     def annotations(self, name: str) -> frozenset[str]:
         """Return what objectives need to know of a training corpus: a subset of `links`, `phrases`, `known`."""
         group, corpus = self.names[name]
-        return self.recipe.annotations(group, name) if "-" in corpus else frozenset()
+        if "-" in corpus:
+            return self.recipe.annotations(group, name)
+        return frozenset()
 
     def artifacts(self) -> list[Artifact[Any]]:
         """Return everything that training reads, each after what it needs."""
@@ -128,7 +132,8 @@ class Workspace:
 
     def open(self) -> Workspace:
         """Build what is missing, open everything that training reads, and return the workspace itself."""
-        if note := self.texts.word_tokenizer_note:
+        note = self.texts.word_tokenizer_note
+        if note:
             log.info("%s", note)
         _ = self.vocab, self.train, self.dev, self.derived
         return self
@@ -139,7 +144,10 @@ class Workspace:
         corpora: dict[str, AnyCorpus] = {}
         for name in self._names_in("train"):
             corpus = self.corpus(name).get()
-            corpora[name] = self._annotated(name, corpus) if isinstance(corpus, ParallelCorpus) else corpus
+            if isinstance(corpus, ParallelCorpus):
+                corpora[name] = self._annotated(name, corpus)
+            else:
+                corpora[name] = corpus
         return corpora
 
     @cached_property
@@ -183,7 +191,10 @@ class Workspace:
 
     def _priors(self, name: str) -> Path | CorpusAlignments | None:
         """Return the source of the prior lexicon: a dictionary's path, or the alignments of another group."""
-        priors = self.recipe.align.priors if self.recipe.align is not None else None
+        if self.recipe.align is not None:
+            priors = self.recipe.align.priors
+        else:
+            priors = None
         group, corpus = self.names[name]
         if priors is None or priors == group:  # the group of the priors is aligned first, without any
             return None

@@ -95,7 +95,8 @@ class Study(Settings):
         if self.baseline and self.baseline not in self.systems:
             raise ValueError(f"baseline: no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}")
         labels = [self.label(name) for name in self.systems]
-        if twice := [label for label in labels if labels.count(label) > 1]:
+        twice = [label for label in labels if labels.count(label) > 1]
+        if twice:
             raise ValueError(f"systems: two have the label {twice[0]!r}")
         for key, values in self.axes.items():
             if key == "seed" or key.startswith("seed."):
@@ -136,7 +137,8 @@ def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Stu
     path = STUDIES.find(name).path
     data = STUDIES.located(STUDIES.read(name), Path())
     for key, value in (changes or {}).items():
-        if (first := key.split(".")[0]) not in Study.model_fields:
+        first = key.split(".")[0]
+        if first not in Study.model_fields:
             hint = did_you_mean(first, Study.model_fields)
             raise SettingsError(
                 f"--set {key}: a study has no key {first!r}{hint}; to change all recipes: --set set.{key}=.."
@@ -189,13 +191,17 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
             axes = dict(zip(study.axes, values, strict=True))
             if system.model is not None:  # of a checkpoint only those of its evaluation
                 axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
-            own_seed = seed if system.model is None or "{seed}" in system.model else None
+            if system.model is None or "{seed}" in system.model:
+                own_seed = seed
+            else:
+                own_seed = None
             try:
                 cell = _cell(study, name, axes, own_seed, folder)
             except InterlaceError as error:
                 faults.setdefault(str(error), error)
                 continue
-            if (other := cells.get(cell.name)) is not None and other != cell:
+            other = cells.get(cell.name)
+            if other is not None and other != cell:
                 raise SettingsError(f"two cells have the name {cell.name!r}: rename systems or axis values")
             cells[cell.name] = cell
     if faults:
@@ -233,7 +239,10 @@ def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, fol
     recipe = Recipe.read(
         {**data, "name": label, "seed": seed or 0}, f"{system} ({RECIPES.find(settings.recipe, folder)})"
     )
-    model = settings.model.replace("{seed}", str(seed)) if settings.model else None
+    if settings.model:
+        model = settings.model.replace("{seed}", str(seed))
+    else:
+        model = None
     tasks = _tasks(study, system, recipe)
     seeds = study.evaluate.seeds or recipe.evaluate.seeds
     parts = [system, *(f"{key}={_slug(value)}" for key, value in shown.items())]

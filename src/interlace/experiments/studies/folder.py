@@ -20,9 +20,13 @@ from interlace.scores import ZERO_SHOT, ScoreEntry, ScoreTable, table_of_entries
 from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked, read_run
 from interlace.training.selection import Item, runs_of_task
 
-TRAINING, LOG = "pretrain.json", "log.txt"
-CELLS, ASIDE, STUDY = "cells", "aside", "study.json"
-RESULTS, PARQUET = "results.json", "results.parquet"
+TRAINING = "pretrain.json"
+LOG = "log.txt"
+CELLS = "cells"
+ASIDE = "aside"
+STUDY = "study.json"
+RESULTS = "results.json"
+PARQUET = "results.parquet"
 
 
 @dataclass
@@ -76,14 +80,18 @@ class StudyFolder:
 
     def begin(self, cell: GridCell) -> CellState:
         """Write the settings of a cell into its folder and mark it as running."""
-        folder, state = self.cell(cell.name), self.state(cell)
+        folder = self.cell(cell.name)
+        state = self.state(cell)
         folder.mkdir(parents=True, exist_ok=True)
         if state.training != cell.training or not (folder / RECIPE).exists():  # a run resumes with its own recipe
             write_json(folder / TRAINING, cell.recipe.dump())
         write_json(folder / EVALUATION, cell.recipe.dump())
-        state.training, state.evaluation = cell.training, cell.evaluation
-        state.state, state.error = "running", ""
-        state.interlace, state.commit = __version__, commit()
+        state.training = cell.training
+        state.evaluation = cell.evaluation
+        state.state = "running"
+        state.error = ""
+        state.interlace = __version__
+        state.commit = commit()
         self.write_state(cell, state)
         return state
 
@@ -108,7 +116,9 @@ class StudyFolder:
     def status(self, cell: GridCell) -> str:
         """Return the state of a cell, or `changed` if it finished under settings that the study no longer has."""
         state = self.state(cell).state
-        return "changed" if state == "finished" and not self.is_finished(cell) else state
+        if state == "finished" and not self.is_finished(cell):
+            return "changed"
+        return state
 
     def is_trained(self, name: str) -> bool:
         """Return whether a cell's run has a finished model."""
@@ -121,7 +131,8 @@ class StudyFolder:
         """
         found = {}
         for cell in cells:
-            training, folder = self.state(cell).training, self.cell(cell.name)
+            training = self.state(cell).training
+            folder = self.cell(cell.name)
             begun = any((folder / "checkpoints").glob("*")) or any((folder / name).exists() for name in (RUN, SCORES))
             if training and begun and not _is_same_training(self.state(cell), cell):
                 from interlace.experiments.records import differences  # imports torch
@@ -225,7 +236,8 @@ def commit() -> str:
         return done.stdout.strip() if not done.returncode else ""
 
     try:
-        own = bool(git("ls-files", "--", "__init__.py"))  # the environment may lie in a checkout of something else
-        return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*") if own else ""
+        if not git("ls-files", "--", "__init__.py"):  # the environment may lie in a checkout of something else
+            return ""
+        return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     except OSError:  # git is not installed
         return ""

@@ -140,7 +140,10 @@ def _check_settings(cells: Sequence[GridCell], study_folder: StudyFolder, *, put
     changed = study_folder.changed(cells)
     if changed and not put_aside:
         lines = "".join(f"\n  {name}: {'; '.join(how[:3])}" for name, how in list(changed.items())[:10])
-        more = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
+        if len(changed) > 10:
+            more = f"\n  and {len(changed) - 10} more"
+        else:
+            more = ""
         raise RunError(
             f"{study_folder.path}: {len(changed)} of {len(cells)} cells began with other settings:{lines}{more}\n"
             "run with --archive to move them away and run them again, or choose another folder"
@@ -245,7 +248,8 @@ class _Runner:
         run = self.study_folder.cell(cell.name)
         trained = self.study_folder.is_trained(cell.name)
         model = cell.model or str(run if trained or not cell.origin else self.study_folder.cell(cell.origin))
-        recipe, tasks = ["--recipe", str(run / EVALUATION)], ["--tasks", ",".join(cell.tasks)]
+        recipe = ["--recipe", str(run / EVALUATION)]
+        tasks = ["--tasks", ",".join(cell.tasks)]
         seeds = ["--seeds", str(cell.fine_tuning_seeds)]
         stages = [("evaluate", ["evaluate", model, *recipe, *tasks, *seeds, "--output", str(run)])]
         if cell.model or cell.origin or trained:
@@ -296,7 +300,10 @@ def _reason(code: int, log: Path, begin: int) -> str:
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
     if code >= 0:
         return line or f"exit code {code}"
-    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    if -code in set(signal.Signals):
+        name = signal.Signals(-code).name
+    else:
+        name = f"signal {-code}"
     hint = " (out of memory?)" if name == "SIGKILL" else ""
     return f"killed by {name}{hint}" + (f"; last line of output: {line}" if line else "")
 
