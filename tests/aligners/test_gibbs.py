@@ -78,7 +78,7 @@ def test_a_dictionary_links_words_missing_in_the_text():
 def test_extreme_priors_stay_finite():
     pairs = random_pairs(40)
     lexicon = Lexicon.of([("s1", "t1", 1e9), ("s2", "t2", 1e300), ("s3", "t9", 0.0)])
-    fitted = Gibbs(alpha=1e-4, null=0.001, jump_alpha=0.001, fertility_alpha=0.001).fit(pairs, lexicon)
+    fitted = Gibbs(alpha=1e-4, null=0.001).fit(pairs, lexicon)
     for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
         check_alignments(aligned, pairs)
     assert all(np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values())

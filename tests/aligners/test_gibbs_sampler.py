@@ -140,7 +140,7 @@ def test_counts_equal_those_of_the_links(seed, sweeps, alpha):
     rng = np.random.default_rng(seed)
     view = view_of(*random_rows(rng), types=(5, 6))
     prior = rng.integers(0, 3, len(view.entries)).astype(float)
-    chain = Sampler(view, 0, prior, None, SamplerPriors(0.2, alpha, 0.5, 0.5), rng)
+    chain = Sampler(view, 0, prior, None, SamplerPriors(0.2, alpha), rng)
     learned = chain.run([sweeps, 1, sweeps + 1], lambda: None).direction
     again = first_counts(view, 0, prior, np.zeros(1), chain.chosen, round(1 / alpha))
     for own, counted in zip(chain.counts, again, strict=True):
@@ -154,7 +154,7 @@ def test_counts_equal_those_of_the_links(seed, sweeps, alpha):
 
 def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
     view = view_of([[0]] * 4, [[0]] * 4, types=(1, 1))
-    chain = Sampler(view, 0, np.zeros(0), None, SamplerPriors(0.2, 1.0, 0.5, 0.5), np.random.default_rng(3))
+    chain = Sampler(view, 0, np.zeros(0), None, SamplerPriors(0.2, 1.0), np.random.default_rng(3))
     states = []
     learned = chain.run([2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]])).direction
     last = [np.mean([state[part] for state in states[-2:]], axis=0) for part in range(3)]
@@ -165,7 +165,7 @@ def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
 
 @pytest.mark.parametrize("way", [0, 1], ids=["forward", "backward"])
 def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
-    rng, priors = np.random.default_rng(5), SamplerPriors(0.2, 0.01, 0.5, 0.5)
+    rng, priors = np.random.default_rng(5), SamplerPriors(0.2, 0.01)
     texts = [random_rows(rng, types) for types in ((4, 5), (5, 6))]  # new types in the second part
     prior = Prior(np.array([[1, 2]], np.int32), np.array([3.0]))
     before = None

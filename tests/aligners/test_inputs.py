@@ -1,4 +1,4 @@
-"""Lexicons as links believed in beforehand: folded, weighed, and never more than aligners can count."""
+"""Lexicons as links believed in beforehand: folded, and never more than aligners can count."""
 
 import numpy as np
 import pytest
@@ -10,21 +10,21 @@ from interlace.core.errors import DataError
 from little_pairs import word_pairs
 
 
-def prior(*entries, weight=1.0):
-    found = Prior.of(Lexicon.of(entries), weight, vocabularies := Vocabularies.of("lower"))
+def prior(*entries):
+    found = Prior.of(Lexicon.of(entries), vocabularies := Vocabularies.of("lower"))
     source, target = vocabularies.types
     spelt = [(source[i], target[j]) for i, j in found.entries.tolist()]
     return dict(zip(spelt, found.counts.tolist(), strict=True))
 
 
-def test_entries_that_differ_in_case_are_added_up_and_weighed_within_limits():
-    found = prior(("Hund", "dog", 2), ("hund", "Dog", 1), ("a", "x", 0), weight=3)
-    assert found == pytest.approx({("hund", "dog"): 9, ("a", "x"): 0})
-    assert prior(("a", "x", 1), weight=0) == prior() == {}
+def test_entries_that_differ_in_case_are_added_up_within_limits():
+    found = prior(("Hund", "dog", 2), ("hund", "Dog", 1), ("a", "x", 0))
+    assert found == pytest.approx({("hund", "dog"): 3, ("a", "x"): 0})
+    assert prior() == {}
     found = prior(("a", "x", 3e300), ("a", "y", 1e300), ("b", "y", 1e300))
     assert found["a", "x"] + found["a", "y"] == pytest.approx(MAX_PRIOR)
     assert found["a", "x"] == pytest.approx(3 * found["b", "y"])
-    assert prior(("a", "x", 1e200), weight=1e200) == pytest.approx({("a", "x"): MAX_PRIOR})
+    assert prior(("a", "x", 1e200)) == pytest.approx({("a", "x"): MAX_PRIOR})
 
 
 @pytest.mark.parametrize("count", [-1.0, np.nan, np.inf])

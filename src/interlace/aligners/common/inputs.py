@@ -146,13 +146,13 @@ class Prior:
     counts: NDArray[np.float64]
 
     @classmethod
-    def of(cls, lexicon: Lexicon | None, weight: float, vocabularies: Vocabularies) -> Prior:
-        """Convert a lexicon, times a weight, to the numbers of vocabularies, which grow by its types.
+    def of(cls, lexicon: Lexicon | None, vocabularies: Vocabularies) -> Prior:
+        """Convert a lexicon to the numbers of vocabularies, which grow by its types; a count is that many links.
 
         Entries that are equal after folding are added. If a type would have more than MAX_PRIOR links, all counts are
         scaled down, because aligners count in 64-bit integers. A DataError names an entry with an invalid count.
         """
-        if lexicon is None or not len(lexicon) or weight == 0:
+        if lexicon is None or not len(lexicon):
             return cls(np.zeros((0, 2), np.int32), np.zeros(0))
         if (wrong := ~(np.isfinite(lexicon.counts) & (lexicon.counts >= 0))).any():
             source, target, count = lexicon[int(wrong.argmax())]
@@ -164,7 +164,7 @@ class Prior:
         ]
         entries, places = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
         largest = float(lexicon.counts.max())
-        links = lexicon.counts * (weight if largest * weight <= MAX_PRIOR else MAX_PRIOR / largest)
+        links = lexicon.counts * min(1.0, MAX_PRIOR / max(largest, 1.0))
         counts = np.bincount(places.reshape(-1), links, len(entries)).astype(np.float64)
         total = max(float(np.bincount(entries[:, side], counts).max()) for side in (0, 1))
         return cls(entries, counts if total <= MAX_PRIOR else counts * (MAX_PRIOR / total))

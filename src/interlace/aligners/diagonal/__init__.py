@@ -79,14 +79,11 @@ class Diagonal(Aligner):
     symmetrization: Heuristic = Field(
         "grow-diag-final-and", description="Heuristic that combines both directions (Koehn et al. 2005)."
     )
-    prior_weight: float = Field(
-        1.0, ge=0, description="Links per count of a prior lexicon, added to the expected counts of every pass."
-    )
     memory: Memory = DEFAULT_MEMORY
     threads: Threads = 0
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedDiagonal:
-        """Train on all pairs; `priors`, times `prior_weight`, are added to the expected links of every pass."""
+        """Train on all pairs; `priors` are added to the expected links of every pass."""
         from interlace.aligners.diagonal.training import EmTraining, TrainingPairs, workers
 
         check_usable(pairs, self.name)
@@ -94,7 +91,7 @@ class Diagonal(Aligner):
         usable = TrainingPairs(pairs, vocabularies)
         if not usable.chunks:
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
-        prior = Prior.of(priors, self.prior_weight, vocabularies)
+        prior = Prior.of(priors, vocabularies)
         with workers(self.threads) as pool:
             model = EmTraining(self, usable, prior, pool, progress or no_progress).run()
         return FittedDiagonal(self, model, vocabularies)

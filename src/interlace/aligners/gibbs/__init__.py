@@ -61,14 +61,11 @@ class Gibbs(Aligner):
     alpha: float = Field(
         0.001, ge=1e-4, le=1, description="Dirichlet prior of each word translation, in links (the same)."
     )
-    jump_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each jump width (the same).")
-    fertility_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each fertility (the same).")
     symmetrization: Literal["posterior"] | Heuristic = Field(
         "posterior", description="'posterior': links whose mean posterior reaches `threshold`; or a heuristic."
     )
     threshold: float = Field(0.4, gt=0, le=1, description="Minimum mean posterior of both directions.")
     fold: Fold = "lower"
-    prior_weight: float = Field(1.0, ge=0, description="Links per count of a prior lexicon.")
     max_training_cells: int = Field(
         100_000_000,
         ge=1000,
@@ -101,14 +98,14 @@ class Gibbs(Aligner):
         warn_about_long(pairs, self.name)
         vocabularies = Vocabularies.of(self.fold)
         renumber = vocabularies.renumber(pairs)
-        priors_of = sampler.SamplerPriors(self.null, self.unseen, self.jump_alpha, self.fertility_alpha)
+        priors_of = sampler.SamplerPriors(self.null, self.unseen)
         count = sampler.count_parts(pairs, self.max_training_cells)
         schedule = self.sweeps_for(-(-len(pairs) // count))
         learned: Sequence[sampler.LearnedView | None] = [None] * len(self.views)
         for number in range(count):
             text = sampler.part(pairs, number, count)
             source, target = renumber[0](text.source, grow=True), renumber[1](text.target, grow=True)
-            prior = Prior.of(None if number else priors, self.prior_weight, vocabularies)
+            prior = Prior.of(None if number else priors, vocabularies)
             types = vocabularies.types
             cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in self.views]
             views = [

@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 
 _MAX_PORTION = MAX_CELLS  # cells of pairs that are aligned at a time; no pair has more
 _SLOTS = 1 << 12  # of a new table of pairs
+_JUMP_ALPHA = 0.5  # Dirichlet prior of each jump width (Östling & Tiedemann 2016)
+_FERTILITY_ALPHA = 0.5  # Dirichlet prior of each fertility (the same)
 _BLOCK = 10_000  # consecutive pairs in the same part, which are read from the disk together
 
 
@@ -184,8 +186,6 @@ class SamplerPriors(NamedTuple):
 
     null: float
     alpha: float
-    jump_alpha: float
-    fertility_alpha: float
 
 
 class Sampler:
@@ -250,8 +250,8 @@ class Sampler:
         widths = np.clip(np.arange(-self._middle, self._middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
         np.add.at(seen := self._seen[0].copy(), widths, jumps)
         self._last = seen, self._seen[1] + found.fertility
-        self._jumps = _jump_probabilities(seen, self._priors.jump_alpha, self._middle - 2)
-        smooth = np.asarray(self._last[1] + self._priors.fertility_alpha, np.float32)
+        self._jumps = _jump_probabilities(seen, _JUMP_ALPHA, self._middle - 2)
+        smooth = np.asarray(self._last[1] + _FERTILITY_ALPHA, np.float32)
         ratios = np.ones_like(smooth)
         np.divide(smooth[:, 1:], smooth[:, :-1], out=ratios[:, :-1])
         self._tables = tables_of(self._jumps, ratios, self._middle, self._priors.null)
