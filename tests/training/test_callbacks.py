@@ -65,7 +65,6 @@ def saver(folder, every=2, keep=2):
         accelerator=accelerator,
         last=7,
         loss_scale=None,
-        copy=None,
         mixture=SimpleNamespace(sources=[None]),
     )
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))

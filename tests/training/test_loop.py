@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import RunError, SettingsError
+from interlace.core.errors import RunError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
@@ -30,7 +30,6 @@ from interlace.training.loop import (
 )
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
-from interlace.training.sharding import shard
 from waiting import Waiting
 
 
@@ -386,15 +385,6 @@ def test_a_step_whose_batch_counts_differently_ends_in_all_processes_alike(vocab
     named = ", ".join(f"'{name}'" for name in later)
     with pytest.raises(RunError, match=f"its first batch counts 'mlm', 'en', another one {named}, 'en'"):
         next(run)
-
-
-def test_rejects_to_shard_a_parameter_without_dimension(vocab):
-    made = training(vocab, 4, 1)
-    made.model.heads["other"] = torch.nn.ParameterDict({"scale": torch.nn.Parameter(torch.zeros(()))})
-    with pytest.raises(
-        SettingsError, match=r"train\.shard: heads\.other\.scale has no dimension.*train\.shard = false"
-    ):
-        shard(made.model, made.accelerator)
 
 
 @pytest.mark.parametrize(("head", "expected"), [(False, True), (True, False)])

@@ -40,7 +40,6 @@ from interlace.training.diagnostics import (
     ProbePairs,
     diagnose,
 )
-from interlace.training.sharding import whole_model
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -202,10 +201,9 @@ def diagnostics_callbacks(
     probes = probes_of(workspace, backbone.traits, learned)
 
     def measure() -> dict[str, float]:
-        with whole_model(training) as model:
-            if accelerator.is_main_process:
-                return diagnose(model.backbone, probes)
-            return {}
+        if accelerator.is_main_process:
+            return diagnose(backbone, probes)
+        return {}
 
     return [
         DiagnosticsCallback(

@@ -32,7 +32,7 @@ from interlace.models.build import build_model, merge_adapters
 from interlace.models.languages import check_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
-from interlace.training import checkpoint, run_folder, sharding
+from interlace.training import checkpoint, run_folder
 from interlace.training.callbacks import (
     CheckpointCallback,
     CopyingWarning,
@@ -146,22 +146,13 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     mixture = build_mixture(workspace, backbone.traits)
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
-    if train.shard and accelerator.num_processes > 1:
-        copy = sharding.copy_of(whole)
-    else:
-        copy = None
-    wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)  # after copies of layers
-    if copy is None and accelerator.distributed_type != DistributedType.NO:  # DDP searches graphs for unused weights
+    wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)
+    if accelerator.distributed_type != DistributedType.NO:  # DDP searches graphs for unused weights
         whole.to(accelerator.device)
         accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(whole, mixture, accelerator)
-    if copy is None:
-        model = accelerator.prepare(whole)
-    else:
-        model = sharding.shard(whole, accelerator)
+    model = accelerator.prepare(whole)
     settings = train.optimizer
-    training = Training(
-        model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, copy=copy
-    )
+    training = Training(model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches)
     rows = monitoring.held_out(workspace, backbone.traits)
     _check_settings(recipe, backbone, rows)
     return PreparedRun(recipe, workspace, backbone, training, rows, words, before)
@@ -214,12 +205,11 @@ def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callabl
 
     def measure() -> dict[str, float]:
         """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
-        with sharding.whole_model(training) as model:
-            found = perplexities(model.backbone, rows, accelerator.device) | dictionary_scores(model.backbone, known)
-            if scorer is not None:
-                with accelerator.autocast():
-                    found |= scorer(model.backbone)
-        return found
+        scores = perplexities(run.backbone, rows, accelerator.device) | dictionary_scores(run.backbone, known)
+        if scorer is not None:
+            with accelerator.autocast():
+                scores |= scorer(run.backbone)
+        return scores
 
     every = train.evaluate_every or train.steps
     folder = into / "checkpoints"
@@ -329,15 +319,12 @@ def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, A
     training = run.training
     begun = time.perf_counter()
     folder = into / "checkpoints"
-    model: TrainingModel = training.copy or training.accelerator.unwrap_model(training.model)
-    last = checkpoint.path_of(folder, progress.done)
-    state = checkpoint.read_state(last)
+    model: TrainingModel = training.accelerator.unwrap_model(training.model)
+    state = checkpoint.read_state(checkpoint.path_of(folder, progress.done))
     best = (state.get("evaluation") or {}).get("best_step")
     if recipe.train.patience and best:
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
         _load_best(checkpoint.path_of(folder, best), model)
-    elif training.copy is not None:
-        checkpoint.load(last, model)
     backbone: Backbone = merge_adapters(model.backbone).eval()
     shutil.rmtree(into / "model", ignore_errors=True)
     records.save_model(backbone, workspace.vocab, recipe, into / "model")

@@ -303,11 +303,6 @@ class TrainSettings(Settings):
         "activations take the memory of one layer and of the inputs of all (Chen et al. 2016).",
     )
     compile: bool = Field(False, description="Compile the layers with torch.compile; the first updates take minutes.")
-    shard: bool = Field(
-        False,
-        description="Divide weights, gradients and moments between the processes (FSDP2, Zhao et al. 2023); else each "
-        "holds all of them. Results are the same up to rounding.",
-    )
     evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
     evaluate_tokens: int = Field(
         20_000, ge=256, description="Maximum held-out tokens per language (source tokens per direction)."

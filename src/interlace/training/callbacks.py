@@ -172,8 +172,8 @@ class CheckpointCallback:
         best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
         if not (best == step.index or self.due(step.index) or self.progress.stop or self.progress.ended):
             return
-        accelerator, sharded = self.training.accelerator, self.training.copy is not None
-        if accelerator.is_main_process or sharded:
+        accelerator = self.training.accelerator
+        if accelerator.is_main_process:
             state = {
                 "run": self.run,
                 "drawn": self.progress.drawn,
@@ -185,9 +185,7 @@ class CheckpointCallback:
                 "loss_scale": self.training.loss_scale.state_dict() if self.training.loss_scale else None,
             }
             model = accelerator.unwrap_model(self.training.model)
-            together = accelerator if sharded else None
-            checkpoint.save(self.folder, step.index, model, self.training.optimizer, state, together)
-        if accelerator.is_main_process:
+            checkpoint.save(self.folder, step.index, model, self.training.optimizer, state)
             checkpoint.prune(self.folder, self.keep, best, self.due)
         accelerator.wait_for_everyone()
 

@@ -2,8 +2,7 @@
 
 A checkpoint is a folder `step-00000100`. It is written under another name, flushed to disk and renamed, so a killed
 process leaves the previous one intact. `state.json` names the run and has hashes of all files and of itself, which
-reveal later damage and checkpoints of other runs. Sharded training writes the same
-tensors in a file per process, `shard-00001-model-00001-of-00001.safetensors`.
+reveal later damage and checkpoints of other runs.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required
 
@@ -28,12 +25,13 @@ from interlace.core.files import atomic_folder, must_hold_files
 from interlace.core.json_files import json_record, read_json
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
+WEIGHTS = "model.safetensors"
+OPTIMIZER = "optimizer.safetensors"
+STATE = "state.json"
 _STEP = "step"  # the optimizer's count of updates of a weight
-WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 
 
 @json_record
@@ -51,53 +49,21 @@ class CheckpointState(TypedDict, total=False):
     evaluation: dict[str, Any] | None
 
 
-def save(
-    folder: Path,
-    step: int,
-    model: nn.Module,
-    optimizer: Optimizer,
-    state: dict[str, Any],
-    accelerator: Accelerator | None = None,
-) -> Path:
-    """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON. Earlier checkpoints stay intact.
-
-    accelerator: of sharded weights, of which each process writes its part; all processes must then call this.
-    """
-    final = path_of(folder, step)
+def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state: dict[str, Any]) -> Path:
+    """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON. Earlier checkpoints stay intact."""
+    moments = {}
+    for name, parameter in model.named_parameters():
+        for moment, value in optimizer.state.get(parameter, {}).items():
+            moments[f"{moment}:{name}"] = torch.as_tensor(value)
     folder.mkdir(parents=True, exist_ok=True)
-    weights = dict(named_weights(model))
-    moments = {
-        f"{key}:{name}": torch.as_tensor(value)
-        for name, parameter in model.named_parameters()
-        for key, value in optimizer.state.get(parameter, {}).items()
-    }
-    main = accelerator is None or accelerator.is_main_process
-    with atomic_folder(final) if main else nullcontext(final) as partial:
-        if accelerator is None:
-            save_file(weights, partial / WEIGHTS)
-            save_file(moments, partial / OPTIMIZER)
-        else:
-            _save_parts(weights | moments, partial)
-        if main:
-            hashes = {path.name: _hash(path) for path in sorted(partial.glob("*.safetensors"))}
-            content = {"step": step, "hashes": hashes, **state}
-            (partial / STATE).write_text(json.dumps({**content, "digest": _digest(content)}, indent=1))
+    final = path_of(folder, step)
+    with atomic_folder(final) as partial:
+        save_file(dict(named_weights(model)), partial / WEIGHTS)
+        save_file(moments, partial / OPTIMIZER)
+        hashes = {name: _hash(partial / name) for name in (WEIGHTS, OPTIMIZER)}
+        content = {"step": step, "hashes": hashes, **state}
+        (partial / STATE).write_text(json.dumps({**content, "digest": _digest(content)}, indent=1))
     return final
-
-
-def _save_parts(tensors: dict[str, Tensor], folder: Path) -> None:
-    """Write this process's parts of sharded tensors into the first one's folder, with their places in the header."""
-    from accelerate.utils import broadcast_object_list
-    from torch.distributed.checkpoint.api import CheckpointException
-    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
-    from torch.distributed.checkpoint.state_dict_saver import save
-
-    place = Path(broadcast_object_list([str(folder)])[0])
-    try:
-        save(dict(tensors), storage_writer=HuggingFaceStorageWriter(str(place), save_distributed=True))
-    except CheckpointException as error:
-        rank, (reason, _) = next(iter(error.failures.items()))
-        raise CheckpointError(f"{place}: process {rank} cannot write its part of the checkpoint: {reason}") from error
 
 
 def steps_in(folder: Path) -> list[int]:
@@ -113,17 +79,16 @@ def path_of(folder: Path, step: int) -> Path:
 
 @torch.no_grad()
 def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> CheckpointState:
-    """Load a checkpoint into the model (and the optimizer), and return its state; or raise a CheckpointError.
-
-    Either may be sharded, over any number of processes: each process reads its parts.
-    """
-    stored, tensors = StoredWeights(path), dict(named_weights(model))
+    """Load a checkpoint into the model (and the optimizer), and return its state; or raise a CheckpointError."""
+    stored = StoredWeights(path)
+    weights = dict(named_weights(model))
     saved = {name for name in stored.shapes if ":" not in name}
-    missing, unknown = sorted(set(tensors) - saved), sorted(saved - set(tensors))
-    if missing or unknown:
-        raise CheckpointError(f"{path}: belongs to another model: lacks {missing[:3]}, and has {unknown[:3]} instead")
-    for name, tensor in tensors.items():
-        tensor.copy_(_like(tensor, stored.get(name, tensor)))
+    if saved != weights.keys():
+        missing = sorted(weights.keys() - saved)[:3]
+        unknown = sorted(saved - weights.keys())[:3]
+        raise CheckpointError(f"{path}: belongs to another model: lacks {missing}, and has {unknown} instead")
+    for name, weight in weights.items():
+        weight.copy_(stored.get(name, weight))
     if optimizer is not None:
         _load_moments(stored, stored.shapes.keys() - saved, dict(model.named_parameters()), optimizer)
     return stored.state
@@ -133,64 +98,53 @@ def _load_moments(
     stored: StoredWeights, keys: Collection[str], parameters: Mapping[str, Tensor], optimizer: Optimizer
 ) -> None:
     """Load the optimizer's state, of which each weight has all tensors or none."""
-    moments = {key.partition(":")[0] for key in keys}
+    moments = sorted({key.partition(":")[0] for key in keys})
     for key in sorted(keys):
         moment, _, name = key.partition(":")
         if name not in parameters:
             hint = nearest(name, parameters)
             raise CheckpointError(f"{stored.file_of(key)}: {key} belongs to no weight of the model{hint}")
-        if lacking := sorted(other for other in moments if f"{other}:{name}" not in keys):
-            raise CheckpointError(f"{stored.file_of(key)}: lacks {lacking[0]}:{name}; expected it beside {key}")
+        for expected in moments:
+            if f"{expected}:{name}" not in keys:
+                raise CheckpointError(f"{stored.file_of(key)}: lacks {expected}:{name}; expected it beside {key}")
         weight = parameters[name]
-        if moment == _STEP:
-            value = stored.get(key, torch.zeros(()))
-            optimizer.state[weight][moment] = value.to(weight.device)  # fused AdamW needs it there
-        else:
-            value = stored.get(key, weight)
-            optimizer.state[weight][moment] = _like(weight, value.to(weight.device))
-
-
-def _like(own: Any, value: Tensor) -> Tensor:
-    """Return this process's part of a value that is divided as `own` is; the whole value if it is not."""
-    if not hasattr(own, "full_tensor"):
-        return value
-    from torch.distributed.tensor import distribute_tensor
-
-    return distribute_tensor(value.to(own.device), own.device_mesh, own.placements, src_data_rank=None)
+        value = stored.get(key, torch.zeros(()) if moment == _STEP else weight)
+        optimizer.state[weight][moment] = value.to(weight.device)  # fused AdamW needs its steps there, too
 
 
 class StoredWeights:
-    """The tensors of a checkpoint by name, sharded or not; those of the optimizer are called `MOMENT:NAME`.
+    """The tensors of a checkpoint by name; those of the optimizer are called `MOMENT:NAME`.
 
     shapes: of all tensors.
     """
 
     def __init__(self, path: Path) -> None:
-        from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
-
-        self.path, self.state = must_hold_files(path), read_state(path)
+        self.path = must_hold_files(path)
+        self.state = read_state(path)
         _check_hashes(path, self.state)
-        try:
-            found: Any = HuggingFaceStorageReader(str(path)).read_metadata()
-            self._files: dict[str, Any] = {}
-            self._parts: defaultdict[str, list[tuple[str, Any]]] = defaultdict(list)  # file and place of each part
-            for part, stored in found.storage_data.items():
-                self._parts[part.fqn].append((stored.relative_path, part.offset))
-                self._files.setdefault(stored.relative_path, safe_open(stored.relative_path, "pt"))
-        except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"{path}: damaged ({error}); {_cure(path)}") from error
-        self.shapes = {name: each.size for name, each in found.state_dict_metadata.items()}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self._files: dict[str, Path] = {}  # tensor -> its file
+        self._readers: dict[Path, Any] = {}
+        for file in sorted(path.glob("*.safetensors")):
+            try:
+                reader: Any = safe_open(file, "pt")
+            except (OSError, SafetensorError) as error:
+                raise CheckpointError(f"{file}: damaged ({error}); {_cure(path)}") from error
+            self._readers[file] = reader
+            for name in reader.keys():  # noqa: SIM118 - no mapping
+                self._files[name] = file
+                self.shapes[name] = tuple(reader.get_slice(name).get_shape())
 
     def file_of(self, name: str) -> Path:
-        """Return the file of a tensor, or of its first part."""
-        return self.path / Path(self._parts[name][0][0]).name
+        """Return the file of a tensor."""
+        return self._files[name]
 
     def get(self, name: str, like: Tensor) -> Tensor:
-        """Return a whole tensor; a CheckpointError names one that is missing, or unlike another in shape or kind."""
+        """Return a tensor; a CheckpointError names one that is missing, or unlike another in shape or kind."""
         if name not in self.shapes:
             raise CheckpointError(f"{self.path}: of another model: {name} is missing{nearest(name, self.shapes)}")
-        if self.shapes[name] != like.shape:
-            shape = tuple(self.shapes[name])
+        shape = self.shapes[name]
+        if shape != tuple(like.shape):
             raise CheckpointError(f"{self.file_of(name)}: {name} has shape {shape}, expected {tuple(like.shape)}")
         tensor = self[name]
         if tensor.is_floating_point() != like.is_floating_point():
@@ -198,15 +152,9 @@ class StoredWeights:
         return tensor
 
     def __getitem__(self, name: str) -> Tensor:
-        """Return a whole tensor."""
-        parts = [(self._files[file].get_tensor(name), offset) for file, offset in self._parts[name]]
-        whole: Tensor = parts[0][0]
-        if len(parts) == 1:
-            return whole
-        whole = whole.new_empty(self.shapes[name])
-        for part, offset in parts:
-            whole[tuple(slice(start, start + size) for start, size in zip(offset, part.shape, strict=True))] = part
-        return whole
+        """Return a tensor."""
+        tensor: Tensor = self._readers[self._files[name]].get_tensor(name)
+        return tensor
 
 
 def content_of(path: Path) -> str:
@@ -223,16 +171,19 @@ def prune(folder: Path, keep: int, best: int | None, due: Callable[[int], bool])
     So interrupted runs keep the checkpoints of undisturbed ones.
     """
     steps = steps_in(folder)
-    kept = [step for step in steps if step in {best, steps[-1]} or due(step)][-keep:]
-    for step in set(steps) - {best, *kept}:
+    regular_steps = [step for step in steps if step in {best, steps[-1]} or due(step)]
+    for step in set(steps) - {best, *regular_steps[-keep:]}:
         shutil.rmtree(path_of(folder, step), ignore_errors=True)
 
 
 def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield parameters and buffers by name; one name for a shared tensor."""
-    yield from ((name, parameter.data) for name, parameter in model.named_parameters())
-    kept = set(model.state_dict())
-    yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
+    """Yield parameters and persistent buffers by name; one name for a shared tensor."""
+    for name, parameter in model.named_parameters():
+        yield name, parameter.data
+    persistent = set(model.state_dict())
+    for name, buffer in model.named_buffers():
+        if name in persistent:
+            yield name, buffer
 
 
 def read_state(path: Path) -> CheckpointState:
@@ -257,17 +208,15 @@ def verify(path: Path, run: str) -> None:
 
 
 def _check_hashes(path: Path, state: CheckpointState) -> None:
-    for name in sorted({*state["hashes"], *(file.name for file in path.glob("*.safetensors"))}):
-        _check_hash(path / name, state)
-
-
-def _check_hash(path: Path, state: CheckpointState) -> None:
-    try:
-        intact = _hash(path) == state["hashes"].get(path.name)
-    except OSError as error:
-        raise CheckpointError(f"{path}: missing ({error}); {_cure(path.parent)}") from error
-    if not intact:
-        raise CheckpointError(f"{path}: damaged (its content is not what was written); {_cure(path.parent)}")
+    hashes = state["hashes"]
+    present = {file.name for file in path.glob("*.safetensors")}
+    for name in sorted(hashes.keys() | present):
+        try:
+            digest = _hash(path / name)
+        except OSError as error:
+            raise CheckpointError(f"{path / name}: missing ({error}); {_cure(path)}") from error
+        if digest != hashes.get(name):
+            raise CheckpointError(f"{path / name}: damaged (its content is not what was written); {_cure(path)}")
 
 
 def _cure(path: Path) -> str:

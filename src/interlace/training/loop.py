@@ -135,7 +135,6 @@ class Training:
     model: a `TrainingModel` as `accelerator.prepare` returned it.
     micro_batches: of an update, over all processes; a multiple of their number.
     read_every: updates between reads from the device, see `steps`; 0: `READ_EVERY` on a GPU, else 1.
-    copy: of a sharded model, for evaluation; see `whole_model`.
     count_flops: measure the operations of an update, by one more forward pass of a batch of each source.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
@@ -148,7 +147,6 @@ class Training:
     last: int
     micro_batches: int = 1
     read_every: int = 0
-    copy: TrainingModel | None = None
     count_flops: bool = True
     loss_scale: GradScaler | None = field(init=False, default=None)
 
@@ -252,8 +250,7 @@ def _update(
         group["lr"] = rate
     if scale is not None:
         scale.unscale_(optimizer)
-    found: Any = training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
-    norm = torch.as_tensor(found.full_tensor() if hasattr(found, "full_tensor") else found).detach()
+    norm = torch.as_tensor(training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)).detach()
     # a fused optimizer skips its step on the device; finite gradients may have an infinite norm
     setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
     optimizer.step()
