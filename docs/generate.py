@@ -28,7 +28,7 @@ from interlace.core.settings import type_name
 from interlace.data.filters import FILTERS
 from interlace.embeddings import EMBEDDING_METHODS
 from interlace.experiments.recipe import RECIPES, Recipe
-from interlace.experiments.sections import CorpusGroup, DerivedLanguage
+from interlace.experiments.sections import CorpusGroup, DerivedLanguage, OriginalPattern
 from interlace.experiments.studies import Study, StudyEvaluation, StudySystem
 from interlace.experiments.template import toml_value
 from interlace.readers import READERS
@@ -111,6 +111,7 @@ def recipe_keys() -> str:
             parts += sections(f"[{name}]", section, field.description)
     parts += sections("[corpora.GROUP]", CorpusGroup, "A group of corpora.")
     parts += sections("[derived.LANGUAGE]", DerivedLanguage, "A derived language.")
+    parts += sections("[[derived.LANGUAGE.files]]", OriginalPattern, "Files to derive.")
     objective = Recipe.model_fields["objectives"].annotation
     parts += sections("[objectives.NAME]", get_args(objective)[1], "Keys of every objective, besides its own.")
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Derived languages in recipes: their files stand where patterns look, beside those that they are made of."""
+"""Derived languages in recipes: their files are in a folder of the cache, in which paths are looked up first."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
+from interlace.core.data_root import folders_of
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.cache import DIGESTS
@@ -40,6 +41,13 @@ IOB = ["Anna\tB-PER", "Lee\tI-PER", "sat\tO", "in\tO", "Rome\tB-LOC", ".\tO", ""
 NLI = ["language\tgold_label\tsentence1\tsentence2", "en\tentailment\tA cat sat.\tThe cat sat."]
 QUESTION = {"id": "1", "question": "Who ran?", "answers": [{"text": "The dog", "answer_start": 13}]}
 SQUAD = {"data": [{"paragraphs": [{"context": "The cat sat. The dog ran home.", "qas": [QUESTION]}]}]}
+FILES = {
+    "files": ["text/*.{language}.txt", "pos/*.{language}.conllu", "ner/*.{language}.tsv", "nli/*.{language}.tsv",
+              "qa/*.{language}.json"],
+    "translations": {"train": "text/pairs.{pair}.{language}.txt"},
+    "alignments": "text/{pair}.alignments",
+    "dictionary": "dict/{source}-{target}.txt",
+}  # fmt: skip
 PAIRS = {"pairs": ["en-en_x"], "train": ["text/pairs.{pair}.{source}.txt", "text/pairs.{pair}.{target}.txt"]}
 
 
@@ -61,7 +69,7 @@ def root(tmp_path):
 
 
 def recipe(root, derived=None, **more):
-    asked = {"of": "en", "transformations": "invert+transliterate", **(derived or {})}
+    asked = {"of": "en", "transformations": "invert+transliterate", **FILES, **(derived or {})}
     tasks = {"pos": {}, "ner": {}, "xnli": {}, "mlqa": {}, "embedding_alignment": {}}
     return Recipe.read({
         "name": "r", "data_root": str(root), "word_tokenizer": "unicode", "vocab": {"size": 300},
@@ -133,20 +141,21 @@ def test_the_version_of_generated_text_is_raised_when_the_text_changes():
     digest = blake2b(digest_size=8)
     for names in ("invert+transliterate", "syntax+transliterate"):
         found = data_root(read_recipe("derived/toy:xlm", {**small, "derived.en_x.transformations": names}))
-        files = [path for path in found.rglob("*") if path.is_file() and path.suffix != ".json"]
-        for path in sorted(path for path in files if path.name != DIGESTS):
-            digest.update(path.name.encode() + path.read_bytes())
-    assert (GENERATED_VERSION, digest.hexdigest()) == (1, "ac2d3e0375559063")
+        for folder in folders_of(found):
+            for path in sorted(folder.rglob("*")):
+                if path.is_file() and path.suffix != ".json" and path.name != DIGESTS:
+                    digest.update(path.name.encode() + path.read_bytes())
+    assert (GENERATED_VERSION, digest.hexdigest()) == (1, "930720b0e79ce211")
 
 
-def test_the_data_root_holds_links_and_corpora_are_read_from_it(root):
+def test_paths_are_looked_up_among_derived_files_first(root):
     found = data_root(recipe(root))
-    assert (found / "notes.txt").resolve() == root / "notes.txt"
-    assert (found / "text/dev.en.txt").resolve() == root / "text/dev.en.txt"
-    write_lines(root / "text/late.txt", ["x"])  # a new file is found too
-    assert lines(data_root(recipe(root)) / "text/late.txt") == ["x"]
-    (root / "text/late.txt").unlink()
-    assert not (data_root(recipe(root)) / "text/late.txt").exists()
+    assert found / "notes.txt" == root / "notes.txt"
+    assert found / "text/dev.en.txt" == root / "text/dev.en.txt"
+    assert found / "text/none.txt" == root / "text/none.txt"
+    [folder] = found.derived
+    assert found / "text/dev.en_x.txt" == folder / "text/dev.en_x.txt"
+    assert found / "text/*.en_x.txt" == folder / "text/*.en_x.txt"
     objectives = {"alm": {"max_length": 16, "corpora": ["pairs"]}}
     workspace = Workspace(recipe(root, objectives=objectives)).open()
     assert set(workspace.train) == {"en", "en_x", "en-en_x"}
@@ -213,7 +222,7 @@ def test_shared_words_are_left_out_of_a_second_score(keep, tmp_path):
     ("name", "message"),
     [
         ("text/train.en_x.txt", r"train\.en_x\.txt exists already"),
-        ("text/pairs.en-en_x.en.txt", r"pairs\.en-en_x\.en\.txt exists already; give translations"),
+        ("text/pairs.en-en_x.en.txt", r"pairs\.en-en_x\.en\.txt exists already"),
     ],
 )
 def test_existing_files_are_not_hidden(root, name, message):
@@ -223,29 +232,19 @@ def test_existing_files_are_not_hidden(root, name, message):
 
 
 def test_rejects_files_that_cannot_be_told_apart(root):
-    pairs = {"pairs": ["en-en_x"], "train": ["text/{source}.side", "text/train.{target}.txt"]}
-    corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}, "pairs": pairs}
-    with pytest.raises(SettingsError, match=r"two different files are to be written at .*train\.en_x\.txt"):
-        data_root(recipe(root, corpora=corpora))
-    files = {"pos": {"files": {"test": "pos/test.en.conllu"}}}
-    with pytest.raises(SettingsError, match=r"evaluate\.tasks\.pos\.files: .* is one file for both languages"):
-        data_root(recipe(root, evaluate={"tasks": files}))
+    with pytest.raises(SettingsError, match=r"two files are to be written as 'text/train\.en_x\.txt'"):
+        data_root(recipe(root, {"files": ["text/train.{language}.txt", "text/t*.{language}.txt"]}))
     settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
     asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
     assert problems(asked) == []  # no text is read
-    with pytest.raises(DataError, match=r"^derived\.en_x, text/train\.en_x\.txt: .*the text has no trees"):
+    with pytest.raises(DataError, match=r"^derived\.en_x, text/dev\.en_x\.txt: .*the text has no trees"):
         data_root(asked)
 
 
 def test_derived_files_can_be_named(root):
-    files = {"test": "pos/test.en.conllu", "test.en_x": "pos/made.conllu"}
-    found = data_root(recipe(root, evaluate={"tasks": {"pos": {"files": files}}}))
-    assert (found / "pos/made.conllu").is_file()
-    corpora = {"text": {"languages": ["en"], "train": "notes.txt"}}
-    corpora["made"] = {"languages": ["en_x"], "train": "notes.en_x.txt"}
-    derived = {"transformations": "invert", "files": {"notes.en_x.txt": "notes.txt"}}
-    found = data_root(recipe(root, derived, corpora=corpora, evaluate={}))
-    assert lines(found / "notes.en_x.txt") == ["alone left"]
+    entry = {"original": "not*.txt", "derived": "made/{language}/*.txt"}
+    found = data_root(recipe(root, {"transformations": "invert", "files": [entry]}))
+    assert lines(found / "made/en_x/es.txt") == ["alone left"]
 
 
 @pytest.mark.parametrize(
@@ -260,14 +259,27 @@ def test_derived_files_can_be_named(root):
             {"settings": {"transliterate": {"keep_digts": "georgian"}}},
             r"derived\.en_x: settings\.transliterate: unknown key 'keep_digts'; did you mean 'keep_digits'",
         ),
+        ({"files": ["notes.txt"]}, r"derived\.en_x\.files.*'notes\.txt' would be one file for both languages"),
+        ({"files": ["../{language}"]}, r"derived\.en_x\.files.*derived files need a relative path without"),
+        ({"files": ["{lang}.txt"]}, r"unknown placeholder \{lang\}; did you mean 'language'"),
+        ({"dictionary": "/dict/{source}-{target}"}, r"derived\.en_x.*dictionary: .*need a relative path"),
+        ({"translations": {"train": "{pair}.txt"}}, r"derived\.en_x.*translations\.train: .*one file for both"),
+        (
+            {"files": [{"original": "*.txt", "derived": "{language}.txt"}]},
+            r"derived\.en_x\.files.*'\{language\}\.txt' needs as many '\*' as '\*\.txt'",
+        ),
         ({"of": "en_x"}, r"derived\.en_x\.of: 'en_x' cannot be derived from itself"),
     ],
 )
 def test_rejects_invalid_sections(root, derived, message):
     with pytest.raises(SettingsError, match=message):
         recipe(root, derived)
-    with pytest.raises(SettingsError, match="'en_x' has translations only with 'en'"):
-        recipe(root, corpora={"pairs": {"pairs": ["de-en_x"], "train": ["{pair}.{source}", "{pair}.{target}"]}})
+
+
+@pytest.mark.parametrize("pair", ["de-en_x", "en_x-en"])
+def test_rejects_pairs_without_translations(root, pair):
+    with pytest.raises(SettingsError, match=f"{pair}.*'en_x' has translations only with 'en'.* write 'en-en_x'"):
+        recipe(root, corpora={"pairs": {"pairs": [pair], "train": ["{pair}.{source}", "{pair}.{target}"]}})
 
 
 @pytest.mark.parametrize(
@@ -280,11 +292,16 @@ def test_rejects_invalid_sections(root, derived, message):
             r"derived\.en_x\.settings: .*train\.fr\.conllu: no such file of syntax\.like; did you mean",
         ),
         ({"of": "fr"}, r"train\.fr\.txt: no such original file of derived\.en_x; did you mean 'train\.en\.txt'"),
+        (
+            {"files": ["text/*.{language}.text"]},
+            r"text/\*\.en\.text: no such original file of derived\.en_x",
+        ),
     ],
 )
 def test_missing_files_are_reported_by_run_and_dry_run(root, derived, message):
     pairs = {"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}
-    asked = recipe(root, derived, corpora=pairs, align=None, evaluate={})
+    named = {"files": ["text/train.{language}.txt"], "translations": {}, "dictionary": ""}
+    asked = recipe(root, named | derived, corpora=pairs, align=None, evaluate={})
     before = sorted(root.rglob("*"))
     (told,) = problems(asked)
     assert re.search(message, told)
@@ -293,16 +310,18 @@ def test_missing_files_are_reported_by_run_and_dry_run(root, derived, message):
     assert sorted(root.rglob("*")) == before
 
 
-def test_a_dry_run_reports_unused_languages_existing_files_and_unset_variables(root, monkeypatch):
-    text = {"text": {"languages": ["en"], "train": "text/train.{language}.txt"}}
+def test_a_dry_run_reports_what_is_not_derived_existing_files_and_unset_variables(root, monkeypatch):
     assert problems(recipe(root)) == []
-    unused = recipe(root, corpora=text, align=None, evaluate={})
-    assert problems(unused) == ["derived.en_x: not used by any corpus, task or dictionary"]
+    [told] = problems(recipe(root, {"files": ["text/dev.{language}.txt"]}))
+    assert "text/train.en_x.txt" in told
+    untagged = missing_inputs(recipe(root, {"files": ["text/*.{language}.txt"]})).evaluation
+    assert [told for told in untagged if "ner/test.en_x.tsv" in told]
+    assert not [told for told in missing_inputs(recipe(root)).evaluation if "ner/test.en_x.tsv" in told]
+    [told] = problems(recipe(root, corpora={"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}))
+    assert told.startswith("derived.en_x.translations: no group of [corpora] has train text in 'en'")
     write_lines(root / "text/train.en_x.txt", ["by hand"])
     assert ["train.en_x.txt exists already" in told for told in problems(recipe(root))] == [True]
     syntax = {"derived.en_x.settings.syntax": "{}"}
-    asked = read_recipe("derived/toy:mlm", TOY | {"derived.en_x.of": "fr"} | syntax)
-    assert problems(asked) == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
     asked = read_recipe("derived/toy:mlm", TOY | {"derived.en_x.transformations": "syntax"} | syntax)
     assert ["needs a treebank" in told for told in problems(asked)] == [True]
     monkeypatch.delenv("SOME_DATA", raising=False)
@@ -329,28 +348,23 @@ def test_retrieval_is_derived_from_development_text(root):
     write_lines(root / "text/dev.en.txt", TEXT)
     corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}}
     corpora["text"]["dev"] = "text/dev.{language}.txt"
-    asked = recipe(root, corpora=corpora, align=None, evaluate={"tasks": {"retrieval": {}}})
+    derived = {"translations": {"dev": "parallel/test.{pair}.{language}"}}
+    asked = recipe(root, derived, corpora=corpora, align=None, evaluate={"tasks": {"retrieval": {}}})
     assert missing_inputs(asked).evaluation == []
     found = data_root(asked)
     assert lines(found / "parallel/test.en-en_x.en") == TEXT
     assert lines(found / "parallel/test.en-en_x.en_x") == lines(found / "text/dev.en_x.txt")
     del corpora["text"]["dev"]
-    (told,) = missing_inputs(recipe(root, corpora=corpora, align=None, evaluate=asked.evaluate.dump())).evaluation
-    assert told.startswith("evaluate.tasks.retrieval: ")
-
-
-def test_an_entry_of_files_that_nothing_reads_is_an_error(root):
-    derived = {"files": {"text/trian.en_x.txt": "text/train.en.txt"}}
-    (told,) = problems(recipe(root, derived))
-    assert told.startswith("derived.en_x.files: ")
-    assert "did you mean 'text/train.en_x.txt'" in told
+    (told,) = problems(recipe(root, derived, corpora=corpora, align=None))
+    assert told.startswith("derived.en_x.translations: no group of [corpora] has dev text in 'en'")
 
 
 def test_files_of_tasks_can_be_named_in_the_derived_language(root):
-    derived = {"files": {"pos/own.conllu": "pos/test.en.conllu"}}
-    files = {"test": "pos/test.en.conllu", "test.en_x": "pos/own.conllu"}
-    found = data_root(recipe(root, derived, evaluate={"tasks": {"pos": {"files": files}}}))
-    assert (found / "pos/own.conllu").is_file()
+    derived = {"files": [{"original": "pos/test.en.conllu", "derived": "pos/own.{language}"}]}
+    derived |= {"translations": {}, "dictionary": ""}
+    files = {"test": "pos/test.en.conllu", "test.en_x": "pos/own.en_x"}
+    asked = recipe(root, derived, corpora={}, align=None, evaluate={"tasks": {"pos": {"files": files}}})
+    assert asked.task("pos").read_files("test", "en_x", data_root(asked)) == [data_root(asked) / "pos/own.en_x"]
 
 
 def test_files_of_transformations_are_under_the_data_root(root):
@@ -359,7 +373,8 @@ def test_files_of_transformations_are_under_the_data_root(root):
     write_lines(root / "like.conllu", ["\t".join(row) for row in swapped] + [""])  # determiners behind their nouns
     write_lines(root / "text/train.en.txt", TEXT[:1] * 3)
     settings = {"syntax": {"like": ["like.conllu"], "trees": ["pos/*.en.conllu"], "prior": 0.01, "heads": ["NOUN"]}}
-    derived, text = {"transformations": "syntax", "settings": settings}, {"languages": ["en", "en_x"]}
+    derived = {"transformations": "syntax", "settings": settings, "files": ["text/train.{language}.txt"]}
+    text = {"languages": ["en", "en_x"]}
     corpora = {"text": {**text, "train": "text/train.{language}.txt"}}
     asked = recipe(root, derived, corpora=corpora, evaluate={})
     assert lines(data_root(asked) / "text/train.en_x.txt") == ["cat A sat."] * 3

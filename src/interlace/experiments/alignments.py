@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from interlace.aligners import Aligner, FittedAligner
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
+from interlace.core.data_root import Root
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.data.alignments import WordAlignments
@@ -112,7 +113,7 @@ class CorpusAlignments(Artifact[WordAlignments]):
             return Lexicon.count(words, links.links)
 
 
-def aligner_of(recipe: Recipe, corpus: str, root: Path) -> Aligner:
+def aligner_of(recipe: Recipe, corpus: str, root: Root) -> Aligner:
     """Return the aligner of a corpus such as `en-de`, with the paths of its files below the data root."""
     aligner = (recipe.align or AlignSettings()).aligner(names_of(corpus))
     paths = {setting: str(root / path) for setting, path in aligner_files(aligner).items()}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.progress import Progress, no_progress
@@ -243,7 +244,7 @@ def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
         root = data_root(each)
         prefix = "" if each is recipe else f"{each.name}: "
         for name, group in each.corpora.items():
-            source = json.dumps([str(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
+            source = json.dumps([repr(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
             for corpus in () if source in seen else group.trained:
                 place = f"{prefix}{name} {corpus}"
                 first = 0
@@ -259,7 +260,7 @@ def _place(corpus: str, first: int, row: int) -> str:
     return f"{corpus}:{first + row + 1}"
 
 
-def _held_out_set(split: TaskSplit, task: Task, root: Path) -> HeldOutSet | None:
+def _held_out_set(split: TaskSplit, task: Task, root: Root) -> HeldOutSet | None:
     """Return the text of a split; None if there is none.
 
     The parts of pairs are `first` and `second`. Sentences have the part `text`, or the language where they are in

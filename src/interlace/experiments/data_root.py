@@ -1,4 +1,4 @@
-"""The folder that a recipe's paths are relative to: the user's, the toy corpus, or one with derived languages."""
+"""The data of a recipe: the user's folder or the toy corpus, and the folders of derived languages."""
 
 import os
 import re
@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from interlace.core.data_root import DataRoot, Root
 from interlace.core.errors import DataError
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import plugin_hash
@@ -42,18 +43,18 @@ class ToyFiles(Artifact[Path]):
         return folder
 
 
-def data_root(recipe: Recipe) -> Path:
-    """Return the folder that the recipe's paths are relative to; write toy corpus and derived languages if needed.
+def data_root(recipe: Recipe) -> Root:
+    """Return where the recipe's paths are looked up; write toy corpus and derived languages if needed.
 
     Raises:
-        DataError: the folder is missing.
+        DataError: the folder, or an original file of a derived language, is missing.
     """
     root = original_root(recipe)
     if not recipe.derived:
         return root
-    from interlace.experiments.deriving import with_derived
+    from interlace.experiments.deriving import derived_languages
 
-    return with_derived(recipe, root)
+    return DataRoot(root, tuple(language.get() for language in derived_languages(recipe, root)))
 
 
 def original_root(recipe: Recipe) -> Path:
@@ -87,9 +88,12 @@ def data_key(recipe: Recipe) -> Any:
     key = [original, plugins, GENERATED_VERSION]
     if not recipe.derived:
         return key
-    from interlace.experiments.deriving import derived_key
+    from interlace.experiments.deriving import derived_languages, described_chain
 
-    return [*key, derived_key(recipe, original_root(recipe))]
+    described: dict[str, Any] = {}
+    for language in derived_languages(recipe, original_root(recipe)):
+        described[language.name] = {**language.settings.dump(), "transformations": described_chain(language.chain)}
+    return [*key, described]
 
 
 def corpus_files(recipe: Recipe, *splits: str) -> list[Path]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.files import must_exist
 from interlace.experiments.alignments import aligner_files, aligner_of
 from interlace.experiments.data_root import original_root
-from interlace.experiments.deriving import derived_problems, planned_root
+from interlace.experiments.deriving import derived_languages, planned_root
 from interlace.experiments.lexicons import check_dictionaries, vector_dictionaries
 from interlace.experiments.monitoring import missing_concepts
 from interlace.experiments.recipe import Recipe
@@ -99,10 +100,15 @@ def _check_files(recipe: Recipe, tasks: Iterable[str], missing: MissingInputs, *
     except InterlaceError as error:
         errors.append(str(error))
         return
-    if recipe.derived and (problems := derived_problems(recipe, root.resolve())):
+    languages = derived_languages(recipe, root)
+    problems: list[str] = []
+    for language in languages:
+        with _noting(problems):
+            _ = language.chain, language.files
+    if problems:
         errors += problems
         return
-    with planned_root(recipe, root) if recipe.derived else nullcontext(root) as planned:
+    with planned_root(root, languages) as planned:
         if training:
             _check_training(recipe, planned, missing.training)
             missing.skipped.extend(missing_concepts(recipe, planned))
@@ -126,7 +132,7 @@ def _check_starts(recipe: Recipe, messages: list[str], *, hub: bool) -> None:
                 read_config(find_checkpoint(start))
 
 
-def _check_training(recipe: Recipe, root: Path, messages: list[str]) -> None:
+def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
     """Note the missing files of corpora, word alignment, dictionaries of objectives, and early stopping."""
     for label, group in recipe.corpora.items():
         for split in ("train", "dev") if recipe.embeddings is None else ("train",):  # vectors read no held-out text
@@ -144,7 +150,7 @@ def _check_training(recipe: Recipe, root: Path, messages: list[str]) -> None:
     _check_embeddings(recipe, root, messages)
 
 
-def _check_aligner(recipe: Recipe, corpus: str, root: Path, messages: list[str]) -> None:
+def _check_aligner(recipe: Recipe, corpus: str, root: Root, messages: list[str]) -> None:
     for setting, path in aligner_files(aligner_of(recipe, corpus, root)).items():
         with _noting(messages, f"align.{setting}"):
             must_exist(path)
@@ -154,7 +160,7 @@ def _check_aligner(recipe: Recipe, corpus: str, root: Path, messages: list[str])
             must_exist(root / priors.format(**names_of(corpus)))
 
 
-def _check_embeddings(recipe: Recipe, root: Path, messages: list[str]) -> None:
+def _check_embeddings(recipe: Recipe, root: Root, messages: list[str]) -> None:
     settings = recipe.embeddings
     if settings is None:
         return
@@ -167,7 +173,7 @@ def _check_embeddings(recipe: Recipe, root: Path, messages: list[str]) -> None:
             vector_dictionaries(recipe, settings.dictionary, root)
 
 
-def _check_task(recipe: Recipe, name: str, root: Path, messages: list[str]) -> None:
+def _check_task(recipe: Recipe, name: str, root: Root, messages: list[str]) -> None:
     """Note the sets of a task that have no files."""
     key = f"evaluate.tasks.{name}"
     task = recipe.task(name)

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from interlace.alignment.lexicon import Lexicon
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash
@@ -89,7 +90,7 @@ def lexicons_of(
     return _counted_lexicons(workspace, settings, key, pairs)
 
 
-def check_dictionaries(recipe: Recipe, name: str, root: Path) -> None:
+def check_dictionaries(recipe: Recipe, name: str, root: Root) -> None:
     """Raise the error of `lexicons_of` about files of dictionaries or vectors that are missing, without reading any."""
     objective = recipe.objective(name)
     if "lexicon" not in objective.needs:
@@ -107,7 +108,7 @@ def check_dictionaries(recipe: Recipe, name: str, root: Path) -> None:
         _pairs_with_vectors(settings, key, pairs)
 
 
-def vector_dictionaries(recipe: Recipe, pattern: str, root: Path) -> dict[LanguagePair, Path]:
+def vector_dictionaries(recipe: Recipe, pattern: str, root: Root) -> dict[LanguagePair, Path]:
     """Return the dictionaries of `embeddings.dictionary` by language pair, in either direction; at least one."""
     paths: dict[LanguagePair, Path] = {}
     searched: list[Path] = []
@@ -145,13 +146,13 @@ def _wanted_pairs(recipe: Recipe, settings: Dictionary, key: str, corpora: Seque
 # ---- from files ----
 
 
-def _path_of(pattern: str, root: Path, pair: LanguagePair) -> Path:
+def _path_of(pattern: str, root: Root, pair: LanguagePair) -> Path:
     source, target = pair
     return root / pattern.format(source=source, target=target)
 
 
 def _dictionary_paths(
-    settings: Dictionary, key: str, root: Path, pairs: Sequence[LanguagePair]
+    settings: Dictionary, key: str, root: Root, pairs: Sequence[LanguagePair]
 ) -> dict[LanguagePair, Path]:
     """Return the files of either direction; those of `dictionary.pairs` are required."""
     pattern = settings.files or ""

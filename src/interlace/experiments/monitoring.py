@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from interlace.alignment.lexicon import Lexicon, read_translations
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic, must_exist
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -271,7 +272,7 @@ def _evenly(count: int, limit: int) -> NDArray[np.int64]:
     return np.arange(min(count, limit)) * count // max(min(count, limit), 1)
 
 
-def _has_own_dev(task: Retrieval, language: str, root: Path) -> bool:
+def _has_own_dev(task: Retrieval, language: str, root: Root) -> bool:
     """Return whether the task has a dev split of a language that is not its test set."""
     found: list[Path | None] = []
     for split in ("dev", "test"):
@@ -336,7 +337,7 @@ def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[
     return samples
 
 
-def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
+def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:
     """Return up to `MAX_CONCEPTS` source words with translations in all languages, evenly spaced, to plot.
 
     There are none if a dictionary is missing: only the plot needs it.
@@ -358,7 +359,7 @@ def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
     return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
 
 
-def missing_concepts(recipe: Recipe, root: Path) -> list[str]:
+def missing_concepts(recipe: Recipe, root: Root) -> list[str]:
     """Return a message for each missing dictionary of the embedding plot."""
     pattern = recipe.evaluate.dictionary
     source = recipe.evaluate.source

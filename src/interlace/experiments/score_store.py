@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, RunError
 from interlace.core.json_files import read_json, write_json
 from interlace.data.cache import content_key, plugin_hash
@@ -136,7 +137,7 @@ def scores_of_model(run: Path, rows: Sequence[_Row]) -> list[_Row]:
     return kept
 
 
-def files_key(task: Task, source: str, root: Path, run: FineTuneRun) -> str:
+def files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
     """Return a hash of the contents of all files that a fine-tuning or probe reads; "" if one is missing.
 
     Scores outlive their data: missing files are no reason to score again.
@@ -147,7 +148,7 @@ def files_key(task: Task, source: str, root: Path, run: FineTuneRun) -> str:
         return ""
 
 
-def _files_read(task: Task, source: str, root: Path, run: FineTuneRun) -> Iterator[Path]:
+def _files_read(task: Task, source: str, root: Root, run: FineTuneRun) -> Iterator[Path]:
     """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
     tuned: Any = task  # a FineTuneTask wherever it is trained
     for read in sets_read(task, source, run):

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Aligner
 from interlace.alignment.phrase_table import TableRules
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.names import LanguageName, PairName
@@ -38,6 +39,29 @@ def _check_hub(pattern: str) -> str:
 TextPattern = Annotated[str, AfterValidator(_check_hub), pattern_of("language", "pair", "source", "target")]
 TextPatterns = Annotated[list[TextPattern], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 PairPattern = Annotated[str, pattern_of("source", "target")]
+
+
+def _check_written(pattern: str) -> str:
+    """Reject a pattern of files to write that leads out of their folder."""
+    path = Path(pattern)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"{pattern!r}: derived files need a relative path without '..'")
+    return pattern
+
+
+def _check_both_sides(pattern: str) -> str:
+    """Reject a pattern that names one file for both languages."""
+    if "{language}" not in pattern:
+        raise ValueError(
+            f"{pattern!r} would be one file for both languages; put {{language}} into its name, or set 'derived' to a "
+            "name with {language}"
+        )
+    return pattern
+
+
+LanguagePattern = Annotated[str, pattern_of("language")]
+WrittenPattern = AfterValidator(_check_written)
+SidePattern = Annotated[str, pattern_of("language", "pair"), WrittenPattern, AfterValidator(_check_both_sides)]
 
 
 class CorpusGroup(Settings):
@@ -91,7 +115,7 @@ class CorpusGroup(Settings):
         """The languages or pairs with training text."""
         return self.corpora_in("train")
 
-    def files(self, split: str, corpus: str, root: Path) -> list[Path]:
+    def files(self, split: str, corpus: str, root: Root) -> list[Path]:
         """Return the files of one corpus of this group; line-aligned files of a pair as `find_sides` does."""
         source, _, target = corpus.partition("-")
         names = {"language": corpus, "pair": corpus, "source": source, "target": target}
@@ -382,8 +406,35 @@ class Published(Settings):
         return find_rows(self.where, self.task, self.system, self.columns)
 
 
+class OriginalPattern(Settings):
+    """Files of the original language, and the names of the files that are derived from them."""
+
+    original: LanguagePattern = Field(description="Original files below the data root; '*' matches any name.")
+    derived: LanguagePattern = Field(
+        "", description="Derived files, with {language} and as many '*'; default: named as the original files."
+    )
+    reader: dict[str, Any] | str = Field(
+        "", description="Reader: its name, or a table with its settings. Default: by the name of the file."
+    )
+
+    @property
+    def target(self) -> str:
+        """The pattern of the derived files."""
+        return self.derived or self.original
+
+    def model_post_init(self, _context: Any) -> None:
+        """Check that derived files have names of their own."""
+        _check_both_sides(_check_written(self.target))
+        if self.original.count("*") != self.target.count("*"):
+            raise ValueError(f"{self.target!r} needs as many '*' as {self.original!r}")
+        if self.reader:
+            READERS.build(self.reader)
+
+
 class DerivedLanguage(Settings):
-    """A language derived from another one: its training text, translations, dictionary and files of tasks.
+    """A language derived from another one, and the files that are derived.
+
+    A path is looked up first among the derived files, then below the data root.
 
     Tang et al. (2022, section 3) study transfer between English and languages derived from it, so that two languages
     differ only in the property that was transformed.
@@ -401,10 +452,21 @@ class DerivedLanguage(Settings):
         "checked. Files in them are relative to the data root; '*' in a list of them matches any name.",
     )
     seed: int = Field(0, ge=0, description="Seed of random transformations.")
-    files: dict[str, str] = Field(
+    files: list[OriginalPattern] = Field(
+        [],
+        description="Original files to derive, as path patterns with {language}, such as 'text/*.{language}.txt'; a "
+        "table gives the reader, or the name of the derived file.",
+    )
+    translations: dict[Literal["train", "dev"], SidePattern] = Field(
         {},
-        description="Derived file -> original file, relative to the data root; required where no pattern with "
-        "{language} names both.",
+        description="Translations of the training or development text of the corpora: a path pattern with {language} "
+        "and {pair}, such as 'parallel/train.{pair}.{language}', by split.",
+    )
+    alignments: Annotated[str, pattern_of("pair"), WrittenPattern] = Field(
+        "", description="Word alignments of the training translations: a path pattern with {pair}."
+    )
+    dictionary: Annotated[PairPattern, WrittenPattern] = Field(
+        "", description="Dictionary of the training text: a path pattern with {source} and {target}."
     )
     parallel: float = Field(
         1.0,
@@ -413,6 +475,13 @@ class DerivedLanguage(Settings):
         description="Share of the training sentences with a translation; a smaller share is a subset of a larger one "
         "(Tang et al. 2022, table 1: 0.01 to 1).",
     )
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _as_tables(cls, files: Any) -> Any:
+        if not isinstance(files, list):
+            return files
+        return [{"original": entry} if isinstance(entry, str) else entry for entry in files]
 
     @field_validator("transformations", mode="before")
     @classmethod
@@ -448,7 +517,7 @@ class DerivedLanguage(Settings):
         if missing:
             raise DataError(f"derived.{name}.settings: {missing}")
 
-    def located(self, root: Path, name: str) -> Chain:
+    def located(self, root: Root, name: str) -> Chain:
         """Return the transformations of language `name` with their files under the data root, which must exist."""
         self.check_files(name)
         try:
@@ -479,13 +548,14 @@ def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]
             )
     for pair in pairs:
         for name in pair.split("-"):
-            if name in derived and derived[name].of not in pair.split("-"):
+            if name in derived and pair != f"{derived[name].of}-{name}":
                 raise SettingsError(
-                    f"the pair {pair!r}: {name!r} has translations only with {derived[name].of!r}, its original"
+                    f"the pair {pair!r}: {name!r} has translations only with {derived[name].of!r}, its original; write "
+                    f"'{derived[name].of}-{name}'"
                 )
 
 
-def _located(transformation: Transformation, root: Path) -> Transformation:
+def _located(transformation: Transformation, root: Root) -> Transformation:
     found: dict[str, Any] = {}
     for name, value in files_of(transformation):
         setting = f"{transformation.name}.{name}"

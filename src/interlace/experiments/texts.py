@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.data.corpus_text import CorpusText
 from interlace.data.filters import build_filters, sides
@@ -24,7 +25,7 @@ class RecipeTexts:
     """The texts of a recipe's corpora below a data root."""
 
     recipe: Recipe
-    root: Path
+    root: Root
 
     def of(self, group: CorpusGroup, corpus: str, split: str = "train") -> CorpusText:
         """Return the text of a corpus, such as `de` or `en-de`; held-out text is not filtered."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from interlace.core.data_root import Root
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.data.artifacts import Artifact, in_order
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -22,7 +23,7 @@ from interlace.experiments.texts import RecipeTexts
 from interlace.experiments.vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
-    from interlace.experiments.deriving import DerivedSubwords
+    from interlace.experiments.derived_subwords import DerivedSubwords
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class Workspace:
             self.vocab = vocab
 
     @cached_property
-    def root(self) -> Path:
+    def root(self) -> Root:
         """The data root, with the toy corpus and derived languages."""
         return data_root(self.recipe)
 
@@ -165,7 +166,7 @@ class Workspace:
         """Which subwords each derived language shares with the original."""
         if not self.recipe.derived:
             return {}
-        from interlace.experiments.deriving import derived_subwords
+        from interlace.experiments.derived_subwords import derived_subwords
 
         return derived_subwords(self.texts, self.vocab)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_exist, walk
 from interlace.core.json_files import json_record, read_json
@@ -126,7 +127,7 @@ class _SavedDataset(TypedDict):
     _data_files: list[_DataFile]
 
 
-def find_files(root: Path, pattern: str) -> list[Path]:
+def find_files(root: Root, pattern: str) -> list[Path]:
     """Return the files below `root` that a pattern names, sorted, each once: links give a file several names.
 
     pattern: a path with `*`, `?` and `**`; a folder, for all files in it and its folders; one of `save_to_disk`, for
@@ -140,7 +141,7 @@ def find_files(root: Path, pattern: str) -> list[Path]:
     return [file for (file,) in _without_repeats((file,) for file in _matching_files(root, pattern))]
 
 
-def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) -> list[Path]:
+def find_sides(root: Root, patterns: tuple[str, str], languages: Sequence[str]) -> list[Path]:
     """Return the files of both sides of line-aligned text: all of the first, then all of the second.
 
     What the wildcards of counterparts match, or their names in two folders, must be equal except for the languages.
@@ -166,7 +167,7 @@ def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) 
     return [path for paths in found for path in paths]
 
 
-def _matching_files(root: Path, pattern: str) -> list[Path]:
+def _matching_files(root: Root, pattern: str) -> list[Path]:
     """Return the files as `find_files`, but under all of their names."""
     if is_hub(pattern):
         from interlace.readers.dataset import HubAddress

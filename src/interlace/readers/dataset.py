@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.core.files import must_exist, must_hold_files
@@ -155,7 +156,7 @@ class HubAddress:
         """Whether the repository is a local folder."""
         return Path(self.repository).is_dir()
 
-    def under(self, root: Path) -> HubAddress:
+    def under(self, root: Root) -> HubAddress:
         """Return the address of the repository's files under the data root if they were downloaded there."""
         folder = root / self.repository
         return HubAddress(str(folder), self.configuration, self.split, self.revision) if folder.is_dir() else self

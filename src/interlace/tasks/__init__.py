@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 
+from interlace.core.data_root import Root
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
@@ -292,12 +293,12 @@ class Task(Settings, ABC):
         task._run, task._languages = run, tuple(dict.fromkeys(languages))  # noqa: SLF001 - its own copy
         return task
 
-    def query(self, split: str, language: str, root: Path) -> FileQuery:
+    def query(self, split: str, language: str, root: Root) -> FileQuery:
         """Return what to look for in `files`."""
         return FileQuery(self.name, split, language, root, getattr(self, "source", ""))
 
     @abstractmethod
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> Any:
         """Read and encode the examples of a split (`train`, `dev`, `test`) in one language; paths are below `root`.
 
         For tasks over pairs, `language` is the target and the setting `source` the other language.
@@ -318,12 +319,12 @@ class Task(Settings, ABC):
         """Return the languages that the reader is called with."""
         return [query.language]
 
-    def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:
+    def texts(self, split: str, language: str, root: Root) -> Sequence[Text | TextPairs]:
         """Return the running text of a split, as `examples`, for contamination checks; empty for word lists."""
         query = self.query(split, language, root)
         return [] if query.source == query.language else [chunk for _, chunk in self.read_chunks(query)]
 
-    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+    def read_files(self, split: str, language: str, root: Root) -> list[Path]:
         """Return all files that `examples` reads; scores are computed again once their content changes.
 
         The default covers `files` and `gold`. A task that reads more overrides it.

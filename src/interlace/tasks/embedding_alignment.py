@@ -10,13 +10,13 @@ changes that.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged, distinct_rows
@@ -82,7 +82,7 @@ class EmbeddingAlignment(DictionaryTask):
         if self.candidates != "dictionary" and self.multi_subword == "mean":
             raise ValueError(f"candidates = {self.candidates!r} needs multi_subword = 'skip'")
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> EncodedEntries:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> EncodedEntries:
         """Encode entries as inside a sentence; raise a DataError for no dictionary, or rows of a text."""
         query = self.query(split, language, root)
         words = read_entries(find_file(self.files, query))

@@ -26,13 +26,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
@@ -104,7 +104,7 @@ class Mlqa(SpanSettings, FineTuneTask):
         """Return the languages of passages and questions, or the one language of both."""
         return list(dict.fromkeys(query.language.split("-", 1)))
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Questions:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> Questions:
         """Encode questions in the order of the files.
 
         Training questions without text, or without a place of an answer, are left out. In test sets a question without

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.tasks import Scale, Scores
 from interlace.tasks.common import files as task_files
@@ -47,12 +48,12 @@ class Mt(translation.TranslationTask):
     )
     round_trip: bool = Field(False, description="Also translate back, as the task 'round_trip': 'round-trip bleu'.")
 
-    def query(self, split: str, language: str, root: Path) -> task_files.FileQuery:
+    def query(self, split: str, language: str, root: Root) -> task_files.FileQuery:
         """Return what to look for in `files`: both sides of the direction."""
         direction = self.direction(language)
         return task_files.FileQuery(self.name, split, direction.target, root, direction.source)
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> translation.SourceLines:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> translation.SourceLines:
         """Read the raw lines of both sides, without those where one is empty."""
         direction = self.checked_direction(language)
         chunks = [chunk for _, chunk in self.read_chunks(self.query(split, language, root))]
@@ -70,7 +71,7 @@ class Mt(translation.TranslationTask):
         parts, languages = self._parts(query), [query.source, query.language]
         return task_files.read_text(self.name, self.reader, languages, TextPairs, *(parts[side] for side in languages))
 
-    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+    def read_files(self, split: str, language: str, root: Root) -> list[Path]:
         """Return the files of both sides, of the direction or the opposite one."""
         query = self.query(split, language, root)
         parts = self._parts(query)

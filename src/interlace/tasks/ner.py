@@ -9,13 +9,13 @@ Legend: W words of all sentences, E entities.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
@@ -73,7 +73,7 @@ class Ner(TaggingTask):
         """Precision, recall, and F1 of each type."""
         return ("precision", "recall", *(f"f1 {kind}" for kind in self.types))
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> LabeledExamples:
         """Encode sentences with a tag per word; raise a DataError if a type is unknown, or there is no entity."""
         chunks, numbers = self.clean_chunks(self.query(split, language, root)), tag_numbers(self.types)
         if self.other_types == "outside":

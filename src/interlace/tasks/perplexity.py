@@ -9,12 +9,12 @@ and not comparable with it.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.finite import check_finite
 from interlace.core.randomness import Purpose, generator
@@ -82,7 +82,7 @@ class Perplexity(ProbeTask):
         """What the main metric is per."""
         return "per masked subword" if self.kind == "masked" else f"per {self.per}"
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Sentences:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> Sentences:
         """Encode the lines that hold text; others are counted and left out."""
         chunks = self.read_chunks(self.query(split, language, root))
         path, text = chunks[0][0], likelihoods.encode_spelled((chunk for _, chunk in chunks), vocab)

@@ -8,13 +8,13 @@ predict them: 1.6 % of German's PUD, 2.4 % of French's.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import LabeledExamples
 from interlace.readers.conllu import LEFT_OUT
@@ -56,7 +56,7 @@ class Pos(TaggingTask):
         """The universal tags."""
         return TAGS
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> LabeledExamples:
         """Encode sentences with a tag per word; words without a tag (`_`) are counted and not scored."""
         query = self.query(split, language, root)
         chunks = self.clean_chunks(query)

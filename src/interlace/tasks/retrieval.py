@@ -5,13 +5,13 @@ Sentence vectors are compared by cosine (Hu et al. 2020, XTREME's Tatoeba). Noth
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged, distinct_rows
 from interlace.data import Pairs
@@ -76,7 +76,7 @@ class Retrieval(ProbeTask):
         vectors: Vectors = layer_vectors(backbone, vocab, sentences, layer, self.limits)
         return vectors
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> Pairs:
         """Encode both sides, `language` as the target."""
         chunks = [chunk for _, chunk in self.read_chunks(self.query(split, language, root).require_pair())]
         source, target = (encode((getattr(chunk, side) for chunk in chunks), vocab) for side in ("source", "target"))

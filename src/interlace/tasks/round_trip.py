@@ -4,11 +4,11 @@ Lample et al. (2018a) choose models of unsupervised translation by it. It is no 
 come back perfectly, so the share of copied text is scored too.
 """
 
-from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
 from interlace.tasks import Scale
@@ -35,11 +35,11 @@ class RoundTrip(TranslationTask):
         1000, ge=1, description="Lines to translate, the first ones that hold text; none: all."
     )
 
-    def query(self, split: str, language: str, root: Path) -> FileQuery:
+    def query(self, split: str, language: str, root: Root) -> FileQuery:
         """Return what to look for in `files`: text in the language that is translated from."""
         return FileQuery(self.name, split, self.direction(language).source, root)
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> SourceLines:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> SourceLines:
         """Read the lines that hold text; others are counted and left out."""
         direction = self.checked_direction(language)
         chunks = self.read_chunks(self.query(split, language, root))

@@ -19,6 +19,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
 from interlace.alignment.formats import FORMATS, read_alignments
 from interlace.alignment.gold_text import read_gold_text
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.scores.examples import Examples, identity_of
@@ -82,7 +83,7 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         "directions (Dou & Neubig 2021, section 2.1).",
     )
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> GoldPairs:  # noqa: ARG002
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> GoldPairs:  # noqa: ARG002
         """Read the pairs with their alignments but links beyond a sentence; raise a DataError without links."""
         query = self.query(split, language, root).require_pair()
         text = read_gold_text(*self._sides(query), languages=(self.source, language))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.neighbors import unit
 from interlace.readers.common.text import must_be_unique
@@ -78,7 +79,7 @@ class WordSimilarity(ProbeTask):
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
     )
 
-    def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> JudgedPairs:  # noqa: ARG002
+    def examples(self, split: str, language: str, vocab: Vocab | None, root: Root) -> JudgedPairs:  # noqa: ARG002
         """Read the pairs of a language, or of two joined by '-'."""
         query = self.query(split, language, root)
         path = find_file(self.files, query)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import Csls, ranks, unit
 from interlace.core.ragged import Ragged
@@ -84,7 +85,7 @@ class WordTranslation(DictionaryTask):
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
     )
 
-    def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> DictionaryEntries:
+    def examples(self, split: str, language: str, vocab: Vocab | None, root: Root) -> DictionaryEntries:
         """Read the dictionary into `language`."""
         query = self.query(split, language, root).require_pair()
         entries = list(zip(*read_entries(find_file(self.files, query)), strict=True))

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.data_root import Root
 from interlace.core.errors import InterlaceError
 from interlace.tasks import ProbeTask, Scores, Task
 from interlace.tasks.common import files as task_files
@@ -46,7 +47,7 @@ class EvaluationJob:
     task: Task
     load: Callable[[], Backbone]
     vocab: Vocab
-    root: Path
+    root: Root
     source: str
     targets: list[str]
     seed: int

@@ -19,7 +19,6 @@ from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.links import reverse_links
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError
 from interlace.core.files import must_be_replaceable, must_exist
@@ -75,13 +74,12 @@ class DerivedFile:
 class DerivedTranslations:
     """Lines of the original and the derived language as translations.
 
-    path: the derived side. swapped: the derived language is the source of the pair. share: of the lines, drawn by seed.
+    path: the derived side. share: of the lines, drawn by seed.
     """
 
     path: str
     original: str
     alignments: str
-    swapped: bool
     sources: tuple[OriginalFiles, ...]
     share: float = 1.0
 
@@ -187,7 +185,7 @@ class _FolderWriter:
                 own(derived.text.lines)
                 if aligned:
                     links = self._tokenizer_links(text, derived)
-                    aligned(pharaoh_lines(reverse_links(links) if file.swapped else links))
+                    aligned(pharaoh_lines(links))
 
     def write_dictionary(self, file: DerivedDictionary) -> int:
         counts = self._counts
@@ -353,7 +351,7 @@ def language_of(files: Sequence[Path], default: str) -> tuple[str, str]:
 
 def derived_file(path: Path, reader: str = "") -> DerivedFile:
     """Return a file to write under its own name, with its alignments. reader: empty for the one that fits the file."""
-    name = reader or _reader_name(must_exist(path))
+    name = reader or reader_name(must_exist(path))
     settings = {"trees": _has_trees(must_exist(path))} if "trees" in READERS.get(name).model_fields else {}
     source = OriginalFiles(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))
     sides = (".source", ".target") if name in {"nli", "squad"} else ("",)
@@ -361,7 +359,7 @@ def derived_file(path: Path, reader: str = "") -> DerivedFile:
     return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides))
 
 
-def _reader_name(path: Path) -> str:
+def reader_name(path: Path) -> str:
     """Return the reader of a file by its suffix; for `.tsv` also by its first line."""
     suffix = plain_name(path).suffix
     if suffix != ".tsv":

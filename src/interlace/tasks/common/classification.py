@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged, distinct_rows
 from interlace.core.randomness import Generator
@@ -121,7 +122,7 @@ class ClassificationTask(FineTuneTask):
         """Return a classifier of the labels."""
         return self.build_head(Classifier, classes=len(self.classes))
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> LabeledExamples:
         """Encode labeled rows, count others; raise a DataError about an unknown label, or if there is none."""
         chunks = self.clean_chunks(self.query(split, language, root))
         labels = np.concatenate([self._label_ids(path, chunk) for path, chunk in chunks])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.lexicon import read_translations
+from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
@@ -51,7 +52,7 @@ class DictionaryTask(ProbeTask):
     )
     text_in: ClassVar[Literal["target", "both"]] = "both"  # languages whose `text` is read
 
-    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+    def read_files(self, split: str, language: str, root: Root) -> list[Path]:
         """Return the dictionary, the training dictionaries, and the text of candidates."""
         query = self.query(split, language, root)
         parts = find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []

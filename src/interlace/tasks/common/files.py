@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator
 
+from interlace.core.data_root import Root, folders_of
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special
 from interlace.data import Sentences
@@ -147,7 +148,7 @@ class FileQuery:
     task: str
     split: str
     language: str
-    root: Path
+    root: Root
     source: str = ""
 
     @property
@@ -194,11 +195,12 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
         if path is None:
             for candidate in paths:
                 must_not_be_special(candidate)
-            if query.root.is_dir():
+            folder = folders_of(query.root)[-1]
+            if folder.is_dir():
                 others = languages_with(pattern, query) | (_own_languages(files, query.split) - {query.language})
                 reason = _listed(others, query.split)
             else:
-                reason = f"; the data root {query.root} is no folder"
+                reason = f"; the data root {folder} is no folder"
             raise MissingDataError(f"{query.missing}: there is no file {paths[0]}{reason}")
         for part in parts:
             if part.path == path and (rows is None or part.rows is None or rows == part.rows):
@@ -248,12 +250,14 @@ def languages_with(pattern: str, query: FileQuery) -> set[str]:
             regex += re.escape(fixed[name])
         else:  # a placeholder has the same value everywhere
             regex += f"(?P={name})" if f"(?P<{name}>" in regex else f"(?P<{name}>[^/.]+)"
-    matches = (re.fullmatch(regex, path) for path in glob(wild, root_dir=query.root))  # noqa: PTH207 - also absolute
-    return {
-        "-".join(dict.fromkeys(two_letters(match[name]) if name in THREE_LETTER else match[name] for name in wanted))
-        for match in matches
-        if match
-    }
+    languages = set()
+    for folder in folders_of(query.root):
+        for path in glob(wild, root_dir=folder):  # noqa: PTH207 - also absolute
+            match = re.fullmatch(regex, path)
+            if match:
+                codes = [two_letters(match[name]) if name in THREE_LETTER else match[name] for name in wanted]
+                languages.add("-".join(dict.fromkeys(codes)))
+    return languages
 
 
 def _candidate_paths(pattern: str, query: FileQuery, language: str) -> Iterator[Path]:
