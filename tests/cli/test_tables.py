@@ -1,6 +1,6 @@
 """The table of scores in the terminal."""
 
-from interlace.report.score_tables import overview
+from interlace.report.overview import overview
 from interlace.scores import ScoreTable, table_of_entries
 
 

@@ -55,7 +55,7 @@ def test_has_all_results_and_loads_nothing_from_elsewhere(two_runs, tmp_path):
         assert expected.lower() in text.lower(), expected
     assert sorted(ORDER) == SECTIONS.names()
     assert found.ids == [
-        *("scores-by-language", "transfer-gap", "published-results", "words-and-their-translations"),
+        *("scores-by-language", "differences", "transfer-gap", "published-results", "words-and-their-translations"),
         *("perplexity-during-training", "training-losses", "mixture", "training-examples"),
         *("recipe", "compute", "reproduction"),
     ]

@@ -122,7 +122,7 @@ def test_baseline_is_the_run_that_others_start_from(tmp_path):
     tuned = bare_run(tmp_path / "tuned", "tuned", [score("de", 60.0)], model=model)
     assert labels(tuned, base) == labels(base, tuned) == ["base", "tuned"]
     page = write_report([tuned, base], tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Differences are from base, the baseline." in page
+    assert "Differences from base, the baseline." in page
     for name in ("tuned", str(tuned)):
         assert [run.label for run in read_runs([base, tuned], name)] == ["tuned", "base"]
     with pytest.raises(DataError, match="did you mean 'tuned'"):

@@ -1,4 +1,4 @@
-"""Scores of one task as a table of languages by systems, its section, and the summary of the page."""
+"""Scores of a report: tables of languages by systems, their sections, and the summary of the page."""
 
 import re
 
@@ -8,9 +8,10 @@ import pytest
 import interlace.report
 from interlace.core.errors import SettingsError
 from interlace.report import read_scores, write_report
+from interlace.report.comparison_table import ComparisonTable
+from interlace.report.overview import overview
 from interlace.report.page import page_head
 from interlace.report.runs import read_runs
-from interlace.report.score_tables import overview, summary_table, task_scores
 from interlace.scores.comparison import compare
 from interlace.scores.examples import Examples
 from interlace.training.predictions import outcomes_file, write_outcomes
@@ -20,59 +21,65 @@ SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
 def only(*folders):
-    (found,) = task_scores(read_scores(folders))
-    return found
+    [task] = ComparisonTable(read_scores(folders)).tasks
+    return task
+
+
+def table_of(*folders):
+    """The table of the only task."""
+    comparison = ComparisonTable(read_scores(folders))
+    [name] = comparison.settings
+    return comparison.setting_table(name)
 
 
 def cells(scores, language):
     """By system its result in a language, "" for the mean."""
-    measure = next(measure for measure in scores.results if measure.language == language)
+    measure = next(measure for measure in scores.measures if measure.language == language)
     return {system.label: result for system, result in scores.results[measure].items()}
 
 
-def significant(scores):
-    found = scores.comparisons.items()
-    return {system.label: one.significant for (measure, system), one in found if measure.language == "de"}
+def column(table, name):
+    """By system the cell in a column."""
+    at = [column.name for column in table.columns].index(name)
+    return {line.label: line.entries[at] for line in table.lines}
 
 
-def line(scores, label):
-    table = scores.language_table({})
-    entries = next(line.entries for line in table.lines if line.label == label)
-    return [str(entry) for entry in entries if entry]
-
-
-def test_mean_range_and_difference(tmp_path):
+def test_mean_range_and_marks(tmp_path):
     found = {"a": {"de": (50, 54), "en": (90, 91)}, "b": {"de": (60, 61), "en": (89, 91)}}
     rows = {
         name: [score(la, v, seed) for la in each for seed, v in enumerate(each[la])] for name, each in found.items()
     }
-    scores = only(*(bare_run(tmp_path / name, name, each) for name, each in rows.items()))
+    runs = [bare_run(tmp_path / name, name, each) for name, each in rows.items()]
+    scores, table = only(*runs), table_of(*runs)
     assert [measure.language for measure in scores.measures] == ["en", "de"], "the source language comes first"
     cell = cells(scores, "de")["a"]
     assert (cell.mean, cell.ends, len(cell.values), cell.n) == (52, (50, 54), 2, 100)
-    assert line(scores, "German") == ["52.0", "60.5", "+8.5"]
-    assert [entry.bold for entry in scores.language_table({}).lines[1].entries if entry] == [False, True, False]
-    assert significant(scores) == {"b": False}
+    german = column(table, "de")
+    assert [(str(one), one.small) for one in german.values()] == [("52.0", "50.0–54.0"), ("60.5", "60.0–61.0")]
+    assert column(table, "runs")["a"].text == "1"
+    assert not any(one.bold or one.significant for one in german.values()), "one run each"
 
 
 def test_mean_is_over_languages_that_all_systems_have(tmp_path):
     rows = [score("de", 40), score("tr", 60), score("de", 60, 1), score("tr", 40, 1), score("en", 99), score("hi", 1)]
-    scores = only(bare_run(tmp_path / "a", "a", rows), bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)]))
+    runs = [bare_run(tmp_path / "a", "a", rows), bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)])]
+    scores, table = only(*runs), table_of(*runs)
     assert scores.averaged == ["de", "tr"]
     found = cells(scores, "")
     assert (found["a"].values, found["b"].mean) == ([50, 50], 2)
-    assert scores.language_table({}).lines[-1].label == "Mean of 2 shared"
-    assert line(scores, "Hindi")[1] == "not scored"
+    assert [column.name for column in table.columns] == ["runs", "en", "others", "de", "hi", "tr"]
+    assert "others: mean of de, tr." in table.caption
+    assert "Mean of 2 shared" in section("scores", runs, "Scores").body
+    assert column(table, "hi")["b"] is None
 
 
-def test_notes_name_lower_scores_and_those_that_are_not_finite(tmp_path):
+def test_caption_names_lower_scores_and_those_that_are_not_finite(tmp_path):
     rows = {"a": 3.0, "b": 2.0}
-    scores = only(*(bare_run(tmp_path / n, n, [score("de", v, greater_is_better=False)]) for n, v in rows.items()))
-    assert [entry.bold for entry in scores.language_table({}).lines[0].entries[:2] if entry] == [False, True]
-    assert "Lower is better." in scores.notes
-    scores = only(bare_run(tmp_path / "c", "a", [score("de", float("nan")), score("de", 5, 1)]))
-    assert cells(scores, "de")["a"].values == [5]
-    assert "Left out, not finite: 1 scores." in scores.notes
+    runs = [bare_run(tmp_path / n, n, [score("de", v, greater_is_better=False)]) for n, v in rows.items()]
+    assert "↓: lower is better." in table_of(*runs).caption
+    run = bare_run(tmp_path / "c", "a", [score("de", float("nan")), score("de", 5, 1)])
+    assert cells(only(run), "de")["a"].values == [5]
+    assert "Left out, not finite: 1 scores." in table_of(run).caption
 
 
 @pytest.mark.parametrize(
@@ -87,9 +94,9 @@ def test_notes_name_lower_scores_and_those_that_are_not_finite(tmp_path):
 )
 def test_different_test_examples_are_noted(first, second, differs, tmp_path):
     runs = [bare_run(tmp_path / n, n, [score("de", 50, **row)]) for n, row in (("a", first), ("b", second))]
-    assert any("different test examples in: German" in note for note in only(*runs).notes) is differs
+    assert ("different test examples in: de" in table_of(*runs).caption) is differs
     drawn = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]  # other examples in each seed
-    assert not any("different" in note for note in only(*(bare_run(tmp_path / n, n, drawn) for n in "cd")).notes)
+    assert "different test" not in table_of(*(bare_run(tmp_path / n, n, drawn) for n in "cd")).caption
 
 
 # ---- the section ----
@@ -97,13 +104,13 @@ def test_different_test_examples_are_noted(first, second, differs, tmp_path):
 
 def test_single_measurement_has_a_bootstrap_interval(tmp_path):
     rows = [score("de", 50, low=40.2, high=59.8), score("tr", 30, low=29.0, high=31.0), score("tr", 34, seed=1)]
-    body = section("scores", [bare_run(tmp_path / "a", "a", rows)], "Scores").body
+    found = section("scores", [bare_run(tmp_path / "a", "a", rows)], "Scores")
+    body = found.body
     assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", body) == ["95 %: 40.2–59.8", "30.0–34.0"]
     assert "a: 50.0 (40.2–59.8)" in body
-    assert "lowest to highest seed" in body
-    assert "bootstrap interval" in body
+    assert "lowest to highest measurement, or the bootstrap interval" in found.lead
     plain = section("scores", [bare_run(tmp_path / "b", "b", [score("de", 50)])], "Scores").body
-    assert not re.search("lowest to highest|bootstrap|Bold|†", plain)
+    assert not re.search("Bold|†", plain)
 
 
 @pytest.mark.parametrize("count", [8, 9])
@@ -128,8 +135,8 @@ def test_collapsed_fine_tunings_are_marked(tmp_path):
         ]
 
     runs = [bare_run(tmp_path / "a", "a", scores(True, False)), bare_run(tmp_path / "b", "b", scores(False, False))]
-    for label in ("German", "Mean of others"):
-        assert line(only(*runs), label)[:2] == ["33.0‡", "33.0"]
+    for name in ("de", "others"):
+        assert [str(entry) for entry in column(table_of(*runs), name).values()] == ["33.0‡", "33.0"]
     assert "(1 of 4 here)" in section("scores", runs, "Scores").body
     assert "33.0‡" in section("scores", runs, "gap").body
     assert "33.0‡" in section("scores", runs, "Published").body
@@ -139,7 +146,7 @@ def test_collapsed_fine_tunings_are_marked(tmp_path):
 def test_transfer_gap_is_below_each_score(make_run):
     folder = make_run("mlm", gain=0.0)
     body = section("scores", [folder], "gap").body
-    for one in task_scores(read_scores([folder])):
+    for one in ComparisonTable(read_scores([folder])).tasks:
         source = cells(one, "en")["mlm"].mean
         for language in ("de", "hi"):
             mean = cells(one, language)["mlm"].mean
@@ -166,6 +173,7 @@ def test_other_metrics_are_means_by_language_and_system(tmp_path):
     assert only(bare_run(tmp_path / "x", "x", [score("de", 1)])).other_metrics() is None
 
 
+HELD_OUT = "p@1 is over held-out words"
 LEARNT = {"p@1, all": 60.0, "p@1, seen": 90.0, "held out": 50.0}
 
 
@@ -179,10 +187,9 @@ def test_systems_that_held_out_different_words_are_shown_over_all_words(tmp_path
     runs = [bare_run(tmp_path / name, name, [row]) for name, row in probes.items()]
     scores = only(*runs)
     assert scores.first.metric == "p@1, all"
-    [line] = scores.language_table({}).lines
-    assert [(entry.text, entry.bold) for entry in line.entries] == [("60.0", True), ("50.0", False), ("−10.0", False)]
-    assert not any(scores.words.values())
-    assert "p@1, all is over all words, also those that training read" in section("scores", runs, "Scores").body
+    assert [entry.text for entry in column(table_of(*runs), "de").values()] == ["60.0", "50.0"]
+    assert "p@1, all is over all words, also those that training read" in table_of(*runs).caption
+    assert HELD_OUT not in table_of(*runs).caption
     table = scores.other_metrics()
     assert [column.name for column in table.columns][:2] == ["System", "p@1"]
     assert [str(entry) for entry in table.lines[0].entries][:2] == ["align", "30.00"]
@@ -190,19 +197,21 @@ def test_systems_that_held_out_different_words_are_shown_over_all_words(tmp_path
 
 def test_systems_that_held_out_the_same_words_are_shown_over_these(tmp_path):
     probes = {"align": probe(30.0, **LEARNT), "dict": probe(50.0, **LEARNT)}
-    scores = only(*(bare_run(tmp_path / name, name, [row]) for name, row in probes.items()))
-    assert scores.first.metric == "p@1"
-    assert set(scores.words.values()) == {"held-out words"}
+    runs = [bare_run(tmp_path / name, name, [row]) for name, row in probes.items()]
+    assert only(*runs).first.metric == "p@1"
+    assert HELD_OUT in table_of(*runs).caption
 
 
-@pytest.mark.parametrize(("more", "words"), [({}, ""), ({**LEARNT, "held out": 0.0}, ""), (LEARNT, "held-out words")])
-def test_words_are_named_only_if_held_out(tmp_path, more, words):
-    scores = only(bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)]))
-    assert scores.words[scores.systems[0]] == words
+@pytest.mark.parametrize(("more", "named"), [({}, False), ({**LEARNT, "held out": 0.0}, False), (LEARNT, True)])
+def test_words_are_named_only_if_held_out(tmp_path, more, named):
+    run = bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)])
+    assert (HELD_OUT in table_of(run).caption) is named
+    assert ("held-out" in overview(read_scores([run])).lines[0].label) is named
 
 
 def head(*folders):
-    return page_head(read_runs(folders), task_scores(read_scores(folders)))
+    found = page_head(read_runs(folders))
+    return found.title, found.summary, found.caution
 
 
 def test_summary_compares_the_best_two_systems_of_the_first_task(two_runs, tmp_path):
@@ -238,18 +247,17 @@ def test_summary_says_what_the_test_supports(make_run, values, verdict):
     assert head(*folders)[1].endswith(verdict)
 
 
-def test_summary_table_has_the_means_of_all_tasks(make_run, tmp_path):
+def test_main_table_has_the_means_of_all_tasks(tmp_path):
     rows = [("pos", "de", 10.0), ("pos", "es", 20.0), ("ner", "hi", 30.0)]
     for name, more in (("a", 0), ("b", 5)):
         bare_run(tmp_path / name, "", [score(language, value + more, task=task) for task, language, value in rows])
-    table = summary_table(task_scores(read_scores([tmp_path / "a", tmp_path / "b"])))
-    assert [(column.name, column.small) for column in table.columns] == [
-        ("Part-of-speech tagging", "accuracy, mean of 2"), ("Named entities", "accuracy, Hindi")
+    table = ComparisonTable(read_scores([tmp_path / "a", tmp_path / "b"])).main()
+    assert [(column.group, column.name) for column in table.columns[1:]] == [
+        ("pos (accuracy, %)", "mean"), ("ner (accuracy, %)", "hi")
     ]  # fmt: skip
-    assert [(line.label, *map(str, line.entries)) for line in table.lines] == [
+    assert [(line.label, *map(str, line.entries[1:])) for line in table.lines] == [
         ("a", "15.0", "30.0"), ("b", "20.0", "35.0")
     ]  # fmt: skip
-    assert [entry.bold for line in table.lines for entry in line.entries] == [False, False, True, True]
 
 
 def test_unfinished_runs_and_pre_training_seeds_are_named(make_run, caplog):
@@ -286,17 +294,22 @@ def store_outcomes(folder, language, right):
 def test_single_runs_are_compared_over_paired_examples(tmp_path):
     before = bare_run(tmp_path / "before", "before", [score("de", 50.0), score("es", 50.0)])
     after = bare_run(tmp_path / "after", "after", [score("de", 60.0), score("es", 50.0)])
-    assert not section("scores", [before, after], "over test examples").body, "nothing is stored"
+    assert "other examples" not in section("scores", [before, after], "Differences").body, "nothing is stored"
     half = [1, 0] * 500
     better = [1] * 200 + half[200:]
     for language, right in (("de", better), ("es", half)):
         store_outcomes(before, language, half)
         store_outcomes(after, language, right)
-    found = section("scores", [before, after], "over test examples")
-    assert "about these two models, not about the methods" in found.lead
-    assert re.search(r"German.*?\+10\.0.*?p &lt; 0\.001.*?Spanish.*?0\.0.*?p = 1", found.body, re.DOTALL)
+    found = section("scores", [before, after], "Differences")
+    assert "Differences from before, the baseline." in found.lead
+    assert "about these models, not about the methods" in found.lead
+    assert re.search(
+        r"<td class=\"text\">de<.*?\+10\.0<.*?1° \(1\).*?\+10\.0.*?&lt; 0\.001 \(1000\)", found.body, re.DOTALL
+    )
     again = bare_run(tmp_path / "again", "after", [score("de", 61.0), score("es", 50.0)], seed=2)
-    assert not section("scores", [before, after, again], "over test examples").body, "two runs are no single model"
+    body = section("scores", [before, after, again], "Differences").body
+    assert "other runs" in body
+    assert "other examples" not in body, "two runs are no single model"
 
 
 def test_comparing_over_examples_reads_the_outcomes_of_runs(tmp_path):
@@ -316,4 +329,5 @@ def test_languages_are_in_one_order_whatever_the_order_of_scores(tmp_path):
         folder = bare_run(tmp_path / str(number), "a", [score(language, 50.0) for language in order])
         table = read_scores([folder])
         assert [column.name for column in overview(table).columns] == ["en", "de", "es", "hi", "mean"]
-        assert [measure.language for measure in task_scores(table)[0].measures] == ["en", "de", "es", "hi", ""]
+        [task] = ComparisonTable(table).tasks
+        assert [measure.language for measure in task.measures] == ["en", "", "de", "es", "hi"]

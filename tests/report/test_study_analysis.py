@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from interlace.experiments.recipe import Recipe
-from interlace.report.study import correlation_tables, difference_tables, transfer_tables
+from interlace.report.correlation import correlation_tables
+from interlace.report.differences import difference_tables
+from interlace.report.published_rows import cited_by
 from interlace.report.tables import html_page, latex, markdown
+from interlace.report.transfer import transfer_tables
 from interlace.scores import ScoreTable
 from interlace.scores.comparison import aggregate, compare
 from interlace.scores.held_out import over_all_words
@@ -125,7 +128,7 @@ def test_alignment_is_correlated_with_the_negated_gap_of_enough_systems():
 
 
 def published(*places):
-    return {"mlm": Recipe.read({"name": "r", "published": [{"where": f"Tang et al. 2022, {at}"} for at in places]})}
+    return cited_by([Recipe.read({"name": "r", "published": [{"where": f"Tang et al. 2022, {at}"} for at in places]})])
 
 
 def scored(system, seed, supervised, zero_shot, alignment):

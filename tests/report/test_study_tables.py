@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console
 
 from interlace.experiments.recipe import Recipe
-from interlace.report.study import difference_tables, tables
+from interlace.report.comparison_table import ComparisonTable
+from interlace.report.differences import difference_tables
+from interlace.report.published_rows import cited_by
 from interlace.report.tables import Column, Entry, Table, html_page, latex, markdown, terminal, write_tables
 from interlace.scores import ScoreTable
 from interlace.scores.comparison import compare
@@ -20,16 +22,21 @@ def results():
     return two_systems()
 
 
+def tables(scores, title, baseline, recipes=()):
+    """The main table and those of tasks."""
+    return ComparisonTable(ScoreTable(scores), baseline, cited=cited_by(recipes), title=title).tables()
+
+
 @pytest.fixture
 def recipes():
-    """A recipe that names published results."""
+    """One recipe, that names published results."""
     places = [
         "Yang et al. 2021, table 1, mBERT+WEAM",  # MLQA
         "Yang et al. 2020, table 3, ALM (translate-train)",
         "Yang et al. 2020, table 3, ALM (cross-lingual test)",
     ]
     data = {"name": "x", "corpora": {"t": {"languages": ["en"], "train": "x"}}, "objectives": {"mlm": {}}}
-    return {"b": Recipe.read({**data, "published": [{"where": place} for place in places]})}
+    return [Recipe.read({**data, "published": [{"where": place} for place in places]})]
 
 
 def test_a_column_is_over_the_same_words_for_all_systems():
@@ -155,7 +162,7 @@ def test_collapsed_fine_tunings_are_marked_in_all_formats(results):
 
 def test_published_results_are_of_the_same_task_setting_and_metric(results, recipes):
     _, xnli = tables(changed(results, task="xnli"), "t", "a", recipes)
-    [place] = [said.where for said in recipes["b"].published if "cross-lingual" in said.where]
+    [place] = [said.where for said in recipes[0].published if "cross-lingual" in said.where]
     [theirs] = [line for line in xnli.lines if line.theirs]
     assert theirs.label == f"{place} (xnli, zero-shot, accuracy, %)"
     assert texts(theirs.entries) == [None, "85.2", None, "78", "79.2", "75.6"]
@@ -174,6 +181,15 @@ def test_captions_name_selection_and_printing_errors(results, recipes):
         assert "ours: mean-dev" in text
     _, mlqa = tables(changed(results, task="mlqa", metric="exact"), "t", "a", recipes)
     assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in mlqa.caption
+
+
+def test_comparison_table_has_all_tables_as_markdown_and_html(results):
+    comparison = ComparisonTable(results, "a", title="T")
+    found = comparison.tables()
+    assert comparison.markdown().split("## ")[1:] == [markdown(table).removeprefix("## ") + end for table, end in
+                                                      zip(found, ("\n", ""), strict=True)]  # fmt: skip
+    assert comparison.html().count("<table") == len(found)
+    assert comparison.html() == comparison._repr_html_()
 
 
 def test_markdown_is_a_pipe_table_with_names_escaped(found):

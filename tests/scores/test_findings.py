@@ -7,7 +7,7 @@ import pytest
 
 from interlace.core.errors import SettingsError
 from interlace.experiments.studies import Study
-from interlace.report.study import findings_tables
+from interlace.report.findings import findings_tables
 from interlace.scores import ScoreTable
 from interlace.scores.findings import StudyFinding, judge
 from study_rows import row, texts

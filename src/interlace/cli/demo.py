@@ -24,8 +24,8 @@ def demo(
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
     from interlace.experiments.recipe import read_recipe
+    from interlace.report.overview import overview
     from interlace.report.page import write_report
-    from interlace.report.score_tables import overview
     from interlace.scores import ScoreTable, table_of_entries
 
     _check_folder(into, [read_recipe(name).name for name in RECIPES])

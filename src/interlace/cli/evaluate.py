@@ -63,7 +63,7 @@ def evaluate(
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
     from interlace.experiments.recipe import change_recipe, read_recipe, score_languages
-    from interlace.report.score_tables import overview
+    from interlace.report.overview import overview
     from interlace.scores import table_of_entries
 
     given = parse_changes(changes)

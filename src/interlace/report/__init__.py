@@ -8,17 +8,24 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from interlace.report.comparison_table import ComparisonTable
     from interlace.report.page import read_scores, write_report
     from interlace.report.runs import read_outcomes
 
-__all__ = ["read_outcomes", "read_scores", "write_report"]
+__all__ = ["ComparisonTable", "read_outcomes", "read_scores", "write_report"]
+
+_MODULES = {
+    "ComparisonTable": "interlace.report.comparison_table",
+    "read_outcomes": "interlace.report.runs",
+    "read_scores": "interlace.report.page",
+    "write_report": "interlace.report.page",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module 'interlace.report' has no attribute {name!r}")
-    module = "interlace.report.runs" if name == "read_outcomes" else "interlace.report.page"
-    return getattr(import_module(module), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 class _CallableModule(ModuleType):

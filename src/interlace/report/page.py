@@ -7,6 +7,7 @@ The page is one file that loads nothing from elsewhere. Its sections are entries
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markupsafe import Markup
@@ -14,12 +15,14 @@ from markupsafe import Markup
 from interlace.core.errors import DataError
 from interlace.core.outputs import is_stream, output_file
 from interlace.report import svg
+from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.runs import Run, all_scores, first_of_each, read_runs
-from interlace.report.score_tables import TaskScores, summary_table, task_scores, verdict
 from interlace.report.sections import Section, sections_of
 from interlace.report.tables import html_fragment
-from interlace.report.text import BLEU, language_name, language_names, render, style_sheet
-from interlace.scores import ScoreTable
+from interlace.report.text import BLEU, from_to, language_name, language_names, number, p_value, render, style_sheet
+from interlace.scores import ZERO_SHOT, ScoreTable
+from interlace.scores.comparison import Measure, significance_against
+from interlace.scores.statistics import ALPHA
 
 log = logging.getLogger(__name__)
 _GENERATOR = b'<meta name="generator" content="interlace">'  # of the page's template
@@ -61,22 +64,24 @@ def is_report(path: Path) -> bool:
 
 
 def _page(runs: Sequence[Run], sections: Sequence[Section]) -> str:
-    results = task_scores(all_scores(runs))
-    firsts = first_of_each(runs)
+    scores = _headline_scores(all_scores(runs))
+    columns = first_of_each(runs)
     abouts = []
-    for run in firsts:
-        models = ", ".join(model or "unknown" for model in run.models) or "unknown"
-        about = run.recipe.get("about", "") if run.recipe else f"Not pre-trained here. Checkpoint: {models}."
-        abouts += [(run, svg.key(run.style), about)] * bool(about)
-    title, summary, caution = page_head(runs, results)
-    table = summary_table([one for one in results if one.first.setting == "zero-shot"] or results)
+    for run in columns:
+        about = _about(run)
+        if about:
+            abouts.append((run, svg.key(run.style), about))
+    head = page_head(runs)
+    table = ""
+    if scores:
+        table = html_fragment(replace(ComparisonTable(scores, title="").main(), caption="", head="System"))
     return render(
         "page",
-        title=title,
-        names=", ".join(run.label for run in firsts),
-        summary=summary,
-        caution=caution,
-        table=html_fragment(table) if table.columns else "",
+        title=head.title,
+        names=", ".join(run.label for run in columns),
+        summary=head.summary,
+        caution=head.caution,
+        table=table,
         abouts=abouts,
         sections=sections,
         version=runs[0].facts.get("interlace"),
@@ -84,38 +89,91 @@ def _page(runs: Sequence[Run], sections: Sequence[Section]) -> str:
     )
 
 
-def page_head(runs: Sequence[Run], results: Sequence[TaskScores]) -> tuple[str, str, str]:
-    """Return the title, the summary of the results, and what the summary rests on."""
-    results = [one for one in results if one.first.setting == "zero-shot"] or results
-    title = "Probes of cross-lingual models" if results else "Cross-lingual pre-training"
-    if results and all(one.first.unit == BLEU for one in results):
-        title = "Translation"
-    elif sources := list(dict.fromkeys(one.first.source for one in results if one.tuned)):
-        title = f"Zero-shot transfer from {language_names(sources)}"
+def _headline_scores(scores: ScoreTable) -> ScoreTable:
+    """Return the zero-shot scores, or all if there are none."""
+    return scores.filter(setting=ZERO_SHOT) or scores
+
+
+def _about(run: Run) -> str:
+    """Return what a recipe says of itself, or the names of checkpoints that were not pre-trained here."""
+    if run.recipe:
+        return str(run.recipe.get("about", ""))
+    models = ", ".join(model or "unknown" for model in run.models)
+    return f"Not pre-trained here. Checkpoint: {models or 'unknown'}."
+
+
+@dataclass(frozen=True)
+class PageHead:
+    """The title of the page, the summary of its results, and what the summary rests on."""
+
+    title: str
+    summary: str
+    caution: str
+
+
+def page_head(runs: Sequence[Run]) -> PageHead:
+    """Return the head of the page about runs."""
+    tasks = ComparisonTable(_headline_scores(all_scores(runs))).tasks
     unfinished = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]
-    parts = [f"Training not finished: {', '.join(unfinished)}."] if unfinished else []
+    cautions = []
+    if unfinished:
+        cautions.append(f"Training not finished: {', '.join(unfinished)}.")
     for name in unfinished:
         log.warning("%s: training is not finished; its figures are preliminary", name)
-    means = [one.results[one.summary] for one in results if one.summary is not None]
-    sizes = [len(result.values) for by_system in means for result in by_system.values()]
-    if sizes:
-        several = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else str(max(sizes))
-        parts.append(f"Measurements per system: {several}.")
-        times = Counter(run.label for run in runs)
-        if once := ", ".join(label for label, count in times.items() if count == 1):
+    counts: list[int] = []
+    for task in tasks:
+        if task.summary is not None:
+            counts += [len(result.values) for result in task.results[task.summary].values()]
+    if counts:
+        cautions.append(f"Measurements per system: {from_to(counts)}.")
+        run_counts = Counter(run.label for run in runs)
+        once = ", ".join(label for label, count in run_counts.items() if count == 1)
+        if once:
             reason = "differences between methods are not tested, and other seeds may rank the systems differently"
-            parts.append(f"Single pre-training run: {once}; {reason}.")
-    return title, _summary(results), " ".join(parts)
+            cautions.append(f"Single pre-training run: {once}; {reason}.")
+    return PageHead(_title(tasks), _summary(tasks), " ".join(cautions))
 
 
-def _summary(results: Sequence[TaskScores]) -> str:
+def _title(tasks: Sequence[TaskScores]) -> str:
+    if not tasks:
+        return "Cross-lingual pre-training"
+    if all(task.first.unit == BLEU for task in tasks):
+        return "Translation"
+    sources = dict.fromkeys(task.first.source for task in tasks if task.is_tuned)
+    if sources:
+        return f"Zero-shot transfer from {language_names(list(sources))}"
+    return "Probes of cross-lingual models"
+
+
+def _summary(tasks: Sequence[TaskScores]) -> str:
     """Return where the mean of the first task is over, and what the test of its best two systems supports."""
-    first = next((one for one in results if one.summary is not None), None)
-    if first is None:
-        return "No mean over languages that all systems share." if results else "No task has been scored yet."
-    if first.mean is None:
-        where = language_name(first.others[0].language)
-    else:
-        without = f" other than {language_name(first.first.source)}" if first.mean.has_source else ""
-        where = f"Mean over {len(first.averaged)} {'directions' if first.first.unit == BLEU else 'languages'}{without}"
-    return f"{where}. {verdict(first)}"
+    if not tasks:
+        return "No task has been scored yet."
+    task = next((task for task in tasks if task.summary is not None), None)
+    if task is None or task.summary is None:
+        return "No mean over languages that all systems share."
+    scope = language_name(task.summary.language)
+    if task.mean is not None:
+        kind = "directions" if task.first.unit == BLEU else "languages"
+        without = f" other than {language_name(task.first.source)}" if task.mean.has_source else ""
+        scope = f"Mean over {len(task.averaged)} {kind}{without}"
+    return f"{scope}. {_verdict(task, task.summary)}"
+
+
+def _verdict(task: TaskScores, measure: Measure) -> str:
+    """Return a sentence on the best two systems of a task, with the test of their difference."""
+    results = task.results[measure]
+    greater_is_better = measure.greater_is_better is not False
+    ranked = sorted(results, key=lambda system: results[system].mean, reverse=greater_is_better)[:2]
+    shown = [f"{system.label} {number(results[system].mean)}{task.unit}" for system in ranked]
+    if len(ranked) == 1:
+        return f"{task.title}: {shown[0]}."
+    test = significance_against(results, ranked[0])[ranked[1]]
+    relation = "better than" if test.p < ALPHA else "not significantly different from"
+    evidence = p_value(test.p)
+    if min(len(results[system].sample) for system in ranked) == 1:
+        relation = "and"
+        evidence = "one run each, not tested"
+    elif test.min_p >= ALPHA:
+        evidence += ", cannot be significant with so few runs"
+    return f"{task.title}: {shown[0]} {relation} {shown[1]} ({evidence})."

@@ -52,7 +52,6 @@ class Column:
     name: str
     group: str = ""
     is_text: bool = False
-    small: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,6 @@ class Line:
     entries: tuple[Entry | None, ...] = ()
     theirs: bool = False
     kind: str = ""
-    small: str = ""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Measure:
     @property
     def is_source(self) -> bool:
         """Whether the task was fine-tuned on this language."""
-        return self.language == self.source
+        return bool(self.language) and self.language == self.source
 
     @property
     def group(self) -> tuple[str, str, str, str]:
