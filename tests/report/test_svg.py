@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from interlace.report.alignment_matrix import alignment_matrix
+from interlace.report.heat_map import Shade, heat_map
+from interlace.report.line_panel import smoothed
+from interlace.report.word_map import map_labels, map_points, word_map
 
 from interlace.core.display import visible
 from interlace.core.errors import SettingsError
-from interlace.report import figures, svg, text
+from interlace.report import svg, text
 from interlace.report.runs import AlignmentMatrix, ConceptWords, read_runs
 from report_runs import write_words
 
@@ -34,10 +38,10 @@ def test_ticks_are_few_round_and_inside(low, span):
 def test_ticks_and_smoothed_values_by_hand():
     assert svg.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
     assert svg.log_ticks(4, 120) == [5, 10, 20, 50, 100]
-    assert svg.scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
-    means, size = figures.smoothed([(float(step), float(step % 7)) for step in range(420)])
-    assert (len(means), size) == (60, 7)
-    assert all(value == pytest.approx(3) for _, value in means)
+    assert svg.Scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
+    found = smoothed([(float(step), float(step % 7)) for step in range(420)])
+    assert (len(found.points), found.stretch) == (60, 7)
+    assert all(value == pytest.approx(3) for _, value in found.points)
 
 
 @pytest.mark.parametrize(
@@ -62,11 +66,11 @@ def test_numbers_times_and_names():
 
 
 def test_keys_break_into_lines_within_the_figure():
-    parts, more = svg.key_lines({f"objective {number}": number for number in range(8)}, 34, 380)
-    places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', "".join(parts))
+    found = svg.key_lines({f"objective {number}": number for number in range(8)}, 34, 380)
+    places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', "".join(found.parts))
     assert {y for _, y in places} >= {"34", "52"}
     assert all(float(x) + svg.text_width("objective 0", 11) <= 380 for x, _ in places)
-    assert more >= svg.KEY_LINE
+    assert found.extra_height >= svg.KEY_LINE
 
 
 def test_map_labels_do_not_overlap(make_run):
@@ -74,13 +78,15 @@ def test_map_labels_do_not_overlap(make_run):
         (run,) = read_runs([write_words(make_run(f"mlm {gain}", gain=gain), gain)])
         styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
         places = run.words.after[:, :2].astype(float)
-        points = figures.map_points(places, 400.0)
+        points = map_points(places, 400.0)
         assert np.ptp(points[:, 0]) / np.ptp(places[:, 0]) == pytest.approx(np.ptp(points[:, 1]) / np.ptp(places[:, 1]))
         assert points.min(axis=0) + points.max(axis=0) == pytest.approx([400, 320])  # in the middle
-        labels = list(figures.map_labels(run.words, points, styles, 400.0).values())
-        for x, _, anchor, (left, _, right, _) in labels:  # the box is around the text, with some space
-            assert x == pytest.approx({"start": left + 1.5, "middle": (left + right) / 2, "end": right - 1.5}[anchor])
-        boxes = [label[-1] for label in labels]
+        labels = list(map_labels(run.words, points, styles, 400.0).values())
+        for label in labels:  # the box is around the text, with some space
+            left, _, right, _ = label.box
+            starts = {"start": left + 1.5, "middle": (left + right) / 2, "end": right - 1.5}
+            assert label.x == pytest.approx(starts[label.anchor])
+        boxes = [label.box for label in labels]
         assert len(boxes) > 20
         for number, (left, top, right, bottom) in enumerate(boxes):
             assert 0 <= left < right <= 400
@@ -94,12 +100,12 @@ def test_draws_maps_of_one_or_of_equal_points():
     for count in (1, 2):
         vectors = np.ones((count, 2), np.float32)
         words = ConceptWords([{"en": "a"}] * count, vectors, vectors)
-        drawing = figures.word_map(words, vectors.astype(float), {"en": 0}, 300.0)
+        drawing = word_map(words, vectors.astype(float), {"en": 0}, 300.0)
         assert "nan" not in drawing.document()
 
 
 def test_headings_fit_their_columns():
-    drawing = figures.heat_map(["en"], ["zero-shot accuracy", "Donaudampfschifffahrt"], [[figures.Shade("1")] * 2], "")
+    drawing = heat_map(["en"], ["zero-shot accuracy", "Donaudampfschifffahrt"], [[Shade("1")] * 2], "")
     words = re.findall(r'class="tick"[^>]*>([^<]*)<', drawing.document())
     assert words == ["accuracy", "zero-shot", "Dona…hrt"]
     assert max(svg.text_width(word, 11.0) for word in words) <= 62
@@ -111,7 +117,7 @@ def matrix(source="the red house", target="das rote Haus", **more):
 
 
 def parsed(found):
-    return ET.fromstring(str(figures.alignment_matrix(found).document()))  # noqa: S314 - our own
+    return ET.fromstring(str(alignment_matrix(found).document()))  # noqa: S314 - our own
 
 
 def squares(root, kind):
@@ -146,7 +152,7 @@ def test_any_words_make_a_valid_document(source, target):
 
 
 def test_control_characters_of_words_are_visible():
-    text = str(figures.alignment_matrix(matrix(source="a\x1b\u202e b\x07 c", corpus="x\u2066")).document())
+    text = str(alignment_matrix(matrix(source="a\x1b\u202e b\x07 c", corpus="x\u2066")).document())
     assert text == visible(text)
     assert r"a\x1b\u202e" in text
 
@@ -158,7 +164,7 @@ def test_rejects_links_outside_the_words():
 
 
 def test_writes_files(tmp_path):
-    drawing = figures.alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
+    drawing = alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
     svg.write_figure(drawing, tmp_path / "a.svg")
     written = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert written == drawing._repr_svg_()

@@ -234,7 +234,7 @@ class _Outputs:
                     matrix = AlignmentMatrix.of(words, found, self.pair - 1 - words.first, **gold)
                 self.links += len(found.links.flat)
         if self.figure is not None and matrix is not None:
-            from interlace.report.figures import alignment_matrix
+            from interlace.report.figures.alignment_matrix import alignment_matrix
             from interlace.report.svg import write_figure
 
             with file_to(self.figure) as partial:

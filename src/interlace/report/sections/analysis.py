@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from interlace.report.figures import Dot, DotRow, ScatterPoint, dot_chart, scatter
+from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
+from interlace.report.figures.scatter import ScatterPoint, scatter
 from interlace.report.runs import Run
 from interlace.report.sections import Section, figure_section
 from interlace.report.svg import Drawing

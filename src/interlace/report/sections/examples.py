@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from interlace.report.figures import alignment_matrix
+from interlace.report.figures.alignment_matrix import alignment_matrix
 from interlace.report.runs import Run, Sample, SampleRow, first_of_each
 from interlace.report.sections import Section, figure_section
 from interlace.report.text import language_name, render

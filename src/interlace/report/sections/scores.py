@@ -11,7 +11,8 @@ from interlace.report import svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.differences import difference_tables
 from interlace.report.example_tests import compare_over_examples
-from interlace.report.figures import Dot, DotRow, Shade, dot_chart, heat_map
+from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
+from interlace.report.figures.heat_map import Shade, heat_map
 from interlace.report.published_rows import CitedRow, printed_metrics, rows_on
 from interlace.report.runs import Run, all_scores, first_of_each, short_names
 from interlace.report.sections import Section, figure_section

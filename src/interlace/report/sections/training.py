@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from interlace.report import svg
-from interlace.report.figures import Curve, Domain, domain, finite, line_panel, smoothed
+from interlace.report.figures.line_panel import Curve, Domain, domain, finite, line_panel, smoothed
 from interlace.report.runs import Run, first_of_each, short_names
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
@@ -201,10 +201,10 @@ def _losses(runs: Sequence[Run]) -> list[Section]:
     size = 1
     for name in dict.fromkeys(name for found in series for name in found):
         for run, found in zip(runs, series, strict=True):
-            points, width = smoothed(finite(found.get(name, [])))
-            size = max(size, width)
-            if points:
-                curves.setdefault(name, []).append(Curve(short[run.label], run.style, points))
+            line = smoothed(finite(found.get(name, [])))
+            size = max(size, line.stretch)
+            if line.points:
+                curves.setdefault(name, []).append(Curve(short[run.label], run.style, line.points))
     note = f" A point is the mean of up to {size} logged steps." if size > 1 else ""
     figures = []
     for unit, caption, wanted in (

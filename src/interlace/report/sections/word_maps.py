@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from interlace.report import svg
-from interlace.report.figures import word_map
+from interlace.report.figures.word_map import word_map
 from interlace.report.runs import ConceptWords, Run, Vectors, first_of_each
 from interlace.report.sections import Section
 from interlace.report.text import language_name, language_names, number, render

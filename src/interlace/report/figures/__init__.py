@@ -1,0 +1,1 @@
+"""Figures: curves over steps, dots, scatter plots, shaded tables, alignment matrices and maps of words; one a file."""
