@@ -12,7 +12,8 @@ from interlace.report.published_rows import cited_by
 from interlace.report.tables import html_page, latex, markdown
 from interlace.report.transfer import transfer_tables
 from interlace.scores import ScoreTable
-from interlace.scores.comparison import aggregate, compare
+from interlace.scores.aggregation import aggregate
+from interlace.scores.comparison import compare
 from interlace.scores.held_out import over_all_words
 from interlace.training.predictions import outcomes_file
 from study_rows import outcomes_in, row, texts, two_systems, write_outcomes

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlace.report.alignment_matrix import alignment_matrix
-from interlace.report.heat_map import Shade, heat_map
-from interlace.report.line_panel import smoothed
-from interlace.report.word_map import map_labels, map_points, word_map
 
 from interlace.core.display import visible
 from interlace.core.errors import SettingsError
 from interlace.report import svg, text
+from interlace.report.figures.alignment_matrix import alignment_matrix
+from interlace.report.figures.heat_map import Shade, heat_map
+from interlace.report.figures.line_panel import smoothed
+from interlace.report.figures.word_map import map_labels, map_points, word_map
 from interlace.report.runs import AlignmentMatrix, ConceptWords, read_runs
 from report_runs import write_words
 

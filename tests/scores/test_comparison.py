@@ -9,7 +9,8 @@ import pytest
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.scores import ScoreTable
-from interlace.scores.comparison import OTHERS, aggregate, averaged_languages, compare
+from interlace.scores.aggregation import OTHERS, aggregate, averaged_languages
+from interlace.scores.comparison import compare
 from interlace.scores.examples import Examples
 from interlace.training.predictions import outcomes_file
 from interlace.training.predictions import write_outcomes as keep

@@ -4,18 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from interlace.report.tables import LOWER
-from interlace.report.text import from_to, number
-from interlace.scores import SUPERVISED, ZERO_SHOT, ScoreTable, held_out
-from interlace.scores.comparison import (
-    GAP,
-    OTHERS,
-    Measure,
-    Result,
-    Results,
-    System,
-    averaged_languages,
-    different_examples,
-)
+from interlace.report.text import number
+from interlace.scores import SUPERVISED, ZERO_SHOT, ScoreTable, from_to, held_out
+from interlace.scores.aggregation import GAP, OTHERS, Measure, Result, Results, System, averaged_languages
+from interlace.scores.comparison import different_examples
 from interlace.scores.statistics import ALPHA
 
 MEANS_NOTE = "Means over runs ± half of the 95 % interval (Student's t); a run is the mean of its fine-tunings."

@@ -13,21 +13,19 @@ from markupsafe import Markup
 from interlace.report import captions
 from interlace.report.published_rows import CitedRow, with_printed, with_published
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, html_fragment, markdown
-from interlace.report.text import DASH, NARROW, from_to, language_name, task_name
-from interlace.scores import ZERO_SHOT, ScoreTable
-from interlace.scores.comparison import (
+from interlace.report.text import DASH, NARROW, language_name, task_name
+from interlace.scores import ZERO_SHOT, ScoreTable, from_to
+from interlace.scores.aggregation import (
     OTHERS,
-    Comparison,
     Measure,
     Result,
     Results,
     System,
     aggregate,
     averaged_languages,
-    compare,
-    significant_best,
     systems_of,
 )
+from interlace.scores.comparison import Comparison, compare, significant_best
 from interlace.scores.held_out import comparable_metrics, with_same_words
 from interlace.scores.statistics import mean_interval
 

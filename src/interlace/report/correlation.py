@@ -12,7 +12,7 @@ from interlace.report.differences import IMPOSSIBLE
 from interlace.report.tables import Column, Entry, Line, Table
 from interlace.report.text import p_value
 from interlace.scores import ScoreTable, held_out
-from interlace.scores.comparison import GAP, OTHERS, Measure, Results, System, aggregate
+from interlace.scores.aggregation import GAP, OTHERS, Measure, Results, System, aggregate
 from interlace.scores.published import rows as published_rows
 from interlace.scores.statistics import ALPHA, rank_correlation
 

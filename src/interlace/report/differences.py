@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from interlace.report.captions import checkpoints_note
 from interlace.report.tables import Column, Entry, Line, Table
 from interlace.scores import Score, ScoreTable, held_out
-from interlace.scores.comparison import OTHERS, Comparison, Measure, System, Unit
+from interlace.scores.aggregation import OTHERS, Measure, System
+from interlace.scores.comparison import Comparison, Unit
 from interlace.scores.statistics import ALPHA
 
 IMPOSSIBLE = "\N{DEGREE SIGN}"  # marks a p-value that no scores of so few measurements could make significant

@@ -7,7 +7,7 @@ from interlace.report.captions import direction_note
 from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.tables import LOWER, Column, Entry, Line, Table
 from interlace.scores import ZERO_SHOT, ScoreTable
-from interlace.scores.comparison import GAP, Measure, Result, System
+from interlace.scores.aggregation import GAP, Measure, Result, System
 from interlace.scores.held_out import HELD_OUT_SHARE
 
 

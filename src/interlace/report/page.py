@@ -19,9 +19,10 @@ from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.runs import Run, all_scores, first_of_each, read_runs
 from interlace.report.sections import Section, sections_of
 from interlace.report.tables import html_fragment
-from interlace.report.text import BLEU, from_to, language_name, language_names, number, p_value, render, style_sheet
-from interlace.scores import ZERO_SHOT, ScoreTable
-from interlace.scores.comparison import Measure, significance_against
+from interlace.report.text import BLEU, language_name, language_names, number, p_value, render, style_sheet
+from interlace.scores import ZERO_SHOT, ScoreTable, from_to
+from interlace.scores.aggregation import Measure
+from interlace.scores.comparison import significance_against
 from interlace.scores.statistics import ALPHA
 
 log = logging.getLogger(__name__)

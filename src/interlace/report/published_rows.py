@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from interlace.experiments.recipe import Recipe
 from interlace.report.tables import Column, Entry, Line, Table
 from interlace.scores import ScoreTable
-from interlace.scores.comparison import Measure
+from interlace.scores.aggregation import Measure
 from interlace.scores.published import PublishedRow, rows
 
 THEIRS = "Rows in italics are published results (other data and models), not comparable with ours."

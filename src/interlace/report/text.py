@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -82,14 +82,6 @@ def spread(low: float, high: float, digits: int = 1) -> str:
     """Format a range `82.1–84.0`, or one number if both ends read the same."""
     first, last = number(low, digits), number(high, digits)
     return first if first == last else f"{first}{DASH}{last}"
-
-
-def from_to(counts: Iterable[int]) -> str:
-    """Format the lowest and the highest count: `4`, `3 to 1,200`; `0` without any."""
-    ends = sorted(counts) or [0]
-    first = f"{ends[0]:,}"
-    last = f"{ends[-1]:,}"
-    return first if first == last else f"{first} to {last}"
 
 
 def count(value: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from interlace.report.published_rows import THEIRS, CitedRow, with_printed
 from interlace.report.tables import Column, Entry, Line, Table
 from interlace.scores import SUPERVISED, ZERO_SHOT, ScoreTable, held_out
-from interlace.scores.comparison import GAP, OTHERS, Results, System, aggregate, systems_of
+from interlace.scores.aggregation import GAP, OTHERS, Results, System, aggregate, systems_of
 from interlace.scores.published import PublishedRow
 
 _SETTINGS = (SUPERVISED, ZERO_SHOT, GAP)

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Annotated, Any, Required
 
 from pydantic import Field
@@ -146,7 +147,16 @@ class ScoreEntry(TypedDict, total=False):
 def setting_name(row: Mapping[str, Any]) -> str:
     """Return the setting of an evaluation entry (`scores.json`), with `ORACLE` if people translated the test text."""
     setting = str(row.get("setting") or ZERO_SHOT)
-    return setting + ORACLE * (setting == "translate-test" and row.get("translations") == "human")
+    if setting == "translate-test" and row.get("translations") == "human":
+        return setting + ORACLE
+    return setting
+
+
+def from_to(values: Iterable[float], form: str = ",") -> str:
+    """Format the lowest and the highest value: `4`, `3 to 1,200`; `0` without any."""
+    ends = sorted(values) or [0]
+    texts = [format(ends[0], form), format(ends[-1], form)]
+    return " to ".join(dict.fromkeys(texts))
 
 
 class ScoreTable(tuple[Score, ...]):
@@ -156,19 +166,20 @@ class ScoreTable(tuple[Score, ...]):
 
     def filter(self, keep: Callable[[Score], bool] | None = None, **columns: Any) -> ScoreTable:
         """Return the rows with these values in these columns, such as `filter(task="pos", main=True)`."""
-        return ScoreTable(
-            row
-            for row in self
-            if all(getattr(row, name) == value for name, value in columns.items()) and (keep is None or keep(row))
-        )
+        rows: Iterable[Score] = self
+        for name, value in columns.items():
+            rows = [row for row in rows if getattr(row, name) == value]
+        if keep is not None:
+            rows = [row for row in rows if keep(row)]
+        return ScoreTable(rows)
 
     def group(self, *columns: str) -> dict[Any, ScoreTable]:
         """Return a table for each value of a column, or each tuple of values of several, in order of appearance."""
-        found: dict[Any, list[Score]] = {}
+        groups: dict[Any, list[Score]] = {}
+        key_of = attrgetter(*columns)
         for row in self:
-            key = tuple(getattr(row, name) for name in columns)
-            found.setdefault(key if len(columns) > 1 else key[0], []).append(row)
-        return {key: ScoreTable(rows) for key, rows in found.items()}
+            groups.setdefault(key_of(row), []).append(row)
+        return {key: ScoreTable(rows) for key, rows in groups.items()}
 
     def unique(self, column: str) -> list[Any]:
         """Return the values of a column, each once."""
@@ -176,11 +187,13 @@ class ScoreTable(tuple[Score, ...]):
 
     def collapse_note(self) -> str:
         """Return a sentence on collapsed fine-tunings for a caption; empty where none collapsed."""
-        tuned: dict[Hashable, bool] = {}
+        collapsed: dict[Hashable, bool] = {}  # by fine-tuning
         for row in self:
             if row.tuning:
-                tuned[row.fine_tuning] = tuned.get(row.fine_tuning, False) or row.collapsed
-        return COLLAPSED_NOTE.format(sum(tuned.values()), len(tuned)) if any(tuned.values()) else ""
+                collapsed[row.fine_tuning] = collapsed.get(row.fine_tuning, False) or row.collapsed
+        if not any(collapsed.values()):
+            return ""
+        return COLLAPSED_NOTE.format(sum(collapsed.values()), len(collapsed))
 
     def candidates_note(self) -> str:
         """Return a sentence on the sets that nearest words are chosen from, with their sizes; empty without any."""
@@ -188,33 +201,32 @@ class ScoreTable(tuple[Score, ...]):
         for row in self:
             for name, size in row.candidates.items():
                 sizes.setdefault(f"{row.task}: {name}", []).append(size)
-        found = [
-            f"{name}, {' to '.join(f'{size:,}' for size in sorted({min(some), max(some)}))} words"
-            for name, some in sizes.items()
-        ]
-        return f"Candidates of {'; of '.join(found)}." if found else ""
+        parts = [f"{name}, {from_to(set_sizes)} words" for name, set_sizes in sizes.items()]
+        return f"Candidates of {'; of '.join(parts)}." if parts else ""
 
     def majority_note(self) -> str:
         """Return a sentence on the accuracy of always predicting the most frequent class; empty without any.
 
         The class is the most frequent one over all languages, where that is stored.
         """
-        found = []
+        parts = []
         for task, rows in self.filter(metric=MAJORITY).group("task").items():
-            over_languages = sorted(row.tuning.get("chance", row.score) for row in rows)
-            shares = dict.fromkeys(f"{share:.1f}" for share in over_languages)
-            found.append(f"{task} {' to '.join(dict.fromkeys([*shares][:1] + [*shares][-1:]))} %")
-        return f"Accuracy of the most frequent class: {', '.join(found)}." if found else ""
+            shares = [row.tuning.get("chance", row.score) for row in rows]
+            parts.append(f"{task} {from_to(shares, '.1f')} %")
+        return f"Accuracy of the most frequent class: {', '.join(parts)}." if parts else ""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries; the axes are columns behind `label`."""
-        found = []
+        dicts = []
         for row in self:
             values: dict[str, Any] = {}
-            for name in _NAMES:
-                values |= row.axes if name == "axes" else {name: getattr(row, name)}
-            found.append(values)
-        return found
+            for name in _TYPES:
+                if name == "axes":
+                    values |= row.axes
+                else:
+                    values[name] = getattr(row, name)
+            dicts.append(values)
+        return dicts
 
     def to_pandas(self) -> Any:
         """Return a data frame.
@@ -233,45 +245,58 @@ class ScoreTable(tuple[Score, ...]):
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return `to_dicts` with null for numbers that are not finite."""
-        return [
-            {
-                key: None if isinstance(value, float) and not math.isfinite(value) else value
-                for key, value in row.items()
-            }
-            for row in self.to_dicts()
-        ]
+        dicts = self.to_dicts()
+        for row in dicts:
+            for name, value in row.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    row[name] = None
+        return dicts
 
     @classmethod
     def from_json(cls, data: Any, where: str) -> ScoreTable:
         """Read what `to_json` returns; raise DataError if it is damaged."""
         rows = []
-        for found in checked(data, list[dict[str, Any]], where):
-            kept = {key: value for key, value in found.items() if key in _NAMES}
-            axes = {key: value for key, value in found.items() if key not in _NAMES}
-            nan = {"score": math.nan} if found.get("score", 0) is None else {}
-            rows.append(checked({**kept, **nan, "axes": axes}, Score, where))
+        for entry in checked(data, list[dict[str, Any]], where):
+            values = {name: value for name, value in entry.items() if name in _TYPES}
+            values["axes"] = {name: value for name, value in entry.items() if name not in _TYPES}
+            if values.get("score", 0) is None:
+                values["score"] = math.nan
+            rows.append(checked(values, Score, where))
         return cls(rows)
 
     def to_arrow(self) -> Any:
         """Return an Arrow table; dictionaries, and the values of axes with mixed types, become JSON text."""
         import pyarrow as pa
 
-        kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
         rows = self.to_dicts()
+        names = list(rows[0]) if rows else [name for name in _TYPES if name != "axes"]
         columns = {}
-        for name in rows[0] if rows else [name for name in _NAMES if name != "axes"]:
+        for name in names:
             values = [row[name] for row in rows]
-            kind = kinds.get(_NAMES.get(name, "").partition(" ")[0], pa.string())
-            if name not in _NAMES:
-                types = {type(value) for value in values if value is not None}
-                kind = None if types in ({bool}, {int}, {float}, {int, float}) else kind
+            kind = _arrow_type(name, values)
             if kind == pa.string():
-                values = [one if one is None or isinstance(one, str) else json.dumps(one) for one in values]
+                values = [_json_text(value) for value in values]
             columns[name] = pa.array(values, kind)
         return pa.table(columns)
 
 
-_NAMES: dict[str, str] = {item.name: str(item.type) for item in fields(Score)}
+_TYPES: dict[str, str] = {item.name: str(item.type) for item in fields(Score)}  # of the columns
+
+
+def _arrow_type(name: str, values: Iterable[Any]) -> Any:
+    """Return the Arrow type of a column; None, which Arrow infers, for axes whose values are of one plain type."""
+    import pyarrow as pa
+
+    if name not in _TYPES:
+        types = {type(value) for value in values if value is not None}
+        is_plain = types in ({bool}, {int}, {float}, {int, float})
+        return None if is_plain else pa.string()
+    kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+    return kinds.get(_TYPES[name].partition(" ")[0], pa.string())
+
+
+def _json_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def table_of_entries(
@@ -288,16 +313,27 @@ def table_of_entries(
     """
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):
-        known = {key: value for key, value in entry.items() if value is not None or key == "score"}
-        found = checked(known, ScoreEntry, f"{where}, entry {number}")
-        kept = {key: value for key, value in found.items() if key in _NAMES and value is not None}
-        kept["setting"] = setting_name(found)
-        score = math.nan if found["score"] is None else found["score"]
-        main = checked({**kept, **columns, "score": score}, Score, f"{where}, entry {number}")
-        others = {key: value for key, value in found.get("scores", {}).items() if key != main.metric}
+        place = f"{where}, entry {number}"
+        present = {key: value for key, value in entry.items() if value is not None or key == "score"}
+        read = checked(present, ScoreEntry, place)
+        values = {key: value for key, value in read.items() if key in _TYPES and value is not None}
+        values["setting"] = setting_name(read)
+        values["score"] = math.nan if read["score"] is None else read["score"]
+        main = checked({**values, **columns}, Score, place)
         rows.append(main)
-        for metric, value in others.items():
-            unit, greater = scale(main.task, metric)
-            change = {"metric": metric, "main": False, "unit": unit, "greater_is_better": greater, "score": value}
-            rows.append(replace(main, **change, low=None, high=None))
+        for metric, value in read.get("scores", {}).items():
+            if metric == main.metric:
+                continue
+            unit, greater_is_better = scale(main.task, metric)
+            row = replace(
+                main,
+                metric=metric,
+                main=False,
+                unit=unit,
+                greater_is_better=greater_is_better,
+                score=value,
+                low=None,
+                high=None,
+            )
+            rows.append(row)
     return ScoreTable(rows)

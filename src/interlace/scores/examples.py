@@ -1,5 +1,7 @@
 """Scores as sums over test examples; bootstrap intervals and paired tests over those examples."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -73,17 +75,23 @@ class Examples:
     @property
     def columns(self) -> Floats:
         """(C, N) columns that are summed over examples."""
-        return np.stack([self.score, self.weight]) if self.counts is None else self.counts.T
+        if self.counts is None:
+            return np.stack([self.score, self.weight])
+        return self.counts.T
 
     def group_sums(self, groups: NDArray[np.int64] | None) -> Floats:
         """(C, G) sums of the columns over each group, or the columns themselves without groups."""
-        return self.columns if groups is None else np.stack([np.bincount(groups, row) for row in self.columns])
+        if groups is None:
+            return self.columns
+        return np.stack([np.bincount(groups, column) for column in self.columns])
 
     def value(self, sums: Floats) -> Floats:
         """(...) scores of (C, ...) sums of the columns."""
+        measure = MEASURES[self.measure]
         if self.sets == 1:
-            return MEASURES[self.measure](sums)
-        return np.asarray(sum(map(MEASURES[self.measure], np.split(sums, self.sets))) / self.sets, np.float64)
+            return measure(sums)
+        total = sum(measure(set_sums) for set_sums in np.split(sums, self.sets))
+        return np.asarray(total / self.sets, np.float64)
 
     @property
     def total(self) -> float:
@@ -98,14 +106,14 @@ class Examples:
 
 def identity_of(*parts: Iterable[Any]) -> str:
     """Return a hash that identifies examples by arrays of integers or by texts."""
-    found = blake2b(digest_size=8)
+    hashed = blake2b(digest_size=8)
     for part in parts:
         if isinstance(part, np.ndarray):
-            row = np.ascontiguousarray(part, np.int64).tobytes()
+            data = np.ascontiguousarray(part, np.int64).tobytes()
         else:
-            row = "\0".join(map(str, part)).encode()
-        found.update(len(row).to_bytes(8, "little") + row)
-    return found.hexdigest()
+            data = "\0".join(str(text) for text in part).encode()
+        hashed.update(len(data).to_bytes(8, "little") + data)
+    return hashed.hexdigest()
 
 
 def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
@@ -113,10 +121,12 @@ def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRA
 
     `n` is the number of counted examples. The ends are nan with one example or one group.
     """
-    n, columns = int(a.counted.sum()), a.group_sums(a.groups)
+    n = int(a.counted.sum())
+    columns = a.group_sums(a.groups)  # (C, G)
     if n < 2 or columns.shape[1] < 2:
         return Interval(a.total, math.nan, math.nan, n)
-    return Interval(a.total, *_percentiles(a.value(_resampled(columns, rng, draws)), level), n)
+    low, high = _percentiles(a.value(_resampled(columns, rng, draws)), level)
+    return Interval(a.total, low, high, n)
 
 
 def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
@@ -124,11 +134,14 @@ def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.
 
     `n` is the number of examples that count for either system. The ends are nan with one example or one group.
     """
-    n, columns = _pair_count(a, b), np.concatenate([a.group_sums(a.groups), b.group_sums(a.groups)])
+    n = _pair_count(a, b)
+    difference = a.total - b.total
+    columns = np.concatenate([a.group_sums(a.groups), b.group_sums(a.groups)])  # (2 C, G)
     if n < 2 or columns.shape[1] < 2:
-        return Interval(a.total - b.total, math.nan, math.nan, n)
-    first, second = np.split(_resampled(columns, rng, draws), 2)
-    return Interval(a.total - b.total, *_percentiles(a.value(first) - b.value(second), level), n)
+        return Interval(difference, math.nan, math.nan, n)
+    a_sums, b_sums = np.split(_resampled(columns, rng, draws), 2)  # (C, draws) each
+    low, high = _percentiles(a.value(a_sums) - b.value(b_sums), level)
+    return Interval(difference, low, high, n)
 
 
 def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
@@ -136,9 +149,10 @@ def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
     n = columns.shape[1]
     sums = np.empty((len(columns), draws))
     for begin in range(0, draws, _BLOCK):
-        some = min(_BLOCK, draws - begin)
-        counts = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(some)])
-        sums[:, begin : begin + some] = columns @ counts.T.astype(np.float64)
+        size = min(_BLOCK, draws - begin)
+        # (size, N): how often each example is drawn
+        counts = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)])
+        sums[:, begin : begin + size] = columns @ counts.T.astype(np.float64)
     return sums
 
 
@@ -147,9 +161,10 @@ def _percentiles(values: Floats, level: float) -> tuple[float, float]:
 
     A draw without weight has no score, and neither has one with an example whose score is not finite.
     """
-    if not np.isfinite(values).any():
+    finite = values[np.isfinite(values)]
+    if not finite.size:
         return math.nan, math.nan
-    low, high = np.quantile(values[np.isfinite(values)], [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
@@ -159,17 +174,19 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
     Outcomes of one group are swapped together. `n` is the number of examples that count for either system.
     """
     n = _pair_count(a, b)
-    ours, theirs = a.group_sums(a.groups), b.group_sums(a.groups)
-    found = a.total - b.total
-    gained = (theirs - ours).T  # (G, C) what the first system gains by a swap
-    first, both = ours.sum(axis=1), (ours + theirs).sum(axis=1)
-    statistics = np.empty(draws)
+    a_sums = a.group_sums(a.groups)  # (C, G)
+    b_sums = b.group_sums(a.groups)
+    observed = a.total - b.total
+    gains = (b_sums - a_sums).T  # (G, C): what the sums of `a` gain if the outcomes of a group are swapped
+    a_total = a_sums.sum(axis=1)  # (C,)
+    both_total = (a_sums + b_sums).sum(axis=1)
+    differences = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
-        some = min(_BLOCK, draws - begin)
-        swapped = rng.integers(0, 2, size=(some, len(gained)), dtype=np.int8).astype(np.float64)
-        sums = first + swapped @ gained  # (draws, C)
-        statistics[begin : begin + some] = a.value(sums.T) - b.value((both - sums).T)
-    return Significance(found, extreme_share(statistics, found, exact=False), n, 1 / (1 + draws))
+        size = min(_BLOCK, draws - begin)
+        is_swapped = rng.integers(0, 2, size=(size, len(gains)), dtype=np.int8)
+        sums = a_total + is_swapped.astype(np.float64) @ gains  # (size, C)
+        differences[begin : begin + size] = a.value(sums.T) - b.value((both_total - sums).T)
+    return Significance(observed, extreme_share(differences, observed, exact=False), n, 1 / (1 + draws))
 
 
 def mean_over_sets(parts: Sequence[Examples]) -> Examples:
@@ -177,39 +194,58 @@ def mean_over_sets(parts: Sequence[Examples]) -> Examples:
 
     The examples of sets with equal numbers of examples are drawn together, by their places, which parallel sets need
     and independent ones do not mind. Examples that are drawn together in one of these sets are so in all.
+
+    Of two sets with 2 examples and one with 3, examples 0 and 1 of the result are those of the first two sets, and 2 to
+    4 those of the third. Each set has columns of its own.
     """
-    blocks: dict[int, list[int]] = {}
-    for place, part in enumerate(parts):
-        blocks.setdefault(len(part.score), []).append(place)
-    width, total = len(parts[0].columns), sum(blocks)
-    score, weight, counts = np.zeros(total), np.zeros(total), np.zeros((total, len(parts) * width))
-    groups, begin = np.empty(total, np.int64), 0
-    for size, places in blocks.items():
+    sets_by_size: dict[int, list[int]] = {}
+    for index, part in enumerate(parts):
+        sets_by_size.setdefault(len(part.score), []).append(index)
+    total = sum(sets_by_size)
+    column_count = len(parts[0].columns)
+    score = np.zeros(total)
+    weight = np.zeros(total)
+    counts = np.zeros((total, len(parts) * column_count))
+    groups = np.empty(total, np.int64)
+    begin = 0
+    for size, indices in sets_by_size.items():
         rows = slice(begin, begin + size)
-        for place in places:
-            score[rows] += parts[place].score
-            weight[rows] += parts[place].weight
-            counts[rows, place * width : (place + 1) * width] = parts[place].columns.T
-        groups[rows] = begin + _joined_groups([parts[place].groups for place in places], size)
+        for index in indices:
+            first_column = index * column_count
+            score[rows] += parts[index].score
+            weight[rows] += parts[index].weight
+            counts[rows, first_column : first_column + column_count] = parts[index].columns.T
+        groups[rows] = begin + _joined_groups([parts[index].groups for index in indices], size)
         begin += size
-    groups = np.unique(groups, return_inverse=True)[1]
-    identity, measure = identity_of([part.identity for part in parts]), parts[0].measure
-    return Examples(score, weight, identity, counts, measure, groups, sum(part.sets for part in parts))
+    return Examples(
+        score=score,
+        weight=weight,
+        identity=identity_of([part.identity for part in parts]),
+        counts=counts,
+        measure=parts[0].measure,
+        groups=np.unique(groups, return_inverse=True)[1],
+        sets=sum(part.sets for part in parts),
+    )
 
 
-def _joined_groups(found: Sequence[NDArray[np.int64] | None], size: int) -> NDArray[np.int64]:
+def _joined_groups(groupings: Sequence[NDArray[np.int64] | None], size: int) -> NDArray[np.int64]:
     """Return (size,) group numbers of examples that share a group in any of several groupings."""
-    kept = [groups for groups in found if groups is not None]
-    if not kept:
+    nodes = []  # of a graph: the examples, then the groups of each grouping
+    node_count = size
+    for groups in groupings:
+        if groups is not None:
+            nodes.append(groups + node_count)
+            node_count += int(groups.max()) + 1
+    if not nodes:
         return np.arange(size)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    offsets = size + np.cumsum([0, *(int(groups.max()) + 1 for groups in kept)])  # a node an example, then a group
-    nodes = np.concatenate([groups + offset for groups, offset in zip(kept, offsets, strict=False)])
-    edges = np.tile(np.arange(size), len(kept)), nodes
-    graph = coo_array((np.ones(len(nodes)), edges), (offsets[-1], offsets[-1]))
-    return np.asarray(connected_components(graph, directed=False)[1][:size], np.int64)
+    group_nodes = np.concatenate(nodes)
+    example_nodes = np.tile(np.arange(size), len(nodes))
+    graph = coo_array((np.ones(len(group_nodes)), (example_nodes, group_nodes)), (node_count, node_count))
+    _, labels = connected_components(graph, directed=False)
+    return np.asarray(labels[:size], np.int64)
 
 
 @dataclass(frozen=True)
@@ -221,6 +257,42 @@ class CrossedTest:
     p: float
 
 
+@dataclass(frozen=True)
+class _CrossedSide:
+    """What the runs of one system say of its mean score.
+
+    run_variance: of the mean, over runs. both_variance: of runs and examples together. effects: (G,) of each group of
+    examples on the mean, by the jackknife.
+    """
+
+    mean: float
+    run_count: int
+    run_variance: float
+    both_variance: float
+    effects: Floats
+
+    @classmethod
+    def of(cls, runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]) -> _CrossedSide:
+        """Measure the runs of a system; counted: (G,) the groups that count for any run."""
+        scores = np.array([run.total for run in runs])
+        without_group = []  # by run (G,) the score without each group
+        for run in runs:
+            sums = run.group_sums(groups)[:, counted]
+            without_group.append(run.value(sums.sum(axis=1, keepdims=True) - sums))
+        jackknife = np.stack(without_group)  # (R, G)
+        deviations = jackknife - jackknife.mean(axis=1, keepdims=True)
+        effects = deviations.mean(axis=0)
+        count, size = deviations.shape
+        squares = float(((deviations - effects) ** 2).sum())
+        return cls(
+            mean=float(scores.mean()),
+            run_count=count,
+            run_variance=float(scores.var(ddof=1)) / count,
+            both_variance=squares * (size - 1) / size / (count * (count - 1)),
+            effects=effects,
+        )
+
+
 def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
     """Compare the mean scores of the runs of two systems, where other runs and other examples could be drawn.
 
@@ -228,36 +300,47 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
     which both contain (Cameron, Gelbach & Miller 2011), but at least each of the first two. Examples vary by the
     jackknife, so any measure will do. Degrees of freedom are Welch's and Satterthwaite's. `n` is the smaller number of
     runs, which must be 2 or more.
+
+    Of two runs a side that are right in examples (1, 1, 1, 0) and (1, 1, 0, 0) against (1, 0, 0, 0) twice, the
+    difference is 0.375, and its variance that of the mean differences (0, 1, 0.5, 0), divided by 4.
     """
-    for run in (*a, *b):
+    runs = [*a, *b]
+    for run in runs:
         _pair_count(a[0], run)
     groups = a[0].groups
-    there = np.any([run.group_sums(groups).any(axis=0) for run in (*a, *b)], axis=0)
-    runs, both, value = [], 0.0, 0.0
-    effect = np.zeros(int(there.sum()))  # of each group on the difference
-    for side, sign in ((a, 1), (b, -1)):
-        sums = [run.group_sums(groups)[:, there] for run in side]
-        scores = np.array([run.total for run in side])
-        without = np.stack([run.value(each.sum(1, keepdims=True) - each) for run, each in zip(side, sums, strict=True)])
-        apart = without - without.mean(1, keepdims=True)  # (R, G)
-        shared = apart.mean(0)
-        count, size = apart.shape
-        runs.append((scores.var(ddof=1) / count, count - 1))
-        both += float(((apart - shared) ** 2).sum()) * (size - 1) / size / (count * (count - 1))
-        effect += sign * shared
-        value += sign * float(scores.mean())
-    size = len(effect)
-    examples = float((effect**2).sum()) * (size - 1) / size
-    over_runs = sum(one for one, _ in runs)
-    variance = max(over_runs + examples - both, over_runs, examples)
-    spread = sum(one**2 / free for one, free in (*runs, (examples, size - 1)) if free)
-    freedom = variance**2 / spread if spread > 0 else math.inf
-    error, p, half = math.sqrt(variance), float(value == 0), 0.0
-    if error > 0:
-        from scipy.stats import t
+    counted = np.any([run.group_sums(groups).any(axis=0) for run in runs], axis=0)  # (G,)
+    first = _CrossedSide.of(a, groups, counted)
+    second = _CrossedSide.of(b, groups, counted)
+    difference = first.mean - second.mean
+    effects = first.effects - second.effects  # (G,)
+    size = len(effects)
+    example_variance = float((effects**2).sum()) * (size - 1) / size
+    run_variance = first.run_variance + second.run_variance
+    both_variance = first.both_variance + second.both_variance
+    variance = max(run_variance + example_variance - both_variance, run_variance, example_variance)
+    n = min(len(a), len(b))
+    if variance == 0:
+        return CrossedTest(Interval(difference, difference, difference, n), 0.0, float(difference == 0))
+    freedom = _degrees_of_freedom(
+        variance,
+        [
+            (first.run_variance, first.run_count - 1),
+            (second.run_variance, second.run_count - 1),
+            (example_variance, size - 1),
+        ],
+    )
+    from scipy.stats import t
 
-        p, half = float(2 * t.sf(abs(value) / error, freedom)), float(t.ppf(0.975, freedom)) * error
-    return CrossedTest(Interval(value, value - half, value + half, min(len(a), len(b))), error, p)
+    error = math.sqrt(variance)
+    half_width = float(t.ppf(0.975, freedom)) * error
+    interval = Interval(difference, difference - half_width, difference + half_width, n)
+    return CrossedTest(interval, error, float(2 * t.sf(abs(difference) / error, freedom)))
+
+
+def _degrees_of_freedom(variance: float, parts: Sequence[tuple[float, int]]) -> float:
+    """Return Satterthwaite's degrees of freedom; parts: each variance with its own degrees."""
+    spread = sum(part**2 / degrees for part, degrees in parts if degrees)
+    return variance**2 / spread if spread > 0 else math.inf
 
 
 def _pair_count(a: Examples, b: Examples) -> int:

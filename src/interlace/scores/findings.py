@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Literal
@@ -12,7 +12,8 @@ from pydantic import Field
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.scores import ZERO_SHOT, ScoreTable
-from interlace.scores.comparison import MIN_RUNS, Measure, Results, aggregate
+from interlace.scores.aggregation import OTHERS, Measure, Results, aggregate
+from interlace.scores.comparison import MIN_RUNS
 from interlace.scores.held_out import add_all_words
 from interlace.scores.statistics import ALPHA, Interval, difference_interval, holm, permutation_test
 
@@ -50,8 +51,13 @@ class StudyFinding(FindingSide):
     def sides(self) -> tuple[FindingSide, FindingSide]:
         """Both sides in full."""
         first = {key: getattr(self, key) for key in FindingSide.model_fields}
-        other = {key: value for key in first if (value := getattr(self.against, key)) not in ("", None, {})}
-        return FindingSide(**first), FindingSide(**{**first, **other, "axes": {**self.axes, **self.against.axes}})
+        second = dict(first)
+        for key in FindingSide.model_fields:
+            value = getattr(self.against, key)
+            if value not in ("", None, {}):
+                second[key] = value
+        second["axes"] = {**self.axes, **self.against.axes}
+        return FindingSide(**first), FindingSide(**second)
 
 
 @dataclass(frozen=True)
@@ -80,52 +86,86 @@ def judge(findings: Mapping[str, StudyFinding], table: ScoreTable, runs: int) ->
     """
     table = add_all_words(table)
     results = aggregate(table, {task: rows.unique("metric") for task, rows in table.group("task").items()})
-    families = Counter(finding.family for finding in findings.values())
-    found = [
-        _tested(name, finding, results, max(runs, MIN_RUNS), families[finding.family], place)
-        for place, (name, finding) in enumerate(findings.items())
-    ]
-    return [_judged(one, found) for one in found]
+    family_sizes = Counter(finding.family for finding in findings.values())
+    verdicts = []
+    for slot, (name, finding) in enumerate(findings.items()):
+        trial = _Trial(name, finding, results, max(runs, MIN_RUNS))
+        verdicts.append(trial.test(1 - ALPHA / family_sizes[finding.family], slot))
+    return [_judged(verdict, verdicts) for verdict in verdicts]
 
 
-def _tested(name: str, finding: StudyFinding, results: Results, runs: int, family: int, place: int) -> Verdict:
-    sides = [_sample(side, results) for side in finding.sides]
-    (measure, first), (_, second) = sides
-    fewest, none = min(len(first), len(second)), Interval(math.nan, math.nan, math.nan, 0)
-    if measure is None or fewest < runs:
-        return Verdict(name, finding, "pending", none, math.nan, fewest, (math.nan, math.nan))
-    means = fmean(first), fmean(second)
-    sign = -1 if measure.greater_is_better is False else 1
-    a, b = ([sign * value for value in side] for side in (first, second))
-    rng = generator(Purpose.STATISTICS, 0, 5, place)
-    apart = difference_interval(a, b, 1 - ALPHA / family)
-    return Verdict(name, finding, "undecided", apart, permutation_test(a, b, rng).p, fewest, means, measure.unit)
+@dataclass(frozen=True)
+class _Trial:
+    """A finding with the results that decide on it; min_runs: of each side."""
+
+    name: str
+    finding: StudyFinding
+    results: Results
+    min_runs: int
+
+    def test(self, level: float, slot: int) -> Verdict:
+        """Return difference and p-value, undecided; level: of the interval; slot: of the random generator."""
+        first, second = (_sample(side, self.results) for side in self.finding.sides)
+        fewest = min(len(first.scores), len(second.scores))
+        if first.measure is None or fewest < self.min_runs:
+            missing = Interval(math.nan, math.nan, math.nan, 0)
+            return Verdict(self.name, self.finding, "pending", missing, math.nan, fewest, (math.nan, math.nan))
+        sign = -1 if first.measure.greater_is_better is False else 1
+        a = [sign * score for score in first.scores]
+        b = [sign * score for score in second.scores]
+        return Verdict(
+            name=self.name,
+            finding=self.finding,
+            verdict="undecided",
+            difference=difference_interval(a, b, level),
+            p=permutation_test(a, b, generator(Purpose.STATISTICS, 0, 5, slot)).p,
+            runs=fewest,
+            means=(fmean(first.scores), fmean(second.scores)),
+            unit=first.measure.unit,
+        )
 
 
-def _sample(side: FindingSide, results: Results) -> tuple[Measure | None, list[float]]:
-    """Return the measure of a side and its scores, one a run; none where it was not measured."""
-    axes = {key: str(value) for key, value in side.axes.items()}
-    metrics = {side.metric} if side.metric else {one.metric for one in results if one.task == side.task and one.main}
+@dataclass(frozen=True)
+class _Sample:
+    """The scores of one side of a finding, one a run; without a measure, none."""
+
+    measure: Measure | None = None
+    scores: Sequence[float] = ()
+
+
+def _sample(side: FindingSide, results: Results) -> _Sample:
+    axes = {(key, str(value)) for key, value in side.axes.items()}
+    metrics = {side.metric}
+    if not side.metric:
+        metrics = {measure.metric for measure in results if measure.task == side.task and measure.main}
+    place = (side.task, side.setting or ZERO_SHOT, side.language or OTHERS)
     for measure, by_system in results.items():
-        same = measure.task == side.task and measure.setting == (side.setting or ZERO_SHOT)
-        if same and measure.language == (side.language or "") and measure.metric in metrics:
-            for system, result in by_system.items():
-                if system.name == side.system and axes.items() <= dict(system.axes).items():
-                    return measure, result.sample
-    return None, []
+        if (measure.task, measure.setting, measure.language) != place or measure.metric not in metrics:
+            continue
+        for system, result in by_system.items():
+            if system.name == side.system and axes <= set(system.axes):
+                return _Sample(measure, result.sample)
+    return _Sample()
 
 
-def _judged(one: Verdict, found: list[Verdict]) -> Verdict:
+def _judged(verdict: Verdict, verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict with p after Holm over its family, in which pending findings count as not significant."""
-    if one.verdict == "pending":
-        return one
-    family = [other for other in found if other.finding.family == one.finding.family]
-    ps = holm([1.0 if math.isnan(other.p) else other.p for other in family])
-    p, margin, apart = ps[family.index(one)], one.finding.margin, one.difference
-    if one.finding.kind == "better":
-        confirmed, refuted = p < ALPHA and apart.value > 0, apart.high < margin
+    if verdict.verdict == "pending":
+        return verdict
+    family = [member for member in verdicts if member.finding.family == verdict.finding.family]
+    ps = holm([1.0 if math.isnan(member.p) else member.p for member in family])
+    p = ps[family.index(verdict)]
+    margin = verdict.finding.margin
+    difference = verdict.difference
+    if verdict.finding.kind == "better":
+        is_confirmed = p < ALPHA and difference.value > 0
+        is_refuted = difference.high < margin
     else:
-        confirmed = -margin < apart.low and apart.high < margin
-        refuted = apart.low > margin or apart.high < -margin
-    name: VerdictName = "confirmed" if confirmed else "refuted" if refuted else "undecided"
-    return replace(one, verdict=name, p=p)
+        is_confirmed = -margin < difference.low and difference.high < margin
+        is_refuted = difference.low > margin or difference.high < -margin
+    name: VerdictName = "undecided"
+    if is_confirmed:
+        name = "confirmed"
+    elif is_refuted:
+        name = "refuted"
+    return replace(verdict, verdict=name, p=p)

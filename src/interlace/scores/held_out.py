@@ -4,10 +4,8 @@ The main metric of such a probe leaves out the words that training read an entry
 the suffix ", all" is over all words, the same for every system, so systems are compared by that.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from interlace.scores import Score, ScoreTable
 
@@ -21,23 +19,39 @@ NOTE = (
 )
 
 
+@dataclass(frozen=True)
+class _Evaluation:
+    """Identifies the scores of one evaluation of a run."""
+
+    run: str
+    task: str
+    setting: str
+    language: str
+    seed: int
+
+
+def _evaluation_of(row: Score) -> _Evaluation:
+    return _Evaluation(row.run, row.task, row.setting, row.language, row.seed)
+
+
 def add_all_words(table: ScoreTable) -> ScoreTable:
     """Add the metrics over all words to runs without a dictionary, whose main metric is over all words already."""
-    known = {_place(row, row.metric) for row in table}
-    split = {(row.task, row.metric.removesuffix(ALL_WORDS)) for row in table if row.metric.endswith(ALL_WORDS)}
-    found: list[Score] = []
+    known = {(_evaluation_of(row), row.metric) for row in table}
+    metrics_over_all = {(row.task, row.metric) for row in table if row.metric.endswith(ALL_WORDS)}
+    rows: list[Score] = []
     for row in table:
-        found.append(row)
-        name = row.metric + ALL_WORDS
-        if (row.task, row.metric) in split and _place(row, name) not in known:
-            found.append(replace(row, metric=name, main=False))
-    return ScoreTable(found)
+        rows.append(row)
+        over_all = row.metric + ALL_WORDS
+        if (row.task, over_all) in metrics_over_all and (_evaluation_of(row), over_all) not in known:
+            rows.append(replace(row, metric=over_all, main=False))
+    return ScoreTable(rows)
 
 
 def over_all_words(table: ScoreTable) -> ScoreTable:
     """Return the metrics over all words, marked as main, of tasks where a run has both."""
-    wanted = {(row.task, row.metric + ALL_WORDS) for row in table if row.main}
-    return ScoreTable(replace(row, main=True) for row in add_all_words(table) if (row.task, row.metric) in wanted)
+    metrics = {(row.task, row.metric + ALL_WORDS) for row in table if row.main}
+    rows = [row for row in add_all_words(table) if (row.task, row.metric) in metrics]
+    return ScoreTable(replace(row, main=True) for row in rows)
 
 
 def with_same_words(table: ScoreTable) -> ScoreTable:
@@ -46,42 +60,44 @@ def with_same_words(table: ScoreTable) -> ScoreTable:
     Where systems held out different words, that is the metric over all words; the one over held-out words stays beside
     it.
     """
-    different = different_words(table)
-    if not different:
+    tasks = different_words(table)
+    if not tasks:
         return ScoreTable(table)
     table = add_all_words(table)
     known = {(row.task, row.metric) for row in table}
-    replaced = {(row.task, row.metric) for row in table if row.main and row.task in different}
-    replaced = {(task, metric) for task, metric in replaced if (task, metric + ALL_WORDS) in known}
-    found: list[Score] = []
+    replaced = set()  # main metrics over held-out words
     for row in table:
-        is_replaced = (row.task, row.metric.removesuffix(ALL_WORDS)) in replaced
-        found.append(replace(row, main=row.metric.endswith(ALL_WORDS)) if is_replaced else row)
-    return ScoreTable(found)
+        if row.main and row.task in tasks and (row.task, row.metric + ALL_WORDS) in known:
+            replaced.add((row.task, row.metric))
+    rows = []
+    for row in table:
+        if (row.task, row.metric.removesuffix(ALL_WORDS)) in replaced:
+            rows.append(replace(row, main=row.metric.endswith(ALL_WORDS)))
+        else:
+            rows.append(row)
+    return ScoreTable(rows)
 
 
-def different_words(table: ScoreTable) -> dict[str, list[str]]:
-    """Return the tasks whose main metrics are over different words, with the labels of systems that leave words out.
+def different_words(table: ScoreTable) -> list[str]:
+    """Return the tasks whose main metrics are over different words.
 
     Systems left out the same words if the shares of held-out words agree: seed by seed, or, with different seeds, in
     at least one run.
     """
-    shares = {_place(row, ""): row.score for row in table if row.metric == HELD_OUT_SHARE}
-    runs: dict[tuple[str, ...], list[tuple[str, Any, float]]] = {}
-    for row in table:
-        if row.main:  # a share of 0 means that the score is over all words, as without a dictionary
-            one = row.label, row.pretraining_seed, shares.get(_place(row, "")) or 100.0
-            runs.setdefault((row.task, row.setting, row.language), []).append(one)
-    found: dict[str, list[str]] = {}
-    for (task, *_), measured in runs.items():
-        by_label, by_seed = defaultdict(set), defaultdict(set)
-        for label, seed, share in measured:
-            by_label[label].add(share)
-            by_seed[seed].add(share)
-        if any(len(some) > 1 for some in by_seed.values()) or not set.intersection(*by_label.values()):
-            labels = [label for label, _, share in measured if share != 100.0]
-            found[task] = list(dict.fromkeys([*found.get(task, []), *labels]))
-    return found
+    shares = {_evaluation_of(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
+    tasks: dict[str, None] = {}
+    for (task, _setting, _language), rows in table.filter(main=True).group("task", "setting", "language").items():
+        by_label: dict[str, set[float]] = {}
+        by_seed: dict[int | None, set[float]] = {}
+        for row in rows:
+            # a share of 0 means that the score is over all words, as without a dictionary
+            share = shares.get(_evaluation_of(row)) or 100.0
+            by_label.setdefault(row.label, set()).add(share)
+            by_seed.setdefault(row.pretraining_seed, set()).add(share)
+        seeds_agree = all(len(seed_shares) == 1 for seed_shares in by_seed.values())
+        if not seeds_agree or not set.intersection(*by_label.values()):
+            tasks[task] = None
+    return list(tasks)
 
 
 def comparable_metrics(table: ScoreTable, metrics: Metrics) -> dict[str, Sequence[str]]:
@@ -90,13 +106,9 @@ def comparable_metrics(table: ScoreTable, metrics: Metrics) -> dict[str, Sequenc
     table: as `add_all_words` returns it. metrics: by task; default: the main one.
     """
     known = {(row.task, row.metric) for row in table}
-    found: dict[str, Sequence[str]] = dict(metrics)
+    comparable: dict[str, Sequence[str]] = dict(metrics)
     for task in different_words(table):
-        names = list(metrics.get(task) or table.filter(task=task, main=True).unique("metric"))
-        same = [name + ALL_WORDS if (task, name + ALL_WORDS) in known else name for name in names]
-        found[task] = list(dict.fromkeys(same))
-    return found
-
-
-def _place(row: Score, metric: str) -> tuple[Any, ...]:
-    return row.run, row.task, row.setting, row.language, row.seed, metric
+        names = metrics.get(task) or table.filter(task=task, main=True).unique("metric")
+        over_all = [name + ALL_WORDS if (task, name + ALL_WORDS) in known else name for name in names]
+        comparable[task] = list(dict.fromkeys(over_all))
+    return comparable

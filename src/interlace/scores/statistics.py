@@ -70,18 +70,16 @@ def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Inte
 
     Whether a difference is significant is up to `permutation_test`.
     """
-    x, y = _vector(a, "a"), _vector(b, "b")
-    value, n = float(x.mean() - y.mean()), min(len(x), len(y))
+    x = _vector(a, "a")
+    y = _vector(b, "b")
+    value = float(x.mean() - y.mean())
+    n = min(len(x), len(y))
     if n < 2:
         return Interval(value, math.nan, math.nan, n)
     if x.var() + y.var() == 0:
         return Interval(value, value, value, n)
-    from scipy.stats import ttest_ind
-
-    with warnings.catch_warnings():  # scipy warns of a sample without variance, where the interval is still right
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found = ttest_ind(x, y, equal_var=False).confidence_interval(level)
-    return Interval(value, float(found.low), float(found.high), n)
+    interval = _welch_test(x, y).confidence_interval(level)
+    return Interval(value, float(interval.low), float(interval.high), n)
 
 
 def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
@@ -95,17 +93,19 @@ def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DR
 
     With a single value in a sample, only the first one is possible.
     """
-    x, y = _vector(a, "a"), _vector(b, "b")
-    splits, exact = _splits(len(x), len(y), rng, draws)
+    x = _vector(a, "a")
+    y = _vector(b, "b")
+    arrangements = math.comb(len(x) + len(y), len(x))
+    exact = arrangements <= _MAX_EXACT
+    splits = _all_splits(len(x), len(y)) if exact else _random_splits(len(x), len(y), rng, draws)
     observed = _welch_t(x, y, np.arange(len(x))[None])[0]
     permutation_p = extreme_share(_welch_t(x, y, splits), observed, exact=exact)
     extremes = 2 if len(x) == len(y) else 1
-    arrangements = math.comb(len(x) + len(y), len(x))
     return Significance(
-        float(x.mean() - y.mean()),
-        max(permutation_p, _welch_p(x, y)),
-        min(len(x), len(y)),
-        _min_p(extremes, arrangements, draws, exact=exact),
+        statistic=float(x.mean() - y.mean()),
+        p=max(permutation_p, _welch_p(x, y)),
+        n=min(len(x), len(y)),
+        min_p=_min_p(extremes, arrangements, draws, exact=exact),
     )
 
 
@@ -113,22 +113,25 @@ def _welch_p(x: Floats, y: Floats) -> float:
     """Return the p-value of Welch's t-test; 0 where it is not defined, for samples of one value or without variance."""
     if min(len(x), len(y)) < 2 or x.var() + y.var() == 0:
         return 0.0
+    return float(_welch_test(x, y).pvalue)
+
+
+def _welch_test(x: Floats, y: Floats) -> Any:
     from scipy.stats import ttest_ind
 
-    with warnings.catch_warnings():  # scipy warns of a sample without variance, where the p-value is still right
+    with warnings.catch_warnings():  # scipy warns of a sample without variance, where its results are still right
         warnings.simplefilter("ignore", RuntimeWarning)
-        return float(ttest_ind(x, y, equal_var=False).pvalue)
+        return ttest_ind(x, y, equal_var=False)
 
 
-def _splits(a: int, b: int, rng: Generator, draws: int) -> tuple[NDArray[np.intp], bool]:
-    """Return (S, a) members of the first side in every split of a + b values, and True; or in random splits."""
-    if math.comb(a + b, a) <= _MAX_EXACT:
-        return _all_splits(a, b), True
-    return np.argsort(rng.random((draws, a + b)), axis=1)[:, :a], False
+def _random_splits(a: int, b: int, rng: Generator, draws: int) -> NDArray[np.intp]:
+    """Return (draws, a) members of the first side in random splits of a + b values."""
+    return np.argsort(rng.random((draws, a + b)), axis=1)[:, :a]
 
 
 @cache
 def _all_splits(a: int, b: int) -> NDArray[np.intp]:
+    """Return (S, a) members of the first side in every split of a + b values."""
     return np.array(list(combinations(range(a + b), a)), np.intp)
 
 
@@ -166,11 +169,14 @@ def _mean_and_squared_error(sums: Floats, squares: Floats, count: int) -> tuple[
     return means, variances / count
 
 
-def extreme_share(statistics: Floats, found: float, *, exact: bool) -> float:
+def extreme_share(statistics: Floats, observed: float, *, exact: bool) -> float:
     """Return the p-value: the share of arrangements at least as far from 0 as the observed statistic."""
-    slack = _TOLERANCE * max(1.0, abs(found)) if math.isfinite(found) else 0.0
-    extreme = int((~(np.abs(statistics) < abs(found) - slack)).sum())  # undefined statistics count as extreme
-    return extreme / len(statistics) if exact else (1 + extreme) / (1 + len(statistics))
+    slack = _TOLERANCE * max(1.0, abs(observed)) if math.isfinite(observed) else 0.0
+    is_less_extreme = np.abs(statistics) < abs(observed) - slack  # never of an undefined statistic
+    extreme = int((~is_less_extreme).sum())
+    if exact:
+        return extreme / len(statistics)
+    return (1 + extreme) / (1 + len(statistics))
 
 
 def _min_p(extremes: int, arrangements: int, draws: int, *, exact: bool) -> float:
@@ -198,22 +204,32 @@ def spearman(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> 
     condition). The test permutes columns as wholes, because the values of one column depend on each other; it is exact
     for up to 8, else over `draws` permutations. Equal values share the mean of their ranks. nan without variance.
     """
-    x, y = (np.atleast_2d(np.asarray(values, np.float64)) for values in (a, b))
+    x = np.atleast_2d(np.asarray(a, np.float64))  # (conditions, n)
+    y = np.atleast_2d(np.asarray(b, np.float64))
     if x.shape != y.shape:
         raise DataError(f"spearman pairs values: found {_shape(a)} and {_shape(b)}")
     n = x.shape[1]
-    from scipy.stats import rankdata
-
-    ranks, others = (rankdata(side, axis=1) - (n + 1) / 2 for side in (x, y))
-    scale = math.sqrt(float((ranks**2).sum() * (others**2).sum()))
+    x_ranks = _centered_ranks(x)
+    y_ranks = _centered_ranks(y)
+    scale = math.sqrt(float((x_ranks**2).sum() * (y_ranks**2).sum()))
     if n < 3 or scale == 0:
         return Significance(math.nan, math.nan, n, 1.0)
     exact = n <= 8
-    orders = _orders(n) if exact else np.argsort(rng.random((draws, n)), axis=1)
-    found = float((ranks * others).sum() / scale)
-    products = ranks.T @ others  # (n, n): what a column contributes in the place of another
-    p = extreme_share(products[np.arange(n), orders].sum(1) / scale, found, exact=exact)
-    return Significance(found, p, n, _min_p(2 if len(x) == 1 else 1, math.factorial(n), draws, exact=exact))
+    orders = _orders(n) if exact else np.argsort(rng.random((draws, n)), axis=1)  # (draws, n)
+    rho = float((x_ranks * y_ranks).sum() / scale)
+    products = x_ranks.T @ y_ranks  # (n, n): what a column of y contributes at the place of another
+    permuted = products[np.arange(n), orders].sum(axis=1) / scale
+    extremes = 2 if len(x) == 1 else 1
+    min_p = _min_p(extremes, math.factorial(n), draws, exact=exact)
+    return Significance(rho, extreme_share(permuted, rho, exact=exact), n, min_p)
+
+
+def _centered_ranks(values: Floats) -> Floats:
+    """Return the ranks of values within their row, with a mean of 0."""
+    from scipy.stats import rankdata
+
+    ranks: Floats = rankdata(values, axis=1) - (values.shape[1] + 1) / 2
+    return ranks
 
 
 def rank_correlation(points: Mapping[tuple[Any, Any], tuple[float, float]], rng: Generator) -> tuple[Significance, int]:
@@ -221,12 +237,18 @@ def rank_correlation(points: Mapping[tuple[Any, Any], tuple[float, float]], rng:
 
     Conditions with a single system, and systems that do not occur in every other condition, are left out.
     """
-    counts = Counter(condition for condition, _ in points)
-    rows = [condition for condition, count in counts.items() if count > 1]
-    systems = dict.fromkeys(system for _, system in points)
-    whole = [system for system in systems if rows and all((row, system) in points for row in rows)]
-    table = np.array([[points[row, system] for system in whole] for row in rows]).reshape(len(rows), len(whole), 2)
-    return spearman(table[..., 0], table[..., 1], rng), len(rows)
+    system_counts = Counter(condition for condition, _ in points)
+    conditions = [condition for condition, count in system_counts.items() if count > 1]
+    systems = []
+    if conditions:
+        for system in dict.fromkeys(system for _, system in points):
+            if all((condition, system) in points for condition in conditions):
+                systems.append(system)  # noqa: PERF401
+    table = np.zeros((len(conditions), len(systems), 2))
+    for row, condition in enumerate(conditions):
+        for column, system in enumerate(systems):
+            table[row, column] = points[condition, system]
+    return spearman(table[..., 0], table[..., 1], rng), len(conditions)
 
 
 @cache
@@ -235,7 +257,7 @@ def _orders(n: int) -> NDArray[np.intp]:
 
 
 def _shape(values: ArrayLike) -> str:
-    return " x ".join(map(str, np.shape(values)))
+    return " x ".join(str(size) for size in np.shape(values))
 
 
 def _vector(values: ArrayLike, name: str) -> Floats:

@@ -19,7 +19,8 @@ from interlace.report.sections import Section, figure_section
 from interlace.report.tables import html_fragment
 from interlace.report.text import language_name, language_names, number, render, signed, spread
 from interlace.scores import COLLAPSED, ZERO_SHOT, ScoreTable
-from interlace.scores.comparison import GAP, Measure, Result, System, compare
+from interlace.scores.aggregation import GAP, Measure, Result, System
+from interlace.scores.comparison import compare
 from interlace.scores.published import find_rows
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.settings import Settings
 from interlace.scores import SUPERVISED, ZERO_SHOT
-from interlace.scores.comparison import GAP
+from interlace.scores.aggregation import GAP
 from interlace.scores.held_out import ALL_WORDS
 
 _FOLDER = Path(__file__).parent
@@ -61,10 +61,8 @@ class PublishedRow:
 
         A row without a setting is of any; a table with a column for each setting prints means over languages.
         """
-        if (self.table.task, self.table.score) != (task, metric.removesuffix(ALL_WORDS)) or self.setting not in {
-            "",
-            setting,
-        }:
+        is_of_metric = (self.table.task, self.table.score) == (task, metric.removesuffix(ALL_WORDS))
+        if not is_of_metric or self.setting not in {"", setting}:
             return {}
         if not self.table.has_settings_as_columns:
             return self.scores
@@ -75,21 +73,30 @@ class PublishedRow:
 
         units: of our scores. rules: by which weights of our models were selected; empty: nothing was fine-tuned.
         """
-        table, parts = self.table, []
-        if others := [unit for unit in units if unit != table.unit]:
-            parts.append(f"Unit: {table.unit} (ours: {', '.join(sorted(others))}).")
+        table = self.table
+        parts = []
+        our_units = sorted(unit for unit in units if unit != table.unit)
+        if our_units:
+            parts.append(f"Unit: {table.unit} (ours: {', '.join(our_units)}).")
         if table.selection or rules:
             parts.append(f"Model selection: {table.selection or 'not stated'} (ours: {', '.join(rules) or 'none'}).")
-        parts += [table.note] if table.note else []
-        parts += [f"Printing errors: {table.errata}"] if table.errata else []
-        where = f"{self.cite}, table {table.number} ({table.task}, {table.metric})"
-        found = [f"{where}: {' '.join(parts)}"] if parts else []
-        return [*found, f"{self.where}: {self.note}"] if self.note else found
+        if table.note:
+            parts.append(table.note)
+        if table.errata:
+            parts.append(f"Printing errors: {table.errata}")
+        remarks = []
+        if parts:
+            where = f"{self.cite}, table {table.number} ({table.task}, {table.metric})"
+            remarks.append(f"{where}: {' '.join(parts)}")
+        if self.note:
+            remarks.append(f"{self.where}: {self.note}")
+        return remarks
 
     def only(self, columns: Collection[str]) -> PublishedRow:
         """Return the row with the figures of these columns."""
-        kept = [{key: value for key, value in each.items() if key in columns} for each in (self.printed, self.correct)]
-        return replace(self, printed=kept[0], correct=kept[1])
+        printed = {column: figure for column, figure in self.printed.items() if column in columns}
+        correct = {column: figure for column, figure in self.correct.items() if column in columns}
+        return replace(self, printed=printed, correct=correct)
 
 
 class _Line(Settings):
@@ -139,8 +146,8 @@ class PublishedTable(Settings):
     @model_validator(mode="after")
     def _fits(self) -> PublishedTable:
         for line in self.rows:
-            wrong = [score for score in line.scores if isinstance(score, str) and score != "-"]
-            unknown = [*wrong, *(set(line.correct) - set(self.columns))]
+            unknown = [score for score in line.scores if isinstance(score, str) and score != "-"]
+            unknown += set(line.correct) - set(self.columns)
             problem = ""
             if len(line.scores) != len(self.columns):
                 problem = f"{len(line.scores)} figures for {len(self.columns)} columns"
@@ -172,13 +179,20 @@ class PublishedPaper(Settings):
         """Yield every row of every table."""
         for table in self.tables:
             for line in table.rows:
-                printed = {
-                    column: score
-                    for column, score in zip(table.columns, line.scores, strict=True)
-                    if not isinstance(score, str)
-                }
-                extra = line.model_dump(include={"correct", "theirs", "source", "note"})
-                yield PublishedRow(self.cite, table, line.system, line.setting, line.condition, printed, **extra)
+                scores = dict(zip(table.columns, line.scores, strict=True))
+                printed = {column: score for column, score in scores.items() if not isinstance(score, str)}
+                yield PublishedRow(
+                    cite=self.cite,
+                    table=table,
+                    system=line.system,
+                    setting=line.setting,
+                    condition=line.condition,
+                    printed=printed,
+                    correct=line.correct,
+                    theirs=line.theirs,
+                    source=line.source,
+                    note=line.note,
+                )
 
 
 def papers() -> list[str]:
@@ -213,11 +227,14 @@ def find_rows(
     task, system: one of several at that place; default: all. columns: the figures to return; default: all. A
     DataError names the nearest place or column.
     """
-    every = rows(task, system)
-    found = [row for row in every if row.where == where]
-    if not found:
-        raise DataError(f"no published results at {where!r}{did_you_mean(where, {row.where for row in every})}")
-    unknown = next((column for column in columns or () if not any(column in row.printed for row in found)), None)
-    if unknown is not None:
-        raise DataError(f"{where}: no column {unknown!r}{did_you_mean(unknown, found[0].table.columns)}")
-    return found if columns is None else [row.only(columns) for row in found]
+    candidates = rows(task, system)
+    matching = [row for row in candidates if row.where == where]
+    if not matching:
+        places = {row.where for row in candidates}
+        raise DataError(f"no published results at {where!r}{did_you_mean(where, places)}")
+    if columns is None:
+        return matching
+    for column in columns:
+        if not any(column in row.printed for row in matching):
+            raise DataError(f"{where}: no column {column!r}{did_you_mean(column, matching[0].table.columns)}")
+    return [row.only(columns) for row in matching]
