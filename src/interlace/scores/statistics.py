@@ -243,7 +243,7 @@ def rank_correlation(points: Mapping[tuple[Any, Any], tuple[float, float]], rng:
     if conditions:
         for system in dict.fromkeys(system for _, system in points):
             if all((condition, system) in points for condition in conditions):
-                systems.append(system)  # noqa: PERF401
+                systems.append(system)
     table = np.zeros((len(conditions), len(systems), 2))
     for row, condition in enumerate(conditions):
         for column, system in enumerate(systems):
