@@ -62,7 +62,8 @@ def gradients(family, vocab, kernel, ids, width=8):
         family=family, layers=2, width=width, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=4
     )
     inputs = {"input_ids": ids, "attention_mask": (ids != vocab.pad).long()}
-    backbone = from_shape(shape, vocab, seed=1, attention=kernel).train().to(ids.device)
+    backbone = from_shape(shape, vocab, seed=1).train().to(ids.device)
+    backbone.model.set_attn_implementation(kernel)
     backbone.logits(backbone.encode(inputs)[ids != vocab.pad]).square().sum().backward()
     return {name: p.grad for name, p in backbone.named_parameters() if p.grad is not None}
 
@@ -84,7 +85,7 @@ def close(one, other):
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_a_model_learns_the_same_with_either_kernel(family, vocab, padded):
     """Without dropout, gradients of the quick kernels equal those of eager attention, padding and windows included."""
-    close(*(gradients(family, vocab, kernel, padded) for kernel in ("auto", "eager")))
+    close(*(gradients(family, vocab, kernel, padded) for kernel in ("interlace", "eager")))
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
@@ -105,12 +106,12 @@ def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, com
             found.append(functional.scaled_dot_product_attention(*parts, mask, scale=scale).transpose(0, 1))
         return torch.cat([*found, (query + key + value)[end:] * torch.nan])
 
-    expected = gradients(family, vocab, "auto", padded)
+    expected = gradients(family, vocab, "interlace", padded)
     monkeypatch.setattr(attention_module, "has_varlen", lambda _: True)
     monkeypatch.setattr(attention_module, "varlen_attn", varlen)
     if compiled:  # lengths are rounded up
         monkeypatch.setattr(Backbone, "length_multiple", 16)
-    close(gradients(family, vocab, "auto", padded), expected)
+    close(gradients(family, vocab, "interlace", padded), expected)
     assert calls == ([(-1, -1), (2, 2)] if family == "modernbert" else [(-1, -1)] * 2)
 
 
@@ -127,7 +128,7 @@ def test_the_kernel_of_a_gpu_learns_as_sdpa(family, vocab, padded, monkeypatch):
         if not packed:
             monkeypatch.setattr(attention_module, "has_varlen", lambda _: False)
         with torch.autocast("cuda", torch.bfloat16):
-            found.append(gradients(family, vocab, "auto", padded.cuda(), width=128))
+            found.append(gradients(family, vocab, "interlace", padded.cuda(), width=128))
     for name, gradient in found[0].items():
         apart = (gradient - found[1][name]).norm() / found[1][name].norm().clamp(min=1e-6)
         assert apart < 0.05, name

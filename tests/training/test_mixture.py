@@ -4,11 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.training.mixture import Mixture, MixtureSource, capped_shares
+from interlace.training.mixture import Mixture, MixtureSource
 
 
 def source(objective, corpus="en", size=1.0, weight="1", batches=10):
@@ -33,9 +31,6 @@ def test_rejects_mixtures_that_cannot_be_drawn():
         Mixture([], 0)
     with pytest.raises(SettingsError, match="at step 1 the weights"):
         next(Mixture([source("mlm", weight="0")], 0).draws(0, 5, (), 1))
-    mixture = Mixture([source("mlm", batches=10), source("mlm", "de", batches=10)], 0, max_passes=2)
-    with pytest.raises(SettingsError, match=r"'mlm' takes 100 batches and its corpora give 40; .* allow 5 passes"):
-        next(mixture.draws(0, 50, (), 2))
 
 
 def test_objectives_alternate_and_their_corpora_are_drawn():
@@ -69,35 +64,3 @@ def test_temperature_follows_its_schedule():
     mixture = Mixture([source("mlm", size=9), source("mlm", "de", size=1)], 0, alpha="0:1,2000:1,2001:0.5,4000:0.5")
     assert share_of(mixture, 0, 2000, 1) == pytest.approx(0.1, abs=0.02)  # p
     assert share_of(mixture, 2001, 4000, 1) == pytest.approx(0.25, abs=0.03)  # sqrt(1) / (sqrt(9) + sqrt(1))
-
-
-def test_limits_passes_over_a_corpus():
-    sources = [source("mlm", "en", batches=1000), source("mlm", "de", batches=1000), source("mlm", "is", batches=20)]
-    free, capped_shares = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", max_passes=2)
-    assert share_of(free, 0, 1000, 2) == pytest.approx(1 / 3, abs=0.04)
-    assert share_of(capped_shares, 0, 1000, 2) == pytest.approx(2 * 20 / 1000, abs=0.015)
-    assert share_of(capped_shares, 0, 1000, 0) == pytest.approx(0.48, abs=0.04)  # the others share what it may not have
-    assert list(capped_shares.draws(500, 1000, [0] * 3, 1))[-1].step == 1000
-    sources = [source("mlm", "en", batches=1000), source("mlm", "is", batches=20), source("tlm", batches=1000)]
-    mixture = Mixture(sources, 0, alpha="0", max_passes=1)
-    last = list(mixture.draws(0, 400, (), 4))[-1].drawn  # 200 steps of mlm, 4 batches each
-    assert last[1] == pytest.approx(20, abs=20)
-    assert last[0] > 500
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=8).filter(
-        lambda pairs: sum(share for share, _ in pairs) > 0
-    )
-)
-def test_capped_shares_are_shares_within_their_limits(pairs):
-    shares, limits = (np.array(column, float) for column in zip(*pairs, strict=True))
-    shares, limits = shares / shares.sum(), limits / 50
-    found = capped_shares(shares, limits)
-    assert found.sum() == pytest.approx(1)
-    assert (found[shares == 0] == 0).all()
-    if limits[shares > 0].sum() >= 1:
-        assert (found <= limits + 1e-9).all()
-        inside = (found < limits - 1e-9) & (shares > 0)
-        assert np.ptp(found[inside] / shares[inside]) < 1e-9 if inside.any() else True  # in proportion
-        assert (found[inside] >= shares[inside] - 1e-9).all()  # nobody pays for another's limit

@@ -32,7 +32,6 @@ _SYNONYMS = {
     **dict.fromkeys(("lr", "peak_lr"), "learning_rate"),
     **dict.fromkeys(("batch_size", "batch_tokens", "max_tokens", "per_device_train_batch_size"), "tokens_per_update"),
     **dict.fromkeys(("max_steps", "max_update", "num_steps"), "steps"),
-    **dict.fromkeys(("epochs", "num_train_epochs", "max_epoch"), "max_passes"),
     **dict.fromkeys(("fp16", "bf16", "mixed_precision"), "precision"),
     **dict.fromkeys(("warmup_steps", "warmup_updates"), "warmup"),
     **dict.fromkeys(("max_grad_norm", "clip_norm"), "clip"),

@@ -64,9 +64,7 @@ def build_mixture(workspace: Workspace, traits: Traits) -> Mixture:
         except (SettingsError, DataError) as error:
             raise type(error)(f"recipe {recipe.name!r}, [objectives.{name}]: {error}") from error
     train = recipe.train
-    return Mixture(
-        sources, recipe.seed, alpha=train.language_alpha, alternate=train.alternate, max_passes=train.max_passes
-    )
+    return Mixture(sources, recipe.seed, alpha=train.language_alpha, alternate=train.alternate)
 
 
 def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[MixtureSource]:

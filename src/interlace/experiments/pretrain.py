@@ -28,7 +28,7 @@ from interlace.experiments.score_store import folder_key
 from interlace.experiments.workspace import Workspace
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
-from interlace.models.build import build_model, merge_adapters
+from interlace.models.build import build_model
 from interlace.models.languages import check_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
@@ -325,7 +325,7 @@ def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, A
     if recipe.train.patience and best:
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
         _load_best(checkpoint.path_of(folder, best), model)
-    backbone: Backbone = merge_adapters(model.backbone).eval()
+    backbone: Backbone = model.backbone.eval()
     shutil.rmtree(into / "model", ignore_errors=True)
     records.save_model(backbone, workspace.vocab, recipe, into / "model")
     write_json(into / run_folder.SAMPLES, training_samples(training.mixture, workspace.vocab))

@@ -157,8 +157,6 @@ def _extension(into: Path, steps: int, recipe: Recipe) -> str | None:
     if not train.optimizer.can_extend(steps, train.steps):
         what = f"schedule = {train.optimizer.schedule!r}, warmup = {train.optimizer.warmup}"
         return f"more steps would change the learning rates of past steps ({what}); "
-    if train.max_passes is not None:
-        return "more steps would change the corpora that past steps drew (max_passes); "
     if train.patience and steps % train.evaluate_every:
         return f"early stopping would not have evaluated at step {steps}; "
     return None

@@ -305,12 +305,6 @@ class TrainSettings(Settings):
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
         "mmBERT: 0.7, 0.5 and 0.3 by stage). Corpora of one language share its draws in proportion to size.",
     )
-    max_passes: float | None = Field(
-        None,
-        gt=0,
-        description="Maximum passes of an objective over a corpus in the run, on average; the excess of small corpora "
-        "goes to the others (UniMax, Chung et al. 2023); default: no limit.",
-    )
     sampling_unit: Literal["tokens", "sentences"] = Field(
         "sentences", description="Unit of a language's size in language sampling."
     )

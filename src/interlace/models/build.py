@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
 from interlace.core.display import listed
-from interlace.core.errors import CheckpointError, MissingDependencyError, SettingsError, did_you_mean
+from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.files import user_path
 from interlace.core.finite import check_finite_weights
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
-from interlace.models.attention import NAME, install_kernels
+from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, encoder_weight_name, freeze_unused_bias, parts_of, to_encoder_form
 from interlace.models.checkpoint_files import find_checkpoint, opening, quiet, read_config, read_weights, weight_files
 from interlace.models.families import DECODER, LANGUAGES_KEY, MODEL_TYPES, SEQ2SEQ, family_of
@@ -35,9 +34,7 @@ from interlace.models.seq2seq import (
     untied_state,
 )
 from interlace.models.settings import (
-    Attention,
     DecoderSettings,
-    LoraSettings,
     ModelSettings,
     Shape,
     Take,
@@ -50,8 +47,6 @@ if TYPE_CHECKING:
 
     from interlace.models.decoder import CrossAttentionDecoder
 
-_ATTENTION = re.compile(r"\b(attentions?|attn)\b")
-_IN_LAYER = re.compile(r"\.\d+\.")
 _CAUSAL_KEYS = ("is_decoder", "causal")  # of causal configurations of BERT and RoBERTa, and of XLM
 
 
@@ -74,113 +69,129 @@ def build_model(
         SettingsError: the family, the languages or the width of the start or of the vectors do not fit the settings.
         DataError: there are no vectors, or none of a token of the vocabulary.
     """
-    if seq2seq and (settings.freeze or settings.lora is not None):
-        raise SettingsError("model.freeze and model.lora are for encoders; a translation model is trained as a whole")
+    if seq2seq and settings.freeze:
+        raise SettingsError("model.freeze is for encoders; a translation model is trained as a whole")
+    builder = _ModelBuilder(settings, vocab, languages, seed)
     if seq2seq:
-        built: Backbone = _build_seq2seq(settings, vocab, languages, seed)
+        backbone: Backbone = builder.seq2seq()
     else:
-        built = _whole_start(settings, vocab, languages, seed, causal=causal)
-        built = built.encoder if isinstance(built, Seq2Seq) else built
-        built = built if settings.take == "whole" else reinitialized(built, settings.take, seed)
+        backbone = builder.encoder(causal=causal)
     if settings.vectors is not None:
-        fresh, decoder = [built.model], settings.decoder  # transformers models whose weights come from no checkpoint
-        if isinstance(built, Seq2Seq) and (decoder is None or decoder.start is None or decoder.take == "none"):
-            fresh.append(built.decoder.model)
-        initialize_from_vectors(built, fresh, settings, vocab)
-    select_trained_parts(built, settings, seed)
-    return built
+        initialize_from_vectors(backbone, builder.models_without_checkpoint(backbone), settings, vocab)
+    freeze_parts(backbone, settings)
+    return backbone
 
 
-def _build_seq2seq(settings: ModelSettings, vocab: Vocab, languages: Sequence[str], seed: int) -> Seq2Seq:
-    """Return an encoder-decoder, each side from its own start.
+@dataclass(frozen=True)
+class _ModelBuilder:
+    """Makes the model of a recipe.
 
-    Conneau & Lample (2019, section 5.1) start each side from random weights, a causal or a masked model; a decoder
-    takes the layers of either, with embeddings and head.
+    languages: of the recipe. seed: of random weights.
     """
-    decoding = settings.decoder or DecoderSettings()
-    backbone = _whole_start(settings, vocab, languages, seed)
-    if isinstance(backbone, Seq2Seq):
-        if settings.take != "whole" or (settings.decoder is not None and settings.decoder != DecoderSettings()):
-            message = f"model.start = {settings.start!r} is a translation model, which is continued as a whole"
-            raise SettingsError(f"{message}; remove model.take and [model.decoder]")
-        return backbone
-    encoder = backbone if settings.take == "whole" else reinitialized(backbone, settings.take, seed)
-    shared = decoding.embeddings == "shared"
-    if decoding.shape is not None:
-        return join(encoder, _decoder_of_shape(decoding.shape, encoder, vocab, seed), share=shared)
-    same = _is_same_start(decoding.start, settings.start)
-    source = backbone if same else _decoder_start(settings, str(decoding.start), vocab, languages, seed)
-    available = int(source.model.config.num_hidden_layers)
-    if decoding.layers is not None and decoding.layers > available:
-        raise SettingsError(f"model.decoder.layers = {decoding.layers}, but its start has {available}")
-    decoder = fresh_decoder(source.model.config, seed, decoding.layers)
-    if decoding.take != "none" and (settings.start or decoding.start):
-        if decoding.take == "whole":
-            copy_weights(decoder, source.model)
-        else:
-            decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
-        if shared:
-            own = settings.start is not None and settings.take != "none" and not same
-            _copy_shared_embeddings(settings, decoding, encoder, source, own=own)
-    return join(encoder, decoder, share=shared, notes=() if source is backbone else source.notes)
+
+    settings: ModelSettings
+    vocab: Vocab
+    languages: Sequence[str]
+    seed: int
+
+    def encoder(self, *, causal: bool) -> Backbone:
+        """Return the encoder, with the weights that the settings take from its start."""
+        backbone = self._whole_model(self.settings.start, causal=causal)
+        if isinstance(backbone, Seq2Seq):
+            backbone = backbone.encoder
+        return self._with_taken_weights(backbone)
+
+    def seq2seq(self) -> Seq2Seq:
+        """Return an encoder-decoder, each side from its own start.
+
+        Conneau & Lample (2019, section 5.1) start each side from random weights, a causal or a masked model; a decoder
+        takes the layers of either, with embeddings and head.
+        """
+        settings = self.settings
+        decoding = settings.decoder or DecoderSettings()
+        backbone = self._whole_model(settings.start)
+        if isinstance(backbone, Seq2Seq):
+            if settings.take != "whole" or decoding != DecoderSettings():
+                message = f"model.start = {settings.start!r} is a translation model, which is continued as a whole"
+                raise SettingsError(f"{message}; remove model.take and [model.decoder]")
+            return backbone
+        encoder = self._with_taken_weights(backbone)
+        shared = decoding.embeddings == "shared"
+        if decoding.shape is not None:
+            return join(encoder, self._decoder_of_shape(decoding.shape, encoder), share=shared)
+        same_start = _is_same_start(decoding.start, settings.start)
+        source = backbone if same_start else self._decoder_start(str(decoding.start))
+        available = int(source.model.config.num_hidden_layers)
+        if decoding.layers is not None and decoding.layers > available:
+            raise SettingsError(f"model.decoder.layers = {decoding.layers}, but its start has {available}")
+        decoder = fresh_decoder(source.model.config, self.seed, decoding.layers)
+        if decoding.take != "none" and (settings.start or decoding.start):
+            if decoding.take == "whole":
+                copy_weights(decoder, source.model)
+            else:
+                decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
+            if shared:
+                if settings.start is not None and settings.take != "none" and not same_start:
+                    raise SettingsError(
+                        f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have "
+                        "their own; set model.decoder.embeddings = 'own'"
+                    )
+                _copy_shared_embeddings(encoder, source, decoding.start)
+        return join(encoder, decoder, share=shared, notes=() if source is backbone else source.notes)
+
+    def models_without_checkpoint(self, backbone: Backbone) -> list[Any]:
+        """Return the transformers models of a backbone whose embeddings come from no checkpoint."""
+        models = [backbone.model]
+        decoder = self.settings.decoder
+        if isinstance(backbone, Seq2Seq) and (decoder is None or decoder.start is None or decoder.take == "none"):
+            models.append(backbone.decoder.model)
+        return models
+
+    def _whole_model(self, start: str | None, *, causal: bool = False) -> Backbone:
+        """Return the whole model of a checkpoint, or a fresh one of the settings' shape."""
+        settings = self.settings
+        languages = tuple(self.languages) if settings.languages == "embeddings" else ()
+        if start is None:
+            return from_shape(settings.shape or Shape(), self.vocab, languages, self.seed, causal=causal)
+        mapping = LanguageMapping(settings.language_names, settings.language_copies)
+        return load(start, self.vocab, languages, seed=self.seed, causal=causal, mapping=mapping)
+
+    def _with_taken_weights(self, backbone: Backbone) -> Backbone:
+        """Return the backbone, or a fresh one of its shape with the weights that the settings take from it."""
+        if self.settings.take == "whole":
+            return backbone
+        return reinitialized(backbone, self.settings.take, self.seed)
+
+    def _decoder_of_shape(self, shape: Shape, encoder: Backbone) -> CrossAttentionDecoder:
+        """Return a fresh decoder with the encoder's language ids, if its family has language embeddings."""
+        config = encoder_config(shape, self.vocab)
+        config.vocab_size = encoder.vocab_size
+        languages = encoder.traits.languages
+        if languages and family_of(config).language_input is not None:
+            config.type_vocab_size = max(config.type_vocab_size, 1 + max(languages.values()))
+            setattr(config, LANGUAGES_KEY, languages)
+        return fresh_decoder(config, self.seed)
+
+    def _decoder_start(self, start: str) -> Backbone:
+        """Return the checkpoint of a decoder that starts from another one than the encoder; check its vocabulary."""
+        for token, number in Vocab.load(start).tokenizer.get_vocab(with_added_tokens=True).items():
+            if self.vocab.tokenizer.token_to_id(token) != number:
+                raise SettingsError(
+                    f"model.decoder.start = {start!r}: its vocabulary is not the model's ({token!r} has another id); "
+                    "both sides must start from checkpoints with the same vocabulary"
+                )
+        source = self._whole_model(start)
+        if isinstance(source, Seq2Seq):
+            message = f"model.decoder.start = {start!r} is a translation model"
+            raise SettingsError(f"{message}; name it in model.start to continue with both its sides")
+        return source
 
 
-def _whole_start(
-    settings: ModelSettings,
-    vocab: Vocab,
-    languages: Sequence[str],
-    seed: int,
-    *,
-    causal: bool = False,
-    start: str | None = None,
-) -> Backbone:
-    """Return the whole model of `start`, by default that of the settings, or a fresh one of their shape."""
-    names = tuple(languages) if settings.languages == "embeddings" else ()
-    start, attention = start or settings.start, settings.attention
-    if start is None:
-        return from_shape(settings.shape or Shape(), vocab, names, seed, attention=attention, causal=causal)
-    mapping = LanguageMapping(settings.language_names, settings.language_copies)
-    return load(start, vocab, names, attention=attention, seed=seed, causal=causal, mapping=mapping)
-
-
-def _decoder_of_shape(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) -> CrossAttentionDecoder:
-    """Return a fresh decoder with the encoder's language ids, if its family has language embeddings."""
-    config = encoder_config(shape, vocab)
-    config.vocab_size = encoder.vocab_size
-    languages = encoder.traits.languages
-    if languages and family_of(config).language_input is not None:
-        config.type_vocab_size = max(config.type_vocab_size, 1 + max(languages.values()))
-        setattr(config, LANGUAGES_KEY, languages)
-    return fresh_decoder(config, seed)
-
-
-def _decoder_start(settings: ModelSettings, start: str, vocab: Vocab, languages: Sequence[str], seed: int) -> Backbone:
-    """Return the checkpoint of a decoder that starts from another one than the encoder; check its vocabulary."""
-    theirs = Vocab.load(start).tokenizer.get_vocab(with_added_tokens=True)
-    other = next((token for token, number in theirs.items() if vocab.tokenizer.token_to_id(token) != number), None)
-    if other is not None:
-        message = f"model.decoder.start = {start!r}: its vocabulary is not the model's ({other!r} has another id)"
-        raise SettingsError(f"{message}; both sides must start from checkpoints with the same vocabulary")
-    source = _whole_start(settings, vocab, languages, seed, start=start)
-    if isinstance(source, Seq2Seq):
-        message = f"model.decoder.start = {start!r} is a translation model"
-        raise SettingsError(f"{message}; name it in model.start to continue with both its sides")
-    return source
-
-
-def _copy_shared_embeddings(
-    settings: ModelSettings, decoding: DecoderSettings, encoder: Backbone, source: Backbone, *, own: bool
-) -> None:
-    """Copy the embeddings of the decoder's start, which both sides share.
-
-    own: whether the encoder has embeddings of another checkpoint.
-    """
-    if own:
-        message = f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have their own"
-        raise SettingsError(f"{message}; set model.decoder.embeddings = 'own'")
+def _copy_shared_embeddings(encoder: Backbone, source: Backbone, start: str | None) -> None:
+    """Copy the embeddings of the decoder's start into the encoder, which shares them."""
     if encoder.input_embeddings.shape != source.input_embeddings.shape:
         raise SettingsError(
-            f"the encoder has {encoder.vocab_size} tokens and width {encoder.width}, {decoding.start!r} has "
+            f"the encoder has {encoder.vocab_size} tokens and width {encoder.width}, {start!r} has "
             f"{source.vocab_size} and {source.width}; set model.shape to that width and vocab.start to that name"
         )
     encoder.input_embeddings.data.copy_(source.input_embeddings.data)
@@ -190,52 +201,48 @@ def _is_same_start(start: str | None, encoder_start: str | None) -> bool:
     """Return whether a decoder starts from the encoder's checkpoint: it names none, or the same one."""
     if start is None or encoder_start is None:
         return start is None
-    one, other = (user_path(name) for name in (start, encoder_start))
-    return start == encoder_start or (one.is_dir() and other.is_dir() and one.samefile(other))
+    if start == encoder_start:
+        return True
+    path = user_path(start)
+    encoder_path = user_path(encoder_start)
+    return path.is_dir() and encoder_path.is_dir() and path.samefile(encoder_path)
 
 
 def from_shape(
-    shape: Shape,
-    vocab: Vocab,
-    languages: Sequence[str] = (),
-    seed: int = 0,
-    *,
-    attention: Attention = "auto",
-    causal: bool = False,
+    shape: Shape, vocab: Vocab, languages: Sequence[str] = (), seed: int = 0, *, causal: bool = False
 ) -> Backbone:
     """Return a fresh model; its weights depend only on the shape, the vocabulary's size and the seed.
 
     Segment embeddings of BERT start equal. The weights are the same whether the model is `causal` or not.
     Raise a SettingsError if the family cannot take language embeddings or this vocabulary.
     """
-    model = _random_model(encoder_config(shape, vocab), None if attention == "auto" else attention, seed)
+    model = _random_model(encoder_config(shape, vocab), seed)
     equalize_segments(model)
     if languages:
         add_languages(model, languages, generator(Purpose.INIT, seed, step=1))
-    return Backbone(_ready(model, attention), causal=causal)
+    return Backbone(_ready(model), causal=causal)
 
 
 def reinitialized(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
-    """Return a model of the same shape, languages and attention with fresh weights.
+    """Return a model of the same shape and languages with fresh weights.
 
     take: `"embeddings"` keeps the input embeddings.
     """
-    kernel = backbone.model.config._attn_implementation  # noqa: SLF001 - transformers has no public name for it
-    model = _random_model(backbone.model.config, None if kernel == NAME else kernel, seed)
+    model = _random_model(backbone.model.config, seed)
     if take == "embeddings":
         model.get_input_embeddings().weight.data.copy_(backbone.input_embeddings.data)
     equalize_segments(model)
-    return Backbone(_ready(model, "auto" if kernel == NAME else kernel), causal=backbone.causal)
+    return Backbone(_ready(model), causal=backbone.causal)
 
 
-def _ready(model: Any, attention: str) -> Any:
+def _ready(model: Any) -> Any:
     """Return the model with our kernels, and without a gradient for a bias that nothing reads."""
     freeze_unused_bias(model)
-    install_kernels(model, own_attention=attention == "auto")
+    install_kernels(model, own_attention=True)
     return model
 
 
-def _random_model(config: Any, attention: str | None, seed: int | None) -> Any:
+def _random_model(config: Any, seed: int | None) -> Any:
     """Return a masked language model with random weights; `seed` None: of torch's generator."""
     from transformers import AutoModelForMaskedLM
 
@@ -243,40 +250,54 @@ def _random_model(config: Any, attention: str | None, seed: int | None) -> Any:
     with quiet(), torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
-        return maker.from_config(config, dtype=torch.float32, attn_implementation=attention, trust_remote_code=False)
+        return maker.from_config(config, dtype=torch.float32, attn_implementation=None, trust_remote_code=False)
 
 
 def encoder_config(shape: Shape, vocab: Vocab) -> Any:
     """Return the transformers configuration of a fresh encoder; raise a SettingsError if memory cannot hold it."""
     import transformers
 
-    size = 4 * (vocab.size * shape.width + shape.layers * (4 * shape.width**2 + 2 * shape.width * shape.inner))
-    if size > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
+    layer_weights = 4 * shape.width**2 + 2 * shape.width * shape.inner
+    size = 4 * (vocab.size * shape.width + shape.layers * layer_weights)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if size > memory:
         raise SettingsError(
             f"[model.shape]: weights of {size / 2**30:,.0f} GiB, but this machine has {memory / 2**30:,.0f} GiB of "
             "memory; lower layers or width"
         )
 
     common: dict[str, Any] = {
-        "vocab_size": vocab.size, "hidden_size": shape.width, "num_hidden_layers": shape.layers,
-        "num_attention_heads": shape.heads, "intermediate_size": shape.inner, "pad_token_id": vocab.pad,
-        "bos_token_id": vocab.begin, "eos_token_id": vocab.end, "tie_word_embeddings": shape.tie,
+        "vocab_size": vocab.size,
+        "hidden_size": shape.width,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.inner,
+        "pad_token_id": vocab.pad,
+        "bos_token_id": vocab.begin,
+        "eos_token_id": vocab.end,
+        "tie_word_embeddings": shape.tie,
         "initializer_range": shape.init_std,
-    }  # fmt: skip
-    dropout: Any = {"hidden_dropout_prob": shape.dropout, "attention_probs_dropout_prob": shape.attention_dropout}
+        "max_position_embeddings": shape.max_length,
+    }
+    if shape.family == "modernbert":
+        return transformers.ModernBertConfig(
+            cls_token_id=vocab.begin,
+            sep_token_id=vocab.end,
+            attention_dropout=shape.attention_dropout,
+            embedding_dropout=shape.dropout,
+            mlp_dropout=shape.dropout,
+            local_attention=shape.local_attention,
+            **common,
+        )
+    common["hidden_dropout_prob"] = shape.dropout
+    common["attention_probs_dropout_prob"] = shape.attention_dropout
     if shape.family == "bert":
-        return transformers.BertConfig(max_position_embeddings=shape.max_length, **dropout, **common)
-    if shape.family == "roberta":
-        if vocab.pad > 1024:  # RoBERTa reserves a position for every id up to the padding's
-            message = f"a roberta model reserves {vocab.pad + 1} positions for padding with this vocabulary"
-            raise SettingsError(f"{message} (its padding has the id {vocab.pad}); use family = 'bert'")
-        positions = shape.max_length + vocab.pad + 1
-        return transformers.RobertaConfig(max_position_embeddings=positions, type_vocab_size=1, **dropout, **common)
-    return transformers.ModernBertConfig(
-        max_position_embeddings=shape.max_length, cls_token_id=vocab.begin, sep_token_id=vocab.end,
-        attention_dropout=shape.attention_dropout, embedding_dropout=shape.dropout, mlp_dropout=shape.dropout,
-        local_attention=shape.local_attention, **common,
-    )  # fmt: skip
+        return transformers.BertConfig(**common)
+    if vocab.pad > 1024:  # RoBERTa reserves a position for every id up to the padding's
+        message = f"a roberta model reserves {vocab.pad + 1} positions for padding with this vocabulary"
+        raise SettingsError(f"{message} (its padding has the id {vocab.pad}); use family = 'bert'")
+    common["max_position_embeddings"] += vocab.pad + 1
+    return transformers.RobertaConfig(type_vocab_size=1, **common)
 
 
 def load(
@@ -284,7 +305,6 @@ def load(
     vocab: Vocab | None = None,
     languages: Sequence[str] = (),
     *,
-    attention: Attention = "auto",
     seed: int = 0,
     causal: bool | None = None,
     mapping: LanguageMapping = LanguageMapping(),  # noqa: B008 - frozen
@@ -302,40 +322,44 @@ def load(
 
     Raises:
         CheckpointError: it is missing or damaged, cannot be a backbone, or has another vocabulary.
-        SettingsError: its family has no language embeddings or not this attention kernel, or it lacks a language.
+        SettingsError: its family has no language embeddings, or it lacks a language.
     """
     folder = find_checkpoint(start)
     config = read_config(folder)
 
     def adapt(model: Any) -> None:
+        check_finite_weights(model.named_parameters(), str(folder))
         map_languages(model, languages, mapping)
         if vocab is not None and vocab.extension is not None:
             extend_embeddings(model, vocab.extension, seed)
 
     if config["model_type"] in SEQ2SEQ:
         with opening(folder):
-            return _load_seq2seq(folder, config, vocab, adapt, attention)
+            sides = _open_sides(folder, config)
+            for model in (sides.encoder.model, sides.decoder.model):
+                if vocab is not None:
+                    check_vocab(model.config.to_dict(), vocab, folder)
+                adapt(model)
+            install_kernels(sides.encoder.model, own_attention=True)
+            encoder = Backbone(sides.encoder.model, sides.encoder.extra_weights)  # with the traits of its new languages
+            return join(encoder, sides.decoder, share=sides.shared)
     if vocab is not None:
         check_vocab(config, vocab, folder)
         config = _with_padding(config, vocab.pad)
     files = weight_files(folder)
-    model, info = _open(folder, config, attention, seed)
-    for name, found, expected in sorted(info["mismatched_keys"]):
-        place = files.get(name, folder)
-        raise CheckpointError(f"{place}: {name} has shape {tuple(found)}, its configuration says {tuple(expected)}")
-    family, drawn = MODEL_TYPES[config["model_type"]], sorted(info["missing_keys"])
-    if others := [name for name in drawn if not name.startswith(family.head)]:
-        raise CheckpointError(f"{folder}: lacks {len(others)} weights of a {family.name} encoder, such as {others[0]}")
-    notes = (f"{folder}: its vocabulary head is incomplete; random weights: {listed(drawn)}",) if drawn else ()
-    check_finite_weights(model.named_parameters(), str(folder))
+    opened = _open(folder, config, seed)
+    model = opened.model
     adapt(model)
     prefix = f"{model.base_model_prefix}."
-    bare = not any(name.startswith(prefix) for name in files)  # written from an encoder alone
-    unused = read_weights(files, info["unexpected_keys"] & set(files))
-    extra = {prefix + name if bare else name: tensor for name, tensor in unused.items()}
+    extra_weights = read_weights(files, opened.unused & set(files))
+    if not any(name.startswith(prefix) for name in files):  # written from an encoder alone
+        extra_weights = {prefix + name: tensor for name, tensor in extra_weights.items()}
+    notes: tuple[str, ...] = ()
+    if opened.random:
+        notes = (f"{folder}: its vocabulary head is incomplete; random weights: {listed(opened.random)}",)
     if causal is None:
         causal = config["model_type"] == DECODER or any(config.get(key) is True for key in _CAUSAL_KEYS)
-    return Backbone(_ready(model, attention), extra, notes, causal=causal, fresh_head=bool(drawn))
+    return Backbone(_ready(model), extra_weights, notes, causal=causal, fresh_head=bool(opened.random))
 
 
 def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
@@ -363,73 +387,103 @@ def _with_padding(config: dict[str, Any], pad: int) -> dict[str, Any]:
     return {**config, **padding}
 
 
-def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int) -> tuple[Any, dict[str, Any]]:
-    """Return the transformers model of a checkpoint, and transformers' report about its weights."""
+@dataclass(frozen=True)
+class _OpenedModel:
+    """A transformers model of a checkpoint.
+
+    random: sorted names of weights of its head that the files lack. unused: names of weights that only the files have.
+    """
+
+    model: Any
+    random: list[str]
+    unused: set[str]
+
+
+def _open(folder: Path, config: dict[str, Any], seed: int) -> _OpenedModel:
+    """Open a checkpoint; raise a CheckpointError if weights of its encoder are missing or have other shapes."""
     import transformers
 
-    decoder = config["model_type"] == DECODER
-    opener: Any = transformers.AutoModelForCausalLM if decoder else transformers.AutoModelForMaskedLM
+    kind = config["model_type"]
+    opener: Any = transformers.AutoModelForCausalLM if kind == DECODER else transformers.AutoModelForMaskedLM
     bidirectional = {key: False for key in _CAUSAL_KEYS if config.get(key) is True}
     with opening(folder):
-        own = transformers.CONFIG_MAPPING[config["model_type"]].from_dict({**config, **bidirectional})
-        _check_size(own, folder)
+        parsed = transformers.CONFIG_MAPPING[kind].from_dict({**config, **bidirectional})
+        _check_size(parsed, folder)
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
             model, info = opener.from_pretrained(
-                folder, config=own, dtype=torch.float32, attn_implementation=None if attention == "auto" else attention,
-                use_safetensors=True, local_files_only=True, trust_remote_code=False, output_loading_info=True,
+                folder,
+                config=parsed,
+                dtype=torch.float32,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
                 ignore_mismatched_sizes=True,
-            )  # fmt: skip
-    if decoder:
-        missing = {encoder_weight_name(key) for key in info["missing_keys"]}
-        return to_encoder_form(model), {**info, "missing_keys": missing}
-    return model, info
+            )
+    missing = set(info["missing_keys"])
+    if kind == DECODER:
+        model = to_encoder_form(model)
+        missing = {encoder_weight_name(key) for key in missing}
+    for name, shape, expected in sorted(info["mismatched_keys"]):
+        path = weight_files(folder).get(name, folder)
+        raise CheckpointError(f"{path}: {name} has shape {tuple(shape)}, its configuration says {tuple(expected)}")
+    family = MODEL_TYPES[kind]
+    of_encoder = [name for name in sorted(missing) if not name.startswith(family.head)]
+    if of_encoder:
+        raise CheckpointError(
+            f"{folder}: lacks {len(of_encoder)} weights of a {family.name} encoder, such as {of_encoder[0]}"
+        )
+    return _OpenedModel(model, sorted(missing), set(info["unexpected_keys"]))
 
 
-def _load_seq2seq(
-    folder: Path, config: dict[str, Any], vocab: Vocab | None, adapt: Callable[[Any], None], attention: Attention
-) -> Seq2Seq:
-    encoder, decoder, shared = _open_sides(folder, config)
-    for model in (encoder.model, decoder.model):
-        if vocab is not None:
-            check_vocab(model.config.to_dict(), vocab, folder)
-        check_finite_weights(model.named_parameters(), str(folder))
-        adapt(model)
-    if attention != "auto":
-        encoder.model.set_attn_implementation(attention)
-    install_kernels(encoder.model, own_attention=attention == "auto")
-    return join(Backbone(encoder.model, encoder.extra_weights), decoder, share=shared)
+@dataclass(frozen=True)
+class _Sides:
+    """Both sides of a translation model; `shared`: whether they share input embeddings."""
+
+    encoder: Backbone
+    decoder: CrossAttentionDecoder
+    shared: bool
 
 
-def _open_sides(folder: Path, config: dict[str, Any]) -> tuple[Backbone, CrossAttentionDecoder, bool]:
-    """Return encoder, decoder, and whether they share embeddings."""
+def _open_sides(folder: Path, config: dict[str, Any]) -> _Sides:
+    """Open both sides of a translation model."""
     embeddings = config.get(SEQ2SEQ_KEY, {}).get("embeddings")
-    if config["model_type"] == SEQ2SEQ[1]:  # a folder for each side
-        encoder = load(folder / ENCODER_SIDE)
-        decoder = _random_decoder(read_config(folder / DECODER_SIDE), folder)
-        files = weight_files(folder / DECODER_SIDE)
-        tensors = read_weights(files, files)
-        if embeddings == "shared":
-            tensors["model.model.embeddings.tok_embeddings.weight"] = encoder.input_embeddings.data
-        fill(decoder, tensors, str(folder / DECODER_SIDE))
-        return encoder, decoder, embeddings == "shared"
-    files, weights = weight_files(folder), {}
-    for side in (ENCODER_SIDE, DECODER_SIDE):
-        names = [name for name in files if name.startswith(f"{side}.")]
-        weights[side] = {name.removeprefix(f"{side}."): each for name, each in read_weights(files, names).items()}
-    encoder = Backbone(_random_model(_side_config(config[ENCODER_SIDE], folder), None, None))
+    if config["model_type"] == SEQ2SEQ[1]:
+        return _open_two_folders(folder, shared=embeddings == "shared")
+    files = weight_files(folder)
+    encoder = Backbone(_random_model(_side_config(config[ENCODER_SIDE], folder), None))
     base = encoder.model.base_model
-    fill(base, weights[ENCODER_SIDE], f"{folder}, {ENCODER_SIDE}")
-    state, prefix = base.state_dict(), encoder.model.base_model_prefix
-    encoder.extra_weights = {
-        f"{prefix}.{name}": each for name, each in weights[ENCODER_SIDE].items() if name not in state
-    }
+    weights = _weights_of_side(files, ENCODER_SIDE)
+    fill(base, weights, f"{folder}, {ENCODER_SIDE}")
+    for name in sorted(weights.keys() - base.state_dict().keys()):
+        encoder.extra_weights[f"{encoder.model.base_model_prefix}.{name}"] = weights[name]
     decoder = _random_decoder(config[DECODER_SIDE], folder)
-    fill(decoder.model, weights[DECODER_SIDE], f"{folder}, {DECODER_SIDE}")
+    fill(decoder.model, _weights_of_side(files, DECODER_SIDE), f"{folder}, {DECODER_SIDE}")
     if embeddings is not None:
-        return encoder, decoder, embeddings == "shared"
-    table, own = decoder.model.get_input_embeddings().weight, encoder.input_embeddings
-    return encoder, decoder, table.shape == own.shape and torch.equal(table, own)
+        return _Sides(encoder, decoder, embeddings == "shared")
+    weight = decoder.model.get_input_embeddings().weight
+    equal = weight.shape == encoder.input_embeddings.shape and torch.equal(weight, encoder.input_embeddings)
+    return _Sides(encoder, decoder, equal)
+
+
+def _open_two_folders(folder: Path, *, shared: bool) -> _Sides:
+    """Open a translation model that has a folder for each side."""
+    encoder = load(folder / ENCODER_SIDE)
+    decoder = _random_decoder(read_config(folder / DECODER_SIDE), folder)
+    files = weight_files(folder / DECODER_SIDE)
+    tensors = read_weights(files, files)
+    if shared:
+        tensors["model.model.embeddings.tok_embeddings.weight"] = encoder.input_embeddings.data
+    fill(decoder, tensors, str(folder / DECODER_SIDE))
+    return _Sides(encoder, decoder, shared)
+
+
+def _weights_of_side(files: dict[str, Path], side: str) -> dict[str, Tensor]:
+    """Return the weights of a side of a transformers translation model, by their names within it."""
+    prefix = f"{side}."
+    weights = read_weights(files, [name for name in files if name.startswith(prefix)])
+    return {name.removeprefix(prefix): tensor for name, tensor in weights.items()}
 
 
 def fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
@@ -438,8 +492,8 @@ def fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
         if name not in tensors:
             raise CheckpointError(f"{where}: lacks the weight {name}; copy or write the checkpoint again")
         if tensors[name].shape != weight.shape:
-            found, wanted = tuple(tensors[name].shape), tuple(weight.shape)
-            raise CheckpointError(f"{where}: {name} has shape {found}, its configuration says {wanted}")
+            shape = tuple(tensors[name].shape)
+            raise CheckpointError(f"{where}: {name} has shape {shape}, its configuration says {tuple(weight.shape)}")
         weight.copy_(tensors[name])
 
 
@@ -467,57 +521,21 @@ def _check_size(config: Any, folder: Path) -> None:
 
     maker: Any = AutoModel
     with quiet(), torch.random.fork_rng(devices=[]), torch.device("meta"):
-        count = sum(each.numel() for each in maker.from_config(deepcopy(config), trust_remote_code=False).parameters())
+        model = maker.from_config(deepcopy(config), trust_remote_code=False)
+    count = sum(weight.numel() for weight in model.parameters())
     size = sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
     if size < count:
         raise CheckpointError(f"{folder}: its configuration says {count:,} weights, its files have {size:,} bytes")
 
 
-# ---- frozen parts, and low-rank adapters (LoRA, Hu et al. 2022) by peft ----
-
-
-def select_trained_parts(backbone: Backbone, settings: ModelSettings, seed: int) -> None:
-    """Freeze parts of a model and add adapters, as the settings say, in place."""
+def freeze_parts(backbone: Backbone, settings: ModelSettings) -> None:
+    """Freeze the parts of a model that the settings name, in place."""
+    if not settings.freeze:
+        return
     depth = int(backbone.model.config.num_hidden_layers)
-    if settings.lora is not None:
-        _add_adapters(backbone, settings.lora, seed)
-        chosen = chosen_layers(settings.lora.train, depth, "model.lora.train")
-    else:
-        chosen = chosen_layers(settings.freeze, depth, "model.freeze")
-    parts = parts_of(backbone) if chosen else {}
-    for parameter in (parameter for part in chosen for parameter in parts[part]):
-        parameter.requires_grad = settings.lora is not None
+    parts = parts_of(backbone)
+    for name in chosen_layers(settings.freeze, depth, "model.freeze"):
+        for parameter in parts[name]:
+            parameter.requires_grad = False
     if not any(parameter.requires_grad for parameter in backbone.parameters()):
         raise SettingsError(f"model.freeze = {settings.freeze} leaves nothing to train")
-
-
-def _add_adapters(backbone: Backbone, settings: LoraSettings, seed: int) -> None:
-    try:
-        from peft import LoraConfig, inject_adapter_in_model
-    except ImportError as error:
-        raise MissingDependencyError("model.lora", "peft", "lora") from error
-    model = backbone.model
-    kinds: dict[str, list[str]] = {"attention": [], "feed_forward": []}
-    for name, module in model.base_model.named_modules():
-        if isinstance(module, nn.Linear) and _IN_LAYER.search(name):
-            for kind in ("attention" if _ATTENTION.search(name) else "feed_forward", name.rpartition(".")[2]):
-                kinds.setdefault(kind, []).append(name)
-    for target in settings.targets:
-        if target not in kinds:
-            raise SettingsError(f"model.lora.targets: no linear layer {target!r}{did_you_mean(target, kinds)}")
-    names = sorted({f"{model.base_model_prefix}.{name}" for target in settings.targets for name in kinds[target]})
-    config = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, lora_dropout=settings.dropout, target_modules=names)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_seed(Purpose.INIT, seed, step=2))
-        inject_adapter_in_model(config, model)
-
-
-def merge_adapters(backbone: Backbone) -> Backbone:
-    """Add the adapters to the weights that they adapt, in place; return the model without adapters."""
-    model: Any = backbone.model
-    for name, module in list(model.named_modules()):
-        if hasattr(module, "get_base_layer"):
-            module.merge()
-            parent, _, child = name.rpartition(".")
-            setattr(model.get_submodule(parent), child, module.get_base_layer())
-    return backbone

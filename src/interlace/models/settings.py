@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Attention = Literal["auto", "sdpa", "eager"]
 Part = Annotated[str, StringConstraints(pattern=r"^(embeddings|head|\d+(-\d+)?)$")]
 Take = Literal["whole", "embeddings", "none"]
 
@@ -56,7 +55,9 @@ class Shape(Settings):
         """Inner size of a layer, resolved."""
         if self.feed_forward is not None:
             return self.feed_forward
-        return 4 * self.width if self.family != "modernbert" else -(-8 * self.width // 3 // 8) * 8
+        if self.family == "modernbert":
+            return -(-8 * self.width // 3 // 8) * 8
+        return 4 * self.width
 
 
 class DecoderSettings(Settings):
@@ -82,22 +83,6 @@ class DecoderSettings(Settings):
             raise ValueError("model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'")
         if self.shape is not None and self.take != "whole":
             raise ValueError(f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it")
-
-
-class LoraSettings(Settings):
-    """Low-rank adapters (LoRA, Hu et al. 2022), by the package peft; merged into the weights at export."""
-
-    rank: int = Field(8, ge=1, description="Rank of the update of each matrix.")
-    alpha: int = Field(16, ge=1, description="Scale of the updates, divided by the rank.")
-    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout before the adapters.")
-    targets: list[str] = Field(
-        ["attention"],
-        min_length=1,
-        description="Linear layers that get adapters: 'attention', 'feed_forward', or names such as 'query'.",
-    )
-    train: list[Part] = Field(
-        [], description="Parts also trained in full: 'embeddings' (of new tokens), 'head', layers such as '0-3'."
-    )
 
 
 class ModelSettings(Settings):
@@ -135,63 +120,66 @@ class ModelSettings(Settings):
     decoder: DecoderSettings | None = Field(
         None, description="Decoder of a translation model; none: initialized like the encoder, with shared embeddings."
     )
-    attention: Attention = Field(
-        "auto",
-        description="Attention kernel of the encoder; 'auto': sdpa where the model supports it, and a faster one on a "
-        "CPU. Decoders always use 'auto'.",
-    )
-
     freeze: list[Part] = Field(
         [], description="Parts that keep their initial weights: 'embeddings', 'head', and layers from 0, such as '0-3'."
     )
-    lora: LoraSettings | None = Field(
-        None, description="Low-rank adapters: they are trained in place of the model, whose weights are frozen."
-    )
-
-    @model_validator(mode="after")
-    def _check_trained_parts(self) -> ModelSettings:
-        if self.freeze and self.lora is not None:
-            raise ValueError("give either 'freeze' or 'lora': adapters freeze the whole model, except lora.train")
-        if self.shape is not None:
-            chosen_layers(self.freeze or (self.lora.train if self.lora else []), self.shape.layers, "freeze")
-        return self
 
     def model_post_init(self, _context: object) -> None:
         """Check that the settings do not contradict each other."""
-        if self.start is not None and self.shape is not None:
-            raise ValueError(
-                "give either 'start' or 'shape', not both: a checkpoint has its own shape; remove [model.shape]"
-            )
-        if self.start is None and self.take != "whole":
+        if self.shape is not None:
+            chosen_layers(self.freeze, self.shape.layers, "freeze")
+        self._check_start()
+        self._check_languages()
+        self._check_vectors()
+
+    def _check_start(self) -> None:
+        if self.start is not None:
+            if self.shape is not None:
+                raise ValueError(
+                    "give either 'start' or 'shape', not both: a checkpoint has its own shape; remove [model.shape]"
+                )
+            return
+        if self.take != "whole":
             raise ValueError(f"take = {self.take!r} needs a 'start'")
         decoder = self.decoder or DecoderSettings()
-        if self.start is None and decoder.start is None and decoder.take != "whole":
+        if decoder.start is None and decoder.take != "whole":
             raise ValueError(f"decoder.take = {decoder.take!r} needs a 'start' of encoder or decoder")
+
+    def _check_languages(self) -> None:
         if self.languages == "embeddings" and self.shape is not None and self.shape.family == "modernbert":
             raise ValueError("languages = 'embeddings': the modernbert family cannot take language embeddings")
         if self.start is None and (self.language_names or self.language_copies):
             raise ValueError("language_names and language_copies need a 'start'")
         if self.language_copies and self.languages == "none":
             raise ValueError("language_copies needs languages = 'embeddings'")
-        if self.vectors is None and self.vectors_spread != "drawn":
-            raise ValueError(f"vectors_spread = {self.vectors_spread!r} needs 'vectors'")
-        if self.vectors is not None and self.start is not None:
+
+    def _check_vectors(self) -> None:
+        if self.vectors is None:
+            if self.vectors_spread != "drawn":
+                raise ValueError(f"vectors_spread = {self.vectors_spread!r} needs 'vectors'")
+            return
+        if self.start is not None:
             raise ValueError("give either 'start' or 'vectors', not both: a checkpoint has its own embeddings")
-        shared = decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared"
-        if self.vectors is not None and shared:
+        decoder = self.decoder or DecoderSettings()
+        if decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared":
             message = "'vectors' and decoder.start both initialize the shared embeddings"
             raise ValueError(f"{message}; set decoder.embeddings = 'own'")
 
 
 def chosen_layers(parts: list[str], depth: int, where: str) -> list[str]:
     """Return the parts with ranges of layers spelled out, 0, 1 and 2 for `0-2`; reject layers that do not exist."""
-    found = []
+    names = []
     for part in parts:
-        first, _, last = part.partition("-")
-        if first.isdigit() and not int(first) <= int(last or first) < depth:
+        start, _, stop = part.partition("-")
+        if not start.isdigit():
+            names.append(part)
+            continue
+        first = int(start)
+        last = int(stop or start)
+        if not first <= last < depth:
             raise SettingsError(f"{where} = {part!r}, but the model has the layers 0 to {depth - 1}")
-        found += [str(layer) for layer in range(int(first), int(last or first) + 1)] if first.isdigit() else [part]
-    return found
+        names += [str(layer) for layer in range(first, last + 1)]
+    return names
 
 
 def layer_number(setting: str, layer: int | None, layers: int) -> int:
@@ -199,7 +187,8 @@ def layer_number(setting: str, layer: int | None, layers: int) -> int:
 
     layer: from the last one if it is negative; None: at two thirds (8 of 12).
     """
-    layer = round(2 * layers / 3) if layer is None else layer
+    if layer is None:
+        layer = round(2 * layers / 3)
     if not -layers - 1 <= layer <= layers:
         raise SettingsError(f"{setting} = {layer}, but the model has the layers 0 to {layers}")
     return layer % (layers + 1)

@@ -108,19 +108,12 @@ class Mixture:
     """All sources of a run; gives out batches by slot (micro-batch x number of processes + rank)."""
 
     def __init__(
-        self,
-        sources: Sequence[MixtureSource],
-        seed: int,
-        *,
-        alpha: str = "1",
-        alternate: bool = False,
-        max_passes: float | None = None,
+        self, sources: Sequence[MixtureSource], seed: int, *, alpha: str = "1", alternate: bool = False
     ) -> None:
         """Group the sources, which are objectives on corpora, by objective; raise a SettingsError if there are none.
 
         alpha: exponent of language sampling, a number or a schedule over steps.
         alternate: take the objectives with a weight above 0 in turn; only corpora are drawn.
-        max_passes: maximum passes of an objective over a corpus during the run, on average.
         """
         if not sources:
             raise SettingsError("the mixture is empty: no objective has a corpus that it can read")
@@ -128,7 +121,6 @@ class Mixture:
         self.seed = seed
         self.alpha = alpha
         self.alternate = alternate
-        self.max_passes = max_passes
         self._groups: dict[str, list[int]] = {}  # objective -> its sources
         for number, source in enumerate(self.sources):
             self._groups.setdefault(source.objective, []).append(number)
@@ -136,16 +128,11 @@ class Mixture:
     def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[MixtureDraw]:
         """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far.
 
-        Raise a SettingsError if all weights are 0 at a step, or the run needs more than `max_passes`.
+        Raise a SettingsError if all weights are 0 at a step.
         """
         counters = list(drawn) or [0] * len(self.sources)
-        limits = self._limits(last, slots)
         for step in range(done + 1, last + 1):
-            objectives = self._objectives(step)
-            if self.alternate:
-                active = [name for name, weight in objectives.items() if weight > 0]
-                objectives = {name: float(name == active[(step - 1) % len(active)]) for name in objectives}
-            weights = self.shares(step, limits) * [objectives[source.objective] for source in self.sources]
+            weights = self._source_weights(step)
             rng = generator(Purpose.MIX, self.seed, step)  # the same in every process
             source = int(rng.choice(len(weights), p=weights / weights.sum()))
             first = counters[source]
@@ -162,75 +149,50 @@ class Mixture:
         """Return the first batch of a source, as step 1 would build it."""
         return self.batch(MixtureDraw(1, source, 0, ()), 0)
 
-    def _objectives(self, step: int) -> dict[str, float]:
-        """Return the weight of each objective at a step."""
-        first = {name: self.sources[group[0]] for name, group in self._groups.items()}
-        weights = {
-            name: value_at(source.weight, step) * (value_at(source.loss_weight, step) > 0)
-            for name, source in first.items()
-        }
+    def _source_weights(self, step: int) -> NDArray[np.float64]:
+        """Return (sources,) weights with which a step draws its source."""
+        by_objective = self._objective_weights(step)
+        if self.alternate:
+            active = [name for name, weight in by_objective.items() if weight > 0]
+            turn = active[(step - 1) % len(active)]
+            by_objective = {name: float(name == turn) for name in by_objective}
+        return self.shares(step) * [by_objective[source.objective] for source in self.sources]
+
+    def _objective_weights(self, step: int) -> dict[str, float]:
+        """Return the weight of each objective at a step; 0 where its loss has no weight."""
+        weights = {}
+        for name, group in self._groups.items():
+            source = self.sources[group[0]]
+            if value_at(source.loss_weight, step) > 0:
+                weights[name] = value_at(source.weight, step)
+            else:
+                weights[name] = 0.0
         if sum(weights.values()) <= 0:
             raise SettingsError(f"at step {step} the weights of all objectives are 0")
         return weights
 
-    def shares(self, step: int, limits: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def shares(self, step: int) -> NDArray[np.float64]:
         """Return (sources,) shares within each objective: q ~ p^alpha over languages, then by size of their corpora."""
         alpha = value_at(self.alpha, step)
         shares = np.empty(len(self.sources))
         for group in self._groups.values():
             sizes = np.array([self.sources[number].size for number in group], np.float64)
-            names = [self.sources[number].language for number in group]
-            distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
-            owner = np.array([distinct[name] for name in names])
-            totals = np.bincount(owner, sizes)
+            languages = [self.sources[number].language for number in group]
+            names = list(dict.fromkeys(languages))
+            owner = np.array([names.index(language) for language in languages])  # (group,)
+            totals = np.bincount(owner, sizes)  # (languages,)
             within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
-            own = np.asarray(temperature(totals, alpha)[owner] * within)
-            shares[group] = own if limits is None else capped_shares(own, limits[group])
+            shares[group] = temperature(totals, alpha)[owner] * within
         return shares
-
-    def _limits(self, last: int, slots: int) -> NDArray[np.float64] | None:
-        """Return (sources,) shares with which each corpus is read `max_passes` times; None: no limit."""
-        if self.max_passes is None:
-            return None
-        batches = self.batches_by_objective(last, slots)
-        limits = np.empty(len(self.sources))
-        for name, group in self._groups.items():
-            available = self.max_passes * np.array([len(self.sources[number].plan) for number in group])
-            if batches[name] > available.sum():
-                raise SettingsError(
-                    f"max_passes = {self.max_passes:g}: objective {name!r} takes {batches[name]:.0f} batches and its "
-                    f"corpora give {available.sum():.0f}; take fewer steps, or allow "
-                    f"{self.max_passes * batches[name] / available.sum():.3g} passes"
-                )
-            limits[group] = available / max(batches[name], 1e-9)
-        return limits
 
     def batches_by_objective(self, last: int, slots: int) -> dict[str, float]:
         """Return the expected batches of each objective during the run."""
         steps = np.unique(np.linspace(1, max(last, 1), _SAMPLED_STEPS, dtype=np.int64)).tolist()
-        found = dict.fromkeys(self._groups, 0.0)
+        parts = dict.fromkeys(self._groups, 0.0)
         for step in steps:
-            weights = self._objectives(step)
+            weights = self._objective_weights(step)
             if self.alternate:
                 weights = {name: float(weight > 0) for name, weight in weights.items()}
             for name, weight in weights.items():
-                found[name] += weight / sum(weights.values())
-        return {name: part / len(steps) * last * slots for name, part in found.items()}
-
-
-def capped_shares(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[np.float64]:
-    """Return shares up to their limits; the excess goes to the others in proportion (as in UniMax, 2023).
-
-    If the limits sum to less than the shares, they are scaled up together.
-    """
-    positive = np.where(shares > 0, limits, 0.0)
-    if positive.sum() <= shares.sum():
-        return np.asarray(shares.sum() * positive / positive.sum())
-    at_limit = np.zeros(len(shares), np.bool_)
-    found = shares
-    while (over := ~at_limit & (found > limits)).any():
-        at_limit |= over
-        left = shares.sum() - limits[at_limit].sum()
-        rest = shares[~at_limit].sum()
-        found = np.where(at_limit, limits, shares * (left / rest if rest else 0.0))
-    return found
+                parts[name] += weight / sum(weights.values())
+        return {name: part / len(steps) * last * slots for name, part in parts.items()}
