@@ -175,7 +175,7 @@ def evil_card(tmp_path, evil):
         "name": evil,
         "about": evil,
         "model": {"start": f"some/{evil}"},
-        "filters": {"separator": {"marks": [evil]}},
+        "filters": {"script": {"expected": {evil: ["Latin"]}}},
     }
     recipe |= {"objectives": {"mlm": {}}, **text_in("en")}
     about = {"steps": 1, "tokens": 1, "parameters": 1, "stopped": evil, "interlace": evil, "perplexity_unit": evil}

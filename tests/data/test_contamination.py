@@ -69,8 +69,15 @@ def test_counts_each_part_and_the_whole_set():
     assert result.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
     assert (result.total, result.exact, result.ngram) == (2, 2, 2)
     assert result.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
-    lengths = {language: ngram_length(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")}
-    assert lengths == {"en": 8, "hi": 8, "zh": 13, "ja": 13, "th": 32, "km": 32, "xx": 8}
+    assert [ngram_length(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [
+        8,
+        8,
+        13,
+        13,
+        32,
+        32,
+        8,
+    ]
 
 
 def test_examples_and_findings_name_the_set_and_the_places():

@@ -9,12 +9,10 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.data.filters import FILTERS, FilterChain, build_filters
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates, HashSet
-from interlace.data.filters.empty import Empty
 from interlace.data.filters.identical import IdenticalSides
 from interlace.data.filters.length import Length
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
-from interlace.data.filters.separator import Separator
 from interlace.text import Text, TextPairs
 
 
@@ -32,27 +30,20 @@ def both(rows):
 COPIES = [("a", "x"), ("a", "y"), ("b", "x"), ("y", "z"), (" a ", "x"), ("A", "X")]
 LENGTHS = [("a", "b b b b b"), ("a", "b b b b b b"), ("b b b b b b", "a"), ("a a a", "b b b b b b b b b")]
 EQUAL = [("Berlin", "berlin "), ("New York", "New York"), ("a", "b")]
-MARKS = [("a ||| b", "c"), ("a", "b |||"), ("a || b", "<sep>")]
 
 
 @pytest.mark.parametrize(
     ("rule", "rows", "kept"),
     [
-        (Empty(), [("a", "b"), ("", "b"), ("a", " \u3000")], [1, 0, 0]),
-        (Empty(), ["a", "\t"], [1, 0]),
         (Length(min_words=2, max_words=3), [("a b", "c d e"), ("a", "c d"), ("a b", "c d e f")], [1, 0, 0]),
         (Length(max_characters=8), [("a b", "cccccc dd")], [0]),
         (Length(min_words=0, min_characters=2), ["", "a", "ab"], [0, 0, 1]),
         (Ratio(max_ratio=3, slack=2), LENGTHS, [1, 0, 0, 1]),
         (Ratio(max_ratio=2, slack=0, unit="characters"), [("中文", "abcd"), ("中文", "abcde")], [1, 0]),
+        (Duplicates(), ["a", " a ", "A"], [1, 0, 1]),
         (Duplicates(), COPIES, [1, 1, 1, 1, 0, 1]),
-        (Duplicates(by="source"), COPIES, [1, 0, 1, 1, 0, 1]),
-        (Duplicates(by="target"), COPIES, [1, 1, 0, 1, 0, 1]),
-        (Duplicates(by="either"), COPIES, [1, 0, 0, 1, 0, 1]),
         (IdenticalSides(), EQUAL, [0, 0, 1]),
         (IdenticalSides(min_words=2), EQUAL, [1, 0, 1]),
-        (Separator(), MARKS, [0, 0, 1]),
-        (Separator(marks=["<sep>", "|||"]), MARKS, [0, 0, 0]),
     ],
 )
 def test_keeps_rows(rule, rows, kept):
@@ -131,7 +122,7 @@ def test_a_row_is_counted_by_the_first_filter_that_drops_it():
     assert chain.keep(both(rows), among).tolist() == [False, False, True, False, False]
     assert chain.dropped == {"identical": 1, "length": 1, "duplicates": 1}
     rows = [("x", "y y y y y y y y y y"), ("x", "y")]
-    chain = FilterChain(build_filters({"ratio": {}, "duplicates": {"by": "source"}}))
+    chain = FilterChain(build_filters({"ratio": {}, "duplicates": {}}))
     assert chain.keep(both(rows), np.ones(2, np.bool_)).tolist() == [False, True]
 
 
@@ -142,7 +133,6 @@ def test_a_row_is_counted_by_the_first_filter_that_drops_it():
         ({"length": {"max_word": 3}}, "filters.length: unknown key 'max_word'; did you mean 'max_words'"),
         ({"length": {"min_words": 9, "max_words": 3}}, "min_words = 9 is more than max_words = 3"),
         ({"ratio": {"max_ratio": 0.5}}, "filters.ratio: max_ratio: .*greater than or equal to 1"),
-        ({"separator": {"marks": ["|||", ""]}}, "filters.separator: marks.1: .*at least 1 character"),
         ({"script": {"expected": {"sr": ["Coptic", "latn"]}}}, "no script 'latn'; did you mean 'Latin'"),
     ],
 )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from interlace.experiments.checking import (
+from interlace.experiments.contamination import (
     CONTAMINATION,
     contamination_of,
     held_out_text,
@@ -116,7 +116,7 @@ def test_warns_about_test_and_development_sets_each_time(folder, caplog):
 @pytest.fixture
 def asked(monkeypatch):
     """The held-out sets that training text is read for, call by call."""
-    import interlace.experiments.checking as room
+    import interlace.experiments.contamination as room
 
     calls, find = [], room.contamination_of
     monkeypatch.setattr(room, "contamination_of", lambda *a: calls.append(list(map(str, a[1]))) or find(*a))

@@ -21,7 +21,7 @@ from interlace.core.errors import DataError, MissingDependencyError, RunError, S
 from interlace.core.processors import processors
 from interlace.data import corpus_text
 from interlace.experiments.alignments import CorpusAlignments
-from interlace.experiments.checking import training_text
+from interlace.experiments.contamination import training_text
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.workspace import Workspace

@@ -5,7 +5,7 @@ import pytest
 from interlace.core.errors import SettingsError
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
-from interlace.experiments.checking import held_out_text
+from interlace.experiments.contamination import held_out_text
 from interlace.experiments.recipe import CorpusGroup, read_recipe
 from interlace.readers.dataset import DatasetRows
 from interlace.tasks import TASKS

@@ -20,7 +20,7 @@ from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.data.inspection import AUTO, reader_of_words, word_tokenizer_for
+from interlace.data.tokenization import AUTO, reader_of_words, word_tokenizer_for
 from interlace.readers import READERS, find_files, find_sides, read_pairs, reader_for
 from interlace.text import TextPairs
 from interlace.text.lines import plain_name, write_lines

@@ -39,7 +39,7 @@ from interlace.core.json_files import write_json
 from interlace.core.outputs import is_standard_output, is_stream
 from interlace.core.progress import Progress, no_progress
 from interlace.core.store import change
-from interlace.data.inspection import AUTO
+from interlace.data.tokenization import AUTO
 
 log = logging.getLogger(__name__)
 

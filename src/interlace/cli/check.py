@@ -12,11 +12,12 @@ from interlace.cli import Code, Json, load_plugins, output, print_json
 from interlace.cli.common.options import Changes, comma_separated, language_of, parse_changes
 from interlace.cli.common.output import print_rows
 from interlace.core.errors import SettingsError
-from interlace.core.json_files import parse_json
 from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
     from interlace.data.inspection import Finding, InspectionReport
+
+_COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}  # by level, the most serious first
 
 
 def check(
@@ -24,8 +25,7 @@ def check(
     languages: Annotated[
         str, typer.Option("--languages", help="Languages of the files, such as en,de. Default: from the file names.")
     ] = "",
-    reader: Annotated[str, typer.Option("--reader", help="Reader, such as tsv.")] = "lines",
-    word_tokenizer: Annotated[str, typer.Option("--word-tokenizer", help="Word tokenizer for files.")] = "unicode",
+    reader: Annotated[str, typer.Option("--reader", help="Reader of the files, such as tsv.")] = "lines",
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
@@ -35,73 +35,54 @@ def check(
     from interlace.cli.common.progress import watching
 
     with watching() as watch:
-        if is_recipe(what):
+        if reader == "lines" and is_recipe(what):
             from interlace.experiments.checking import check_recipe
             from interlace.experiments.recipe import read_recipe
 
             reports = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
         else:
-            codes = comma_separated(languages)
-            reader = "squad" if reader == "lines" and Path(what[0]).suffix == ".json" else reader
-            reports = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch)
+            reports = [check_files([Path(name) for name in what], comma_separated(languages), reader, watch)]
+    failed = any(report.failed for report in reports)
     if as_json:
-        failed = any(report.failed for report in reports)
         print_json({"reports": [report.dump() for report in reports], "failed": failed})
     else:
         show(reports)
-    if any(report.failed for report in reports):
+    if failed:
         raise typer.Exit(2)
-
-
-_COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}
-_HEADS = ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "tokenized")
-_FACTS = ("words", "characters", "p50", "p99", "max_words", "tokenization")
 
 
 def is_recipe(what: list[str]) -> bool:
     """Return whether the only argument is a recipe."""
     path = Path(what[0])
-    if len(what) == 1 and path.suffix == ".json" and path.is_file():
-        return not is_squad(path)
-    return len(what) == 1 and (path.suffix in {".toml", ".json"} or not (path.suffix or path.exists()))
+    is_name = not path.suffix and not path.exists()
+    return len(what) == 1 and (path.suffix in {".toml", ".json"} or is_name)
 
 
-def is_squad(path: Path) -> bool:
-    """Return whether a JSON file has questions in the format of SQuAD."""
-    try:
-        found = parse_json(path.read_bytes(), surrogates=True)
-    except ValueError:  # the error of a recipe names the fault
-        return False
-    return isinstance(found, dict) and isinstance(found.get("data"), list)
-
-
-def check_files(
-    paths: list[Path], languages: list[str], reader: str, word_tokenizer: str, progress: Progress
-) -> list[InspectionReport]:
+def check_files(paths: list[Path], languages: list[str], reader: str, progress: Progress) -> InspectionReport:
     """Check one file, or two parallel files."""
     from interlace.data.inspection import Inspector
     from interlace.readers import READERS
-    from interlace.text.word_tokenizers import WORD_TOKENIZERS
+    from interlace.text.word_tokenizers.unicode import Unicode
 
     if len(paths) > 2:
         raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
-    inspector = Inspector(WORD_TOKENIZERS.build(word_tokenizer), {}, progress)
-    return [inspector.inspect(name, READERS.build(reader), paths, languages)]
+    return Inspector(Unicode(), progress=progress).inspect(name, READERS.build(reader), paths, languages)
 
 
 def show(reports: list[InspectionReport]) -> None:
     """Print reports and a summary."""
-    sides = [(report, *side) for report in reports for side in report.facts.get("sides", {}).items()]
-    cells = [
-        (each.name, language, each.facts["rows"], *(side[key] for key in _FACTS)) for each, language, side in sides
-    ]
-    print_rows([dict(zip(_HEADS, row, strict=True)) for row in cells])
+    rows = []
+    for report in reports:
+        for language, counts in report.facts.get("sides", {}).items():
+            rows.append({"corpus": report.name, "language": language, "rows": report.facts["rows"], **counts})
+    print_rows(rows)
+    levels = list(_COLOUR)
     for report in reports:
         if report.findings:
             output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
-            for finding in sorted(report.findings, key=lambda finding: list(_COLOUR).index(finding.level)):
+            for finding in sorted(report.findings, key=lambda finding: levels.index(finding.level)):
                 _show_finding(finding)
     output.print(f"\n{_verdict(reports)}", highlight=False)
 
@@ -120,13 +101,13 @@ def _show_finding(finding: Finding) -> None:
 
 def _verdict(reports: list[InspectionReport]) -> str:
     levels = [finding.level for report in reports for finding in report.findings]
-    errors, warnings = levels.count("error"), levels.count("warning")
+    errors = levels.count("error")
+    warnings = levels.count("warning")
     if errors:
-        return f"[bold red]{errors} error{'s' * (errors != 1)}[/]: the corpus cannot be built"
+        return f"[bold red]errors: {errors}[/]; the corpus cannot be built"
     if warnings:
         hint = "a recipe's \\[filters] can drop faulty lines, but not contamination"
-        return f"[yellow]{warnings} warning{'s' * (warnings != 1)}[/]; {hint}"
-    notes = levels.count("note")
-    if notes:
-        return f"[green]{notes} note{'s' * (notes != 1)}[/], no errors or warnings"
+        return f"[yellow]warnings: {warnings}[/]; {hint}"
+    if levels:
+        return f"[green]notes: {len(levels)}[/]; no errors or warnings"
     return "[green]no findings[/]"

@@ -1,7 +1,7 @@
 """Contamination: held-out text that occurs in training text, as whole texts or as n-grams of words.
 
 Training text is read in chunks; only hashes of the held-out text are in memory. Brown et al. (2020, section 4) search
-13-grams, Chowdhery et al. (2022, section 8) 8-grams. Here it is 8, because sentences of XNLI are short. In scripts
+13-grams, Chowdhery et al. (2022, section 8) 8-grams. We search 8-grams, because sentences of XNLI are short. In scripts
 without spaces characters are counted: 13 of Chinese or Japanese, 32 of Thai, Lao, Khmer or Burmese are about 8 words.
 
 Words are those of `data.hashing`, which compares text without case, punctuation and spaces.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding, Where
+from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding, RowName
 from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
@@ -25,17 +25,14 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
     Hashes = NDArray[np.uint64]
-    Rows = NDArray[np.int64]
+    Numbers = NDArray[np.int64]
 
 _IDEOGRAPHIC = frozenset({"Han", "Hiragana", "Katakana", "Bopomofo", "Yi"})
+_NGRAM_WORDS = 8
+_NGRAM_IDEOGRAPHS = 13  # in languages written in Han or Kana
+_NGRAM_LETTERS = 32  # in other scripts without spaces
+_MIN_WORDS = 3  # of a text that is compared as a whole; twice as many characters
 _WHOLE = 0  # in place of n: whole texts
-
-
-_NGRAM_WORDS = 8  # of an n-gram
-_NGRAM_IDEOGRAPHS = 13  # characters of an n-gram in languages written in Han or Kana
-_NGRAM_LETTERS = 32  # and in other scripts without spaces
-_MIN_WORDS = 3  # of a text compared as a whole: "Yes." occurs everywhere
-_MIN_CHARACTERS = 6  # the same in scripts without spaces
 
 
 def ngram_length(language: str) -> int:
@@ -44,6 +41,11 @@ def ngram_length(language: str) -> int:
     if not scripts & UNSPACED:
         return _NGRAM_WORDS
     return _NGRAM_IDEOGRAPHS if scripts & _IDEOGRAPHIC else _NGRAM_LETTERS
+
+
+def _min_length(language: str) -> int:
+    """Return the minimum of words (or characters) of a text compared as a whole: 'Yes.' occurs everywhere."""
+    return 2 * _MIN_WORDS if scripts_of(language) & UNSPACED else _MIN_WORDS
 
 
 @dataclass(frozen=True)
@@ -82,136 +84,162 @@ class Contamination:
 
     def dump(self) -> dict[str, Any]:
         """Return plain data for JSON; `exact` and `ngram` are percent of the examples."""
-        parts = {part: self._shares(*counts) for part, counts in self.parts.items()}
+        parts: dict[str, dict[str, float]] = {}
+        if len(self.parts) > 1:
+            for part, (exact, ngram) in self.parts.items():
+                parts[part] = {"exact": self._percent(exact), "ngram": self._percent(ngram)}
         return {
             "task": self.name,
             "language": self.language,
             "examples": self.total,
             "n": self.n,
-            **self._shares(self.exact, self.ngram),
-            "parts": parts if len(parts) > 1 else {},
+            "exact": self._percent(self.exact),
+            "ngram": self._percent(self.ngram),
+            "parts": parts,
             "shown": [{"where": example.where, "text": example.text} for example in self.examples],
         }
 
     def findings(self, *, ngrams: bool) -> Iterator[Finding]:
         """Yield findings for `interlace check`; n-grams are not reported for held-out text of the same corpus."""
-        name, more = f"{self.name} ({self.language})", self.ngram - self.exact
+        name = f"{self.name} ({self.language})"
         if self.exact:
             about = f"examples of {name} that occur in training text"
             yield Finding("warning", "contamination", self.exact, self.total, about, self.examples[: self.whole])
-        if more and ngrams:
+        only_ngram = self.ngram - self.exact
+        if only_ngram and ngrams:
             about = f"further examples of {name} with {self.n} words or characters in a row that occur in training text"
-            yield Finding("note", "n-gram overlap", more, self.total, about, () if self.exact else self.examples)
+            examples = () if self.exact else self.examples
+            yield Finding("note", "n-gram overlap", only_ngram, self.total, about, examples)
 
-    def _shares(self, exact: int, ngram: int) -> dict[str, float]:
-        return {key: round(100 * count / max(self.total, 1), 3) for key, count in (("exact", exact), ("ngram", ngram))}
+    def _percent(self, count: int) -> float:
+        return round(100 * count / max(self.total, 1), 3)
 
 
 class ContaminationCheck:
     """Searches held-out sets in training text: `hold_out` all sets, then `search` all text, then read `results`."""
 
     def __init__(self) -> None:
-        self._sets: list[HeldOutSet] = []
+        self._sets: list[_SearchedSet] = []
         self._parts: list[_Part] = []
-        self._shown: list[tuple[list[Excerpt], list[Excerpt]]] = []  # of each set: whole texts, n-grams
 
     def __len__(self) -> int:
         return len(self._sets)
 
-    def hold_out(self, held: HeldOutSet) -> None:
+    def hold_out(self, held_out: HeldOutSet) -> None:
         """Add a held-out set."""
         from interlace.data.hashing import hash_tokens
 
-        for name, lines in held.parts.items():
-            language = held.languages.get(name, held.language)
+        searched = _SearchedSet(held_out)
+        self._sets.append(searched)
+        for name, lines in held_out.parts.items():
+            language = held_out.languages.get(name, held_out.language)
             tokens = hash_tokens(lines)
-            min_length = _MIN_CHARACTERS if scripts_of(language) & UNSPACED else _MIN_WORDS
-            whole = np.flatnonzero(tokens.lengths >= min_length)
-            self._parts.append(_Part(len(self._sets), name, tokens, ngram_length(language), whole))
-        self._sets.append(held)
-        self._shown.append(([], []))
+            long_texts = np.flatnonzero(tokens.lengths >= _min_length(language))
+            self._parts.append(_Part(searched, name, tokens, ngram_length(language), long_texts))
 
-    def search(self, text: Text, where: Where) -> None:
-        """Search a chunk of training text; `where` returns the place of each line."""
+    def search(self, text: Text, row_name: RowName) -> None:
+        """Search a chunk of training text; `row_name` returns the name of each line."""
         from interlace.data.hashing import hash_tokens
 
         tokens = hash_tokens(text.lines)
         rows, keys = self._known[_WHOLE].mark(tokens.line_hashes())
-        self._show(_WHOLE, rows, keys, where)
+        self._add_examples(_WHOLE, rows, keys, row_name)
         n = ngram_length(text.language)
         if n in self._known:
             hashes, starts = tokens.ngrams(n)
-            found, keys = self._known[n].mark(hashes)
-            self._show(n, tokens.rows(starts[found]), keys, where)
+            ngrams, keys = self._known[n].mark(hashes)
+            self._add_examples(n, tokens.rows(starts[ngrams]), keys, row_name)
 
     def results(self) -> list[Contamination]:
         """Return the contamination of each set, in the order of `hold_out`."""
-        return [self._result(number, held) for number, held in enumerate(self._sets)]
+        return [self._result(searched) for searched in self._sets]
 
     @cached_property
     def _known(self) -> dict[int, KnownHashes]:
         """The hashes of whole texts, and of n-grams by n; built at the first search."""
-        numbers = {_WHOLE, *(part.n for part in self._parts)}
-        return {n: KnownHashes([part.hashes(n) for part in self._parts]) for n in numbers}
+        lengths = {_WHOLE, *(part.n for part in self._parts)}
+        return {n: KnownHashes([part.hashes(n) for part in self._parts]) for n in lengths}
 
-    def _result(self, number: int, held: HeldOutSet) -> Contamination:
-        marks = {}  # by part: which texts were found as a whole, and which as a whole or by an n-gram
-        for at, part in enumerate(self._parts):
-            if part.number == number:
-                exact = np.zeros(len(part.tokens.lines), np.bool_)
-                exact[part.whole] = self._known[_WHOLE].marked(at)
+    def _result(self, searched: _SearchedSet) -> Contamination:
+        held_out = searched.held_out
+        any_exact = np.zeros(len(held_out), np.bool_)  # (examples,)
+        any_ngram = np.zeros(len(held_out), np.bool_)
+        parts = {}
+        for number, part in enumerate(self._parts):
+            if part.searched is searched:
+                exact = np.zeros(len(held_out), np.bool_)
+                exact[part.whole] = self._known[_WHOLE].marked(number)
                 ngram = exact.copy()
-                ngram[part.tokens.rows(part.tokens.ngrams(part.n)[1][self._known[part.n].marked(at)])] = True
-                marks[part.name] = (exact, ngram)
-        either = [np.logical_or.reduce([both[kind] for both in marks.values()]) for kind in (0, 1)]
+                _, first_words = part.tokens.ngrams(part.n)
+                ngram[part.tokens.rows(first_words[self._known[part.n].marked(number)])] = True
+                parts[part.name] = (int(exact.sum()), int(ngram.sum()))
+                any_exact |= exact
+                any_ngram |= ngram
         return Contamination(
-            name=held.name,
-            language=held.language,
-            total=len(held),
-            exact=int(either[0].sum()),
-            ngram=int(either[1].sum()),
-            n=ngram_length(held.language),
-            parts={name: (int(exact.sum()), int(ngram.sum())) for name, (exact, ngram) in marks.items()},
-            examples=(*self._shown[number][0], *self._shown[number][1])[:MAX_EXCERPTS],
-            whole=len(self._shown[number][0]),
+            name=held_out.name,
+            language=held_out.language,
+            total=len(held_out),
+            exact=int(any_exact.sum()),
+            ngram=int(any_ngram.sum()),
+            n=ngram_length(held_out.language),
+            parts=parts,
+            examples=(*searched.whole_texts, *searched.ngrams)[:MAX_EXCERPTS],
+            whole=len(searched.whole_texts),
         )
 
-    def _show(self, n: int, rows: Rows, keys: Rows, where: Where) -> None:
-        """Keep the first few of each set, one per line of training text."""
-        parts, places = self._known[n].owners(keys)
-        for at in np.unique(parts).tolist():
-            part = self._parts[at]
-            kept = self._shown[part.number][n != _WHOLE]
-            mine = np.flatnonzero(parts == at)
-            mine = mine[np.lexsort((places[mine], rows[mine]))]
-            mine = mine[np.unique(rows[mine], return_index=True)[1]]
-            for row, place in zip(rows[mine].tolist(), places[mine].tolist(), strict=True):
-                if len(kept) == MAX_EXCERPTS:
+    def _add_examples(self, n: int, rows: Numbers, keys: Numbers, row_name: RowName) -> None:
+        """Keep the first few of each set, one per line of training text.
+
+        rows, keys: (found,) lines of the training text, and the hashes found there.
+        """
+        part_numbers, indices = self._known[n].owners(keys)
+        for number in np.unique(part_numbers).tolist():
+            part = self._parts[number]
+            examples = part.searched.whole_texts if n == _WHOLE else part.searched.ngrams
+            selected = np.flatnonzero(part_numbers == number)
+            selected = selected[np.lexsort((indices[selected], rows[selected]))]
+            _, first_of_row = np.unique(rows[selected], return_index=True)
+            for position in selected[first_of_row].tolist():
+                if len(examples) == MAX_EXCERPTS:
                     break
-                ngram = n != _WHOLE
-                shown = f".. {part.tokens.ngram_text(n, place)} .." if ngram else part.tokens.lines[part.whole[place]]
-                kept.append(Excerpt.of(where(row), shown))
+                index = int(indices[position])
+                if n == _WHOLE:
+                    shown = part.tokens.lines[part.whole[index]]
+                else:
+                    shown = f".. {part.tokens.ngram_text(n, index)} .."
+                examples.append(Excerpt.of(row_name(int(rows[position])), shown))
 
 
-def find_contamination(texts: Iterable[tuple[Text, Where]], held_out: Iterable[HeldOutSet]) -> list[Contamination]:
-    """Return the contamination of each held-out set; texts: chunks, read once, with the place of each line."""
+def find_contamination(
+    texts: Iterable[tuple[Text, RowName]], held_out_sets: Iterable[HeldOutSet]
+) -> list[Contamination]:
+    """Return the contamination of each held-out set; texts: chunks, read once, with the name of each line."""
     check = ContaminationCheck()
-    for held in held_out:
-        check.hold_out(held)
-    for text, where in texts:
-        check.search(text, where)
+    for held_out in held_out_sets:
+        check.hold_out(held_out)
+    for text, row_name in texts:
+        check.search(text, row_name)
     return check.results()
+
+
+@dataclass(frozen=True, eq=False)
+class _SearchedSet:
+    """A held-out set and examples of it in training text: of whole texts, and of n-grams."""
+
+    held_out: HeldOutSet
+    whole_texts: list[Excerpt] = field(default_factory=list)
+    ngrams: list[Excerpt] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class _Part:
     """The texts of one part of a set. n: words of an n-gram; whole: which texts are compared as a whole."""
 
-    number: int  # of the set
+    searched: _SearchedSet
     name: str
     tokens: HashedTokens
     n: int
-    whole: Rows
+    whole: Numbers
 
     def hashes(self, n: int) -> Hashes:
         """Return the hashes of whole texts or of n-grams; none for the n of other languages."""
@@ -226,33 +254,34 @@ class KnownHashes:
     _FILTER_BITS = 22  # a table of 4 MB, which fits the CPU cache, rejects most hashes
 
     def __init__(self, parts: Sequence[Hashes]) -> None:
-        every = np.concatenate([np.zeros(0, np.uint64), *parts])
-        self._bounds = np.cumsum([0, *map(len, parts)])
-        self._keys, self._first, self._inverse = np.unique(every, return_index=True, return_inverse=True)
-        self._found = np.zeros(len(self._keys), np.bool_)
+        hashes = np.concatenate([np.zeros(0, np.uint64), *parts])
+        self._bounds = np.cumsum([0, *map(len, parts)])  # (parts + 1,)
+        self._keys, self._first, self._inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        self._is_marked = np.zeros(len(self._keys), np.bool_)
         self._filter = np.zeros(1 << self._FILTER_BITS, np.bool_)
         self._filter[self._cells(self._keys)] = True
 
-    def mark(self, hashes: Hashes) -> tuple[Rows, Rows]:
+    def mark(self, hashes: Hashes) -> tuple[Numbers, Numbers]:
         """Mark known hashes; return the indices of those found for the first time, and their keys."""
         rows = np.flatnonzero(self._filter[self._cells(hashes)])
         if not len(rows) or not len(self._keys):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         keys = np.minimum(np.searchsorted(self._keys, hashes[rows]), len(self._keys) - 1)
-        fresh = (self._keys[keys] == hashes[rows]) & ~self._found[keys]
-        keys, first = np.unique(keys[fresh], return_index=True)
-        self._found[keys] = True
-        return rows[fresh][first], keys
+        is_new = (self._keys[keys] == hashes[rows]) & ~self._is_marked[keys]
+        keys, first = np.unique(keys[is_new], return_index=True)
+        self._is_marked[keys] = True
+        return rows[is_new][first], keys
 
-    def owners(self, keys: Rows) -> tuple[Rows, Rows]:
+    def owners(self, keys: Numbers) -> tuple[Numbers, Numbers]:
         """Return for each key the first part that contains it, and its index in that part."""
-        places = self._first[keys]
-        parts = np.searchsorted(self._bounds, places, side="right") - 1
-        return parts, places - self._bounds[parts]
+        positions = self._first[keys]
+        parts = np.searchsorted(self._bounds, positions, side="right") - 1
+        return parts, positions - self._bounds[parts]
 
     def marked(self, part: int) -> NDArray[np.bool_]:
         """Return which hashes of a part are marked, in their original order."""
-        return np.asarray(self._found[self._inverse[self._bounds[part] : self._bounds[part + 1]]])
+        keys = self._inverse[self._bounds[part] : self._bounds[part + 1]]
+        return np.asarray(self._is_marked[keys])
 
-    def _cells(self, hashes: Hashes) -> Rows:
+    def _cells(self, hashes: Hashes) -> Numbers:
         return (hashes >> np.uint64(64 - self._FILTER_BITS)).astype(np.int64)

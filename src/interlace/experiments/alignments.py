@@ -25,7 +25,7 @@ from interlace.data.alignments import WordAlignments
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, content_key, plugin_hash
 from interlace.data.corpus_text import CorpusText
-from interlace.data.inspection import is_untokenized
+from interlace.data.tokenization import is_untokenized
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import AlignSettings, names_of
 from interlace.text import TextPairs

@@ -20,7 +20,7 @@ from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.embeddings import WordVectors, languages_in
 from interlace.experiments.card import write_card
-from interlace.experiments.checking import stored_contamination
+from interlace.experiments.contamination import stored_contamination
 from interlace.experiments.data_root import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
 from interlace.experiments.records import ModelMetadata, check_export, finished_recipe

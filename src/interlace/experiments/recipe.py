@@ -16,7 +16,7 @@ from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change
 from interlace.data import Pairs
 from interlace.data.filters import build_filters
-from interlace.data.inspection import AUTO
+from interlace.data.tokenization import AUTO
 from interlace.embeddings import is_text_file
 from interlace.experiments.sections import (
     AlignSettings,

@@ -11,7 +11,7 @@ from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.data.corpus_text import CorpusText
 from interlace.data.filters import build_filters, sides
-from interlace.data.inspection import AUTO, word_tokenizer_for
+from interlace.data.tokenization import AUTO, word_tokenizer_for
 from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.readers import READERS
 from interlace.text import Text

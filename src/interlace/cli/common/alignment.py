@@ -31,7 +31,7 @@ from interlace.core.json_files import json_record, read_json
 from interlace.core.outputs import Output
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
-from interlace.data.inspection import AUTO, reader_of_words
+from interlace.data.tokenization import AUTO, reader_of_words
 from interlace.readers import READERS, read_pairs
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs

@@ -1,7 +1,5 @@
 """Drops pairs whose sides are equal: untranslated text."""
 
-from operator import eq
-
 import numpy as np
 from pydantic import Field
 
@@ -18,7 +16,7 @@ class IdenticalSides(Filter):
         """(n,) where the sides differ."""
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)
-        source = [line.strip().casefold() for line in chunk.source.lines]
-        target = [line.strip().casefold() for line in chunk.target.lines]
-        same = np.fromiter(map(eq, source, target), np.bool_, len(chunk))
-        return np.asarray(~same | (chunk.source.words.lengths < self.min_words))
+        lines = zip(chunk.source.lines, chunk.target.lines, strict=True)
+        is_same = [source.strip().casefold() == target.strip().casefold() for source, target in lines]
+        is_short = chunk.source.words.lengths < self.min_words
+        return np.asarray(~np.array(is_same, np.bool_) | is_short)

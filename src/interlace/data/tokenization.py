@@ -1,0 +1,73 @@
+"""Detection of untokenized text, and the word tokenizer that `auto` means."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interlace.data.filters import sides
+from interlace.text import Text
+from interlace.text.scripts import is_unspaced
+from interlace.text.word_tokenizers.common.characters import CharacterClasses
+
+AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespace`
+
+_MIN_MARKS = 20  # punctuation marks needed for a decision
+_MAX_CLAUSE = 8  # letters of an unspaced script between two spaces; more are not a word
+
+_OTHER, _BLANK, _MARK, _LETTER = 1, 2, 3, 4
+
+
+def _class_of(character: str) -> int:
+    if character.isspace():
+        return _BLANK
+    if character in ".,!?;:。，！？；：।؟،":
+        return _MARK
+    return _LETTER if character.isalnum() else _OTHER
+
+
+_CLASSES = CharacterClasses(_class_of)
+
+
+def is_untokenized(text: Text, rows: int = 500) -> bool:
+    """Whether punctuation is attached to words, or whole clauses have no space, in the first rows."""
+    if _has_attached_punctuation(text):
+        return True
+    word_count = 0
+    lengths = []  # of words in unspaced scripts
+    for row in range(min(len(text), rows)):
+        words = text.tokens(row)
+        word_count += len(words)
+        lengths += [len(word) for word in words if is_unspaced(word[0])]
+    return len(lengths) * 5 > word_count and sum(lengths) > _MAX_CLAUSE * len(lengths)
+
+
+def _has_attached_punctuation(text: Text) -> bool:
+    """Whether more than 90 % of the punctuation marks before a space follow a letter and not a space."""
+    classes = _CLASSES.of_lines(text.lines)  # (C,)
+    before = classes[:-2]
+    at_word_end = (classes[1:-1] == _MARK) & (classes[2:] == _BLANK)
+    spaced = int(np.count_nonzero(at_word_end & (before == _BLANK)))
+    attached = int(np.count_nonzero(at_word_end & (before == _LETTER)))
+    total = spaced + attached
+    return total >= _MIN_MARKS and spaced / total < 0.1
+
+
+def word_tokenizer_for(*texts: Text) -> str:
+    """Return the word tokenizer that `auto` means for the sides of a text, which are split at white space."""
+    return "unicode" if any(map(is_untokenized, texts)) else "whitespace"
+
+
+def reader_of_words(kind: Any, paths: Sequence[Path], languages: Sequence[str], name: str, where: str) -> Any:
+    """Return a reader of a kind with a word tokenizer; `auto` as its name is chosen by the first rows of the files.
+
+    where: section named in errors.
+    """
+    finds_words = "word_tokenizer" in kind.model_fields
+    if name == AUTO and finds_words:
+        first_chunk = next(kind().read_chunks(paths, list(languages)), None)
+        name = "whitespace" if first_chunk is None else word_tokenizer_for(*sides(first_chunk))
+    if finds_words or name not in {AUTO, "whitespace"}:  # other readers report the unknown key
+        return kind.read({"word_tokenizer": name}, where)
+    return kind.read({}, where)
