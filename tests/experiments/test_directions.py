@@ -3,8 +3,8 @@
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.model_folder import METADATA, ModelMetadata
 from interlace.experiments.recipe import Recipe, directions
-from interlace.experiments.records import METADATA, ModelMetadata
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},

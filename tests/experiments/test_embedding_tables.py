@@ -16,7 +16,7 @@ from interlace.experiments.estimate import estimate
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, tokenizer_of
-from interlace.experiments.records import Lineage
+from interlace.experiments.run import Lineage
 from interlace.experiments.workspace import Workspace
 from interlace.models.build import build_model, load
 from run_records import StoppedError, about, stop_at

@@ -12,8 +12,8 @@ from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.experiments import evaluate, score_store
 from interlace.experiments.evaluate import Target, _task
 from interlace.experiments.evaluate import evaluate as run
+from interlace.experiments.model_folder import ModelMetadata
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
-from interlace.experiments.records import ModelMetadata
 from interlace.experiments.studies.folder import requested_items
 
 

@@ -13,7 +13,7 @@ from interlace.experiments.data_root import data_root
 from interlace.experiments.estimate import estimate
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
-from interlace.experiments.records import differences
+from interlace.experiments.run import differences
 from interlace.experiments.sections import Published
 from interlace.scores import published
 from interlace.tasks import TASKS

@@ -5,7 +5,7 @@ import pytest
 
 import interlace as il
 from interlace.data.vocab import Vocab
-from interlace.experiments.records import write_sentence_modules
+from interlace.experiments.model_folder import write_sentence_modules
 from interlace.models.build import load
 from little_checkpoints import TRAINED_ON, save
 

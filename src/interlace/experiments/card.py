@@ -18,7 +18,7 @@ from interlace.core.json_files import checked, json_record, read_json
 from interlace.core.markup import code_span, markdown_text
 from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe, directions, tokenizer_of
-from interlace.experiments.records import DIGEST
+from interlace.experiments.run_record import DIGEST
 from interlace.experiments.score_store import scores_of_model
 from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub

@@ -19,7 +19,7 @@ from interlace.data.filters import sides
 from interlace.data.inspection import RowName
 from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.records import Lineage
+from interlace.experiments.run import Lineage
 from interlace.tasks import Task
 from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text

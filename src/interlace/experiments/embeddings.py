@@ -33,7 +33,8 @@ from interlace.experiments.inputs import check_inputs
 from interlace.experiments.lexicons import vector_dictionaries
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.records import check_export, claim_folder, environment, is_finished
+from interlace.experiments.run import RunFolder
+from interlace.experiments.run_record import environment
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import EmbeddingSettings
 from interlace.experiments.workspace import Workspace
@@ -53,9 +54,10 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
     if settings is None:
         raise SettingsError(f"recipe {recipe.name!r} has no [embeddings], and learns no word vectors")
     with locked(into):
-        claim_folder(recipe, into)
-        if is_finished(into):
-            check_export(into, into / VECTORS)
+        run = RunFolder(into)
+        run.claim(recipe)
+        if run.is_finished:
+            run.check_export(run.vectors_folder)
             log.info("%s is finished; nothing to do", into)
             return into / VECTORS
         start = time.perf_counter()

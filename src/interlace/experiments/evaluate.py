@@ -22,8 +22,9 @@ from interlace.embeddings import WordVectors, languages_in
 from interlace.experiments.card import write_card
 from interlace.experiments.contamination import stored_contamination
 from interlace.experiments.data_root import data_root
+from interlace.experiments.model_folder import ModelMetadata
 from interlace.experiments.recipe import Recipe, with_learned_directions
-from interlace.experiments.records import ModelMetadata, check_export, finished_recipe
+from interlace.experiments.run import RunFolder
 from interlace.experiments.score_store import (
     Place,
     ScoreIdentity,
@@ -74,10 +75,10 @@ class Target:
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
     """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation."""
     folder = Path(path)
-    trained = finished_recipe(folder)
+    trained = RunFolder(folder).finished_recipe()
     if trained is not None:
         kept = folder / (VECTORS if trained.embeddings else "model")
-        check_export(folder, kept)
+        RunFolder(folder).check_export(kept)
         return Target(str(kept), recipe or trained, into or folder, trained)
     if folder.suffix == ".toml":
         raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")

@@ -1,5 +1,7 @@
 """Pre-train a model by a recipe: prepare data, train, export. The same call resumes an interrupted run."""
 
+from __future__ import annotations
+
 import logging
 import shutil
 import signal
@@ -18,12 +20,15 @@ from numpy.typing import NDArray
 from interlace.core.errors import CheckpointError, RunError, SettingsError
 from interlace.core.json_files import write_json
 from interlace.core.store import leaves
-from interlace.experiments import monitoring, records
+from interlace.experiments import monitoring
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
+from interlace.experiments.model_folder import save_model, sentence_vectors
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
+from interlace.experiments.run import RunFolder
+from interlace.experiments.run_record import data_of, run_record
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.workspace import Workspace
 from interlace.models.backbone import Backbone
@@ -57,60 +62,64 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     if recipe.embeddings is not None:
         return learn_vectors(recipe, into)
     recipe.check_trainable()
+    run = RunFolder(into)
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     train.check_processes(accelerator.num_processes)
     if not accelerator.is_main_process:
         with naming_lost_processes(accelerator):
             accelerator.wait_for_everyone()  # the first process may extend a finished run
-        if records.is_finished(into):
-            return into / "model"
-        return _run(recipe, into, accelerator, callback)
+        if not run.is_finished:
+            _run(recipe, run, accelerator, callback)
+        return run.model_folder
     with run_folder.locked(into):
-        records.claim_folder(recipe, into)
+        run.claim(recipe)
         accelerator.wait_for_everyone()
-        if records.is_finished(into):
-            records.check_export(into, into / "model")
+        if run.is_finished:
+            run.check_export(run.model_folder)
             log.info("%s is finished; nothing to do", into)
-            return into / "model"
-        return _run(recipe, into, accelerator, callback)
+        else:
+            _run(recipe, run, accelerator, callback)
+    return run.model_folder
 
 
-def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> Path:
+def _run(recipe: Recipe, run: RunFolder, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> None:
+    """Prepare, train and export."""
     begun = time.perf_counter()
-    main = accelerator.is_main_process
-    train = recipe.train
     with accelerator.main_process_first():
         check_inputs(recipe)
-    run = prepare_run(recipe, accelerator)
-    recipe = run.recipe
-    workspace = run.workspace
-    backbone = run.backbone
-    training = run.training
-    prepared = time.perf_counter()
-    data = records.data_of(workspace) if main else []  # now: a file may change while the model is trained
-    if main:
-        precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
-        log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-        records.check_run_state(into, workspace.vocab, data, backbone)
-        store_dictionaries(training.mixture, recipe, into)
-        sources = training.mixture.sources
-        for note in (note for each in sources for note in each.learner.notes(each.plan.examples(0), each.prepared)):
-            log.info("%s", note)
-    for note in backbone.notes:
-        log.info("%s", note)
+    prepared = prepare_run(recipe, accelerator)
+    training = prepared.training
+    training_begun = time.perf_counter()
+    data: list[dict[str, Any]] = []
+    if accelerator.is_main_process:
+        data = data_of(prepared.workspace)  # now: a file may change while the model is trained
+        run.check_state(prepared.workspace.vocab, data, prepared.backbone)
+        store_dictionaries(training.mixture, prepared.recipe, run.folder)
+        _log_notes(prepared)
     progress = Progress()
-    if train.trackers:
-        start_trackers(accelerator, into, recipe.name, dict(leaves(recipe.dump())))
-    _train(training, progress, [*_callbacks(run, into, progress), callback], into)
+    if recipe.train.trackers:
+        start_trackers(accelerator, run.folder, recipe.name, dict(leaves(prepared.recipe.dump())))
+    _train(training, progress, [*_callbacks(prepared, run, progress), callback], run)
     for tracker in accelerator.trackers:
         tracker.finish()
     _check_last_updates(training, progress)
-    if main:
-        seconds = {"data": prepared - begun, "training": time.perf_counter() - prepared}
-        _finish(run, into, progress, {"data": data, "seconds": seconds})
+    if accelerator.is_main_process:
+        seconds = {"data": training_begun - begun, "training": time.perf_counter() - training_begun}
+        _finish(prepared, run, progress, data, seconds)
     accelerator.wait_for_everyone()
-    return into / "model"
+
+
+def _log_notes(prepared: PreparedRun) -> None:
+    """Log the precision, and what objectives and model have to say."""
+    accelerator = prepared.training.accelerator
+    precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
+    log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
+    for source in prepared.training.mixture.sources:
+        for note in source.learner.notes(source.plan.examples(0), source.prepared):
+            log.info("%s", note)
+    for note in prepared.backbone.notes:
+        log.info("%s", note)
 
 
 @dataclass(frozen=True)
@@ -181,64 +190,61 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     language = recipe.export.fold_language
     if language is not None:
         check_language(backbone.traits.languages, language, "export.fold_language")
-    records.sentence_vectors(recipe, backbone)
+    sentence_vectors(recipe, backbone)
 
 
-def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callable[[TrainingStep], None]]:
-    recipe = run.recipe
-    workspace = run.workspace
-    training = run.training
-    rows = run.held_out
-    accelerator = training.accelerator
+def _callbacks(prepared: PreparedRun, run: RunFolder, progress: Progress) -> list[Callable[[TrainingStep], None]]:
+    """Return what consumes the steps of training: metrics, diagnostics, evaluation, and checkpoints, which are last."""
+    recipe = prepared.recipe
     train = recipe.train
+    training = prepared.training
+    accelerator = training.accelerator
+    metrics = run.folder / run_folder.METRICS
 
     def record(row: dict[str, Any]) -> None:
         if accelerator.is_main_process:
-            run_folder.append_line(into / run_folder.METRICS, row)
+            run_folder.append_line(metrics, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
-    if train.stop_by in STOPPING_TASKS:
-        scorer = monitoring.dev_scores(workspace, accelerator)
-    else:
-        scorer = None
+    dictionaries = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
+    translates = train.stop_by in STOPPING_TASKS
+    translation_scores = monitoring.dev_scores(prepared.workspace, accelerator) if translates else None
 
     def measure() -> dict[str, float]:
         """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
-        scores = perplexities(run.backbone, rows, accelerator.device) | dictionary_scores(run.backbone, known)
-        if scorer is not None:
+        scores = perplexities(prepared.backbone, prepared.held_out, accelerator.device)
+        scores |= dictionary_scores(prepared.backbone, dictionaries)
+        if translation_scores is not None:
             with accelerator.autocast():
-                scores |= scorer(run.backbone)
+                scores |= translation_scores(prepared.backbone)
         return scores
 
-    every = train.evaluate_every or train.steps
-    folder = into / "checkpoints"
-    evaluation = None
     callbacks: list[Callable[[TrainingStep], None]] = []
     if accelerator.is_main_process:
-        callbacks += [MetricsWriter(into / run_folder.METRICS), CopyingWarning()]
+        callbacks += [MetricsWriter(metrics), CopyingWarning()]
     if train.trackers:
         callbacks.append(TrackerCallback(accelerator))
-    callbacks += monitoring.diagnostics_callbacks(workspace, training, record)
-    if rows or scorer:
+    callbacks += monitoring.diagnostics_callbacks(prepared.workspace, training, record)
+    evaluation = None
+    if prepared.held_out or translates:
+        every = train.evaluate_every or train.steps
         evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
         callbacks.append(evaluation)
-    if accelerator.is_main_process:
-        run_id = records.run_id(recipe, into)
-    else:
-        run_id = ""
-    saved = CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation, run_id)
-    return [*callbacks, saved]
+    run_id = run.id_of(recipe) if accelerator.is_main_process else ""
+    callbacks.append(
+        CheckpointCallback(run.checkpoints, train.checkpoint_every, train.keep, training, progress, evaluation, run_id)
+    )
+    return callbacks
 
 
-def _train(training: Training, progress: Progress, callbacks: Sequence[Any], into: Path) -> None:
+def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run: RunFolder) -> None:
     """Resume and run the loop to its end."""
     saved = next(each for each in callbacks if isinstance(each, CheckpointCallback))
     done = saved.resume()
     if done:
         log.info("resuming from step %d", done)
     if training.accelerator.is_main_process:
-        run_folder.cut_metrics(into / run_folder.METRICS, done or -1)  # steps after the checkpoint are repeated
+        run_folder.cut_metrics(run.folder / run_folder.METRICS, done or -1)  # steps after the checkpoint are repeated
     if progress.stop:
         return
     for each in callbacks if not done else ():
@@ -307,35 +313,45 @@ def _load_best(path: Path, model: TrainingModel) -> None:
         ) from error
 
 
-def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, Any]) -> None:
+def _finish(
+    prepared: PreparedRun, run: RunFolder, progress: Progress, data: list[dict[str, Any]], seconds: dict[str, float]
+) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
-    With early stopping the best checkpoint is exported instead of the last.
-
-    about: `data` of `run.json`, as files were when training began, and `seconds` spent on data and training.
+    data: of `run.json`, as files were when training began. seconds: spent on data and training.
     """
-    recipe = run.recipe
-    workspace = run.workspace
-    training = run.training
     begun = time.perf_counter()
-    folder = into / "checkpoints"
-    model: TrainingModel = training.accelerator.unwrap_model(training.model)
-    state = checkpoint.read_state(checkpoint.path_of(folder, progress.done))
-    best = (state.get("evaluation") or {}).get("best_step")
-    if recipe.train.patience and best:
-        log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
-        _load_best(checkpoint.path_of(folder, best), model)
+    recipe = prepared.recipe
+    training = prepared.training
+    model = _final_model(prepared, run, progress)
     backbone: Backbone = model.backbone.eval()
-    shutil.rmtree(into / "model", ignore_errors=True)
-    records.save_model(backbone, workspace.vocab, recipe, into / "model")
-    write_json(into / run_folder.SAMPLES, training_samples(training.mixture, workspace.vocab))
-    after = monitoring.concept_vectors(backbone, workspace.vocab, run.words)
-    monitoring.write_words(into / run_folder.WORDS, run.words, run.before, after)
-    alignments = monitoring.sample_alignments(workspace.train)
+    vocab = prepared.workspace.vocab
+    shutil.rmtree(run.model_folder, ignore_errors=True)
+    save_model(backbone, vocab, recipe, run.model_folder)
+    write_json(run.folder / run_folder.SAMPLES, training_samples(training.mixture, vocab))
+    after = monitoring.concept_vectors(backbone, vocab, prepared.words)
+    monitoring.write_words(run.folder / run_folder.WORDS, prepared.words, prepared.before, after)
+    alignments = monitoring.sample_alignments(prepared.workspace.train)
     if alignments:
-        write_json(into / run_folder.ALIGNMENTS, alignments)
-    stages = about["seconds"] | {"export": time.perf_counter() - begun}
-    spent = {name: round(each, 3) for name, each in stages.items()}
-    about = {**about, **records.run_record(recipe, training, progress, spent), "model_key": folder_key(into / "model")}
-    write_card(into, about)
-    write_json(into / run_folder.RUN, about)
+        write_json(run.folder / run_folder.ALIGNMENTS, alignments)
+    stages = {**seconds, "export": time.perf_counter() - begun}
+    record = {
+        "data": data,
+        **run_record(recipe, training, progress, {stage: round(spent, 3) for stage, spent in stages.items()}),
+        "model_key": folder_key(run.model_folder),
+    }
+    write_card(run.folder, record)
+    write_json(run.folder / run_folder.RUN, record)
+
+
+def _final_model(prepared: PreparedRun, run: RunFolder, progress: Progress) -> TrainingModel:
+    """Return the model to export: with early stopping that of the best checkpoint, else as it is after training."""
+    train = prepared.recipe.train
+    training = prepared.training
+    model: TrainingModel = training.accelerator.unwrap_model(training.model)
+    last = checkpoint.path_of(run.checkpoints, progress.done)
+    best = (checkpoint.read_state(last).get("evaluation") or {}).get("best_step")
+    if train.patience and best:
+        log.info("exporting step %d, the best by %s", best, train.stop_by)
+        _load_best(checkpoint.path_of(run.checkpoints, best), model)
+    return model

@@ -36,7 +36,7 @@ from interlace.data.cache import code_hash, content_key
 from interlace.data.filters import FilterChain, build_filters
 from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import target_of
-from interlace.experiments.records import ModelMetadata
+from interlace.experiments.model_folder import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation

@@ -135,7 +135,7 @@ class StudyFolder:
             folder = self.cell(cell.name)
             begun = any((folder / "checkpoints").glob("*")) or any((folder / name).exists() for name in (RUN, SCORES))
             if training and begun and not _is_same_training(self.state(cell), cell):
-                from interlace.experiments.records import differences  # imports torch
+                from interlace.experiments.run import differences
 
                 found[cell.name] = differences(training, cell.training)
         return found

@@ -1,0 +1,118 @@
+"""What `run.json` says of a finished run: its training, its data, and the software and hardware."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from interlace import __version__
+from interlace.data.cache import content_key
+from interlace.experiments.recipe import Recipe
+from interlace.experiments.sections import AlignSettings
+from interlace.experiments.workspace import Workspace
+from interlace.readers import is_hub
+from interlace.readers.dataset import stored_files
+from interlace.training.loop import Progress, Training
+
+DIGEST = "BLAKE2b, 128 bit"  # of files
+_UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`
+
+
+def run_record(recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float]) -> dict[str, Any]:
+    """Return the content of `run.json`, except its `data` and its `model_key`."""
+    totals = progress.totals
+    total = sum(totals.tokens.values())
+    seconds = {**seconds, "steps": round(totals.seconds, 3)}
+    model = training.accelerator.unwrap_model(training.model)
+    backbone = model.backbone
+    if hasattr(backbone, "decode"):
+        architecture = "seq2seq"
+    else:
+        architecture = "causal" if backbone.causal else "masked"
+    return {
+        "name": recipe.name,
+        **environment(training.accelerator.device),
+        "precision": training.accelerator.mixed_precision,
+        "processes": training.accelerator.num_processes,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        **({"initialization": backbone.initialization} if backbone.initialization else {}),
+        "steps": progress.done,
+        "stopped": progress.reason,
+        "tokens": total,
+        "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(totals.tokens.items())},
+        "mixture": totals.mixture,
+        "seconds": seconds,
+        "perplexity_unit": _UNIT[architecture],
+        "waited": round(totals.waited, 3),
+        "speed": totals.speed,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def data_of(workspace: Workspace) -> list[dict[str, Any]]:
+    """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner.
+
+    Training text of a derived language also has the shares of `DerivedSubwords`.
+    """
+    recipe = workspace.recipe
+    rows: list[dict[str, Any]] = []
+    for name, (group, corpus) in workspace.names.items():
+        for split, corpora in (("train", workspace.train), ("dev", workspace.dev)):
+            if name not in corpora:
+                continue
+            built = corpora[name]
+            left_out = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
+            if recipe.toy is not None:
+                paths = []
+            else:
+                paths = recipe.corpora[group].files(split, corpus, workspace.root)
+            row: dict[str, Any] = {
+                "corpus": name,
+                "group": group,
+                "split": split,
+                "languages": corpus.split("-"),
+                "rows": len(built),
+                "subwords": sum(built.counts["subwords"].values()),
+                "left_out": {reason: count for reason, count in left_out.items() if count},
+                "files": [_file_record(path) for path in paths],
+            }
+            if split == "train" and corpus in workspace.derived:
+                row["derived"] = workspace.derived[corpus]._asdict()
+            if split == "train" and workspace.annotations(name):
+                row["aligner"] = (recipe.align or AlignSettings()).name
+            rows.append(row)
+    return rows
+
+
+def _file_record(path: Path) -> dict[str, Any]:
+    return {
+        "name": str(path) if is_hub(path) else path.name,
+        "bytes": sum(file.stat().st_size for file in stored_files(path)),
+        "digest": content_key(path),
+    }
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """Return versions and hardware."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n")
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = [platform.processor()]
+    return {
+        "interlace": __version__,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "transformers": version("transformers"),
+        "platform": platform.platform(),
+        "processor": next(filter(None, names), platform.machine()),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+    }
