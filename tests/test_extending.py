@@ -98,16 +98,16 @@ def test_the_page_names_existing_attributes_and_building_blocks():
 
 def test_the_task_on_the_page_can_be_registered(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_PLUGINS", {})
-    path = tmp_path / "language_id.py"
+    path = tmp_path / "asks.py"
     path.write_text(TASK, encoding="utf-8")
     load_plugins([path])
-    task = TASKS.build("language_id").bind(["en", "de"])
+    task = TASKS.build("asks")
     assert task.head().classes == 2
-    for language in ("en", "de"):
-        (tmp_path / "text").mkdir(exist_ok=True)
-        (tmp_path / f"text/train.{language}.txt").write_text("a b\nc\n")
-    labels = [task.examples("train", language, VOCAB, tmp_path).labels.tolist() for language in task.languages]
-    assert labels == [[0, 0], [1, 1]]
+    (tmp_path / "text").mkdir(exist_ok=True)
+    (tmp_path / "text/train.en.txt").write_text("reads .\nthe doctor reads ?\n")
+    examples = task.examples("train", "en", VOCAB, tmp_path)
+    assert examples.labels.tolist() == [0, 1]
+    assert VOCAB.decode(examples.examples.ids[1]).strip() == "the doctor reads"
     table = PAGE[PAGE.index("| `metric`") :]
     for name in re.findall(r"^\| `(\w+)", table, re.MULTILINE):
         assert hasattr(FineTuneTask, name) or hasattr(ProbeTask, name) or name == "metric", name

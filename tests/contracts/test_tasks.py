@@ -140,7 +140,6 @@ def separate(split, language):
         f"gold/{split}": [f"en-{number}\txx-{number}" for number in range(9)],
         "words/xx": [(say([word], "xx"), say(["the"], "xx")) for word in NOUNS],
         "scores/xx": [str(place) for place, _ in enumerate(NOUNS)],
-        "trained.txt": ["the\teht"],
     }
 
 
@@ -191,7 +190,7 @@ class Case(NamedTuple):
     readings: tuple[tuple[dict[str, Any], str], ...] = ()
 
 
-TEXT = {"candidates": "text", "training_dictionaries": "trained.txt"}
+TEXT = {"candidates": "text"}
 JUDGED = {"files": "words/{language}", "gold": "scores/{language}"}
 DIRECTIONS = (({}, "en-xx"), ({}, "xx-en"))
 CASES = {
@@ -206,7 +205,7 @@ CASES = {
     "round_trip": Case(running_text, unit="BLEU", decoder=True, missing="xy-xx", readings=DIRECTIONS),
     "word_alignment": Case(aligned, pairs=True),
     "word_similarity": Case(similarity, fan_out_table, sums=False, readings=((JUDGED, "xx"),)),
-    "word_translation": Case(dictionary, translate_table, pairs=True, readings=((TEXT, "xx"),)),
+    "word_translation": Case(dictionary, translate_table, pairs=True),
     "xnli": Case(xnli),
 }
 NAMES = TASKS.names()

@@ -17,7 +17,6 @@ from interlace.data.cache import DIGESTS
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.texts import overlaps
 from interlace.experiments.data_root import GENERATED_VERSION, data_key, data_root
-from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
@@ -203,19 +202,6 @@ def test_shared_subwords_of_a_copied_vocabulary_are_warned_of(changes, shared, a
     assert (made.shared, made.cut_alike) == (pytest.approx(shared, abs=1), pytest.approx(alike, abs=5))
     assert ("a copy of the vocabulary of 'en' has 0 and 100 %" in caplog.text) == warned
     assert warned or shared or (made.shared, made.cut_alike) == (0.0, 100.0)
-
-
-@pytest.mark.parametrize("keep", [True, False])
-def test_shared_words_are_left_out_of_a_second_score(keep, tmp_path):
-    kept = {"derived.en_x.settings.transliterate": {"keep_punctuation": keep}}
-    kept |= {f"evaluate.tasks.{task}.tuning.epochs": "1" for task in ("pos", "ner")}
-    pretrain(read_recipe("derived/toy:mlm", QUICK | kept), tmp_path)
-    rows = evaluate(target_of(str(tmp_path)), ["pos", "ner"], 1)
-    own = [row for row in rows if row["language"] == "en_x"]
-    shared = {row["task"]: [name for name in row["scores"] if "shared" in name] for row in own}
-    both = {"pos": ["accuracy, without shared words"], "ner": ["f1, without shared words"]}
-    assert shared == (both if keep else {"pos": [], "ner": []})
-    assert all("shared" not in name for row in rows if row["language"] == "en" for name in row["scores"])
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,6 @@ def test_scores_every_task_on_its_files(name, checkpoint, tmp_path):
     language = (task.targets or SMALL.evaluate.targets)[0]
     changes = {"targets": [language]} | ({} if kind in WHOLE else {"files": few(task.files)})
     changes |= QUICK if isinstance(task, FineTuneTask) else {}
-    changes |= {"multi_subword": "mean"} if kind == "embedding_alignment" else {}
     changes |= {"reading.multi_subword": "mean"} if TASKS.get(kind).static_vectors else {}
     arguments = ["evaluate", str(checkpoint), "--recipe", "evaluation/small", "--output", str(tmp_path)]
     arguments += ["--tasks", name, "--seeds", "1", "--json", "--set", "train.threads=1"]

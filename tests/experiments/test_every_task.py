@@ -190,7 +190,7 @@ def counted(world, row):
     path = world / asked.test.format(language=language, source=source, pair=pair)
     text = path.read_text(encoding="utf-8")
     if asked.count is None:
-        words = len(set(read_entries(path)[0]))
+        words = len(set(read_entries(path).source))
         return round(row["scores"]["coverage"] / 100 * words)
     if asked.count == "blocks":
         return sum(1 for block in text.split("\n\n") if block.strip())

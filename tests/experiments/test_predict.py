@@ -93,7 +93,7 @@ def test_predictions_on_the_test_file_have_the_stored_score(name, language, run,
         assert [key for key, _ in lines] == [node["id"] for node in nodes]
         gold = [[answer["text"] for answer in node["answers"]] for node in nodes]
         scores = compare_all([answer for _, answer in lines], gold, "mlqa", language)
-        assert 100 * scores["f1"].mean() == pytest.approx(row["score"], abs=1e-3)
+        assert 100 * scores.f1.mean() == pytest.approx(row["score"], abs=1e-3)
         assert row["score"] > 0
         return
     lines, gold = as_input(name, world, language)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -13,13 +11,9 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.objectives import Resources
-from interlace.tasks import TASKS, Tuning
-from interlace.tasks.common.classification import ClassificationTask, Classifier, Tagger
-from interlace.tasks.common.files import Files
-from interlace.tasks.common.prediction import MixedBatches, MixedSequences, predict_all
-from interlace.training.device import accelerator_for
-from interlace.training.evaluation_job import EvaluationJob
-from little_jobs import score_job
+from interlace.tasks import TASKS
+from interlace.tasks.common.classification import Classifier, Tagger
+from interlace.tasks.common.prediction import predict_all
 from little_words import tagged
 
 RNG = generator(Purpose.BATCH, 0)
@@ -75,72 +69,6 @@ def test_pools_states_without_special_tokens(vocab, model, pooling):
         "max": torch.stack([states[row, places].amax(dim=0) for row, places in enumerate(content)]),
     }[pooling]
     torch.testing.assert_close(learner.logits(backbone, heads, batch), expected)
-
-
-WORDS = {"en": ["the", "doctor", "reads", "letters"], "de": ["der", "arzt", "liest", "briefe"]}
-
-
-class LanguageId(ClassificationTask):
-    """Which language is a sentence in? The labels are the languages of the evaluation."""
-
-    files: Files = "{split}.{language}"
-    reader: str = "lines"
-    settings: list[str] = ["supervised-all"]
-    language_ids: bool = False
-    tuning: Tuning = Tuning(epochs=12, learning_rate=1e-2, mix_languages=True, select="mean-dev")
-
-    @property
-    def classes(self):
-        return self.languages
-
-    def read_chunks(self, query):
-        return [(path, replace(text, labels=[query.language] * len(text))) for path, text in super().read_chunks(query)]
-
-
-@pytest.fixture
-def language_id(tmp_path, vocab, model):
-    rng = np.random.default_rng(0)
-    for split, count in (("train", 40), ("dev", 8), ("test", 12)):
-        for language, words in WORDS.items():
-            lines = [" ".join(rng.choice(words, rng.integers(2, 6))) for _ in range(count)]
-            (tmp_path / f"{split}.{language}").write_text("\n".join(lines) + "\n")
-    task = LanguageId().bind(["en", "de", "en"])
-    return EvaluationJob("lid", task, model, vocab, tmp_path, "en", ["de"], 0, accelerator_for("no", threads=1))
-
-
-def test_a_task_over_single_sentences_trains_on_mixed_batches(language_id):
-    assert language_id.task.head().classes == 2
-    rows = score_job(language_id)
-    expected = [("supervised-all", language, 12) for language in ("en", "de")]
-    assert [(row["setting"], row["language"], row["n"]) for row in rows] == expected
-    assert all(row["score"] > 90 for row in rows)  # with one language a batch it would learn the last one's label
-
-
-def test_mixed_batches_are_padded_batches_of_each_language(vocab, model):
-    head, backbone = Classifier(classes=3, pooling="mean"), model("en", "de")
-    prepared = head.prepare(Resources(vocab, backbone.traits))
-    english = LabeledExamples(sentences([[100, 101, 102], [103]], "en"), labels=np.array([0, -1], np.int32))
-    german = LabeledExamples(sentences([[104]], "de"), labels=np.array([2], np.int32))
-    mixed = MixedSequences.of([english, german])
-    assert (len(mixed), mixed.lengths.tolist()) == (3, [3, 1, 1])
-    batch = MixedBatches(head).batch(mixed.take([2, 0, 1]), prepared, 0, RNG)
-    begin, end, pad = vocab.begin, vocab.end, vocab.pad
-    assert batch.inputs["input_ids"].tolist() == [
-        [begin, 100, 101, 102, end],
-        [begin, 103, end, pad, pad],
-        [begin, 104, end, pad, pad],
-    ]
-    assert batch.inputs["attention_mask"].sum(axis=1).tolist() == [5, 3, 3]
-    languages = backbone.traits.languages
-    assert batch.inputs["token_type_ids"][:, 0].tolist() == [languages["en"], languages["en"], languages["de"]]
-    assert batch.extra["content"].sum(axis=1).tolist() == [3, 1, 1]
-    assert (batch.at[0].tolist(), batch.labels.tolist()) == ([0, 2], [0, 2])
-    assert (batch.counts, batch.tokens) == ({"classification": 2}, 11)
-    one = MixedBatches(head).batch(mixed.take([2]), prepared, 0, RNG)
-    assert one.inputs["input_ids"].tolist() == [[begin, 104, end]]
-
-
-RNG = generator(Purpose.BATCH, 0)
 
 
 def labelled(words, tags, language="en"):

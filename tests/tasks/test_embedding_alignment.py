@@ -1,8 +1,7 @@
-import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.tasks.embedding_alignment import EmbeddingAlignment
 from interlace.text.lines import write_lines
 
@@ -35,8 +34,8 @@ def aligned(vocab, backbone, pairs):
     return backbone
 
 
-def measured(root, vocab, backbone, **settings):
-    task = EmbeddingAlignment(**settings)
+def measured(root, vocab, backbone, run=None, **settings):
+    task = EmbeddingAlignment(**settings).bind(run)
     return task.measure(backbone, vocab, task.examples("test", "de", vocab, root))
 
 
@@ -56,8 +55,6 @@ def test_candidates_are_subwords_of_the_target_text(dictionary, vocab, model, te
     write_lines(root / "text/train.de.txt", [text])
     write_lines(root / "bank.de.conllu", [f"1\t{text.split()[-1]}\t_\tX\tX\t_\t0\troot\t_\t_", ""])
     assert measured(root, vocab, backbone)["p@1"] == 100
-    found = measured(root, vocab, backbone, candidates="vocabulary")
-    assert (found["p@1"], found.details) == (75, {"candidates": {"vocabulary": len(vocab.regular_ids)}})
     assert measured(root, vocab, backbone, candidates="text").metrics == {"p@1": expected, "coverage": 100}
     files = ["text/train.{language}.txt", "bank.{language}.conllu"]
     assert measured(root, vocab, backbone, candidates="text", text=files)["p@1"] == expected
@@ -73,42 +70,28 @@ def test_candidate_text_must_be_whole_files(dictionary, vocab, model):
         measured(root, vocab, model(), candidates="text", text="text/train.{language}.txt[:1]")
 
 
-def test_words_of_several_subwords_lower_the_coverage_or_are_averaged(dictionary, vocab, model):
+def test_words_of_several_subwords_lower_the_coverage(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     assert len(vocab.encode_words(["quixotic"])[0]) > 1
     root = dictionary(*PAIRS, ("quixotic", "briefe"))
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 80}
-    ids = vocab.encode_words(["xy"])[0].astype(np.int64)
-    assert len(ids) > 1
-    other = torch.eye(backbone.width)[9]
-    with torch.no_grad():
-        backbone.input_embeddings[torch.as_tensor(ids)] = 0.0
-        backbone.input_embeddings[int(ids[-1])] = other
-        backbone.input_embeddings[int(vocab.encode_words(["briefe"])[0][0])] = other
-    root = dictionary(*PAIRS[:3], ("xy", "briefe"))
-    assert measured(root, vocab, backbone, multi_subword="mean").metrics == {"p@1": 100, "coverage": 100}
 
 
-def test_identically_spelled_words_are_optional_and_the_own_row_of_a_word_is_no_candidate(dictionary, vocab, model):
+def test_identically_spelled_words_are_left_out_and_the_own_row_of_a_word_is_no_candidate(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     root = dictionary(*PAIRS[:3], ("letters", "letters"))
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 75}
-    assert measured(root, vocab, backbone, identical=True)["coverage"] == 100
     backbone = aligned(vocab, model(), PAIRS)
     with torch.no_grad():
         der, arzt = (int(vocab.encode_words([word])[0][0]) for word in ("der", "arzt"))
         backbone.input_embeddings[arzt] = backbone.input_embeddings[der] + 0.1
     root = dictionary(("the", "der"), ("der", "arzt"), ("reads", "liest"))  # the nearest of all would be `der` itself
     assert measured(root, vocab, backbone)["p@1"] == 100
-    assert measured(root, vocab, backbone, identical=True)["p@1"] == pytest.approx(200 / 3)
 
 
 def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
-    with pytest.raises(DataError, match=r"none of the 1 entries .* set multi_subword = 'mean'"):
+    with pytest.raises(DataError, match=r"none of the 1 entries .* a word has several subwords"):
         measured(dictionary(("quixotic", "zebra")), vocab, model())
-    for candidates in ("vocabulary", "text"):
-        with pytest.raises(SettingsError, match=f"candidates = '{candidates}' needs multi_subword = 'skip'"):
-            EmbeddingAlignment(candidates=candidates, multi_subword="mean")
     root = dictionary(("quixotic", "briefe"), PAIRS[2], PAIRS[0], ("the", "briefe"), PAIRS[1])
     found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).outcomes
     assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
@@ -116,13 +99,16 @@ def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
 
 
 def test_words_with_an_embedding_row_of_a_training_entry_are_not_held_out(dictionary, vocab, model, caplog):
-    """`xy` and `yx` consist of the same two subwords; their words differ."""
-    assert sorted(vocab.encode_words(["xy"])[0]) == sorted(vocab.encode_words(["yx"])[0])
-    folder = dictionary(*PAIRS[:2], ("yx", "liest"))
-    (folder / "dict/train.txt").write_text("xy briefe\n")
-    backbone = aligned(vocab, model(), PAIRS[:2])
+    """`readsx` consists of two subwords, of which one is that of `reads`; their words differ."""
+    assert vocab.encode_words(["readsx"])[0][0] == vocab.encode_words(["reads"])[0][0]
+    folder = dictionary(*PAIRS[:2], ("reads", "liest"))
+    write_lines(
+        folder / "run/dictionaries/align_mlm.en-de.tsv",
+        ["en\tde\tpart\tstatus", "readsx\tbriefe\ttrain\tused"],
+    )
+    backbone = aligned(vocab, model(), PAIRS[:3])
     with caplog.at_level("INFO", "interlace"):
-        found = measured(folder, vocab, backbone, training_dictionaries="dict/train.txt", multi_subword="mean")
+        found = measured(folder, vocab, backbone, run=folder / "run")
     assert found["held out"] == pytest.approx(200 / 3)
     assert found["p@1"] == 100
     assert found.outcomes.weight.tolist() == [1, 1, 0]
@@ -135,7 +121,6 @@ def test_adds_language_embeddings_if_both_languages_have_them(dictionary, vocab,
         backbone.language_embeddings[:] = 0.0
         backbone.language_embeddings[backbone.traits.languages["en"]] = 10 * torch.eye(backbone.width)[0]
     assert measured(root, vocab, backbone)["p@1"] == 25  # all English words lie by the first
-    assert measured(root, vocab, backbone, language_ids=False)["p@1"] == 100
     with torch.no_grad():
         backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]
     assert measured(root, vocab, backbone)["p@1"] == 100
@@ -143,7 +128,3 @@ def test_adds_language_embeddings_if_both_languages_have_them(dictionary, vocab,
     with torch.no_grad():
         backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]
     assert measured(root, vocab, backbone)["p@1"] == 100
-    with pytest.raises(SettingsError, match="no language embedding for 'de'"):
-        measured(root, vocab, backbone, language_ids=True)
-    with pytest.raises(SettingsError, match="embedding_alignment: language_ids = true, but"):
-        measured(root, vocab, aligned(vocab, model(), PAIRS), language_ids=True)

@@ -42,7 +42,7 @@ def task():
 
 def predicted(*spans):
     """One answer a question; None for no answer."""
-    return np.array([[(-1, -1, -np.inf) if span is None else (*span, 1.0)] for span in spans], SPAN)
+    return np.array([(-1, -1, -np.inf) if span is None else (*span, 1.0) for span in spans], SPAN)
 
 
 def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_exported(task, vocab, tmp_path):
@@ -188,9 +188,9 @@ def test_the_ceiling_counts_answers_inside_a_subword(task, vocab, tmp_path):
 
 def test_questions_without_answers_are_not_scored():
     scores = compare_all(["x", "y", ""], [["x"], [], ["z"]], "mlqa", "en")
-    np.testing.assert_array_equal(scores["f1"], [1, np.nan, 0])
-    np.testing.assert_array_equal(scores["exact"], [1, np.nan, 0])
-    assert compare_all([], [], "mlqa", "en")["f1"].shape == (0,)
+    np.testing.assert_array_equal(scores.f1, [1, np.nan, 0])
+    np.testing.assert_array_equal(scores.exact, [1, np.nan, 0])
+    assert compare_all([], [], "mlqa", "en").f1.shape == (0,)
 
 
 # Random strings of words, articles and signs with what the functions of the published programs gave for them: MLQA's
@@ -208,14 +208,15 @@ def test_scores_recorded_cases_as_the_published_programs():
 
 QUESTIONS = SimpleNamespace(texts=["one two", "red green red"], owners=np.array([1, 0, 1]))
 NONE = (-1, -1, -np.inf)
-PREDICTIONS = np.array([[(0, 3, 2.0), (10, 13, 1.0), (4, 9, 0.0)], [NONE] * 3, [(4, 9, 1.0), NONE, NONE]], SPAN)
+PREDICTIONS = np.array([(0, 3, 2.0), NONE, (4, 9, 1.0)], SPAN)
 
 
-def test_the_best_span_of_each_question_becomes_its_text():
+def test_the_span_of_each_question_becomes_its_text():
     assert best_texts(QUESTIONS, PREDICTIONS) == ["red", "", "green"]
 
 
 CPU = torch.device("cpu")
+MAX_ANSWER = 4
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -249,8 +250,9 @@ def mixed(vocab):
 
 
 @pytest.fixture
-def case(vocab, model, mixed):
-    learner = SpanExtractor(max_length=40, stride=7, n_best=6, max_answer=4)
+def case(vocab, model, mixed, monkeypatch):
+    monkeypatch.setattr("interlace.tasks.mlqa.MAX_ANSWER", MAX_ANSWER)
+    learner = SpanExtractor(max_length=40, stride=7)
     backbone = model()
     torch.manual_seed(4)
     heads = learner.modules(backbone)
@@ -341,53 +343,53 @@ def test_the_loss_covers_the_passage_and_the_first_token(case):
 
 
 def best_by_hand(case):
-    """For each question (score, first, last), best first, in subwords of the passage; every pair is tried.
+    """For each question (score, first, last) in subwords of the passage, or None; every pair is tried.
 
     Every letter is a subword of one byte here, so other subwords are other characters.
     """
     learner, _, _, questions, prepared = case
     rows = learner.sequences(questions, prepared)
     begins = rows.examples.source.lengths + 1 + len(prepared.vocab.separator_ids)
-    best = [{} for _ in range(len(questions))]
+    best = [None] * len(questions)
     for number, (scores, open_) in enumerate(scores_by_hand(case, rows)):
-        pairs = [(i, j) for i in open_ for j in open_ if i <= j < i + learner.max_answer]
+        pairs = [(i, j) for i in open_ for j in open_ if i <= j < i + MAX_ANSWER]
         spans = [(scores[i, 0] + scores[j, 1], i - begins[number], j - begins[number]) for i, j in pairs]
-        for score, i, j in sorted(spans, reverse=True)[: learner.n_best]:
-            span = (int(i + rows.firsts[number]), int(j + rows.firsts[number]))
-            known = best[rows.owners[number]]
-            known[span] = max(score, known.get(span, -np.inf))
-    return [sorted(((score, *span) for span, score in one.items()), reverse=True)[: learner.n_best] for one in best]
+        owner, first = rows.owners[number], rows.firsts[number]
+        for score, i, j in spans:
+            if best[owner] is None or score > best[owner][0]:
+                best[owner] = (score, int(i + first), int(j + first))
+    return best
 
 
 @pytest.mark.parametrize("tokens", [60, 5000])
-def test_finds_the_best_spans_exactly(case, tokens):
+def test_finds_the_best_span_exactly(case, tokens):
     learner, backbone, heads, questions, prepared = case
     found, gold = predict_all(learner, backbone, heads, questions, prepared, tokens), learner.gold(questions)
-    assert found.shape == (len(questions), learner.n_best)
+    assert found.shape == (len(questions),)
     assert gold.dtype == found.dtype == SPAN
     for row, expected in enumerate(best_by_hand(case)):
-        places = questions.characters[questions.owners[row]]
-        there = found[row][found[row]["start"] >= 0]
-        assert len(there) == len(expected)
-        np.testing.assert_allclose(there["score"], [score for score, _, _ in expected], rtol=1e-4, atol=1e-4)
-        spans = [(places[first, 0], places[last, 1]) for _, first, last in expected]
-        assert [(start, end) for start, end, _ in there.tolist()] == spans
-        assert np.isneginf(found[row]["score"][len(there) :]).all()
-    assert (found["start"][3] == -1).all()  # no passage, no answer
-    assert gold["start"][:, 0].tolist() == [4, 50, 0, -1, -1, 80]
-    assert gold["end"][:, 0].tolist() == [7, 53, 1, -1, -1, 85]
+        if expected is None:
+            assert found[row].tolist() == NONE
+            continue
+        score, first, last = expected
+        characters = questions.characters[questions.owners[row]]
+        assert found[row].tolist() == (characters[first, 0], characters[last, 1], pytest.approx(score, rel=1e-4))
+    assert found["start"][3] == -1  # no passage, no answer
+    assert gold["start"].tolist() == [4, 50, 0, -1, -1, 80]
+    assert gold["end"].tolist() == [7, 53, 1, -1, -1, 85]
 
 
-def test_equal_spans_of_two_windows_are_one_answer():
-    """Both windows hold subwords 2 and 3 of one passage; their better score counts."""
-    learner = SpanExtractor(n_best=3)
+def test_the_best_window_of_a_question_answers_it():
+    """Both windows hold subwords 2 and 3 of one passage; their better score counts. Of equal ones the first answers."""
+    learner = SpanExtractor()
     windows = type("Windows", (), {"owners": np.array([0, 0, 1]), "firsts": np.array([0, 2, 0])})
     places = Ragged.of([[(place, place + 1) for place in range(6)]] * 2, width=2)
     questions = type("Questions", (), {"characters": places, "owners": np.array([0, 1]), "__len__": lambda _: 2})()
     found = np.array([[(2, 3, 1.0), (0, 0, 0.5), NONE], [(0, 1, 3.0), (3, 3, 0.7), (1, 1, 0.6)], [NONE] * 3], SPAN)
     best = learner.merge(questions, windows, found)
-    assert best[0].tolist() == [(2, 4, 3.0), (5, 6, pytest.approx(0.7)), (3, 4, pytest.approx(0.6))]
-    assert best[1].tolist() == [NONE] * 3
+    assert best.tolist() == [(2, 4, 3.0), NONE]
+    found["score"][1] = [0.5, 1.0, 1.0]  # subwords 2 and 3, 5, 3
+    assert learner.merge(questions, windows, found)[0].tolist() == (2, 4, 1.0)
 
 
 def test_empty_passages_have_no_answer(vocab, case):

@@ -114,7 +114,7 @@ def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, s
     assert scores["chrf"] == scores["tokenized bleu"] == pytest.approx(100)
     assert scores.outcomes.score == pytest.approx(1)
     assert scores["copied lines"] == 0
-    assert scores["copied words"] == scores["copied words, references"] == pytest.approx(100 / 6 / 3)  # Ion, in one
+    assert scores["copied words"] == pytest.approx(100 / 6 / 3)  # Ion, in one
     assert scores["length ratio"] == 1
     assert asked[0]["lines"] == ENGLISH
     says(copying)
@@ -130,18 +130,18 @@ def test_round_trips_use_the_settings_of_the_task(tmp_path, vocab, model, says):
     line = "și fața bună și mare"
     (tmp_path / "test.ro").write_text(f"{line}\n", encoding="utf-8")
     (tmp_path / "test.en").write_text("and the good and big face\n", encoding="utf-8")
-    settings = {"files": "test.{language}", "romanian": "strip", "round_trip": True, "tokenize": "char"}
+    settings = {"files": "test.{language}", "romanian": "strip", "round_trip": True}
     into = task(**settings, lower_case=True)
     scores = into.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))
     assert asked[1]["lines"] == ["SI FATA BUNA SI MARE"]
     assert scores["round-trip bleu"] == pytest.approx(100)
     signature = scores.details["signatures"]["round-trip bleu"]
-    assert re.fullmatch(r"nrefs:1\|case:lc\|eff:no\|tok:char\|.*\|romanian:strip", signature)
+    assert re.fullmatch(r"nrefs:1\|case:lc\|eff:no\|tok:13a\|.*\|romanian:strip", signature)
     cased = task(**settings)
     assert cased.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))["round-trip bleu"] < 30
 
 
-def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
+def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says, monkeypatch):
     """It is what the task `mt` finds beside BLEU; here "letters" gets lost on the way there."""
     asked = says(lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target))
     (tmp_path / "test.en").write_text("\n".join([*ENGLISH, " "]) + "\n", encoding="utf-8")
@@ -160,8 +160,8 @@ def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
     assert scores["round-trip bleu"] == pytest.approx(scores.outcomes.total)
     assert [each["direction"] for each in asked] == ["en-de", "de-en"] * 2
     assert scores.outputs == asked[-1]["lines"]
-    few = alone.model_copy(update={"max_sentences": 2}).examples("test", "en-de", vocab, tmp_path)
-    assert few.sources == ENGLISH[:2]
+    monkeypatch.setattr("interlace.tasks.round_trip.MAX_SENTENCES", 2)
+    assert alone.examples("test", "en-de", vocab, tmp_path).sources == ENGLISH[:2]
     with pytest.raises(DataError, match=r"there is no file .*test\.de"):
         alone.examples("test", "de-en", vocab, tmp_path)
     with pytest.raises(SettingsError, match=r"^round_trip: translation needs an encoder-decoder"):
@@ -193,7 +193,7 @@ def test_bleu_finds_the_words_of_chinese_by_any_code(language):
     output, reference = ["我们明天去北京看朋友"], ["我们明天去上海看朋友"]
     found = bleu(output, reference, language)
     assert "tok:zh" in found.signature
-    assert found.value == bleu(output, reference, tokenize="zh").value > 20
+    assert found.value > 20
 
 
 @pytest.mark.parametrize("language", ["jpn", "ja_JP", "kor"])
@@ -205,7 +205,7 @@ def test_bleu_names_the_package_for_japanese_and_korean(language):
 @pytest.mark.parametrize("language", ["th", "tha", "khm", "lo", "mya"])
 def test_bleu_without_words_says_what_to_read_instead(language, caplog):
     bleu(["ฉันรักแมว"], ["ฉันรักแมว"], language)
-    assert "makes no words in a script without spaces; read chrF, or set tokenize = 'flores200'" in caplog.text
+    assert "makes no words in a script without spaces; read chrF" in caplog.text
 
 
 def test_strips_romanian_diacritics_for_tokenized_bleu_only(tmp_path, vocab, model, says):

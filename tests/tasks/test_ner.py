@@ -76,8 +76,8 @@ def test_entities_begin_end_and_match_by_span_and_type():
     found = entities(numbered("B-PER I-PER O B-ORG B-PER B-ORG"))
     assert is_among(found, gold).tolist() == [True, False, False, True]
     f1 = 2 * 50 * (200 / 3) / (50 + 200 / 3)
-    assert entity_rates(gold=3, found=4, right=2) == pytest.approx({"f1": f1, "precision": 50, "recall": 200 / 3})
-    assert entity_rates(gold=0, found=0, right=0) == {"f1": 0, "precision": 0, "recall": 0}
+    assert entity_rates(gold=3, predicted=4, right=2) == pytest.approx({"f1": f1, "precision": 50, "recall": 200 / 3})
+    assert entity_rates(gold=0, predicted=0, right=0) == {"f1": 0, "precision": 0, "recall": 0}
 
 
 @pytest.fixture(scope="module")

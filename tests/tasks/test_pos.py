@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data import LabeledExamples, Sentences
-from interlace.tasks.ner import Ner
 from interlace.tasks.pos import TAGS, Pos
 from little_words import tagged
 
@@ -60,29 +58,6 @@ def test_unread_words_are_wrong():
     assert metrics == {"accuracy": 50.0, "f1": pytest.approx(400 / 7), "unread": 25.0}
 
 
-def sentences(*rows):
-    """Each word is a list of its subwords."""
-    ids = Ragged.of([[number for word in row for number in word] for row in rows])
-    owners = Ragged.of([[place for place, word in enumerate(row) for _ in word] for row in rows])
-    return Sentences(ids, owners, "en")
-
-
-def test_words_that_the_original_has_are_left_out_of_a_second_score():
-    """The words [7] and [5, 6] occur in both languages; [5] and [6, 5] in one."""
-    original = LabeledExamples(sentences([[1], [5, 6], [7]]), tags=Ragged.of([[1, 2, 3]]))
-    tags, found = Ragged.of([[1, 2, 3], [4, -1]]), Ragged.of([[1, 2, 9], [9, -1]])
-    made = LabeledExamples(sentences([[5], [5, 6], [7]], [[6, 5], [8]]), tags=tags)
-    assert Pos().score(made, found)["accuracy"] == 50.0
-    assert Pos().without_shared_words(made, found, original) == {"accuracy, without shared words": 50.0}
-    better = Ragged.of([[1, 9, 9], [4, -1]])
-    assert Pos().without_shared_words(made, better, original) == {"accuracy, without shared words": 100.0}
-    assert Pos().without_shared_words(original, tags, original) == {}
-    other = LabeledExamples(sentences([[9]]), tags=Ragged.of([[1]]))
-    assert Pos().without_shared_words(made, found, other) == {}
-    names = LabeledExamples(made.examples, tags=Ragged.of([[0, 1, 2], [0, -1]]))  # the entity has shared words
-    assert Ner().without_shared_words(names, found, original) == {}
-
-
 def f1_of(gold, found):
     numbers = {tag: number for number, tag in enumerate(TAGS)}
     tags, predictions = (Ragged.of([[numbers.get(tag, -1) for tag in row] for row in side]) for side in (gold, found))
@@ -99,19 +74,3 @@ def test_f1_equals_seqeval(shape, seed):
     gold = [rng.choice(some, length).tolist() for length in shape]
     found = [[tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row] for row in gold]
     assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
-
-
-def test_words_that_the_tokenizer_drops_are_not_beyond_the_maximum_length(tmp_path, vocab):
-    """A zero-width space has no subword, whatever the maximum length is."""
-    words = ["the", "\u200b", "doctor", "reads"]
-    lines = [f"{number}\t{word}\t_\tNOUN" + "\t_" * 6 for number, word in enumerate(words, 1)]
-    path = tmp_path / "pos/test.en.conllu"
-    path.parent.mkdir()
-    path.write_text("\n".join([*lines, "", ""]), encoding="utf-8")
-    task = Pos(files="pos/{split}.{language}.conllu")
-    examples = task.examples("test", "en", vocab, tmp_path)
-    has_subword = np.isin(np.arange(4), examples.examples.words.flat)
-    predictions = Ragged.of([np.where(has_subword, TAGS.index("NOUN"), -1)])
-    scores = task.score(examples, predictions).metrics
-    dropped = 100 * float((~has_subword).mean())
-    assert (scores["unread"], scores.get("without subwords", 0.0)) == (0.0, dropped)

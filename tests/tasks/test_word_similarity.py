@@ -3,7 +3,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.embeddings import WordVectors
-from interlace.tasks.word_similarity import WordSimilarity, correlations, read_table, read_two_files
+from interlace.tasks.word_similarity import JudgedPair, WordSimilarity, correlations, read_table, read_two_files
 
 SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8\n"
 
@@ -72,11 +72,11 @@ def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):
 
 
 def test_a_header_is_a_first_line_without_a_score(tmp_path):
-    rows = [("old", "new", 0), ("smart", "clever", 9.7), ("hard", "tough", 8)]
+    rows = [JudgedPair("old", "new", 0), JudgedPair("smart", "clever", 9.7), JudgedPair("hard", "tough", 8)]
     assert read_table(put(tmp_path / "a.tsv", SIMLEX)) == rows
     assert read_table(put(tmp_path / "b.tsv", SIMLEX.split("\n", 1)[1])) == rows
     path = put(tmp_path / "a.tsv", "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\nsmart\tclever\tA\t9\n")
-    assert [score for _, _, score in read_table(path, "SimLex999")] == [1.58, 9]
+    assert [pair.score for pair in read_table(path, "SimLex999")] == [1.58, 9]
     with pytest.raises(DataError, match="no column 'SimLex'; did you mean 'SimLex999'"):
         read_table(path, "SimLex")
     with pytest.raises(DataError, match=r"b\.tsv: several columns are named 'score'"):

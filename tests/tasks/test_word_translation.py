@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.embeddings import WordVectors
 from interlace.tasks.common.vectors import WordVectorSettings, whole_words
 from interlace.tasks.word_translation import WordTranslation
@@ -14,12 +14,9 @@ from interlace.tasks.word_translation import WordTranslation
 def root(tmp_path):
     """Writes a dictionary and returns the folder it stands in."""
 
-    def write(*pairs, text=None):
+    def write(*pairs):
         (tmp_path / "dict").mkdir(exist_ok=True)
         (tmp_path / "dict/en-de.txt").write_text("".join(f"{one}\t{other}\n" for one, other in pairs))
-        for language, line in (text or {}).items():
-            (tmp_path / "text").mkdir(exist_ok=True)
-            (tmp_path / f"text/train.{language}.txt").write_text(line + "\n")
         return tmp_path
 
     return write
@@ -32,8 +29,17 @@ def at(language, **degrees):
     return WordVectors(language, list(degrees), length * np.stack([np.cos(angles), np.sin(angles)], 1).astype("f"))
 
 
-def scored(root, vectors, **settings):
-    task = WordTranslation(**settings)
+def learned(folder, *pairs):
+    """A run that was trained on some entries."""
+    path = folder / "run/dictionaries/align_mlm.en-de.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [f"{source}\t{target}\ttrain\tused\n" for source, target in pairs]
+    path.write_text("".join(["en\tde\tpart\tstatus\n", *rows]))
+    return folder / "run"
+
+
+def scored(root, vectors, run=None, **settings):
+    task = WordTranslation(**settings).bind(run)
     return task.measure_words({side.language: side for side in vectors}, task.examples("test", "de", None, root))
 
 
@@ -69,18 +75,15 @@ def test_any_translation_of_a_word_counts(root):
         scored(root(("cat", "Katze")), [at("en", cat=0)])
 
 
-def test_candidates_come_from_dictionary_text_or_vocabulary(root):
+def test_candidates_come_from_dictionary_or_vocabulary(root, monkeypatch):
     vectors = at("en", cat=0, dog=90), at("de", Katze=5, Hund=85, Maus=1, Ratte=89)
-    folder = root(("cat", "Katze"), ("dog", "Hund"), text={"en": "cat dog", "de": "Maus Maus Ratte"})
-    for settings, hits, size in [
-        ({"candidates": "dictionary"}, 100, {"dictionary": 2}),
-        ({"candidates": "text"}, 0, {"text": 4}),
-        ({}, 0, {"vocabulary": 4}),
-        ({"max_words": 3}, 50, {"vocabulary": 3}),
-    ]:
-        found = scored(folder, vectors, **settings)
-        assert (found["p@1 cosine"], found.details) == (hits, {"candidates": size})
-    assert scored(folder, vectors, candidates="text", max_words=1)["coverage"] == 50  # one word a language
+    folder = root(("cat", "Katze"), ("dog", "Hund"))
+    for candidates, hits, size in [("dictionary", 100, 2), ("vocabulary", 0, 4)]:
+        found = scored(folder, vectors, candidates=candidates)
+        assert (found["p@1 cosine"], found.details) == (hits, {"candidates": {candidates: size}})
+    monkeypatch.setattr("interlace.tasks.word_translation.MAX_WORDS", 3)
+    found = scored(folder, vectors)
+    assert (found["p@1 cosine"], found.details) == (50, {"candidates": {"vocabulary": 3}})
 
 
 def test_a_vector_that_both_languages_share_is_no_candidate_for_itself(root):
@@ -99,9 +102,6 @@ def test_identically_spelled_words_are_scored_separately(root):
     found = scored(folder, vectors)
     assert found["identical"] == 50
     assert found["p@1 csls"] == (100 + found["p@1 csls, not identical"]) / 2
-    assert scored(folder, vectors, identical=False)["identical"] == 0
-    with pytest.raises(DataError, match="all 1 entries into 'de' are spelled alike; set identical = true"):
-        scored(root(("Anna", "Anna")), vectors, identical=False)
 
 
 ANIMALS = [("cat", "Katze"), ("dog", "Hund"), ("hound", "Hund"), ("mouse", "Maus")]
@@ -111,8 +111,7 @@ PLACES = at("en", cat=0, dog=90, hound=85, mouse=180), at("de", Katze=5, Hund=92
 def test_the_score_is_over_held_out_words(root, tmp_path):
     """Learnt: dog. So hound, whose translation was read, is neither seen nor held out; cat and mouse are held out."""
     folder = root(*ANIMALS)
-    (folder / "dict/train.txt").write_text("Dog\thund\n")
-    found = scored(folder, PLACES, training_dictionaries="dict/train.txt")
+    found = scored(folder, PLACES, learned(folder, ("Dog", "hund")))
     assert found["held out"] == 50
     assert (found["p@1 cosine"], found["p@1 cosine, seen"], found["p@1 cosine, all"]) == (50, 100, 75)
     angles = {"cat": 5, "dog": 2, "hound": 7, "mouse": 120}
@@ -147,25 +146,24 @@ def test_reads_the_training_dictionaries_of_a_run(root, tmp_path):
     # Words of other pairs and of the start count for their own languages.
     (kept / "align_mlm.en-fr.tsv").write_text("en\tfr\tpart\tstatus\ncat\tchat\ttrain\tused\n")
     (kept / "start0.align_mlm.de-fr.tsv").write_text("de\tfr\tpart\tstatus\nHund\tchien\ttrain\tused\n")
-    task = WordTranslation().bind([], tmp_path / "run")
+    task = WordTranslation().bind(tmp_path / "run")
     assert task.dump() == WordTranslation().dump()  # so that a run that is moved keeps its scores
     trained = task.examples("test", "de", None, folder).trained
     assert (trained.source, trained.target) == ({"mouse", "cat"}, {"maus", "hund"})
     assert set(trained.words) == {"mouse", "Maus", "cat", "chat", "Hund", "chien"}
-    assert WordTranslation().bind([]).examples("test", "de", None, folder).trained.source == frozenset()
+    assert WordTranslation().examples("test", "de", None, folder).trained.source == frozenset()
 
 
-def test_training_dictionaries_may_be_rows_of_files(root, caplog):
-    task = WordTranslation(training_dictionaries="dict/en-de.txt[:2]")
-    assert task.examples("test", "de", None, root(*ANIMALS)).trained.source == {"cat", "dog"}
+def test_a_dictionary_that_was_trained_on_is_scored_with_a_warning(root, caplog):
+    folder = root(*ANIMALS)
     with caplog.at_level("WARNING", "interlace"):
-        found = scored(root(*ANIMALS), PLACES, training_dictionaries="dict/en-de.txt")
+        found = scored(folder, PLACES, learned(folder, *ANIMALS))
     assert found["held out"] == 0
     assert found["p@1 cosine"] == found["p@1 cosine, all"] == found["p@1 cosine, seen"] == 75
     assert "word_translation, en-de: all 4 words" in caplog.text
 
 
-def test_reads_input_embeddings_or_a_layer_of_single_words(vocab, model):
+def test_reads_input_embeddings(vocab, model):
     backbone = model()
     table = backbone.input_embeddings.detach().numpy()
     ids = vocab.encode_words(["doctor", "xy"])
@@ -174,15 +172,6 @@ def test_reads_input_embeddings_or_a_layer_of_single_words(vocab, model):
     assert found.words == ["doctor", "xy"]
     np.testing.assert_allclose(found.vectors, [table[ids[0]].mean(0), table[ids[1]].mean(0)], atol=1e-7)
     assert WordVectorSettings(multi_subword="skip").vectors(backbone, vocab, "en", ["xy", "doctor"]).words == ["doctor"]
-    backbone = model()
-    found = WordVectorSettings(layer=-1).vectors(backbone, vocab, "en", ["doctor", "reads"])
-    ids = np.array([[vocab.begin, int(vocab.encode_words(["reads"])[0][0]), vocab.end]])
-    backbone.eval()
-    with torch.inference_mode():
-        states = backbone.hidden_states({"input_ids": torch.as_tensor(ids)})[-1]
-    np.testing.assert_allclose(found.vectors[1], states[0, 1].numpy(), atol=1e-5)
-    with pytest.raises(SettingsError, match=r"reading\.layer = 4, but the model has the layers 0 to 3"):
-        WordVectorSettings(layer=4).vectors(backbone, vocab, "en", ["doctor"])
 
 
 def test_whole_words_of_a_model_are_candidates(root, vocab, model):
@@ -216,7 +205,6 @@ def test_outcomes_sum_to_the_score_and_name_dictionary_and_training_entries(root
     whole, turned = scored(root(*entries), vectors), scored(root(*entries[::-1]), vectors)
     assert whole.outcomes.identity != turned.outcomes.identity
     path = root(*entries)
-    (path / "dict" / "read.txt").write_text("cat\tKatze\n")
-    part = scored(path, vectors, training_dictionaries="dict/read.txt")
+    part = scored(path, vectors, learned(path, ("cat", "Katze")))
     assert part.outcomes.identity not in {whole.outcomes.identity, turned.outcomes.identity}
     assert part.outcomes.weight.tolist() == [0, 1]

@@ -20,7 +20,7 @@ from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.fine_tuning import fine_tune_runs
 from interlace.training.loop import Training
-from interlace.training.selection import SelectionGroup
+from interlace.training.selection import Item, SelectionGroup
 from little_jobs import score_job
 
 WORDS = {"en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}, "de": {"sees": "VERB", "big": "ADJ"}}
@@ -95,14 +95,15 @@ def checks(monkeypatch):
         scores, seen, tested = iter(given), [], []
         check, score = FineTuner._check, FineTuner.score
 
-        def checked(self, devs, loss):
+        def checked(self, loss):
             seen.append(head(self))
             dev = next(scores)
-            return check(self, devs, loss) | {"dev": dict.fromkeys(devs, dev) if isinstance(dev, float) else dev}
+            languages = self.data.devs
+            return check(self, loss) | {"dev": dict.fromkeys(languages, dev) if isinstance(dev, float) else dev}
 
-        def scored(self, group, tests, made=None):
+        def scored(self, group, predicted):
             tested.append((head(self), [language for _, language in group.items]))
-            return score(self, group, tests, made)
+            return score(self, group, predicted)
 
         monkeypatch.setattr(FineTuner, "_check", checked)
         monkeypatch.setattr(FineTuner, "score", scored)
@@ -176,26 +177,6 @@ def test_selects_one_of_several_learning_rates(cell, checks):
     assert {row["tuning"]["learning_rate"] for row in rows} == {1e-2}
 
 
-def test_languages_with_longer_text_are_read_equally_often(cell, root):
-    """Batches are full of subwords, so that German, with six times the words a sentence, fills six times as many."""
-    line = "".join(f"{number}\tsees\t_\tVERB" + "\t_" * 6 + "\n" for number in range(1, 25))
-    (root / "train.de.conllu").write_text(f"{line}\n" * 80)
-    seen = []
-    made = cell(epochs=4, seen=seen, select="last")
-    score_job(replace(made, task=made.task.model_copy(update={"settings": ["translate-train-all"]})))
-    rows = {language: sum(step.rows for step in seen if step.corpus == language) for language in ("en", "de")}
-    assert rows == {language: pytest.approx(4 * 80, rel=0.3) for language in rows}
-
-
-def test_patience_stops_each_language_separately(cell, checks, root):
-    """English is done after the second check, so that its third counts for nothing, whether German goes on or not."""
-    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
-    weights, _ = checks({"en": 90.0, "de": 50.0}, {"en": 50.0, "de": 60.0}, {"en": 95.0, "de": 70.0})
-    rows = score_job(cell(epochs=3, patience=1, select="per-language-dev"))
-    assert len(weights) == 3
-    assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 70.0]
-
-
 @pytest.mark.parametrize("positions", [8, 32])
 def test_batches_are_sized_by_truncated_rows(cell, root, positions):
     """Of 80 sentences of 24 words, with two specials, 5 come to 130 padded subwords; cut at 8 positions, 16 do."""
@@ -212,10 +193,9 @@ def test_batches_are_sized_by_truncated_rows(cell, root, positions):
 def test_rejects_checks_and_several_learning_rates_without_selection():
     with pytest.raises(SettingsError, match="cannot choose among several learning rates"):
         Tuning(learning_rate=[1e-5, 2e-5], select="last")
-    for name, value in {"checks": 4, "patience": 2}.items():
-        with pytest.raises(SettingsError, match=f"tuning.{name} has no effect"):
-            Tuning(select="last", **{name: value})
-        assert Tuning(select="mean-dev", **{name: value})
+    with pytest.raises(SettingsError, match=r"tuning\.checks has no effect"):
+        Tuning(select="last", checks=4)
+    assert Tuning(select="mean-dev", checks=4)
 
 
 def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
@@ -272,17 +252,6 @@ def test_probes_count_measured_examples(cell, root):
     task = TASKS.build({"name": "embedding_alignment", "files": "test.en-de.txt"})
     (row,) = score_job(replace(cell(), name="embedding_alignment", task=task))
     assert row["n"] == 2  # words of the file that have a row of their own
-
-
-@pytest.mark.parametrize("frozen", [None, 0, 1])
-def test_the_lowest_layers_can_be_frozen(cell, frozen):
-    made = cell(epochs=1, freeze=frozen)
-    backbone = made.load()
-    before = {name: value.detach().clone() for name, value in backbone.named_parameters()}
-    score_job(replace(made, load=lambda: backbone))
-    changed = {name for name, value in backbone.named_parameters() if not np.array_equal(value.detach(), before[name])}
-    assert any("embeddings" in name for name in changed) == (frozen is None)
-    assert any(".layer.0." in name for name in changed) == (frozen != 1)
 
 
 def test_monolingual_probes_measure_the_source_too(cell):
@@ -390,23 +359,14 @@ def test_scores_machine_translated_test_text(inference):
     assert "translations" not in rows["zero-shot", "de"]
 
 
-def test_a_model_is_trained_for_each_language_or_for_all(inference):
-    rows = score_job(inference("translate-train", "translate-train-all", select="mean-dev"))
-    expected = [("translate-train", "de"), ("translate-train-all", "en"), ("translate-train-all", "de")]
-    assert [(row["setting"], row["language"]) for row in rows] == expected
-    assert [row["score"] for row in rows] == [100, 100, 100]
+def test_a_model_is_trained_for_each_language(inference):
+    rows = score_job(inference("translate-train", select="mean-dev"))
+    assert [(row["setting"], row["language"], row["score"]) for row in rows] == [("translate-train", "de", 100)]
 
 
-@pytest.mark.parametrize("settings", [("supervised", "translate-train"), ("supervised-all", "translate-train-all")])
-def test_rejects_two_settings_with_the_same_training_files(inference, settings):
-    with pytest.raises(SettingsError, match=f"'{settings[0]}' and '{settings[1]}' read the same training files"):
-        inference(*settings)
-
-
-def test_rejects_training_text_of_two_languages_that_is_the_same(inference, tmp_path):
-    (tmp_path / "train.de.tsv").write_text((tmp_path / "train.en.tsv").read_text().replace("en\t", "de\t"))
-    with pytest.raises(DataError, match=r"training text of 'de' is that of 'en', and would count twice"):
-        score_job(inference("supervised-all"))
+def test_rejects_two_settings_with_the_same_training_files(inference):
+    with pytest.raises(SettingsError, match="'supervised' and 'translate-train' read the same training files"):
+        inference("supervised", "translate-train")
 
 
 def test_a_missing_translation_is_found_before_training(inference, tmp_path):
@@ -434,9 +394,11 @@ def test_rejects_translated_text_for_tagging(cell):
 )
 def test_a_damaged_state_of_a_sweep_is_named(tmp_path, damage, found):
     folder = tmp_path / "sweep"
-    group = SelectionGroup([("zero-shot", "de", "en")], ["en"], best=3.0, kept={"a": torch.zeros(2)})
+    group = SelectionGroup([Item("zero-shot", "de")], ["en"], best=3.0, kept_weights={"a": torch.zeros(2)})
     fine_tuning.save_sweep(folder, [group], 1, {0.1: "diverged"})
-    assert fine_tuning.restore_sweep(folder, [group]) == (1, {0.1: "diverged"})
+    diverged = {}
+    assert fine_tuning.restore_sweep(folder, [group], diverged) == 1
+    assert diverged == {0.1: "diverged"}
     for name, content in damage.items():
         if name == "best.safetensors":
             (folder / name).unlink()
@@ -446,5 +408,5 @@ def test_a_damaged_state_of_a_sweep_is_named(tmp_path, damage, found):
             state = json.loads((folder / "state.json").read_text())
             (folder / "state.json").write_text(json.dumps(state | {name: content}))
     with pytest.raises((CheckpointError, DataError)) as caught:
-        fine_tuning.restore_sweep(folder, [group])
+        fine_tuning.restore_sweep(folder, [group], {})
     assert str(caught.value).startswith(f"{folder}/{found}")

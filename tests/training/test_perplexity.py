@@ -43,8 +43,8 @@ def rows(vocab, count, length=62):
 def test_held_out_batches_do_not_depend_on_run_settings(vocab, backbone, change):
     def batches(changes):
         recipe = read_recipe("tiny/mlm", changes)
-        materials = SimpleNamespace(vocab=vocab, dev={"en": rows(vocab, 40)})
-        return held_out(recipe, materials, backbone.traits)[0].batches
+        materials = SimpleNamespace(recipe=recipe, vocab=vocab, dev={"en": rows(vocab, 40)})
+        return held_out(materials, backbone.traits)[0].batches
 
     for one, other in zip(batches({}), batches(change), strict=True):
         assert np.array_equal(one.inputs["input_ids"], other.inputs["input_ids"])
@@ -128,8 +128,8 @@ def test_a_recipe_is_measured_as_it_reads(vocab, causal_model, objectives, causa
         corpora={"text": {"languages": ["en"], "train": "a", "dev": "b"}},
         objectives={name: {"max_length": 32} for name in objectives},
     )
-    materials = SimpleNamespace(vocab=vocab, dev={"en": sentences(vocab, *[TEXT] * 8)})
-    found = perplexities(causal_model, held_out(recipe, materials, causal_model.traits), CPU)
+    materials = SimpleNamespace(recipe=recipe, vocab=vocab, dev={"en": sentences(vocab, *[TEXT] * 8)})
+    found = perplexities(causal_model, held_out(materials, causal_model.traits), CPU)
     assert recipe.causal == causal
     assert {name.partition("/")[0] for name in found} == names
     assert {name.partition("/")[2] for name in found} == {"en", "mean", "geometric"}

@@ -205,9 +205,7 @@ def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVec
 
 def _task(target: Target, name: str) -> Task:
     """Return a task bound to the model; translation tasks take its learned directions and lengths."""
-    task = target.recipe.evaluate.task(name)
-    languages = [target.recipe.evaluate.source, *(task.targets or target.recipe.targets)]
-    task = task.bind(languages, target.run)
+    task = target.recipe.evaluate.task(name).bind(target.run)
     if not isinstance(task, TranslationTask):
         return task
     known: ModelMetadata | None
@@ -298,7 +296,7 @@ def _score_missing(
     def is_valid(row: Score) -> bool:
         return job.models is None or is_saved(target.into, row)
 
-    if run.train_languages and not store.holds(places, identity, is_valid):
+    if run.train_language and not store.holds(places, identity, is_valid):
         run, error = readable(job, run)
         if error:
             identity = with_files(identity, job, run)
@@ -309,7 +307,7 @@ def _score_missing(
         log.info("%s", _announcement(job, run))
         _check_unchanged(target.model, identity.model)
         sweep = None
-        if run.train_languages:  # a probe keeps its job, which holds the loaded model
+        if run.train_language:  # a probe keeps its job, which holds the loaded model
             saving = ".models" if job.models else ""  # a sweep without them cannot be resumed by one that saves them
             sweep = _sweeps(target, job.name) / f"{job.key}.{identity.files}.{job.seed}{saving}"
             job = replace(job, sweep=sweep, identity=identity.columns)
@@ -328,9 +326,9 @@ def _score_missing(
 def _announcement(job: EvaluationJob, run: FineTuneRun) -> str:
     """Return what is about to be computed, with its languages."""
     languages = ", ".join(dict.fromkeys(language for _, language in run.items))
-    if not run.train_languages:
+    if not run.train_language:
         return f"scoring {job.name} ({languages})"
-    return f"fine-tuning {job.name} on {', '.join(run.train_languages)}, seed {job.seed}, to score {languages}"
+    return f"fine-tuning {job.name} on {run.train_language}, seed {job.seed}, to score {languages}"
 
 
 def _places(job: EvaluationJob, run: FineTuneRun) -> list[Place]:
@@ -366,10 +364,8 @@ def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accel
     recipe = target.recipe
     load_model = partial(_load, target.model, task, vocab)
     root = data_root(recipe)
-    source = recipe.evaluate.source
     seed = 0
-    job = EvaluationJob(name, task, load_model, vocab, root, source, recipe.targets, seed, accelerator)
-    return replace(job, derived={name: language.of for name, language in recipe.derived.items()})
+    return EvaluationJob(name, task, load_model, vocab, root, recipe.evaluate.source, recipe.targets, seed, accelerator)
 
 
 def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:

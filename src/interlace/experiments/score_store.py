@@ -94,7 +94,7 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
         "code": plugin_hash(type(task)),
         "source": job.source,
         "classes": list(getattr(task, "classes", ())),
-        "trained": run.train_languages,
+        "trained": run.train_language,
         "judges": sorted({run.dev_language(item) for item in run.items}) if by_mean else [],
         "toy": dumped["toy"],
         "derived": dumped["derived"],
@@ -177,14 +177,13 @@ def sets_read(task: Task, source: str, run: FineTuneRun) -> Iterator[SetRead]:
             yield SetRead(task.model_copy(update={"files": files}), "test", source)
         else:
             yield SetRead(task, "test", language)
-    if not run.train_languages:
+    if not run.train_language:
         return
     tuned: Any = task
     judges = [group.dev_languages for group in selection_groups(tuned.tuning.select, run)]
     for language in dict.fromkeys(chain.from_iterable(judges)):
         yield SetRead(task, "dev", language)
-    for language in run.train_languages:
-        yield SetRead(task, "train", language)
+    yield SetRead(task, "train", run.train_language)
 
 
 def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, str]:

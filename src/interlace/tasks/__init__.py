@@ -23,8 +23,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples
-from interlace.models.settings import layer_number
-from interlace.objectives import Batch, BoolOrAuto, Objective, Prepared, Term
+from interlace.objectives import Batch, Objective, Prepared, Term
 from interlace.tasks.common.files import (
     Chunks,
     FileQuery,
@@ -52,15 +51,12 @@ if TYPE_CHECKING:
 
 INIT_STD = 0.02  # standard deviation of a new head's weights, as in BERT
 
-Setting = Literal[
-    "zero-shot", "supervised", "supervised-all", "translate-train", "translate-train-all", "translate-test"
-]
-_SAME_TEXT = (("supervised", "supervised-all"), ("translate-train", "translate-train-all"))
-PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
+Setting = Literal["zero-shot", "supervised", "translate-train", "translate-test"]
 """What a task is fine-tuned and scored on. zero-shot: fine-tuned on the source language. supervised: one model for each
-language, fine-tuned on its own training text; supervised-all: one model fine-tuned on that of all languages.
-translate-train(-all): the same with the source's training text translated into each language. translate-test:
-fine-tuned on the source language, scored on test text translated into it."""
+language, fine-tuned on its own training text. translate-train: the same with the source's training text translated into
+each language. translate-test: fine-tuned on the source language, scored on test text translated into it."""
+
+PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
 
 SelectionRule = Literal["source-dev", "mean-dev", "per-language-dev", "last"]
 """Whose development set selects the weights and the learning rate: the source language's, the mean over all languages,
@@ -93,24 +89,17 @@ class Tuning(Settings):
     betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Decay rates of Adam's moments (ALM: 0.9, 0.997).")
     select: SelectionRule = Field("source-dev", description="Whose dev set selects the weights and the learning rate.")
     checks: int = Field(1, ge=1, description="Dev evaluations per epoch (XLM: every 20,000 examples).")
-    patience: int | None = Field(None, ge=1, description="Stop after this many dev evaluations without improvement.")
-    freeze: int | None = Field(
-        None, ge=0, description="Freeze the embeddings and this many of the lowest layers; none: tune everything."
-    )
-    layer: int | None = Field(None, description="Layer that heads read; 0: the embeddings; none: the last.")
-    mix_languages: bool = Field(
-        False, description="With several training languages: mix them within a batch; else a batch has one language."
-    )
 
     def model_post_init(self, _context: Any) -> None:
         """Require a dev set for a learning-rate sweep and for periodic evaluation."""
-        rule = "tuning.select = 'last'"
-        if self.select == "last" and len(self.rates) > 1:
-            raise SettingsError(f"{rule} cannot choose among several learning rates; name a dev rule")
-        useless = {"checks": self.checks > 1, "patience": self.patience is not None}
-        if self.select == "last" and any(useless.values()):
-            name = next(name for name, given in useless.items() if given)
-            raise SettingsError(f"{rule} evaluates no dev set, so tuning.{name} has no effect; name a dev rule")
+        if self.select != "last":
+            return
+        if len(self.rates) > 1:
+            raise SettingsError("tuning.select = 'last' cannot choose among several learning rates; name a dev rule")
+        if self.checks > 1:
+            raise SettingsError(
+                "tuning.select = 'last' evaluates no dev set, so tuning.checks has no effect; name a dev rule"
+            )
 
     def check_processes(self, count: int) -> None:
         """Raise a SettingsError unless the micro-batches divide evenly by processes, so that updates stay the same."""
@@ -131,7 +120,6 @@ class HeadSettings(Settings):
 
     max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).")
     dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
 
 class TaskHead(HeadSettings, Objective):
@@ -144,7 +132,6 @@ class TaskHead(HeadSettings, Objective):
     reads: ClassVar[type] = LabeledExamples
 
     classes: int = Field(2, ge=2, description="Outputs of the linear layer.")
-    layer: int | None = Field(None, description="Layer that the head reads; 0: the embeddings; none: the last.")
 
     @property
     def name(self) -> str:
@@ -171,16 +158,9 @@ class TaskHead(HeadSettings, Objective):
         """Return the maximum sequence length: this head's or the model's."""
         return min(self.max_length, prepared.traits.max_length)
 
-    def states(self, backbone: Backbone, batch: Batch) -> Tensor:
-        """Return the (B, L, H) states of the head's layer; raise a SettingsError if the model has no such layer."""
-        if self.layer is None:
-            return backbone.encode(batch.inputs)
-        layers = backbone.hidden_states(batch.inputs)
-        return layers[layer_number("tuning.layer", self.layer, len(layers) - 1)]
-
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) vectors that the linear layer reads."""
-        return self.states(backbone, batch)[batch.at]
+        return backbone.encode(batch.inputs)[batch.at]
 
     def logits(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Tensor:
         """Return the (N, C) logits in float32."""
@@ -212,9 +192,9 @@ class TaskHead(HeadSettings, Objective):
         """Return the sequences that batches are made of: the examples, or several windows for each."""
         return examples
 
-    def merge(self, examples: Any, sequences: Any, found: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 - as above
+    def merge(self, examples: Any, sequences: Any, predictions: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 - as above
         """Return predictions for the examples from those for their sequences."""
-        return found
+        return predictions
 
     def empty_predictions(self, count: int) -> NDArray[Any]:
         """Return `count` predictions that predict nothing."""
@@ -230,8 +210,10 @@ class TaskHead(HeadSettings, Objective):
         A model that only knows the frequency of each class reaches the mean of the columns' entropies. Empty if the
         loss is another.
         """
-        gold = sequences.labels if getattr(sequences, "labels", None) is not None else getattr(sequences, "tags", None)
-        return [] if gold is None else [gold.flat if isinstance(gold, Ragged) else gold]
+        if not isinstance(sequences, LabeledExamples):
+            return []
+        gold = self.gold(sequences)
+        return [gold.flat if isinstance(gold, Ragged) else gold]
 
 
 Head = TypeVar("Head", bound=TaskHead)
@@ -275,22 +257,16 @@ class Task(Settings, ABC):
     targets: list[str] | None = Field(None, description="Languages to score; none: those of the recipe.")
 
     _run: Path | None = PrivateAttr(None)
-    _languages: tuple[str, ...] = PrivateAttr(())
 
     @property
     def name(self) -> str:
         """The name in the registry: that of the file."""
         return Path(inspect.getfile(type(self))).stem
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """All languages of the evaluation, the source first; empty before `bind`."""
-        return self._languages
-
-    def bind(self, languages: Sequence[str], run: Path | None = None) -> Self:
-        """Return a copy that knows the languages of the evaluation, and the folder of the run that is scored."""
+    def bind(self, run: Path | None) -> Self:
+        """Return a copy that knows the folder of the run that is scored."""
         task = self.model_copy()
-        task._run, task._languages = run, tuple(dict.fromkeys(languages))  # noqa: SLF001 - its own copy
+        task._run = run  # noqa: SLF001 - its own copy
         return task
 
     def query(self, split: str, language: str, root: Root) -> FileQuery:
@@ -322,7 +298,9 @@ class Task(Settings, ABC):
     def texts(self, split: str, language: str, root: Root) -> Sequence[Text | TextPairs]:
         """Return the running text of a split, as `examples`, for contamination checks; empty for word lists."""
         query = self.query(split, language, root)
-        return [] if query.source == query.language else [chunk for _, chunk in self.read_chunks(query)]
+        if query.source == query.language:
+            return []
+        return [chunk for _, chunk in self.read_chunks(query)]
 
     def read_files(self, split: str, language: str, root: Root) -> list[Path]:
         """Return all files that `examples` reads; scores are computed again once their content changes.
@@ -333,9 +311,12 @@ class Task(Settings, ABC):
             DataError: a file is missing.
         """
         query = self.query(split, language, root)
-        given = [files for files in (self.files, getattr(self, "gold", None)) if files]
-        languages = [side for side in (query.language, query.source) if side]
-        return [part.path for files in given for side in languages for part in find_parts(files, query, side)]
+        paths = []
+        for files in (self.files, getattr(self, "gold", None)):
+            for side in (query.language, query.source):
+                if files and side:
+                    paths += [part.path for part in find_parts(files, query, side)]
+        return paths
 
     def scale(self, metric: str) -> Scale:
         """Return the unit of a metric, and whether higher is better; a suffix after a comma does not count."""
@@ -364,12 +345,11 @@ class FineTuneTask(HeadSettings, Task):
     def _require_split(self) -> Self:
         if self.files:
             require_split(self.files)
-        for own, translated in zip(*_SAME_TEXT, strict=True):
-            if {own, translated} <= set(self.settings):
-                raise ValueError(
-                    f"settings: {own!r} and {translated!r} read the same training files, those of the split 'train'; "
-                    "name two tasks with files of their own"
-                )
+        if {"supervised", "translate-train"} <= set(self.settings):
+            raise ValueError(
+                "settings: 'supervised' and 'translate-train' read the same training files, those of the split "
+                "'train'; name two tasks with files of their own"
+            )
         return self
 
     @property
@@ -379,7 +359,7 @@ class FineTuneTask(HeadSettings, Task):
 
     @abstractmethod
     def head(self) -> TaskHead:
-        """Return the head to train on the examples; `languages` are already known."""
+        """Return the head to train on the examples."""
 
     def build_head(self, kind: type[Head], **settings: Any) -> Head:
         """Create a head with the settings that it shares with the task."""
@@ -392,7 +372,8 @@ class FineTuneTask(HeadSettings, Task):
 
     def clean_chunks(self, query: FileQuery) -> Chunks[Any]:
         """Return `read_chunks`, decontaminated if that is set; raise a DataError if no row is left."""
-        chunks, held_out = self.read_chunks(query), list[Any]()
+        chunks = self.read_chunks(query)
+        held_out: list[Text | TextPairs] = []
         for split in self.held_out_splits(query.split):
             try:
                 held_out += self.texts(split, query.language, query.root)
@@ -402,7 +383,9 @@ class FineTuneTask(HeadSettings, Task):
 
     def held_out_splits(self, split: str) -> tuple[str, ...]:
         """Return the splits that rows of this split must not share a text with."""
-        return {"train": ("dev", "test"), "dev": ("test",)}.get(split, ()) if self.decontaminate else ()
+        if not self.decontaminate:
+            return ()
+        return {"train": ("dev", "test"), "dev": ("test",)}.get(split, ())
 
     def exports(self, examples: Any, predictions: Any) -> dict[str, Any]:  # noqa: ARG002 - classes are stored anyway
         """Return predictions as JSON files that other programs read, by file name."""

@@ -15,7 +15,7 @@ Answers are compared without case, punctuation, articles and superfluous white s
 (SQuAD v1.1, Rajpurkar et al. 2016). SQuAD's rules are English in all languages. MLQA's know the punctuation of all
 scripts and the articles of its languages, and treat every Chinese character as a word.
 
-Legend: B windows, L longest sequence, A longest answer, K spans kept of each window; q questions.
+Legend: B windows, L longest sequence, A longest answer, K best spans of each window; q questions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -54,10 +56,13 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
+MAX_ANSWER = 30  # tokens of a predicted answer (Devlin et al.'s code)
+SPANS_PER_WINDOW = 20  # the best; more than one, since some may spell nothing
+
 AnswerRules = Literal["mlqa", "squad"]
 SPAN = np.dtype([("start", np.int32), ("end", np.int32), ("score", np.float32)])
 """A predicted answer. Of a window: its first and last subword in the piece of the passage. Of a question: its half-open
-characters in the passage. An empty one has start and end -1 and the score -inf. Best scores come first."""
+characters in the passage. An empty one has start and end -1 and the score -inf."""
 
 
 class SpanSettings(HeadSettings):
@@ -68,8 +73,6 @@ class SpanSettings(HeadSettings):
         64, ge=1, description="Maximum question length in tokens, at most half a sequence; truncated (code: 64)."
     )
     stride: int = Field(128, ge=1, description="Tokens from the beginning of a window to that of the next (code: 128).")
-    max_answer: int = Field(30, ge=1, description="Maximum length of predicted answers in tokens (code: 30).")
-    n_best: int = Field(20, ge=1, description="Answers kept of each window and of each question (code: 20).")
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout probability before the linear layer (code: 0).")
 
 
@@ -113,11 +116,12 @@ class Mlqa(SpanSettings, FineTuneTask):
         chunks = self.clean_chunks(self.query(split, language, root))
         path = chunks[-1][0]
         questions = encode_questions([chunk for _, chunk in chunks], vocab)
-        placed = questions.spans[:, 0] >= 0
         truncated = int((questions.questions.lengths > self.max_question).sum())
         notes = {f"questions truncated to {self.max_question} subwords": truncated}
         if split == "train":
-            blank = np.array([not line.strip() for _, chunk in chunks for line in chunk.target.lines], np.bool_)
+            lines = chain.from_iterable(chunk.target.lines for _, chunk in chunks)
+            blank = np.array([not line.strip() for line in lines], np.bool_)
+            placed = questions.spans[:, 0] >= 0
             notes["questions left out: they have no text"] = int(blank.sum())
             notes["questions left out: their answer has no place in the passage"] = int((~placed & ~blank).sum())
             questions = questions.take(placed & ~blank)
@@ -135,19 +139,22 @@ class Mlqa(SpanSettings, FineTuneTask):
 
         The ceiling is below 100 where a subword crosses the border of an answer, or an answer is not in its passage.
         """
-        rules, language = self.normalization, examples.passages.language
-        found, best = (
-            compare_all(best_texts(examples, spans), examples.answers, rules, language)
-            for spans in (predictions, gold_spans(examples))
-        )
-        metrics = {name: 100 * float(np.nanmean(each)) for name, each in {**found, "ceiling": best["f1"]}.items()}
-        outcomes = Examples(
-            np.nan_to_num(found["f1"]),
-            (~np.isnan(found["f1"])).astype(np.float64),
-            identity_of(examples.ids, *examples.answers),
-            groups=np.unique(examples.owners, return_inverse=True)[1],
-        )
-        return Scores(metrics, outcomes)
+        compared = self._compared(examples, predictions)
+        ceiling = self._compared(examples, gold_spans(examples))
+        metrics = {
+            "f1": 100 * float(np.nanmean(compared.f1)),
+            "exact": 100 * float(np.nanmean(compared.exact)),
+            "ceiling": 100 * float(np.nanmean(ceiling.f1)),
+        }
+        has_answer = ~np.isnan(compared.f1)
+        identity = identity_of(examples.ids, *examples.answers)
+        passages = np.unique(examples.owners, return_inverse=True)[1]
+        f1 = np.nan_to_num(compared.f1)
+        return Scores(metrics, Examples(f1, has_answer.astype(np.float64), identity, groups=passages))
+
+    def _compared(self, examples: Questions, spans: NDArray[Any]) -> AnswerScores:
+        texts = best_texts(examples, spans)
+        return compare_all(texts, examples.answers, self.normalization, examples.passages.language)
 
     def exports(self, examples: Questions, predictions: NDArray[Any]) -> dict[str, Any]:
         """Return `answers`, the best by question id as the official programs read them."""
@@ -157,24 +164,37 @@ class Mlqa(SpanSettings, FineTuneTask):
 
 def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
     """Encode all questions in order, and each passage once; raise a DataError if there are no answers."""
-    answers = [row for chunk in chunks for row in chunk.answers or []]
-    places = [place for chunk in chunks for place in chunk.source.answers or []]
-    count = sum(map(len, chunks))
-    if not len(answers) == len(places) == count:
-        raise DataError("the reader gives pairs without answers; set another 'reader', such as 'squad'")
+    answers: list[list[str]] = []
+    spans: list[tuple[int, int]] = []  # characters of an answer in the passage
+    owners: list[int] = []
+    ids: list[str] = []
+    passages: list[Sentences] = []
+    characters: list[Ragged] = []
     numbers: dict[str, int] = {}
-    parts = [vocab.encode_with_offsets(new) for chunk in chunks if len(new := _new_lines(chunk.source, numbers))]
-    characters = at_graphemes(Ragged.concatenate([spans for _, spans in parts]), list(numbers))
-    owners = np.array([numbers[line] for chunk in chunks for line in chunk.source.lines], np.int64)
+    for chunk in chunks:
+        answers += chunk.answers or []
+        spans += chunk.source.answers or []
+        ids += chunk.ids or [""] * len(chunk)
+        new_passages = _new_lines(chunk.source, numbers)
+        owners += [numbers[line] for line in chunk.source.lines]
+        if len(new_passages):
+            sentences, offsets = vocab.encode_with_offsets(new_passages)
+            passages.append(sentences)
+            characters.append(offsets)
+    if not len(answers) == len(spans) == len(owners):
+        raise DataError("the reader gives pairs without answers; set another 'reader', such as 'squad'")
+    texts = list(numbers)
+    graphemes = at_graphemes(Ragged.concatenate(characters), texts)
+    passage_numbers = np.array(owners, np.int64)
     return Questions(
         questions=encode((chunk.target for chunk in chunks), vocab),
-        passages=Sentences.concatenate([sentences for sentences, _ in parts]),
-        owners=owners,
-        spans=subwords_in_span(characters, owners, np.array(places, np.int32).reshape(-1, 2)),
-        characters=characters,
-        texts=list(numbers),
+        passages=Sentences.concatenate(passages),
+        owners=passage_numbers,
+        spans=subwords_in_span(graphemes, passage_numbers, np.array(spans, np.int32).reshape(-1, 2)),
+        characters=graphemes,
+        texts=texts,
         answers=answers,
-        ids=[key for chunk in chunks for key in chunk.ids or [""] * len(chunk)],
+        ids=ids,
     )
 
 
@@ -204,19 +224,22 @@ class SpanExtractor(SpanSettings, TaskHead):
 
         extra["open"]: (B, L) where an answer may begin and end. extra["begins"]: (B,) where the passage begins.
         """
-        pairs, rows = examples.examples, np.arange(len(examples))
+        pairs = examples.examples
         layout = pair_layout(pairs, prepared.vocab, self.sequence_length(prepared))
-        begins = 1 + len(prepared.vocab.separator_ids) + pairs.source.lengths
+        begins = 1 + len(prepared.vocab.separator_ids) + pairs.source.lengths  # (B,)
+        ends = begins + pairs.target.lengths
         columns = np.arange(layout.ids.shape[1])
-        inside = (columns >= begins[:, None]) & (columns < (begins + pairs.target.lengths)[:, None])
-        inside[inside] = np.diff(prepared.vocab.surfaces.spelled.offsets)[layout.ids[inside]] > 0
+        is_open = (columns >= begins[:, None]) & (columns < ends[:, None])  # (B, L)
+        spelled_lengths = np.diff(prepared.vocab.surfaces.spelled.offsets)  # of each subword of the vocabulary
+        is_open[is_open] = spelled_lengths[layout.ids[is_open]] > 0
         labels = np.where(examples.spans >= 0, examples.spans + begins[:, None], 0)
+        rows = np.arange(len(examples))
         at = (rows, np.zeros_like(rows))
-        return self.batch_of(layout, pairs.languages, prepared, at, labels, open=inside, begins=begins)
+        return self.batch_of(layout, pairs.languages, prepared, at, labels, open=is_open, begins=begins)
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (B, L, H) states of all subwords."""
-        return self.states(backbone, batch)
+        return backbone.encode(batch.inputs)
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return the sum over windows of the mean of two cross-entropies, of the first subword and of the last."""
@@ -225,27 +248,30 @@ class SpanExtractor(SpanSettings, TaskHead):
         allowed = batch.extra["open"].clone()
         allowed[:, 0] = True  # the first token means that there is no answer
         first, last = self._span_logits(backbone, heads, batch, allowed)
-        total = cross_entropy(first, batch.labels[:, 0], reduction="sum")
-        return {self.term: Term((total + cross_entropy(last, batch.labels[:, 1], reduction="sum")) / 2)}
+        first_loss = cross_entropy(first, batch.labels[:, 0], reduction="sum")
+        last_loss = cross_entropy(last, batch.labels[:, 1], reduction="sum")
+        return {self.term: Term((first_loss + last_loss) / 2)}
 
     def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
-        """Return the (B, K) best spans of each window by the sum of both logits."""
+        """Return the (B, K) best spans of each window by the sum of both logits, the best first."""
         import torch
 
         with torch.inference_mode():
             first, last = self._span_logits(backbone, heads, batch, batch.extra["open"])
-            padded = torch.nn.functional.pad(last, (0, self.max_answer - 1), value=-torch.inf)
-            both = first[:, :, None] + padded.unfold(1, self.max_answer, 1)  # (B, L, A)
-            scores, places = both.flatten(1).topk(min(self.n_best, both[0].numel()))
-        found = self.empty_predictions(len(places))
-        start = (places // self.max_answer).cpu().numpy()
-        kept = found[:, : places.shape[1]]  # a view
-        kept["score"] = scores.cpu().numpy()
-        kept["start"] = start - batch.extra["begins"].cpu().numpy()[:, None]
-        kept["end"] = kept["start"] + (places % self.max_answer).cpu().numpy()
-        empty = np.isneginf(found["score"])
-        found["start"][empty] = found["end"][empty] = -1
-        return found
+            padded = torch.nn.functional.pad(last, (0, MAX_ANSWER - 1), value=-torch.inf)
+            both = first[:, :, None] + padded.unfold(1, MAX_ANSWER, 1)  # (B, L, A)
+            scores, cells = both.flatten(1).topk(min(SPANS_PER_WINDOW, both[0].numel()))
+        start_columns = (cells // MAX_ANSWER).cpu().numpy()
+        further_subwords = (cells % MAX_ANSWER).cpu().numpy()
+        spans = self.empty_predictions(len(cells))
+        filled = spans[:, : cells.shape[1]]  # a view
+        filled["score"] = scores.cpu().numpy()
+        filled["start"] = start_columns - batch.extra["begins"].cpu().numpy()[:, None]
+        filled["end"] = filled["start"] + further_subwords
+        is_empty = np.isneginf(spans["score"])
+        spans["start"][is_empty] = -1
+        spans["end"][is_empty] = -1
+        return spans
 
     def _span_logits(
         self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch, allowed: Tensor
@@ -258,9 +284,12 @@ class SpanExtractor(SpanSettings, TaskHead):
     def notes(self, examples: Windows, prepared: Prepared) -> list[str]:  # noqa: ARG002 - known before the layout
         """Return how many windows there are, and how many answers no window holds as a whole."""
         questions = len(np.unique(examples.owners))
-        lost = questions - len(np.unique(examples.owners[examples.spans[:, 0] >= 0]))
-        remarks = [f"{questions} questions are read in {len(examples)} windows"] if len(examples) > questions else []
-        if lost:
+        answered = len(np.unique(examples.owners[examples.spans[:, 0] >= 0]))
+        remarks = []
+        if len(examples) > questions:
+            remarks.append(f"{questions} questions are read in {len(examples)} windows")
+        if answered < questions:
+            lost = questions - answered
             remarks.append(f"{lost} of {questions} answers do not fit into a window and are not trained on")
         return remarks
 
@@ -270,61 +299,64 @@ class SpanExtractor(SpanSettings, TaskHead):
 
     def empty_predictions(self, count: int) -> NDArray[Any]:
         """Return (count, K) empty spans."""
-        found = np.empty((count, self.n_best), SPAN)
-        found["start"], found["end"], found["score"] = -1, -1, -np.inf
-        return found
+        return _empty_spans((count, SPANS_PER_WINDOW))
 
     def gold(self, examples: Questions) -> NDArray[Any]:
         """Return `gold_spans`."""
         return gold_spans(examples)
 
-    def merge(self, examples: Questions, sequences: Windows, found: NDArray[Any]) -> NDArray[Any]:
-        """Return the (q, K) best answers of each question from all its windows.
+    def merge(self, examples: Questions, sequences: Windows, predictions: NDArray[Any]) -> NDArray[Any]:
+        """Return the (q,) best answer of each question from all its windows.
 
-        Equal characters count once, with their best score: two windows may hold them, and the bytes of one letter may
-        be several subwords. Spans without a character are left out.
+        Spans without a character are left out. Of equally good ones the first in the passage is taken.
         """
-        window, rank = np.nonzero(found["start"] >= 0)
-        spans, owners = found[window, rank], sequences.owners[window]
+        window, rank = np.nonzero(predictions["start"] >= 0)
+        spans = predictions[window, rank]  # (m,)
+        questions = sequences.owners[window]
         subwords = np.stack([spans["start"], spans["end"]], axis=1) + sequences.firsts[window][:, None]
-        characters = _characters(examples, examples.owners[owners], subwords)
-        score = spans["score"]
-        order = np.lexsort((-score, characters[:, 1], characters[:, 0], owners))
-        order = order[characters[order, 0] < characters[order, 1]]
-        keys = np.concatenate([owners[:, None], characters], axis=1)[order]
-        order = order[np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(order)]]
-        order = order[np.lexsort((*characters[order].T[::-1], -score[order], owners[order]))]
-        counts = np.bincount(owners[order], minlength=len(examples))
-        places = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        order, places = order[places < self.n_best], places[places < self.n_best]
-        best, at = self.empty_predictions(len(examples)), (owners[order], places)
-        best["start"][at], best["end"][at] = characters[order].T
-        best["score"][at] = score[order]
-        return best
+        characters = _characters(examples, examples.owners[questions], subwords)
+        start, end = characters.T
+        order = np.lexsort((end, start, -spans["score"], questions))  # by question, the best first
+        order = order[start[order] < end[order]]
+        answered, first = np.unique(questions[order], return_index=True)
+        best = order[first]
+        answers = _empty_spans(len(examples))
+        answers["start"][answered] = start[best]
+        answers["end"][answered] = end[best]
+        answers["score"][answered] = spans["score"][best]
+        return answers
+
+
+def _empty_spans(shape: int | tuple[int, int]) -> NDArray[Any]:
+    return np.full(shape, np.array((-1, -1, -np.inf), SPAN))
 
 
 def gold_spans(questions: Questions) -> NDArray[Any]:
-    """Return the (q, 1) characters of one right answer of each question; empty if it is not in its passage."""
-    found = np.zeros((len(questions), 1), SPAN)
+    """Return the (q,) characters of one right answer of each question; empty if it is not in its passage."""
+    spans = np.zeros(len(questions), SPAN)
     characters = _characters(questions, questions.owners, questions.spans)
-    found["start"], found["end"] = characters[:, :1], characters[:, 1:]
-    return found
+    spans["start"] = characters[:, 0]
+    spans["end"] = characters[:, 1]
+    return spans
 
 
 def _characters(questions: Questions, passages: NDArray[Any], spans: NDArray[Any]) -> NDArray[np.int32]:
     """(n, 2) the characters of a span of subwords of each given passage; (-1, -1) for an empty one."""
-    there = spans[:, 0] >= 0
-    places = questions.characters.offsets[passages[there]][:, None] + spans[there]
-    values = questions.characters.values
-    found = np.full(spans.shape, -1, np.int32)
-    found[there] = np.stack([values[places[:, 0], 0], values[places[:, 1], 1]], axis=1)
-    return found
+    is_filled = spans[:, 0] >= 0
+    first_subwords = questions.characters.offsets[passages[is_filled]]
+    first = questions.characters.values[first_subwords + spans[is_filled, 0]]
+    last = questions.characters.values[first_subwords + spans[is_filled, 1]]
+    characters = np.full(spans.shape, -1, np.int32)
+    characters[is_filled] = np.stack([first[:, 0], last[:, 1]], axis=1)
+    return characters
 
 
-def best_texts(questions: Questions, predictions: NDArray[Any]) -> list[str]:
-    """Return the best answer to each question, or an empty one; predictions: (n, K) `SPAN`s, best first."""
-    best = zip(questions.owners.tolist(), predictions[:, 0][["start", "end"]].tolist(), strict=True)
-    return [questions.texts[owner][start:end] if start >= 0 else "" for owner, (start, end) in best]
+def best_texts(questions: Questions, answers: NDArray[Any]) -> list[str]:
+    """Return the answer to each question, or an empty one; answers: (q,) `SPAN`s."""
+    texts = []
+    for owner, start, end in zip(questions.owners, answers["start"], answers["end"], strict=True):
+        texts.append(questions.texts[owner][start:end] if start >= 0 else "")
+    return texts
 
 
 _ENGLISH = r"\b(a|an|the)\b"
@@ -359,31 +391,47 @@ def answer_words(answer: str, rules: AnswerRules, language: str) -> tuple[str, .
     language: of the answer. With MLQA's rules, its seven languages are treated as by its program; in others articles
         stay, and in scripts without blanks (Japanese, Thai) every character is a word.
     """
-    squad = rules == "squad"
-    text = answer.lower().translate(_ASCII if squad else _ANY)
-    if articles := _ENGLISH if squad else _ARTICLES.get(language):
+    if rules == "squad":
+        text = re.sub(_ENGLISH, " ", answer.lower().translate(_ASCII))
+        return tuple(text.split())
+    text = answer.lower().translate(_ANY)
+    if articles := _ARTICLES.get(language):
         text = re.sub(articles, " ", text)
-    if not squad and scripts_of(language) & UNSPACED:
+    if scripts_of(language) & UNSPACED:
         is_word = _HAN.match if base_language(language) == "zh" else is_unspaced
         text = "".join(f" {character} " if is_word(character) else character for character in text)
     return tuple(text.split())
 
 
-def compare_answers(found: str, answers: Sequence[str], rules: AnswerRules, language: str) -> tuple[float, float]:
-    """Return (F1 of words, exact match), each against the nearest answer, 0 to 1."""
-    words, *right = (answer_words(answer, rules, language) for answer in (found, *answers))
-    common = [(Counter(words) & Counter(one)).total() for one in right]
-    f1 = max(2 * both / (len(words) + len(one)) if both else 0.0 for both, one in zip(common, right, strict=True))
-    return f1, float(words in right)
+def compare_answers(answer: str, gold: Sequence[str], rules: AnswerRules, language: str) -> tuple[float, float]:
+    """Return (F1 of words, exact match), each against the nearest gold answer, 0 to 1."""
+    words = answer_words(answer, rules, language)
+    best_f1 = 0.0
+    exact = 0.0
+    for gold_answer in gold:
+        gold_words = answer_words(gold_answer, rules, language)
+        if common := (Counter(words) & Counter(gold_words)).total():
+            best_f1 = max(best_f1, 2 * common / (len(words) + len(gold_words)))
+        if words == gold_words:
+            exact = 1.0
+    return best_f1, exact
+
+
+@dataclass(frozen=True)
+class AnswerScores:
+    """(q,) F1 and exact match of each question, 0 to 1; NaN where it has no answer."""
+
+    f1: NDArray[np.float64]
+    exact: NDArray[np.float64]
 
 
 def compare_all(
-    found: Sequence[str], answers: Sequence[Sequence[str]], rules: AnswerRules, language: str
-) -> dict[str, NDArray[np.float64]]:
-    """Return (n,) `f1` and `exact` of each question, 0 to 1; NaN where it has no answer."""
-    scores = [
-        compare_answers(one, right, rules, language) if right else (np.nan, np.nan)
-        for one, right in zip(found, answers, strict=True)
-    ]
-    columns = np.array(scores, np.float64).reshape(-1, 2)
-    return {"f1": columns[:, 0], "exact": columns[:, 1]}
+    answers: Sequence[str], gold: Sequence[Sequence[str]], rules: AnswerRules, language: str
+) -> AnswerScores:
+    """Compare the answer to each question with its gold answers."""
+    f1 = np.full(len(answers), np.nan)
+    exact = np.full(len(answers), np.nan)
+    for row, (answer, right) in enumerate(zip(answers, gold, strict=True)):
+        if right:
+            f1[row], exact[row] = compare_answers(answer, right, rules, language)
+    return AnswerScores(f1, exact)

@@ -9,6 +9,7 @@ Legend: W words of all sentences, E entities.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -31,9 +32,7 @@ class Ner(TaggingTask):
     """F1 over entities, in percent; words beyond the maximum length are outside, so their entities are missed."""
 
     metric: ClassVar[str] = "f1"
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
-        ("invalid start", "unread", "without subwords"), ("%", False)
-    )
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("invalid start", "unread"), ("%", False))
     tag_kind: ClassVar[str] = "names"
 
     files: Files = Field(
@@ -75,14 +74,18 @@ class Ner(TaggingTask):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> LabeledExamples:
         """Encode sentences with a tag per word; raise a DataError if a type is unknown, or there is no entity."""
-        chunks, numbers = self.clean_chunks(self.query(split, language, root)), tag_numbers(self.types)
+        chunks = self.clean_chunks(self.query(split, language, root))
+        numbers = tag_numbers(self.types)
         if self.other_types == "outside":
-            others: Counter[str] = Counter()
+            other_tags: set[str] = set()
             for path, chunk in chunks:
-                new = Counter(tag for row in chunk.tags.get(self.tag_kind, ()) for tag in row if tag not in numbers)
-                log_notes(self.name, path, {f"words of other types read as O ({listed(sorted(new))})": new.total()})
-                others += new
-            numbers |= dict.fromkeys(others, 0)
+                tags_of_words = chain.from_iterable(chunk.tags.get(self.tag_kind, ()))
+                counts = Counter(tag for tag in tags_of_words if tag not in numbers)
+                log_notes(
+                    self.name, path, {f"words of other types read as O ({listed(sorted(counts))})": counts.total()}
+                )
+                other_tags |= counts.keys()
+            numbers |= dict.fromkeys(other_tags, 0)
         examples = self.encode(chunks, vocab, numbers)
         tags: Any = examples.tags
         if not (tags.flat > 0).any():
@@ -99,22 +102,29 @@ class Ner(TaggingTask):
         those of words without a prediction. A type that is neither in the gold nor predicted has no F1.
         """
         gold: Any = examples.tags
-        known, starts = gold.flat >= 0, gold.offsets - gold.offsets[0]
-        found, expected = (entities(Ragged(np.where(known, side.flat, 0), starts)) for side in (predictions, gold))
-        right = is_among(found, expected)
-        metrics = entity_rates(len(expected), len(found), int(right.sum()))
+        known = gold.flat >= 0
+        starts = gold.offsets - gold.offsets[0]
+        predicted = entities(Ragged(np.where(known, predictions.flat, 0), starts))
+        expected = entities(Ragged(np.where(known, gold.flat, 0), starts))
+        right = is_among(predicted, expected)
+        metrics = entity_rates(len(expected), len(predicted), int(right.sum()))
         for number, kind in enumerate(self.types):
-            counts = [int((types == number).sum()) for types in (expected.types, found.types, found.types[right])]
-            if any(counts):
-                metrics[f"f1 {kind}"] = entity_rates(*counts)["f1"]
-        metrics["invalid start"] = 100 * (float(found.opened.mean()) if len(found) else 0.0)
-        metrics |= self.unread(examples, predictions, known)
-        rows, identity = gold.rows(), identity_of(gold.lengths, gold.flat)
-        true, every, all_gold = (
-            np.bincount(rows[starts], minlength=len(gold)).astype(np.float64)
-            for starts in (found.starts[right], found.starts, expected.starts)
-        )
-        return Scores(metrics, Examples(2 * true, every + all_gold, identity))
+            of_kind = predicted.types == number
+            gold_count = int((expected.types == number).sum())
+            predicted_count = int(of_kind.sum())
+            if gold_count or predicted_count:
+                metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, int((of_kind & right).sum()))["f1"]
+        metrics["invalid start"] = 100 * float(predicted.opened.mean()) if len(predicted) else 0.0
+        metrics["unread"] = 100 * float((predictions.flat < 0)[known].mean())
+
+        rows = gold.rows()  # (W,) the sentence of each word
+
+        def by_sentence(starts: NDArray[np.int64]) -> NDArray[np.float64]:
+            return np.bincount(rows[starts], minlength=len(gold)).astype(np.float64)
+
+        score = 2 * by_sentence(predicted.starts[right])
+        weight = by_sentence(predicted.starts) + by_sentence(expected.starts)
+        return Scores(metrics, Examples(score, weight, identity_of(gold.lengths, gold.flat)))
 
     def explain_unknown(self, tag: str) -> str:
         """Return the settings that allow an unknown type."""
@@ -136,10 +146,11 @@ class Entities:
         return len(self.starts)
 
 
-def entity_rates(gold: int, found: int, right: int) -> dict[str, float]:
+def entity_rates(gold: int, predicted: int, right: int) -> dict[str, float]:
     """Return `f1`, `precision` and `recall` in percent from numbers of entities; 0 where there are none."""
-    precision, recall = (100 * right / count if count else 0.0 for count in (found, gold))
-    return {"f1": 200 * right / (found + gold) if right else 0.0, "precision": precision, "recall": recall}
+    if not right:
+        return {"f1": 0.0, "precision": 0.0, "recall": 0.0}
+    return {"f1": 200 * right / (predicted + gold), "precision": 100 * right / predicted, "recall": 100 * right / gold}
 
 
 def tag_numbers(types: Sequence[str]) -> dict[str, int]:
@@ -153,20 +164,31 @@ def tag_numbers(types: Sequence[str]) -> dict[str, int]:
 
 
 def entities(tags: Ragged) -> Entities:
-    """Return the entities of rows of tags; -1 is outside."""
-    flat = np.maximum(np.asarray(tags.flat, np.int64), 0)
+    """Return the entities of rows of tags; -1 is outside.
+
+    For example, with O, B-PER and I-PER as 0, 1 and 2, the row 1 2 0 2 1 has the words 0 to 2, 3 to 4 and 4 to 5; the
+    second begins with an I.
+    """
+    flat = np.maximum(np.asarray(tags.flat, np.int64), 0)  # (W,)
     types = (flat - 1) // 2  # -1 outside
-    continues = np.zeros(len(flat), np.bool_)  # an I behind a word of its type, in the same row
-    continues[1:] = (flat[1:] % 2 == 0) & (types[1:] >= 0) & (types[1:] == types[:-1]) & (np.diff(tags.rows()) == 0)
-    starts = np.flatnonzero((types >= 0) & ~continues)
-    last = types >= 0
-    last[:-1] &= ~continues[1:]
-    return Entities(starts, np.flatnonzero(last) + 1, types[starts], flat[starts] % 2 == 0)
+    is_inside = types >= 0
+    is_i = flat % 2 == 0
+    same_type = types[1:] == types[:-1]
+    same_row = np.diff(tags.rows()) == 0
+    continues = np.zeros(len(flat), np.bool_)
+    continues[1:] = is_i[1:] & is_inside[1:] & same_type & same_row
+    starts = np.flatnonzero(is_inside & ~continues)
+    is_last = is_inside.copy()
+    is_last[:-1] &= ~continues[1:]
+    return Entities(starts, np.flatnonzero(is_last) + 1, types[starts], is_i[starts])
 
 
-def is_among(found: Entities, gold: Entities) -> NDArray[np.bool_]:
-    """(E,) which of the found entities are gold ones: the same span of the same type."""
-    width = 1 + max(found.stops.max(initial=0), gold.stops.max(initial=0))
-    kinds = 1 + max(found.types.max(initial=0), gold.types.max(initial=0))
-    keys = [(side.starts * width + side.stops) * kinds + side.types for side in (found, gold)]
-    return np.isin(*keys)
+def is_among(predicted: Entities, gold: Entities) -> NDArray[np.bool_]:
+    """(E,) which of the predicted entities are gold ones: the same span of the same type."""
+    width = 1 + max(predicted.stops.max(initial=0), gold.stops.max(initial=0))
+    kinds = 1 + max(predicted.types.max(initial=0), gold.types.max(initial=0))
+
+    def keys(side: Entities) -> NDArray[np.int64]:
+        return np.asarray((side.starts * width + side.stops) * kinds + side.types, np.int64)
+
+    return np.isin(keys(predicted), keys(gold))

@@ -39,7 +39,7 @@ class Pos(TaggingTask):
     metric: ClassVar[str] = "accuracy"
     same_scale: ClassVar[tuple[str, ...]] = ("f1",)
     scoring_version: ClassVar[int] = 2
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "without subwords", "left out"), ("%", False))
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
     tag_kind: ClassVar[str] = "pos"
 
     files: Files = Field(
@@ -60,7 +60,8 @@ class Pos(TaggingTask):
         """Encode sentences with a tag per word; words without a tag (`_`) are counted and not scored."""
         query = self.query(split, language, root)
         chunks = self.clean_chunks(query)
-        examples, path = self.encode(chunks, vocab, _NUMBERS), chunks[0][0]
+        path = chunks[0][0]
+        examples = self.encode(chunks, vocab, _NUMBERS)
         tags: Any = examples.tags
         log_notes(self.name, path, {"words without a tag, not scored": int((tags.flat < 0).sum())})
         if (tags.flat < 0).all():
@@ -78,15 +79,18 @@ class Pos(TaggingTask):
         gold: Any = examples.tags
         scored = gold.flat >= 0
         hits = (predictions.flat == gold.flat) & scored
-        found, expected = (_chunks(side.flat[scored], gold.rows()[scored]) for side in (predictions, gold))
+        rows = gold.rows()  # (W,) the sentence of each word
+        predicted = _chunks(predictions.flat[scored], rows[scored])
+        expected = _chunks(gold.flat[scored], rows[scored])
         metrics = {
             "accuracy": 100 * float(hits[scored].mean()),
-            "f1": 200 * len(np.intersect1d(found, expected)) / max(len(found) + len(expected), 1),
-            **self.unread(examples, predictions, scored),
+            "f1": 200 * len(np.intersect1d(predicted, expected)) / max(len(predicted) + len(expected), 1),
+            "unread": 100 * float((predictions.flat < 0)[scored].mean()),
         }
         if examples.left_out is not None:
             metrics["left out"] = 100 * examples.left_out / (examples.left_out + int(scored.sum()))
-        score, weight = (np.bincount(gold.rows(), words, len(gold)).astype(np.float64) for words in (hits, scored))
+        score = np.bincount(rows, hits, len(gold)).astype(np.float64)
+        weight = np.bincount(rows, scored, len(gold)).astype(np.float64)
         return Scores(metrics, Examples(score, weight, identity_of(gold.lengths, gold.flat)))
 
     def explain_unknown(self, tag: str) -> str:
@@ -94,8 +98,10 @@ class Pos(TaggingTask):
         return f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"
 
 
-_SINGLE = np.array([*(tag.startswith("S") for tag in TAGS), False])  # the last is of words without a prediction
-_TYPES = np.array([*({tag[1:]: number for number, tag in enumerate(TAGS)}[tag[1:]] for tag in TAGS), TAGS.index("X")])
+_NO_TAG = len(TAGS)  # row of words without a prediction in the two arrays below
+_SINGLE = np.array([*(tag.startswith("S") for tag in TAGS), False])
+_NUMBER_OF_REST = {tag[1:]: number for number, tag in enumerate(TAGS)}  # of the last tag with this rest
+_TYPES = np.array([*(_NUMBER_OF_REST[tag[1:]] for tag in TAGS), TAGS.index("X")])
 
 
 def _chunks(tags: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -106,11 +112,14 @@ def _chunks(tags: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int6
 
     tags: -1 for words without a prediction, which are O. rows: the sentence of each.
     """
-    ends = np.flatnonzero(np.diff(rows, append=-1)) + 1
-    tags = np.insert(tags, ends, -1)
-    types, single = _TYPES[tags], _SINGLE[tags]
-    differs = np.diff(types, prepend=-1) != 0
-    places = np.arange(len(tags))
-    first = np.maximum.accumulate(np.where((single | differs) & (tags >= 0), places, 0))
-    last = np.flatnonzero((single | np.append(differs[1:], True)) & (tags >= 0))  # the O at the end ends X, too
-    return np.asarray((first[last] * len(tags) + last) * len(TAGS) + types[last], np.int64)
+    sentence_ends = np.flatnonzero(np.diff(rows, append=-1)) + 1
+    tags = np.insert(tags, sentence_ends, -1)
+    is_tag = tags >= 0
+    types = _TYPES[np.where(is_tag, tags, _NO_TAG)]
+    is_single = _SINGLE[np.where(is_tag, tags, _NO_TAG)]
+    type_changes = np.diff(types, prepend=-1) != 0
+    begins = (is_single | type_changes) & is_tag
+    ends = (is_single | np.append(type_changes[1:], True)) & is_tag  # the O at the end ends X, too
+    begin_before = np.maximum.accumulate(np.where(begins, np.arange(len(tags)), 0))
+    last = np.flatnonzero(ends)
+    return np.asarray((begin_before[last] * len(tags) + last) * len(TAGS) + types[last], np.int64)

@@ -16,7 +16,6 @@ from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged, distinct_rows
 from interlace.data import Pairs
 from interlace.models.settings import layer_number
-from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, encode, find_parts, read_text
@@ -44,7 +43,7 @@ class Retrieval(ProbeTask):
     """
 
     metric: ClassVar[str] = "p@1"
-    same_scale: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target", "p@1, centered")
+    same_scale: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target")
 
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",
@@ -59,12 +58,11 @@ class Retrieval(ProbeTask):
     )
     max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's own.")
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
     @property
     def limits(self) -> InputLimits:
         """How sentences are fed to the model."""
-        return InputLimits(self.max_length, self.tokens_per_batch, self.language_ids)
+        return InputLimits(self.max_length, self.tokens_per_batch)
 
     def layer_of(self, layers: int) -> int:
         """Return the layer's number from 0, the embeddings; raise a SettingsError if there is no such layer."""
@@ -78,9 +76,9 @@ class Retrieval(ProbeTask):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> Pairs:
         """Encode both sides, `language` as the target."""
-        chunks = [chunk for _, chunk in self.read_chunks(self.query(split, language, root).require_pair())]
-        source, target = (encode((getattr(chunk, side) for chunk in chunks), vocab) for side in ("source", "target"))
-        return Pairs(source, target)
+        chunks = self.read_chunks(self.query(split, language, root).require_pair())
+        source = encode((chunk.source for _, chunk in chunks), vocab)
+        return Pairs(source, encode((chunk.target for _, chunk in chunks), vocab))
 
     def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
         """Read both sides."""
@@ -89,24 +87,18 @@ class Retrieval(ProbeTask):
         return read_text(self.name, self.reader, languages, TextPairs, *sides)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> Scores:
-        """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`.
-
-        And `p@1, centered`, the same with each language's mean vector subtracted (Libovický et al. 2020, section 4).
-        States of a language share a direction; where models differ in it, the two may rank them differently.
-        """
+        """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
         source = self.vectors(backbone, vocab, examples.source)
         target = self.vectors(backbone, vocab, examples.target)
-        scores = both_ways(unit(source), unit(target), examples)
-        centered = both_ways(unit(source - source.mean(axis=0)), unit(target - target.mean(axis=0)), examples)
-        scores.metrics["p@1, centered"] = centered["p@1"]
-        return scores
+        return both_ways(unit(source), unit(target), examples)
 
 
 def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:
     """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`, from vectors of length 1."""
     into_target = find_own(source, target, pairs.target.ids)
     into_source = find_own(target, source, pairs.source.ids)
-    target_score, source_score = 100 * float(into_target.mean()), 100 * float(into_source.mean())
+    target_score = 100 * float(into_target.mean())
+    source_score = 100 * float(into_source.mean())
     metrics = {
         "p@1": (target_score + source_score) / 2,
         "p@1 into target": target_score,

@@ -16,6 +16,8 @@ from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, log_n
 from interlace.tasks.common.translation import SourceLines, TextMetric, TranslationTask, chrf
 from interlace.text import Text
 
+MAX_SENTENCES = 1000  # the first lines that hold text
+
 
 class RoundTrip(TranslationTask):
     """BLEU of text after a round trip; `targets` are the first directions, such as `["en-de", "de-en"]`."""
@@ -31,9 +33,6 @@ class RoundTrip(TranslationTask):
         "one that is translated from, and back into.",
     )
     reader: ReaderSettings = Field("lines", description="Reader of the files, such as 'lines' or 'tsv'.")
-    max_sentences: int | None = Field(
-        1000, ge=1, description="Lines to translate, the first ones that hold text; none: all."
-    )
 
     def query(self, split: str, language: str, root: Root) -> FileQuery:
         """Return what to look for in `files`: text in the language that is translated from."""
@@ -48,7 +47,7 @@ class RoundTrip(TranslationTask):
         log_notes(self.name, chunks[0][0], {"lines without text left out": len(lines) - len(kept)})
         if not kept:
             raise DataError(f"{self.name}: {chunks[0][0]}: no line holds text")
-        kept = kept[: self.max_sentences]
+        kept = kept[:MAX_SENTENCES]
         return SourceLines(direction, kept, kept, vocab.encode(kept, language=direction.source).lengths)
 
     def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:  # noqa: ARG002

@@ -92,12 +92,13 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         log_notes(self.name, path, gold.notes, text.pairs.source.notes, text.pairs.target.notes)
         links = len(gold.possible.flat) + gold.beyond
         if gold.beyond > _MAX_BEYOND * links:
-            log.warning(
+            message = (
                 "%s: %s: %d of %d links (%.2g %%) are beyond a sentence's end and left out. Are the sides swapped "
-                "(links are read as %s word, then %s word), or is the first word %d, not %d ('base')?",
-                self.name, path, gold.beyond, links, 100 * gold.beyond / links, query.source, query.language,
-                1 - gold.base, gold.base,
-            )  # fmt: skip
+                "(links are read as %s word, then %s word), or is the first word %d, not %d ('base')?"
+            )
+            share = 100 * gold.beyond / links
+            languages = (query.source, query.language)
+            log.warning(message, self.name, path, gold.beyond, links, share, *languages, 1 - gold.base, gold.base)
         if not len(gold.possible.flat):
             raise DataError(f"{self.name}: {path}: no links to compare with")
         return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
@@ -112,21 +113,21 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         settings = {name: getattr(self, name) for name in ("method", *SimilaritySettings.model_fields)}
         with inference(backbone):
             aligner = Similarity(start="the model", standardize=False, **settings)
-            found = aligner.with_backbone(backbone, vocab).align(examples.pairs)
-        counts = agreement_by_pair(found.links, examples.sure, examples.possible)
+            alignments = aligner.with_backbone(backbone, vocab).align(examples.pairs)
+        counts = agreement_by_pair(alignments.links, examples.sure, examples.possible)
         rates = Agreement(*map(int, counts.sum(axis=0)))
         metrics = {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
         links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)
-        identity = identity_of(
-            *(part for side in (examples.sure, examples.possible) for part in (side.lengths, side.flat))
-        )
-        return Scores(metrics, Examples(links + sure - in_sure - in_possible, links + sure, identity))
+        errors = links + sure - in_sure - in_possible
+        gold = (examples.sure.lengths, examples.sure.flat, examples.possible.lengths, examples.possible.flat)
+        return Scores(metrics, Examples(errors, links + sure, identity_of(*gold)))
 
     def _sides(self, query: FileQuery) -> list[Path]:
         """Return the file of both sides, or one of each."""
         parts = find_parts(self.files, query, self.source)
         if len(parts) == 1:
-            return list(dict.fromkeys(find_file(self.files, query, side) for side in (self.source, query.language)))
+            paths = [find_file(self.files, query, side) for side in (self.source, query.language)]
+            return list(dict.fromkeys(paths))
         if len(parts) > 2 or any(part.rows for part in parts):
             raise DataError(
                 f"{self.name}: {parts[0].path} ..: expected whole files, one of both sides or one of each, without "

@@ -32,9 +32,17 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 
-Row = tuple[str, str, float]  # two words and their score
 _MIN_PAIRS = 3  # fewer are always nearly on a line
 _MIDPOINT = 0.5  # the cosine of a pair without vectors
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """Two words and the score of their similarity."""
+
+    first: str
+    second: str
+    score: float
 
 
 @dataclass(frozen=True)
@@ -83,19 +91,28 @@ class WordSimilarity(ProbeTask):
         """Read the pairs of a language, or of two joined by '-'."""
         query = self.query(split, language, root)
         path = find_file(self.files, query)
-        rows = read_table(path, self.column) if self.gold is None else read_two_files(path, find_file(self.gold, query))
-        if not rows:
+        if self.gold is None:
+            pairs = read_table(path, self.column)
+        else:
+            pairs = read_two_files(path, find_file(self.gold, query))
+        if not pairs:
             raise DataError(f"{path}: no pair of words in the file")
-        one, _, other = language.partition("-")
-        first, second, scores = zip(*rows, strict=True)
-        return JudgedPairs((one, other or one), list(first), list(second), np.array(scores, np.float64))
+        first_language, _, second_language = language.partition("-")
+        return JudgedPairs(
+            (first_language, second_language or first_language),
+            [pair.first for pair in pairs],
+            [pair.second for pair in pairs],
+            np.array([pair.score for pair in pairs], np.float64),
+        )
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: JudgedPairs) -> Scores:
         """Measure a model's vectors of single words."""
         words: dict[str, list[str]] = {}
         for language, side in zip(examples.languages, (examples.first, examples.second), strict=True):
             words[language] = words.get(language, []) + side
-        vectors = {language: self.reading.vectors(backbone, vocab, language, own) for language, own in words.items()}
+        vectors = {}
+        for language, words_of_language in words.items():
+            vectors[language] = self.reading.vectors(backbone, vocab, language, words_of_language)
         return self.measure_words(vectors, examples)
 
     def measure_words(self, vectors: Mapping[str, WordVectors], examples: JudgedPairs) -> Scores:
@@ -103,77 +120,91 @@ class WordSimilarity(ProbeTask):
 
         Raise a DataError if fewer than three pairs have vectors, or all judgments are equal.
         """
-        sides = [vectors_of(self.name, vectors, language) for language in examples.languages]
-        words = (examples.first, examples.second)
-        rows = [side.find(own, fold=True) for side, own in zip(sides, words, strict=True)]
-        known = (rows[0] >= 0) & (rows[1] >= 0)
+        first, second = (vectors_of(self.name, vectors, language) for language in examples.languages)
+        first_rows = first.find(examples.first, fold=True)
+        second_rows = second.find(examples.second, fold=True)
+        known = (first_rows >= 0) & (second_rows >= 0)
         if known.sum() < _MIN_PAIRS:
             raise DataError(
                 f"{self.name}: {known.sum()} of {len(examples)} pairs in "
                 f"{'-'.join(dict.fromkeys(examples.languages))!r} have vectors for both words; expected {_MIN_PAIRS}"
             )
-        first = unit(sides[0].vectors[rows[0][known]])
-        second = unit(sides[1].vectors[rows[1][known]])
-        found = np.full(len(examples), _MIDPOINT)
-        found[known] = (first * second).sum(axis=1)
+        products = unit(first.vectors[first_rows[known]]) * unit(second.vectors[second_rows[known]])
+        cosines = np.full(len(examples), _MIDPOINT)
+        cosines[known] = products.sum(axis=1)
         counted = known if self.missing == "skip" else np.ones_like(known)
-        if np.ptp(examples.scores[counted]) == 0:
-            raise DataError(f"{self.name}: all {counted.sum()} pairs have the score {examples.scores[counted][0]:g}")
-        metrics = correlations(found[counted], examples.scores[counted])
-        return Scores({**metrics, "coverage": 100 * float(known.mean())})
+        gold = examples.scores[counted]
+        if np.ptp(gold) == 0:
+            raise DataError(f"{self.name}: all {len(gold)} pairs have the score {gold[0]:g}")
+        return Scores({**correlations(cosines[counted], gold), "coverage": 100 * float(known.mean())})
 
 
-def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:
+def correlations(cosines: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:
     """Return Spearman's, Pearson's and their harmonic mean (SemEval-2017's score), times 100; of a constant 0."""
     from scipy.stats import pearsonr, spearmanr
 
-    if np.ptp(found) == 0 or np.ptp(gold) == 0:
+    if np.ptp(cosines) == 0 or np.ptp(gold) == 0:
         return {"spearman": 0.0, "pearson": 0.0, "harmonic": 0.0}
-    both = [round(100 * float(measure(found, gold).statistic), 6) for measure in (spearmanr, pearsonr)]
-    harmonic = 2 * both[0] * both[1] / sum(both) if min(both) > 0 else 0.0
-    return {"spearman": both[0], "pearson": both[1], "harmonic": harmonic}
+    spearman = round(100 * float(spearmanr(cosines, gold).statistic), 6)
+    pearson = round(100 * float(pearsonr(cosines, gold).statistic), 6)
+    harmonic = 0.0
+    if min(spearman, pearson) > 0:
+        harmonic = 2 * spearman * pearson / (spearman + pearson)
+    return {"spearman": spearman, "pearson": pearson, "harmonic": harmonic}
 
 
-def read_table(path: Path, column: str = "") -> list[Row]:
+def read_table(path: Path, column: str = "") -> list[JudgedPair]:
     """Read first words, second words and scores; a first line without a score is a header.
 
     column: the score's name in the header; empty: the third. A DataError names file and line.
     """
-    rows, place = list[Row](), 2
+    pairs = []
+    score_column = 2
     for number, line in enumerate(read_lines(path), 1):
-        cells = [cell.strip() for cell in line.split("\t")]
-        if number == 1 and column and column not in cells:
-            raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
+        cells = _cells(line)
         if number == 1 and column:
+            if column not in cells:
+                raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
             must_be_unique([column], cells, path)
-            place = cells.index(column)
-        score = _number(cells[place]) if len(cells) > place else None
-        names = all(cells) and all(_number(cell) is None for cell in cells)  # not so in a damaged first row
-        if not line.strip() or (number == 1 and len(cells) > place and score is None and (column or names)):
+            score_column = cells.index(column)
+        has_score = len(cells) > score_column
+        score = _number(cells[score_column]) if has_score else None
+        if number == 1 and has_score and score is None and (column or _are_names(cells)):
+            continue
+        if not line.strip():
             continue
         if score is None or not (cells[0] and cells[1]):
             raise DataError(
                 f"{path}, line {number}: expected two words and a score separated by tabs, found {line[:60]!r}"
             )
-        rows.append((cells[0], cells[1], score))
-    return rows
+        pairs.append(JudgedPair(cells[0], cells[1], score))
+    return pairs
 
 
-def read_two_files(words: Path, gold: Path) -> list[Row]:
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("\t")]
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Return whether cells may be a header, and no damaged first row."""
+    return all(cell and _number(cell) is None for cell in cells)
+
+
+def read_two_files(words: Path, gold: Path) -> list[JudgedPair]:
     """Read the same from a file with two words per line, and one with a score per line."""
-    rows = list[Row]()
+    pairs = []
     for number, (line, judged) in enumerate(zip_longest(read_lines(words), read_lines(gold)), 1):
         if line is None or judged is None:
-            short, other = (words, gold) if line is None else (gold, words)
-            raise DataError(f"{short} ends before line {number}, but {other} does not; they must correspond by line")
-        cells = [cell.strip() for cell in line.split("\t")]
+            short, long = (words, gold) if line is None else (gold, words)
+            raise DataError(f"{short} ends before line {number}, but {long} does not; they must correspond by line")
+        cells = _cells(line)
         if len(cells) != 2 or not all(cells):
             raise DataError(f"{words}, line {number}: expected two words separated by a tab, found {line[:60]!r}")
         score = _number(judged)
         if score is None:
             raise DataError(f"{gold}, line {number}: expected a score, found {judged[:60]!r}")
-        rows.append((cells[0], cells[1], score))
-    return rows
+        pairs.append(JudgedPair(cells[0], cells[1], score))
+    return pairs
 
 
 def _number(cell: str) -> float | None:

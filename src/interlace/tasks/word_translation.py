@@ -6,11 +6,9 @@ By cosine and CSLS as in Conneau et al. 2018 (section 3.2), with the mean cosine
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,33 +19,33 @@ from interlace.core.errors import DataError
 from interlace.core.neighbors import Csls, ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.tasks import Scale, Scores
-from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
+from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, Translations, read_entries
 from interlace.tasks.common.files import find_file
 from interlace.tasks.common.vectors import WordVectorSettings, vectors_of, whole_words
-from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
 
+MAX_WORDS = 200_000  # most frequent words of a language (Conneau et al. 2018, section 3.2)
+NEIGHBORS = 10  # k of CSLS (section 2.3)
+
 
 @dataclass(frozen=True)
 class DictionaryEntries:
-    """Words and their translations, and for each side the frequent words of a text if they are candidates too.
+    """Words and their translations.
 
     trained: words of entries that were trained on. shared: (n,) whether they share an embedding row with an entry.
     """
 
     languages: tuple[str, str]
-    source: list[str]
-    target: list[str]
-    frequent: list[list[str]]
+    words: Translations
     trained: TrainingEntries
     shared: NDArray[np.bool_]
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.words)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -73,14 +71,11 @@ class WordTranslation(DictionaryTask):
     other_scales: ClassVar[dict[str, Scale]] = {"mean cosine": ("cosine", True), "mean distance": ("L2", False)}
     static_vectors: ClassVar[bool] = True
 
-    candidates: Literal["dictionary", "text", "vocabulary"] = Field(
+    candidates: Literal["dictionary", "vocabulary"] = Field(
         "vocabulary",
-        description="Candidates: the dictionary's targets, alone, with the frequent words of `text`, or with all "
-        "words that have vectors (of a model: that are one subword). CSLS uses the same sets for neighbors.",
+        description="Candidates: the dictionary's targets, or all words that have vectors (of a model: that are one "
+        "subword). CSLS uses the same sets for neighbors.",
     )
-    max_words: int = Field(200_000, ge=1, description="Maximum number of frequent words (Conneau et al. 2018, 3.2).")
-    neighbors: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
-    identical: bool = Field(True, description="Include entries spelled alike on both sides.")
     reading: WordVectorSettings = Field(
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
     )
@@ -88,25 +83,19 @@ class WordTranslation(DictionaryTask):
     def examples(self, split: str, language: str, vocab: Vocab | None, root: Root) -> DictionaryEntries:
         """Read the dictionary into `language`."""
         query = self.query(split, language, root).require_pair()
-        entries = list(zip(*read_entries(find_file(self.files, query)), strict=True))
-        kept = [(one, other) for one, other in entries if self.identical or one != other]
-        if not kept:
-            raise DataError(
-                f"{self.name}: all {len(entries)} entries into {language!r} are spelled alike; set identical = true"
-            )
-        source, target = map(list, zip(*kept, strict=True))
-        sides = (self.source, language) if self.candidates == "text" else ()
-        frequent = [_frequent(find_file(self.text, query, side), self.max_words) for side in sides] or [[], []]
-        trained, shared = self.training_entries(query), np.zeros(len(source), np.bool_)
+        words = read_entries(find_file(self.files, query))
+        trained = self.training_entries(query)
+        shared = np.zeros(len(words), np.bool_)
         if vocab is not None:
-            shared = trained.shares_rows(vocab, vocab.encode_words(source), vocab.encode_words(target))
-        return DictionaryEntries((self.source, language), source, target, frequent, trained, shared)
+            shared = trained.shares_rows(vocab, vocab.encode_words(words.source), vocab.encode_words(words.target))
+        return DictionaryEntries((self.source, language), words, trained, shared)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: DictionaryEntries) -> Scores:
         """Measure a model's vectors of single words."""
-        more = whole_words(vocab)[: self.max_words] if self.candidates == "vocabulary" else []
-        words = zip(examples.languages, (examples.source, examples.target), examples.frequent, strict=True)
-        vectors = {of: self.reading.vectors(backbone, vocab, of, [*own, *most, *more]) for of, own, most in words}
+        candidates = whole_words(vocab)[:MAX_WORDS] if self.candidates == "vocabulary" else []
+        vectors = {}
+        for language, words in zip(examples.languages, (examples.words.source, examples.words.target), strict=True):
+            vectors[language] = self.reading.vectors(backbone, vocab, language, [*words, *candidates])
         return self.measure_words(vectors, examples)
 
     def measure_words(self, vectors: Mapping[str, WordVectors], examples: DictionaryEntries) -> Scores:
@@ -118,112 +107,152 @@ class WordTranslation(DictionaryTask):
         `coverage` over held-out words, `held out` as their share, and the same names with `, all` and `, seen`.
         Raise a DataError if no entry has vectors on both sides.
         """
-        sides = [vectors_of(self.name, vectors, language).top(self.max_words) for language in examples.languages]
-        found = self._entries_with_vectors(sides[0], sides[1], examples)
-        # Entries that differ in case only may have the same rows: one of `rows` for them all.
-        rows, row_of_entry = np.unique(found[:, :2], axis=0, return_inverse=True)
-        shared = np.bincount(row_of_entry.ravel(), examples.shared[found[:, 2]]) > 0
-        spelled = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
-        words = np.unique(rows[:, 0], return_inverse=True)[1]
-        around = self._around(sides, rows, examples.frequent)
-        best_ranks, cosines, distances = self._compare(sides, rows, words, around)
-        identical = np.bincount(words, [one == other for one, other in zip(*spelled, strict=True)]) > 0
+        source, target = (vectors_of(self.name, vectors, language).top(MAX_WORDS) for language in examples.languages)
+        entries = self._entries_with_vectors(source, target, examples)
+        source_candidates = self._candidates(source, entries.source_rows)
+        target_candidates = self._candidates(target, entries.target_rows)
+        ranking = entries.ranking(source_candidates, target_candidates)
 
-        def measure(kept: NDArray[np.bool_]) -> dict[str, float]:
-            metrics: dict[str, float] = {}
-            for by, all_ranks in best_ranks.items():
-                ranked = all_ranks[kept]
-                metrics |= {f"p@{limit} {by}": _percent(ranked <= limit) for limit in (1, 5, 10)}
-                metrics[f"mrr {by}"] = 100 * float((1 / ranked).mean())
-            if 0 < identical[kept].sum() < kept.sum():
-                metrics["p@1 csls, not identical"] = _percent(best_ranks["csls"][kept & ~identical] == 1)
-            entries = kept[words]
-            means = {"mean cosine": float(cosines[entries].mean()), "mean distance": float(distances[entries].mean())}
-            return {**metrics, **means, "identical": _percent(identical[kept])}
-
-        groups = examples.trained.groups(words, shared, *spelled)
-        metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", measure)
-        numbers = {word: number for number, word in enumerate(dict.fromkeys(examples.source))}
+        groups = examples.trained.groups(entries.spelled, entries.words, entries.shared)
+        metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", ranking.metrics)
+        numbers = {word: number for number, word in enumerate(dict.fromkeys(examples.words.source))}
+        covered = {examples.words.source[entry] for entry in entries.numbers}
+        metrics["coverage"] = 100 * len(covered) / len(numbers)
         outcomes = groups.outcomes(
-            np.array([numbers[word] for word in examples.source], np.int64),
-            found[np.unique(found[:, 0], return_index=True)[1], 2],
-            best_ranks["csls"] == 1,
-            examples.trained.identity(examples.source, examples.target, examples.shared),
+            np.array([numbers[word] for word in examples.words.source], np.int64),
+            entries.first_numbers,
+            ranking.csls == 1,
+            examples.trained.identity(examples.words, examples.shared),
         )
-        covered = {examples.source[entry] for entry in found[:, 2]}
-        details = {"candidates": {self.candidates: len(around[1])}}
-        return Scores({**metrics, "coverage": 100 * len(covered) / len(numbers)}, outcomes, details=details)
+        return Scores(metrics, outcomes, details={"candidates": {self.candidates: len(target_candidates)}})
 
-    def _around(
-        self, sides: list[WordVectors], rows: NDArray[np.int64], frequent: list[list[str]]
-    ) -> list[NDArray[np.int64]]:
-        """Return of each side the sorted rows that are candidates, or that candidates count neighbors among."""
-        around = []
-        for number, (side, words_of_text) in enumerate(zip(sides, frequent, strict=True)):
-            more = side.find(words_of_text)
-            some = np.unique(np.concatenate([rows[:, number], more[more >= 0]]))
-            around.append(np.arange(len(side)) if self.candidates == "vocabulary" else some)
-        return around
-
-    def _compare(
-        self,
-        sides: list[WordVectors],
-        rows: NDArray[np.int64],
-        words: NDArray[np.int64],
-        around: list[NDArray[np.int64]],
-    ) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.float32], NDArray[np.float32]]:
-        """Rank the candidates of n source words, and measure the cosine and distance of m entries.
-
-        rows: (m, 2) rows of the words of each entry. words: (m,) the source word of each. around: as `_around` returns.
-        Returns: (n,) the rank of the best translation by similarity; (m,) cosines and (m,) distances.
-        """
-        source_vectors = sides[0].vectors
-        target_vectors = sides[1].vectors
-        gold = Ragged.from_lengths(np.searchsorted(around[1], rows[:, 1]), np.bincount(words))
-        queries = unit(source_vectors[np.unique(rows[:, 0])])
-        others = unit(source_vectors[around[0]])
-        candidates = unit(target_vectors[around[1]])
-        csls = Csls.of(candidates, others, self.neighbors)
-        source = source_vectors[rows[:, 0]]
-        target = target_vectors[rows[:, 1]]
-        own = _same_vectors(sides[0], sides[1], np.unique(rows[:, 0]), around[1])
-        found = {by: ranks(queries, candidates, gold, scorer, own) for by, scorer in (("csls", csls), ("cosine", None))}
-        return found, (unit(source) * unit(target)).sum(axis=1), np.linalg.norm(source - target, axis=1)
+    def _candidates(self, vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sorted rows of a side that are candidates, or that candidates count neighbors among."""
+        return np.arange(len(vectors)) if self.candidates == "vocabulary" else np.unique(rows)
 
     def _entries_with_vectors(
         self, source: WordVectors, target: WordVectors, examples: DictionaryEntries
-    ) -> NDArray[np.int64]:
-        """(m, 3) source row, target row and number of each entry that has both."""
-        source_rows = source.find(examples.source, fold=True)  # MUSE's dictionaries are in lower case
-        target_rows = target.find(examples.target, fold=True)
-        found = np.stack([source_rows, target_rows, np.arange(len(examples))], axis=1)
-        kept = found[(found[:, :2] >= 0).all(axis=1)]
-        if not len(kept):
-            one, other = examples.languages
+    ) -> _EntriesWithVectors:
+        """Look up all entries; MUSE's dictionaries are in lower case."""
+        source_rows = source.find(examples.words.source, fold=True)
+        target_rows = target.find(examples.words.target, fold=True)
+        numbers = np.flatnonzero((source_rows >= 0) & (target_rows >= 0))
+        if not len(numbers):
+            source_language, target_language = examples.languages
             raise DataError(
-                f"{self.name}: none of the {len(examples)} entries from {one!r} to {other!r} has a vector for both "
-                "words; for a model, reading.multi_subword = 'mean' includes words of several subwords"
+                f"{self.name}: none of the {len(examples)} entries from {source_language!r} to {target_language!r} has "
+                "a vector for both words; for a model, reading.multi_subword = 'mean' includes words of several "
+                "subwords"
             )
-        return kept
+        found_rows = np.stack([source_rows[numbers], target_rows[numbers]], axis=1)  # (e, 2)
+        rows, row_of_entry = np.unique(found_rows, axis=0, return_inverse=True)
+        return _EntriesWithVectors(
+            source,
+            target,
+            source_rows=rows[:, 0],
+            target_rows=rows[:, 1],
+            shared=np.bincount(row_of_entry.ravel(), examples.shared[numbers]) > 0,
+            numbers=numbers,
+            first_numbers=numbers[np.unique(found_rows[:, 0], return_index=True)[1]],
+        )
 
 
-def _same_vectors(
-    source: WordVectors, target: WordVectors, rows: NDArray[np.int64], candidates: NDArray[np.int64]
-) -> Ragged:
-    """Return, for each row of `source`, the place of the candidate with the same spelling and the same vector, if any.
+@dataclass(frozen=True)
+class _EntriesWithVectors:
+    """The entries whose words both have vectors, without those that differ from another in case only.
 
-    Languages share vectors in a model's input embeddings, and where they are trained on one text.
+    source_rows, target_rows: (m,) rows of the words of each, sorted. shared: (m,) whether an embedding row was trained
+    on. numbers: (e,) all entries of the dictionary that have vectors. first_numbers: (n,) the first of each source
+    word.
     """
-    found = target.find([source.words[row] for row in rows])
-    same = np.isin(found, candidates) & (source.vectors[rows] == target.vectors[found]).all(axis=1)
-    return Ragged.from_lengths(np.searchsorted(candidates, found[same]), same)
+
+    source: WordVectors
+    target: WordVectors
+    source_rows: NDArray[np.int64]
+    target_rows: NDArray[np.int64]
+    shared: NDArray[np.bool_]
+    numbers: NDArray[np.int64]
+    first_numbers: NDArray[np.int64]
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """(m,) the number of the source word of each entry, from 0."""
+        return np.asarray(np.unique(self.source_rows, return_inverse=True)[1], np.int64)
+
+    @property
+    def spelled(self) -> Translations:
+        """The words as the vectors spell them."""
+        source = [self.source.words[row] for row in self.source_rows]
+        return Translations(source, [self.target.words[row] for row in self.target_rows])
+
+    def ranking(self, source_candidates: NDArray[np.int64], target_candidates: NDArray[np.int64]) -> _Ranking:
+        """Rank the target candidates of each source word, and compare the words of each entry.
+
+        source_candidates, target_candidates: sorted rows. CSLS counts neighbors of the latter among the former.
+        """
+        words = self.words
+        word_rows = np.unique(self.source_rows)  # (n,)
+        candidates = unit(self.target.vectors[target_candidates])
+        gold = Ragged.from_lengths(np.searchsorted(target_candidates, self.target_rows), np.bincount(words))
+        queries = unit(self.source.vectors[word_rows])
+        own_vectors = self._same_vectors(word_rows, target_candidates)
+        csls = Csls.of(candidates, unit(self.source.vectors[source_candidates]), NEIGHBORS)
+        source = self.source.vectors[self.source_rows]
+        target = self.target.vectors[self.target_rows]
+        alike = [one == other for one, other in zip(self.spelled.source, self.spelled.target, strict=True)]
+        return _Ranking(
+            csls=ranks(queries, candidates, gold, csls, own_vectors),
+            cosine=ranks(queries, candidates, gold, None, own_vectors),
+            identical=np.bincount(words, alike) > 0,
+            words=words,
+            cosines=(unit(source) * unit(target)).sum(axis=1),
+            distances=np.linalg.norm(source - target, axis=1),
+        )
+
+    def _same_vectors(self, word_rows: NDArray[np.int64], candidates: NDArray[np.int64]) -> Ragged:
+        """Return, for each source word, the place of the candidate with the same spelling and the same vector, if any.
+
+        Languages share vectors in a model's input embeddings, and where they are trained on one text.
+        """
+        same_spelling = self.target.find([self.source.words[row] for row in word_rows])
+        equal = (self.source.vectors[word_rows] == self.target.vectors[same_spelling]).all(axis=1)
+        is_own = np.isin(same_spelling, candidates) & equal
+        return Ragged.from_lengths(np.searchsorted(candidates, same_spelling[is_own]), is_own)
 
 
-def _percent(true: Any) -> float:
-    return 100 * float(np.mean(true))
+@dataclass(frozen=True)
+class _Ranking:
+    """How near translations are.
+
+    csls, cosine: (n,) the rank of each source word's best translation by both similarities, from 1. identical: (n,)
+    whether a translation is spelled alike. words: (m,) the source word of each entry. cosines, distances: (m,) between
+    the words of each entry.
+    """
+
+    csls: NDArray[np.int64]
+    cosine: NDArray[np.int64]
+    identical: NDArray[np.bool_]
+    words: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+    distances: NDArray[np.float32]
+
+    def metrics(self, kept: NDArray[np.bool_]) -> dict[str, float]:
+        """Return the metrics over some of the source words; kept: (n,)."""
+        metrics: dict[str, float] = {}
+        for similarity, all_ranks in (("csls", self.csls), ("cosine", self.cosine)):
+            kept_ranks = all_ranks[kept]
+            for limit in (1, 5, 10):
+                metrics[f"p@{limit} {similarity}"] = _percent(kept_ranks <= limit)
+            metrics[f"mrr {similarity}"] = 100 * float((1 / kept_ranks).mean())
+        different = kept & ~self.identical
+        if different.any() and (kept & self.identical).any():
+            metrics["p@1 csls, not identical"] = _percent(self.csls[different] == 1)
+        kept_entries = kept[self.words]
+        metrics["mean cosine"] = float(self.cosines[kept_entries].mean())
+        metrics["mean distance"] = float(self.distances[kept_entries].mean())
+        metrics["identical"] = _percent(self.identical[kept])
+        return metrics
 
 
-def _frequent(path: Path, limit: int) -> list[str]:
-    """Return the most frequent words of a text, split at blanks; equally frequent ones in the order of the text."""
-    counts = Counter(word for line in read_lines(path) for word in line.split())
-    return [word for word, _ in counts.most_common(limit)]
+def _percent(outcomes: NDArray[np.bool_]) -> float:
+    return 100 * float(np.mean(outcomes))

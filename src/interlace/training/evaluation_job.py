@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.data_root import Root
 from interlace.core.errors import InterlaceError
 from interlace.tasks import ProbeTask, Scores, Task
-from interlace.tasks.common import files as task_files
+from interlace.tasks.common.files import (
+    FilePart,
+    FilePatterns,
+    FileQuery,
+    MissingDataError,
+    find_parts,
+    translated_files,
+)
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -24,8 +31,15 @@ if TYPE_CHECKING:
     from interlace.training.steps import TrainingStep
 
 Score = dict[str, Any]
-Measurement = tuple[Scores, int, float]
-"""Scores of a probe in one language, the number of examples that count, and seconds."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Scores of a probe in one language, the number of examples that count, and seconds."""
+
+    scores: Scores
+    count: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,7 @@ class EvaluationJob:
     models: folder to save fine-tuned models in; None: save none. identity: their keys, as in the scores.
     sweep: folder that stores finished learning rates until the scores are written; None: store none.
     cache: examples read for fine-tuning, which the jobs of one task share.
-    derived: derived language -> original. shared: what `share` measured.
+    shared: what `share` measured.
     """
 
     name: str
@@ -60,7 +74,6 @@ class EvaluationJob:
     identity: Mapping[str, Any] = field(default_factory=dict)
     sweep: Path | None = None
     cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
-    derived: Mapping[str, str] = field(default_factory=dict)
     shared: dict[Item, Measurement | InterlaceError] = field(default_factory=dict, compare=False, repr=False)
 
     def examples(self, split: str, language: str) -> Any:
@@ -71,25 +84,28 @@ class EvaluationJob:
         """Measure languages of a probe, each in one process; then all processes have the scores of all."""
         from accelerate.utils import gather_object
 
-        made: list[tuple[Item, Measurement | InterlaceError]] = []
+        measured: dict[Item, Measurement | InterlaceError] = {}
         for item in items[self.accelerator.process_index :: self.accelerator.num_processes]:
             try:
-                made.append((item, self.measured(item)))
+                measured[item] = self.measured(item)
             except InterlaceError as error:  # `measured` raises it in all processes
-                made.append((item, error))
-        self.shared.update(gather_object(made))
+                measured[item] = error
+        self.shared.update(gather_object(list(measured.items())))
 
     def measured(self, item: Item) -> Measurement:
         """Return the scores of a probe in one language."""
-        if found := self.shared.get(item):
-            if isinstance(found, InterlaceError):
-                raise found
-            return found
+        if item in self.shared:
+            shared = self.shared[item]
+            if isinstance(shared, InterlaceError):
+                raise shared
+            return shared
         start = time.perf_counter()
         examples = self.test(item)
         scores = self.measure(examples)
-        count = len(examples) if scores.outcomes is None else int((scores.outcomes.weight > 0).sum())
-        return scores, count, time.perf_counter() - start
+        count = len(examples)
+        if scores.outcomes is not None:
+            count = int((scores.outcomes.weight > 0).sum())
+        return Measurement(scores, count, time.perf_counter() - start)
 
     @cached_property
     def measure(self) -> Callable[[Any], Scores]:
@@ -101,28 +117,38 @@ class EvaluationJob:
 
     def test(self, item: Item) -> Any:
         """Return the test examples of a language in a setting; the same object if the same files are read."""
-        setting, language = item
-        if setting != "translate-test":
-            return self.examples("test", language)
-        files = task_files.translated_files(self.task.files, language, self.source)
-        parts = self._parts(files)
-        if parts and parts == self._parts(self.task.files):  # the source's test text was translated by people
+        if item.setting != "translate-test":
+            return self.examples("test", item.language)
+        files = translated_files(self.task.files, item.language, self.source)
+        parts = self._source_parts(files)
+        if parts and parts == self._source_parts(self.task.files):  # the source's test text was translated by people
             return self.examples("test", self.source)
         task = self.task.model_copy(update={"files": files})
         return self._cached(task, "test", self.source, str(files))
 
     def row(self, item: Item, scores: Scores, count: int, seconds: float) -> Score:
         """Return the score row of an item; `count` examples count in it, measured in `seconds`."""
-        setting, language = item
         task: Any = self.task
         metric = scores.metric or task.metric
-        rounded = {key: round(value, 4) for key, value in scores.metrics.items()}
-        translations = {"translations": task.translations} if setting.startswith("translate") else {}
-        return {
-            "task": self.name, "metric": metric, "unit": task.unit, "greater_is_better": task.greater_is_better,
-            "language": language, "source": self.source, "setting": setting, **translations, "seed": self.seed,
-            "score": rounded[metric], "n": count, "scores": rounded, "seconds": round(seconds, 3),
-        }  # fmt: skip
+        rounded = {name: round(value, 4) for name, value in scores.metrics.items()}
+        row = {
+            "task": self.name,
+            "metric": metric,
+            "unit": task.unit,
+            "greater_is_better": task.greater_is_better,
+            "language": item.language,
+            "source": self.source,
+            "setting": item.setting,
+        }
+        if item.setting.startswith("translate"):
+            row["translations"] = task.translations
+        return row | {
+            "seed": self.seed,
+            "score": rounded[metric],
+            "n": count,
+            "scores": rounded,
+            "seconds": round(seconds, 3),
+        }
 
     def _cached(self, task: Task, split: str, language: str, files: str = "") -> Any:
         """Return examples, cached for fine-tuning; a probe reads each language once and need not keep it.
@@ -136,9 +162,9 @@ class EvaluationJob:
             self.cache[name] = task.examples(split, language, self.vocab, self.root)
         return self.cache[name]
 
-    def _parts(self, files: task_files.FilePatterns) -> list[task_files.FilePart]:
+    def _source_parts(self, files: FilePatterns) -> list[FilePart]:
         """Return the files of the source's test text; empty if there are none."""
         try:
-            return task_files.find_parts(files, task_files.FileQuery(self.name, "test", self.source, self.root))
-        except task_files.MissingDataError:
+            return find_parts(files, FileQuery(self.name, "test", self.source, self.root))
+        except MissingDataError:
             return []

@@ -8,8 +8,8 @@
 
 transformers has our head for words and answers in BERT, RoBERTa and XLM, and for sequences in XLM. Its other classes
 put layers between the encoder and the classifier, which are saved as the identity: a linear layer and tanh (sequences
-in BERT and RoBERTa) with weights so small that tanh is linear, and those of ModernBERT. Heads that read other layers or
-pooled states have no class; there the folder holds the encoder with its vocabulary head.
+in BERT and RoBERTa) with weights so small that tanh is linear, and those of ModernBERT. Heads that read pooled states
+have no class; there the folder holds the encoder with its vocabulary head.
 """
 
 from __future__ import annotations
@@ -82,8 +82,10 @@ def fine_tuned_name(task: str, items: list[Item], seed: int, *, per_language: bo
     items: what the model is scored on. per_language: whether a model is selected for each of them.
     """
     setting, language = items[0]
-    languages = [language] if per_language or setting in PER_LANGUAGE else []
-    return ".".join([safe_file_name(part) for part in (task, setting, *languages)] + [str(seed)])
+    parts = [safe_file_name(task), safe_file_name(setting)]
+    if per_language or setting in PER_LANGUAGE:
+        parts.append(safe_file_name(language))
+    return ".".join([*parts, str(seed)])
 
 
 def read_record(folder: Path) -> FineTunedRecord | None:
@@ -110,9 +112,9 @@ def save_fine_tuned(
     """Write a fine-tuned model, atomically; raise a CheckpointError if a weight is not finite."""
     check_finite_weights([*backbone.named_parameters(), *modules.named_parameters()], f"the model to write to {folder}")
     must_be_replaceable(folder, RECORD, "fine-tuned model", [HEAD, *CHECKPOINT_FILES])
-    traits = backbone.traits
     language = record["languages"][0]
-    fold = language if prepared.language_ids and language in traits.languages else None
+    is_known = prepared.language_ids and language in backbone.traits.languages
+    fold = language if is_known else None
     weights = cpu_copies(dict(modules.state_dict()), torch.float32)
     theirs = _their_head(backbone, head, weights)
     with atomic_folder(folder) as partial:
@@ -142,25 +144,29 @@ def _their_head(backbone: Backbone, head: TaskHead, weights: dict[str, Tensor]) 
         SpanExtractor: transformers.AutoModelForQuestionAnswering,
         Classifier: transformers.AutoModelForSequenceClassification,
     }.get(type(head))
-    if auto_class is None or head.layer is not None or getattr(head, "pooling", "first") != "first":
+    if auto_class is None or getattr(head, "pooling", "first") != "first":
         return None
-    family, weight, bias = backbone.family.name, weights["linear.weight"], weights["linear.bias"]
+    family = backbone.family.name
+    weight = weights["linear.weight"]
+    bias = weights["linear.bias"]
     if family == "modernbert":
         return _modernbert_head(backbone, auto_class, weight, bias)
-    if type(head) is Classifier and family == "xlm":
-        summary = {"summary_type": "first", "summary_use_proj": True, "summary_proj_to_labels": True}
-        return _TheirHead(
-            auto_class, _linear("sequence_summary.summary", weight, bias), {**summary, "summary_activation": None}
-        )
-    if type(head) is not Classifier:
-        name = "classifier" if type(head) is Tagger else "qa_outputs"
-        return _TheirHead(auto_class, _linear(name, weight, bias), {})
-    roberta, width = family == "roberta", backbone.width
-    dense = _linear(
-        "classifier.dense" if roberta else "bert.pooler.dense", _SCALE * torch.eye(width), torch.zeros(width)
-    )
-    output = _linear("classifier.out_proj" if roberta else "classifier", weight / _SCALE, bias)
-    return _TheirHead(auto_class, dense | output, {})
+    if isinstance(head, Tagger):
+        return _TheirHead(auto_class, _linear("classifier", weight, bias), {})
+    if isinstance(head, SpanExtractor):
+        return _TheirHead(auto_class, _linear("qa_outputs", weight, bias), {})
+    if family == "xlm":
+        config = {
+            "summary_type": "first",
+            "summary_use_proj": True,
+            "summary_proj_to_labels": True,
+            "summary_activation": None,
+        }
+        return _TheirHead(auto_class, _linear("sequence_summary.summary", weight, bias), config)
+    names = ("classifier.dense", "classifier.out_proj") if family == "roberta" else ("bert.pooler.dense", "classifier")
+    width = backbone.width
+    dense = _linear(names[0], _SCALE * torch.eye(width), torch.zeros(width))
+    return _TheirHead(auto_class, dense | _linear(names[1], weight / _SCALE, bias), {})
 
 
 def _modernbert_head(backbone: Backbone, auto_class: Any, weight: Tensor, bias: Tensor) -> _TheirHead | None:
@@ -173,9 +179,11 @@ def _modernbert_head(backbone: Backbone, auto_class: Any, weight: Tensor, bias: 
     scale = norm.weight.detach().float().cpu().clone()
     if norm.bias is not None or not scale.abs().min() > 0:
         return None
-    named = {"head.dense.weight": torch.diag(1 / scale), "head.norm.weight": scale}
+    weights = _linear("classifier", weight, bias)
+    weights["head.dense.weight"] = torch.diag(1 / scale)
+    weights["head.norm.weight"] = scale
     config = {"classifier_activation": "linear", "classifier_bias": False, "classifier_pooling": "cls"}
-    return _TheirHead(auto_class, named | _linear("classifier", weight, bias), config)
+    return _TheirHead(auto_class, weights, config)
 
 
 def _linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
@@ -185,11 +193,12 @@ def _linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
 def _save_as_theirs(folder: Path, backbone: Backbone, head: _TheirHead, classes: list[str], fold: str | None) -> str:
     """Write the encoder with a head of transformers; return the name of its auto class."""
     ours = backbone.model
-    labels = {"id2label": dict(enumerate(classes)), "label2id": {name: number for number, name in enumerate(classes)}}
-    own = {**ours.config.to_dict(), **head.config, **(labels if classes else {})}
-    config = type(ours.config).from_dict(own)
+    settings = {**ours.config.to_dict(), **head.config}
+    if classes:
+        settings["id2label"] = dict(enumerate(classes))
+        settings["label2id"] = {name: number for number, name in enumerate(classes)}
     with torch.device("meta"):
-        model = head.auto_class.from_config(config, trust_remote_code=False)
+        model = head.auto_class.from_config(type(ours.config).from_dict(settings), trust_remote_code=False)
     tensors: dict[str, Tensor] = dict(ours.state_dict())
     if fold is not None:
         tensors = fold_weights(ours, tensors, fold)
@@ -199,8 +208,10 @@ def _save_as_theirs(folder: Path, backbone: Backbone, head: _TheirHead, classes:
         raise CheckpointError(f"{type(model).__name__}: no weights for {listed(sorted(missing))}")
     with quiet():
         model.save_pretrained(folder, state_dict=cpu_copies(tensors, torch.float32))
-    changes: dict[str, Any] = {"dtype": "float32"} | ({FOLDED_KEY: fold} if fold else {})
-    write_config(folder / CONFIG, {**read_json(folder / CONFIG), **changes})
+    config = {**read_json(folder / CONFIG), "dtype": "float32"}
+    if fold:
+        config[FOLDED_KEY] = fold
+    write_config(folder / CONFIG, config)
     return str(head.auto_class.__name__)
 
 
@@ -236,10 +247,9 @@ class FineTunedModel:
         built: Any = TASKS.build(record["task"], str(folder / RECORD))
         if not isinstance(built, FineTuneTask):
             raise DataError(f"{folder / RECORD}: {record['task'].get('name')!r} is no task that trains")
-        task = built.bind([record["source"], *record["languages"]])
         vocab = Vocab.load(folder)
         backbone = load(folder, vocab)
-        head = task.head().model_copy(update={"layer": task.tuning.layer})
+        head = built.head()
         with torch.random.fork_rng(devices=[]):
             modules = head.modules(backbone)
         try:
@@ -247,12 +257,11 @@ class FineTunedModel:
         except (SafetensorError, OSError, RuntimeError) as error:
             raise CheckpointError(f"{folder / HEAD}: missing or damaged: {error}") from error
         check_finite_weights(modules.named_parameters(), str(folder / HEAD))
-        return cls(record, task, head, backbone.eval(), modules.eval(), head.prepare(Resources(vocab, backbone.traits)))
+        prepared = head.prepare(Resources(vocab, backbone.traits))
+        return cls(record, built, head, backbone.eval(), modules.eval(), prepared)
 
     def predict(self, examples: Any, accelerator: Accelerator, *, logits: bool = False) -> Any:
         """Return predictions in the order of the examples, as evaluation makes them, or (n, classes) logits."""
+        tokens = 4 * self.task.tuning.tokens_per_batch
         with accelerator.autocast():
-            return predict_all(
-                self.head, self.backbone, self.modules, examples, self.prepared,
-                4 * self.task.tuning.tokens_per_batch, logits=logits,
-            )  # fmt: skip
+            return predict_all(self.head, self.backbone, self.modules, examples, self.prepared, tokens, logits=logits)

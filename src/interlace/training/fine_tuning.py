@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -23,12 +22,10 @@ from interlace.core.errors import CheckpointError, DataError, RunError, Settings
 from interlace.core.files import atomic_folder
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.ragged import Ragged
-from interlace.data import LabeledExamples, Pairs, Questions, Sentences
-from interlace.models.backbone import freeze_layers
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
-from interlace.tasks.common.classification import ClassificationTask, TaggingTask
-from interlace.tasks.common.prediction import MixedBatches, MixedSequences, bucket_plan, predict_all
+from interlace.tasks.common.classification import ClassificationTask
+from interlace.tasks.common.prediction import bucket_plan, predict_all
 from interlace.training.fine_tuned import FineTunedRecord, fine_tuned_name, save_fine_tuned
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
@@ -54,13 +51,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MAX_REASONS = 3  # that a message lists
-_SPLITS = ("test", "dev", "train")
 _LATE = 0.75  # of the training: a model that still predicts one label will not recover
 _LITTLE_LEARNED = 0.9  # of the entropy of the labels: the loss of a model that has learned little more than it
 _FEW_UPDATES = 100
-_SMALL_WIDTH, _SMALL_MODEL_RATE = 512, 1e-3  # learning rates of large encoders, such as 2e-5, are too low for these
+_SMALL_WIDTH = 512
+_SMALL_MODEL_RATE = 1e-3  # learning rates of large encoders, such as 2e-5, are too low for small ones
 _NEAR_CHANCE = 0.05  # of the way from the share of the most frequent class to 100 %
-_STATE, _BEST = "state.json", "best.safetensors"
+_STATE = "state.json"
+_BEST = "best.safetensors"
 
 
 def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
@@ -78,141 +76,196 @@ def readable(job: EvaluationJob, run: FineTuneRun) -> tuple[FineTuneRun, DataErr
     languages and is, like training text, required by `score_run`. At least one language must be left.
     """
     per_language = _tuning(job).select == "per-language-dev"
+    reader = _ExampleReader(job)
     complete: list[Item] = []
-    errors: dict[str, set[str]] = {}
     for item in run.items:
-        try:
-            job.test(item)
-            if per_language:
-                job.examples("dev", run.dev_language(item))
-            complete.append(item)
-        except DataError as error:
-            errors.setdefault(str(error), set()).add(item[1])
-    if not errors:
+        if reader.test(item) is None:
+            continue
+        if per_language and reader.examples("dev", run.dev_language(item)) is None:
+            continue
+        complete.append(item)
+    if not reader.errors:
         return run, None
     if not complete:
-        _read(job, _wanted(job, run))  # raises, and names what is missing for training, too
-    return replace(run, items=complete, requested=run.items), DataError(_listed(errors))
+        _read(job, run)  # raises, and names what is missing for training, too
+    return replace(run, items=complete, requested=run.items), DataError(reader.message)
 
 
 def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     """Return the score rows of one fine-tuning, over all its learning rates, or of a probe; read all files first."""
-    if run.train_languages:
+    if run.train_language:
         return _score_fine_tuned(job, run)
     rows: list[Score] = []
     for item in run.items:
-        scores, count, seconds = job.measured(item)
-        output = job.output if job.accelerator.is_main_process else None
-        interval = write_probe_outcomes(output, job, item, scores) if output else {}
-        rows.append({**job.row(item, scores, count, seconds), **scores.details, **interval})
+        measurement = job.measured(item)
+        scores = measurement.scores
+        interval = {}
+        if job.output and job.accelerator.is_main_process:
+            interval = write_probe_outcomes(job.output, job, item, scores)
+        row = job.row(item, scores, measurement.count, measurement.seconds)
+        rows.append({**row, **scores.details, **interval})
     return rows
 
 
 def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
-    groups = selection_groups(_tuning(job).select, run)
-    _tuning(job).check_processes(job.accelerator.num_processes)
-    read = _read(job, _wanted(job, run))
-    tests, devs, train = ({what: read[split, what] for split, what in read if split == kind} for kind in _SPLITS)
-    _reject_repeated_text(job, train)
-    _warn_of_unseen_labels(job, train, tests)
-    tuner: Any = None
+    tuning = _tuning(job)
+    tuning.check_processes(job.accelerator.num_processes)
+    groups = selection_groups(tuning.select, run)
+    data = _read(job, run)
+    _warn_of_unseen_labels(job, data)
+    diverged: dict[float, str] = {}
+    tuner = _sweep(job, data, groups, diverged)
+    if len(diverged) == len(tuning.rates):
+        raise RunError(f"{job.name}, seed {job.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
+    rows: list[Score] = []
+    for group in groups:
+        if group.kept_rows is not None:
+            rows += group.kept_rows
+        else:
+            rows += tuner.score_selected(group)
+    job.accelerator.free_memory()
+    rows = [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
+    if isinstance(job.task, ClassificationTask):
+        _add_chance(job, rows, data.tests)
+    return rows
+
+
+def _sweep(
+    job: EvaluationJob, data: _TuningData, groups: list[SelectionGroup], diverged: dict[float, str]
+) -> FineTuner:
+    """Fine-tune by every learning rate that is not finished, and return the last `FineTuner`.
+
+    groups: get the best weights or scores. diverged: gets the learning rates that diverge, with reasons.
+    """
     rates = _tuning(job).rates
-    done, diverged = restore_sweep(job.sweep, groups) if job.sweep else (0, {})
+    done = 0
+    if job.sweep:
+        done = restore_sweep(job.sweep, groups, diverged)
+    tuner: Any = None  # there is always a rate left: the state of a sweep is not stored after the last
     for number, rate in enumerate(rates[done:], done + 1):
         job.accelerator.free_memory()  # of the previous model
-        tuner = FineTuner.fresh(job, train, rate)
+        tuner = FineTuner.fresh(job, data, rate)
         try:
-            tuner.run(groups, devs, tests)
+            tuner.run(groups)
         except RunError as error:
             log.warning("%s, seed %d, learning rate %g: %s", job.name, job.seed, rate, error)
             diverged[rate] = str(error)
         tuner.save_best(groups)
         if job.sweep and number < len(rates) and job.accelerator.is_main_process:
             save_sweep(job.sweep, groups, number, diverged)
-    if len(diverged) == len(rates):
-        raise RunError(f"{job.name}, seed {job.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
-    rows = []
-    for group in groups:  # their rows, or those of the weights that they keep, or of the current weights
-        if isinstance(group.kept, list):
-            rows += group.kept
-            continue
-        if group.kept is not None:
-            job.accelerator.unwrap_model(tuner.training.model).load_state_dict(group.kept)
-        tuner.save(group)
-        rows += tuner.score(group, tests)
-    job.accelerator.free_memory()
-    rows = [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
-    return _with_chance(job, rows, tests) if isinstance(job.task, ClassificationTask) else rows
+    return cast("FineTuner", tuner)
 
 
-def _with_chance(job: EvaluationJob, rows: list[Score], tests: dict[Item, Any]) -> list[Score]:
+def _add_chance(job: EvaluationJob, rows: list[Score], tests: dict[Item, Any]) -> None:
     """Add the share of the most frequent class over the test sets of all languages to the rows of a classification.
 
     Warn if the accuracy over all languages is near it. A language alone does not show that: in language
     identification all its labels are equal.
     """
     for setting in dict.fromkeys(row["setting"] for row in rows):
-        chosen = [row for row in rows if row["setting"] == setting]
-        gold = np.concatenate([_labels(tests[setting, row["language"]].labels) for row in chosen])
+        rows_of_setting = [row for row in rows if row["setting"] == setting]
+        gold = np.concatenate([_labels(tests[Item(setting, row["language"])].labels) for row in rows_of_setting])
         chance = 100 * float(np.bincount(gold).max() / len(gold))
-        accuracy = sum(row["score"] * row["n"] for row in chosen) / sum(row["n"] for row in chosen)
-        for row in chosen:
+        count = sum(row["n"] for row in rows_of_setting)
+        accuracy = sum(row["score"] * row["n"] for row in rows_of_setting) / count
+        for row in rows_of_setting:
             row["tuning"]["chance"] = round(chance, 4)
         if accuracy < chance + _NEAR_CHANCE * (100 - chance):
-            log.warning(
-                "%s, seed %d, %s: the accuracy is %.1f %% over all languages, and %.1f %% for the most frequent class",
-                job.name, job.seed, setting, accuracy, chance,
-            )  # fmt: skip
-    return rows
-
-
-def _wanted(job: EvaluationJob, run: FineTuneRun) -> list[tuple[str, Any]]:
-    """Return the splits and languages (of test sets: items) that a run reads."""
-    groups = selection_groups(_tuning(job).select, run)
-    dev_languages = dict.fromkeys(language for group in groups for language in group.dev_languages)
-    languages = {"train": run.train_languages, "dev": dev_languages, "test": run.items}
-    return [(split, what) for split, each in languages.items() for what in each]
-
-
-def _reject_repeated_text(job: EvaluationJob, train: dict[str, Any]) -> None:
-    """Raise a DataError if two languages have the same training text, which would count twice."""
-    texts = {language: [side.ids for side in _sides(examples)] for language, examples in train.items()}
-    for earlier, language in combinations(texts, 2):
-        if texts[earlier] == texts[language]:
-            raise DataError(
-                f"{job.name}: the training text of {language!r} is that of {earlier!r}, and would count twice; "
-                f"name other files in evaluate.tasks.{job.name}.files"
+            message = (
+                "%s, seed %d, %s: the accuracy is %.1f %% over all languages, and %.1f %% for the most frequent class"
             )
+            log.warning(message, job.name, job.seed, setting, accuracy, chance)
 
 
-def _sides(examples: Any) -> list[Sentences]:
-    """Return the sentences of the examples of any task: one side, those of pairs, or questions and passages."""
-    inner = examples.examples if isinstance(examples, LabeledExamples) else examples
-    if isinstance(inner, Questions):
-        return [inner.questions, inner.passages]
-    return [inner.source, inner.target] if isinstance(inner, Pairs) else [inner]
+@dataclass(frozen=True)
+class _TuningData:
+    """The examples of a fine-tuning: training set, dev sets by language, test sets."""
+
+    language: str  # of the training set
+    train: Any
+    devs: dict[str, Any]
+    tests: dict[Item, Any]
 
 
-def _warn_of_unseen_labels(job: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:
+class _ExampleReader:
+    """Reads examples, and collects what cannot be read.
+
+    errors: message -> languages.
+    """
+
+    def __init__(self, job: EvaluationJob) -> None:
+        self.job = job
+        self.errors: dict[str, set[str]] = {}
+
+    def examples(self, split: str, language: str) -> Any:
+        """Return the examples of a split; None if they cannot be read."""
+        try:
+            return self.job.examples(split, language)
+        except DataError as error:
+            self.errors.setdefault(str(error), set()).add(language)
+            return None
+
+    def test(self, item: Item) -> Any:
+        """Return the examples of a test set; None if they cannot be read."""
+        try:
+            return self.job.test(item)
+        except DataError as error:
+            self.errors.setdefault(str(error), set()).add(item.language)
+            return None
+
+    @property
+    def message(self) -> str:
+        """The first errors, and the languages of the others."""
+        message = "; ".join(list(self.errors)[:_MAX_REASONS])
+        more = list(self.errors.values())[_MAX_REASONS:]
+        if more:
+            message += f"; and {len(more)} more, of {listed(sorted(set().union(*more)))}"
+        return message
+
+
+def _read(job: EvaluationJob, run: FineTuneRun) -> _TuningData:
+    """Read all examples of a fine-tuning; raise a DataError that names everything that is missing."""
+    reader = _ExampleReader(job)
+    train = reader.examples("train", run.train_language)
+    devs = {}
+    for group in selection_groups(_tuning(job).select, run):
+        for language in group.dev_languages:
+            devs[language] = reader.examples("dev", language)
+    tests = {item: reader.test(item) for item in run.items}
+    if not reader.errors:
+        return _TuningData(run.train_language, train, devs, tests)
+    failed = set().union(*reader.errors.values())
+    complete = dict.fromkeys(item.language for item, examples in tests.items() if examples is not None)
+    kept = [language for language in complete if language not in {job.source, *failed}]
+    message = reader.message
+    if kept and job.source not in failed:
+        names = ", ".join(f'"{language}"' for language in kept)
+        message += f"; to score the others: --set 'evaluate.tasks.{job.name}.targets=[{names}]'"
+    raise DataError(message)
+
+
+def _warn_of_unseen_labels(job: EvaluationJob, data: _TuningData) -> None:
     """Warn of test labels that do not occur in the training set, which scores alone do not show."""
-    task: Any = job.task
-    head, classes = task.head(), task.classes
-    if not classes:
+    task = _task(job)
+    if not task.classes:
         return
-    seen = np.concatenate([_labels(head.gold(examples)) for examples in train.values()])
-    for (_, language), examples in tests.items():
+    head = task.head()
+    seen = _labels(head.gold(data.train))
+    for item, examples in data.tests.items():
         gold = _labels(head.gold(examples))
         unseen = gold[~np.isin(gold, seen)]
         if len(unseen):
-            names = listed(classes[number] for number in np.unique(unseen))
-            log.warning(
-                "%s (%s): %d of %d labels do not occur in the training set and count as wrong: %s",
-                job.name, language, len(unseen), len(gold), names,
-            )  # fmt: skip
+            names = listed(task.classes[number] for number in np.unique(unseen))
+            message = "%s (%s): %d of %d labels do not occur in the training set and count as wrong: %s"
+            log.warning(message, job.name, item.language, len(unseen), len(gold), names)
+
+
+def _task(job: EvaluationJob) -> FineTuneTask:
+    return cast("FineTuneTask", job.task)
 
 
 def _tuning(job: EvaluationJob) -> Tuning:
-    return cast("FineTuneTask", job.task).tuning
+    return _task(job).tuning
 
 
 def _labels(gold: Any) -> NDArray[np.integer]:
@@ -226,154 +279,155 @@ def _flat(values: Any) -> Any:
     return values.flat if isinstance(values, Ragged) else values
 
 
-def _read(job: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
-    """Return the examples of splits and languages (of test sets: items)."""
-    found: dict[tuple[str, Any], Any] = {}
-    errors: dict[str, set[str]] = {}  # error -> languages
-    for split, what in wanted:
-        try:
-            found[split, what] = job.test(what) if split == "test" else job.examples(split, what)
-        except DataError as error:
-            errors.setdefault(str(error), set()).add(what[1] if split == "test" else what)
-    if not errors:
-        return found
-    failed = set().union(*errors.values())
-    complete = dict.fromkeys(what[1] for split, what in found if split == "test")
-    kept = [language for language in complete if language not in {job.source, *failed}]
-    message = _listed(errors)
-    if kept and job.source not in failed:
-        names = ", ".join(f'"{language}"' for language in kept)
-        message += f"; to score the others: --set 'evaluate.tasks.{job.name}.targets=[{names}]'"
-    raise DataError(message)
-
-
-def _listed(errors: dict[str, set[str]]) -> str:
-    """Return the first errors, and the languages of the others."""
-    more = list(errors.values())[_MAX_REASONS:]
-    others = f"; and {len(more)} more, of {listed(sorted(set().union(*more)))}" if more else ""
-    return "; ".join(list(errors)[:_MAX_REASONS]) + others
-
-
 @dataclass
 class FineTuner:
-    """A model in fine-tuning.
-
-    baseline: loss in nats of a model that only knows label frequencies. languages: of the training text.
-    """
+    """A model in fine-tuning; baseline: loss in nats of a model that only knows label frequencies."""
 
     job: EvaluationJob
+    data: _TuningData
     head: TaskHead
     prepared: Prepared
     training: Training
     baseline: float
-    languages: Sequence[str]
 
     @classmethod
-    def fresh(cls, job: EvaluationJob, train: dict[str, Any], rate: float) -> FineTuner:
-        """Return the pre-trained model with a fresh head; `train` has examples by language."""
+    def fresh(cls, job: EvaluationJob, data: _TuningData, rate: float) -> FineTuner:
+        """Return the pre-trained model with a fresh head."""
         tuning = _tuning(job)
         backbone = job.load()
         backbone.causal = False  # causal models are fine-tuned bidirectionally, as in XLM
-        if tuning.freeze is not None:
-            freeze_layers(backbone, tuning.freeze)
-        head: Any = cast("FineTuneTask", job.task).head().model_copy(update={"layer": tuning.layer})
+        head = _task(job).head()
         prepared = head.prepare(Resources(job.vocab, backbone.traits))
-        sources, baseline = _sources(job, head, prepared, train)
-        batches = sum(len(source.plan) for source in sources)
-        model = job.accelerator.prepare(TrainingModel(backbone, {job.name: head}, job.seed))
-        last = max(1, math.ceil(tuning.epochs * batches / tuning.micro_batches))
-        warmup, decay = int(tuning.warmup_share * last), tuning.weight_decay
+        sequences = head.sequences(data.train, prepared)
+        for note in head.notes(sequences, prepared):
+            log.info("%s (%s): %s", job.name, data.language, note)
+        tokens = tuning.tokens_per_batch // tuning.micro_batches
+        plan = bucket_plan(sequences, prepared, head.max_length, tokens, seed=job.seed)
+        batches = BucketedBatches(sequences, plan)
+        source = MixtureSource(job.name, data.language, head, prepared, batches, size=len(plan))
+        updates = max(1, math.ceil(tuning.epochs * len(plan) / tuning.micro_batches))
         settings = OptimizerSettings(
-            learning_rate=rate, warmup=warmup, max_warmup_share=1, weight_decay=decay, betas=tuning.betas
+            learning_rate=rate,
+            warmup=int(tuning.warmup_share * updates),
+            max_warmup_share=1,
+            weight_decay=tuning.weight_decay,
+            betas=tuning.betas,
         )
-        mixture = Mixture(sources, job.seed)
+        model = job.accelerator.prepare(TrainingModel(backbone, {job.name: head}, job.seed))
         training = Training(
-            model, mixture, settings.build(model), settings, job.accelerator, last, tuning.micro_batches,
+            model,
+            Mixture([source], job.seed),
+            settings.build(model),
+            settings,
+            job.accelerator,
+            updates,
+            tuning.micro_batches,
             count_flops=False,
-        )  # fmt: skip
-        return cls(job, head, prepared, training, baseline, list(train))
+        )
+        return cls(job, data, head, prepared, training, baseline_loss(head.class_columns(sequences)))
 
     @property
     def task(self) -> FineTuneTask:
         """The task that the model is fine-tuned for."""
-        return cast("FineTuneTask", self.job.task)
+        return _task(self.job)
 
-    def run(self, groups: list[SelectionGroup], devs: dict[str, Any], tests: dict[Item, Any]) -> None:
+    @property
+    def model(self) -> Any:
+        """The `TrainingModel`."""
+        return self.job.accelerator.unwrap_model(self.training.model)
+
+    @property
+    def saves_models(self) -> bool:
+        """Whether this process saves fine-tuned models."""
+        return self.job.models is not None and self.job.accelerator.is_main_process
+
+    def run(self, groups: list[SelectionGroup]) -> None:
         """Train, evaluate periodically, and keep in each group what its best evaluation found."""
-        tuning, last = self.task.tuning, self.training.last
-        checks = math.ceil(tuning.epochs * tuning.checks)
-        for group in groups:
-            group.bad_checks = 0
-        progress, losses, start, tokens = Progress(), [], time.perf_counter(), 0
-
-        def due(index: int) -> bool:
-            return index == last or bool(devs and index * checks // last != (index - 1) * checks // last)
-
-        for step in steps(self.training, progress, due):
+        progress = Progress()
+        losses: list[float] = []  # of the updates since the last check
+        tokens = 0
+        start = time.perf_counter()
+        for step in steps(self.training, progress, self._is_check_due):
             self.job.on_step(step)
-            losses += [] if step.skipped else [fmean(step.losses.values())]
             tokens += step.tokens
-            if not due(step.index):
+            if not step.skipped:
+                losses.append(fmean(step.losses.values()))
+            if not self._is_check_due(step.index):
                 continue
             check = {
-                "rule": tuning.select,
+                "rule": self.task.tuning.select,
                 "learning_rate": self.training.settings.learning_rate,
                 "step": step.index,
-                "steps": last,
+                "steps": self.training.last,
                 "tokens": tokens,
-                **self._check(devs or {"": next(iter(tests.values()))}, fmean(losses or [math.nan])),
+                **self._check(_mean(losses)),
                 "seconds": round(time.perf_counter() - start, 3),
             }
-            recent_loss = fmean(losses[3 * len(losses) // 4 :] or [math.nan])
+            recent_loss = _mean(losses[3 * len(losses) // 4 :])
             losses = []
-            self._keep(groups, check, tests)
-            if self._hopeless(check, recent_loss) or all(group.is_stopped(tuning.patience) for group in groups):
+            self._keep(groups, check)
+            if self._hopeless(check, recent_loss):
                 progress.stop = True
+
+    def _is_check_due(self, index: int) -> bool:
+        """Return whether dev sets are evaluated after an update: equally often in each epoch, and after the last."""
+        updates = self.training.last
+        if index == updates:
+            return True
+        checks = math.ceil(self.task.tuning.epochs * self.task.tuning.checks)
+        return bool(self.data.devs) and index * checks // updates != (index - 1) * checks // updates
 
     def predict(self, examples: Any) -> Any:
         """Return predictions in the order of the examples."""
         accelerator = self.job.accelerator
-        model: Any = accelerator.unwrap_model(self.training.model)
+        model = self.model
+        tokens = 4 * self.task.tuning.tokens_per_batch
         with accelerator.autocast():
-            tokens, modules = 4 * self.task.tuning.tokens_per_batch, model.heads[self.job.name]
-            return predict_all(self.head, model.backbone, modules, examples, self.prepared, tokens, accelerator)
+            return predict_all(
+                self.head, model.backbone, model.heads[self.job.name], examples, self.prepared, tokens, accelerator
+            )
 
-    def score(self, group: SelectionGroup, tests: dict[Item, Any], predicted: Predicted | None = None) -> list[Score]:
+    def score_selected(self, group: SelectionGroup) -> list[Score]:
+        """Save and score the weights that a group keeps, or the current ones if it keeps none."""
+        if group.kept_weights is not None:
+            self.model.load_state_dict(group.kept_weights)
+        self.save(group)
+        return self.score(group, {})
+
+    def score(self, group: SelectionGroup, predicted: Predicted) -> list[Score]:
         """Return the score rows of a group with the current weights.
 
         predicted: predictions of these weights for other groups, which is extended.
         """
-        rows, predicted = [], {} if predicted is None else predicted
-        saved = {"fine_tuned": f"{self.job.models.name}/{self._model_name(group)}"} if self.job.models else {}
+        rows = []
         for item in group.items:
             start = time.perf_counter()
-            examples = tests[item]
+            examples = self.data.tests[item]
             if id(examples) not in predicted:
                 predicted[id(examples)] = self.predict(examples)
             predictions = predicted[id(examples)]
             scores = self.task.score(examples, predictions)
-            if item[1] in self.job.derived and isinstance(self.task, TaggingTask) and item[0] != "translate-test":
-                original = self.job.examples("test", self.job.derived[item[1]])
-                scores.metrics.update(self.task.without_shared_words(examples, predictions, original))
             interval = {}
             if self.job.output and self.job.accelerator.is_main_process:
                 gold = self.head.gold(examples)
                 interval = write_predictions(self.job.output, self.job, item, examples, predictions, gold, scores)
             row = self.job.row(item, scores, len(examples), time.perf_counter() - start)
-            rows.append({**row, **interval, "tuning": group.best_check, **saved})
+            row |= {**interval, "tuning": group.best_check}
+            if self.job.models:
+                row["fine_tuned"] = f"{self.job.models.name}/{self._model_name(group)}"
+            rows.append(row)
         return rows
 
     def save(self, group: SelectionGroup) -> None:
         """Save the current weights as the model of a group, if models are saved."""
         job = self.job
-        if job.models is None or not job.accelerator.is_main_process:
+        if job.models is None or not self.saves_models:
             return
-        model: Any = job.accelerator.unwrap_model(self.training.model)
         record: FineTunedRecord = {
             "name": job.name,
             "task": {"name": self.task.name, **self.task.dump()},
             "items": [list(item) for item in group.items],
-            "languages": list(self.languages),
+            "languages": [self.data.language],
             "source": job.source,
             "seed": job.seed,
             "classes": list(self.task.classes),
@@ -383,6 +437,7 @@ class FineTuner:
             "transformers": "",
         }
         folder = job.models / self._model_name(group)
+        model = self.model
         save_fine_tuned(folder, model.backbone, self.head, model.heads[job.name], self.prepared, record)
 
     def save_best(self, groups: Sequence[SelectionGroup]) -> None:
@@ -390,13 +445,12 @@ class FineTuner:
         improved_groups = [group for group in groups if group.weights_to_save]
         if not improved_groups:
             return
-        model = self.job.accelerator.unwrap_model(self.training.model)
         current_weights = self._trained_weights()
         for group in improved_groups:
-            model.load_state_dict(group.weights_to_save, strict=False)
+            self.model.load_state_dict(group.weights_to_save, strict=False)
             self.save(group)
             group.weights_to_save = {}
-        model.load_state_dict(current_weights, strict=False)
+        self.model.load_state_dict(current_weights, strict=False)
 
     def _model_name(self, group: SelectionGroup) -> str:
         per_language = self.task.tuning.select == "per-language-dev"
@@ -404,36 +458,44 @@ class FineTuner:
 
     def _trained_weights(self) -> dict[str, Tensor]:
         """Return copies of the parameters that are trained, in main memory."""
-        model = self.job.accelerator.unwrap_model(self.training.model)
-        trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
-        return {name: value.detach().to("cpu", copy=True) for name, value in trained.items()}
+        weights = {}
+        for name, value in self.model.named_parameters():
+            if value.requires_grad:
+                weights[name] = value.detach().to("cpu", copy=True)
+        return weights
 
-    def _check(self, devs: dict[str, Any], loss: float) -> dict[str, Any]:
-        """Return development scores by language, and whether the model has collapsed on the first."""
-        scores, flat = {}, False
-        for number, (language, examples) in enumerate(devs.items()):
+    def _check(self, loss: float) -> dict[str, Any]:
+        """Return development scores by language, and whether the model has collapsed on the first.
+
+        Without development sets, a collapse shows on the first test set. loss: mean training loss since the last check.
+        """
+        devs = self.data.devs or {"": next(iter(self.data.tests.values()))}
+        scores = {}
+        has_collapsed = None
+        for language, examples in devs.items():
             predictions = self.predict(examples)
             scores[language] = self.task.score(examples, predictions)[self.task.metric]
-            if not number:
-                flat = collapsed(_flat(predictions), _flat(self.head.gold(examples)), loss, self.baseline)
-        return {"dev": scores if "" not in scores else {}, "collapsed": flat}
+            if has_collapsed is None:
+                gold = self.head.gold(examples)
+                has_collapsed = collapsed(_flat(predictions), _flat(gold), loss, self.baseline)
+        return {"dev": scores if self.data.devs else {}, "collapsed": has_collapsed}
 
-    def _keep(self, groups: list[SelectionGroup], check: dict[str, Any], tests: dict[Item, Any]) -> None:
+    def _keep(self, groups: list[SelectionGroup], check: dict[str, Any]) -> None:
         """Keep the weights of the best check of a single group, or the scores of several."""
         predicted: Predicted = {}
         weights: dict[str, Tensor] = {}  # of this check, shared by all groups that they are the best of
-        saves_models = self.job.models is not None and self.job.accelerator.is_main_process
-        for group in [group for group in groups if not group.is_stopped(self.task.tuning.patience)]:
-            if group.improves(check["dev"], greater=self.task.greater_is_better):
-                group.best_check = {**check, "judged_by": group.dev_languages}
-                if len(groups) > 1:
-                    group.kept = self.score(group, tests, predicted)
-                    if saves_models:
-                        weights = weights or self._trained_weights()
-                        group.weights_to_save = weights
-                elif group.dev_languages:
-                    state = self.job.accelerator.unwrap_model(self.training.model).state_dict()
-                    group.kept = {name: value.detach().clone() for name, value in state.items()}
+        for group in groups:
+            if not group.improves(check["dev"], greater=self.task.greater_is_better):
+                continue
+            group.best_check = {**check, "judged_by": group.dev_languages}
+            if len(groups) > 1:
+                group.kept_rows = self.score(group, predicted)
+                if self.saves_models:
+                    weights = weights or self._trained_weights()
+                    group.weights_to_save = weights
+            elif group.dev_languages:
+                state = self.model.state_dict()
+                group.kept_weights = {name: value.detach().clone() for name, value in state.items()}
 
     def _hopeless(self, check: dict[str, Any], loss: float) -> bool:
         """Return whether the model is collapsed late in the training, when the learning rate falls.
@@ -442,22 +504,31 @@ class FineTuner:
 
         loss: mean training loss in nats of the latest updates.
         """
-        last = self.training.last
-        collapsed_late: bool = check["collapsed"] and check["step"] >= _LATE * last
-        if collapsed_late or (check["step"] == last and loss > _LITTLE_LEARNED * self.baseline > 0):
+        updates = self.training.last
+        collapsed_late: bool = check["collapsed"] and check["step"] >= _LATE * updates
+        learned_little = check["step"] == updates and loss > _LITTLE_LEARNED * self.baseline > 0
+        if collapsed_late or learned_little:
+            rate = check["learning_rate"]
             what = "collapsed: " if collapsed_late else ""
             log.warning(
                 "%s, seed %d, learning rate %g: %sat update %d of %d the training loss is %.3f nats, and %.3f if only "
                 "label frequencies are known; try %s",
-                self.job.name, self.job.seed, check["learning_rate"], what, check["step"],
-                last, loss, self.baseline, self._advice(check["learning_rate"]),
-            )  # fmt: skip
+                self.job.name,
+                self.job.seed,
+                rate,
+                what,
+                check["step"],
+                updates,
+                loss,
+                self.baseline,
+                self._advice(rate),
+            )
         return collapsed_late
 
     def _advice(self, rate: float) -> str:
         """Return what to try after a training that taught the model little."""
-        model: Any = self.job.accelerator.unwrap_model(self.training.model)
-        width, updates = model.backbone.width, self.training.last
+        width = self.model.backbone.width
+        updates = self.training.last
         ideas = []
         if updates < _FEW_UPDATES:
             ideas.append(f"more updates than {updates} (tuning.epochs, or a lower tuning.tokens_per_batch)")
@@ -468,25 +539,8 @@ class FineTuner:
         return ", and ".join(ideas) or "a lower learning rate, a longer warm-up or another seed"
 
 
-def _sources(
-    job: EvaluationJob, head: TaskHead, prepared: Prepared, train: dict[str, Any]
-) -> tuple[list[MixtureSource], float]:
-    """Return the sources of training batches, one per language or one that mixes them, and their baseline loss."""
-    tuning, batcher = _tuning(job), cast("Any", head)
-    read = {language: head.sequences(examples, prepared) for language, examples in train.items()}
-    columns = [head.class_columns(sequences) for sequences in read.values()]
-    for language, sequences in read.items():
-        for note in head.notes(sequences, prepared):
-            log.info("%s (%s): %s", job.name, language, note)
-    if tuning.mix_languages and len(read) > 1:
-        read, batcher = {"+".join(read): MixedSequences.of(list(read.values()))}, MixedBatches(head)
-        columns = [[np.concatenate(column) for column in zip(*columns, strict=True)]]
-    sources, budget = [], tuning.tokens_per_batch // tuning.micro_batches
-    for language, sequences in read.items():
-        plan = bucket_plan(sequences, prepared, head.max_length, budget, seed=job.seed)
-        batches = BucketedBatches(sequences, plan)
-        sources.append(MixtureSource(job.name, language, batcher, prepared, batches, size=len(plan)))
-    return sources, fmean(map(baseline_loss, columns))
+def _mean(losses: Sequence[float]) -> float:
+    return fmean(losses) if losses else math.nan
 
 
 def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]) -> None:
@@ -498,13 +552,11 @@ def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverg
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     states = [{"best": group.best, "best_check": group.best_check, "items": group.items} for group in groups]
-    rows = [group.kept if isinstance(group.kept, list) else None for group in groups]
-    weights = {
-        f"{number}.{name}": value.contiguous()
-        for number, group in enumerate(groups)
-        if isinstance(group.kept, dict)
-        for name, value in group.kept.items()
-    }
+    rows = [group.kept_rows for group in groups]
+    weights = {}
+    for number, group in enumerate(groups):
+        for name, value in (group.kept_weights or {}).items():
+            weights[f"{number}.{name}"] = value.contiguous()
     with atomic_folder(folder) as partial:
         save_file(weights, partial / _BEST)
         write_json(partial / _STATE, {"done": done, "diverged": list(diverged.items()), "groups": states, "rows": rows})
@@ -527,15 +579,15 @@ class _Sweep(TypedDict):
     rows: list[Any]
 
 
-def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, dict[float, str]]:
-    """Restore the groups, and return the number of finished learning rates and the diverged ones."""
+def restore_sweep(folder: Path, groups: Sequence[SelectionGroup], diverged: dict[float, str]) -> int:
+    """Restore the groups and the diverged learning rates, and return the number of finished ones."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     state = read_json(folder / _STATE, _Sweep, None)
     items = [[list(item) for item in group.items] for group in groups]
     if state is None or [stored["items"] for stored in state["groups"]] != items:
-        return 0, {}
+        return 0
     remedy = f"remove {folder}, so that the fine-tuning starts again"
     if len(state["rows"]) != len(groups):
         found = f"key 'rows': {len(state['rows'])} entries, expected {len(groups)}"
@@ -544,12 +596,15 @@ def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, 
         weights = load_file(folder / _BEST)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{folder / _BEST}: missing or damaged ({error}); {remedy}") from error
-    for number, (group, stored, rows) in enumerate(zip(groups, state["groups"], state["rows"], strict=True)):
-        group.best, group.best_check = stored["best"], stored["best_check"]
-        own = f"{number}."
-        best = {name.removeprefix(own): value for name, value in weights.items() if name.startswith(own)}
-        group.kept = rows or best or None
-    return state["done"], dict(state["diverged"])
+    for number, (group, stored) in enumerate(zip(groups, state["groups"], strict=True)):
+        group.best = stored["best"]
+        group.best_check = stored["best_check"]
+        group.kept_rows = state["rows"][number]
+        prefix = f"{number}."
+        best = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+        group.kept_weights = best or None
+    diverged.update(state["diverged"])
+    return int(state["done"])
 
 
 def remove_sweep(folder: Path) -> None:

@@ -4,35 +4,38 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.tasks import PER_LANGUAGE, FineTuneTask, ProbeTask, SelectionRule, Setting, Task
 
-Item = tuple["Setting", str]  # a setting and the language that is scored in it
-
-ALL_LANGUAGES: tuple[Setting, ...] = ("supervised-all", "translate-train-all")  # settings with one for all languages
-
 _NEAR_BASELINE = 0.98  # of the entropy of the labels: only their frequencies have been learned
+
+
+class Item(NamedTuple):
+    """A setting and the language that is scored in it."""
+
+    setting: Setting
+    language: str
 
 
 @dataclass(frozen=True)
 class FineTuneRun:
     """One fine-tuning.
 
-    train_languages: the first is the source language; empty for a probe. items: what it scores. requested: what it
-    should score, if some of that cannot be read; `mean-dev` averages over all. None: `items`.
+    train_language: language of the training text; empty for a probe. items: what it scores. requested: what it should
+    score, if some of that cannot be read; `mean-dev` averages over all. None: `items`.
     """
 
-    train_languages: list[str]
+    train_language: str
     items: list[Item]
     requested: list[Item] | None = None
 
     def dev_language(self, item: Item) -> str:
         """Return the language whose development set represents an item; translated test text is like training text."""
-        return self.train_languages[0] if item[0] == "translate-test" else item[1]
+        return self.train_language if item.setting == "translate-test" else item.language
 
 
 @dataclass
@@ -43,17 +46,17 @@ class SelectionGroup:
     higher than those of one model for all languages.
 
     dev_languages: languages whose development scores are averaged; empty: the last weights are used.
-    best: maximum of that average so far, larger is better; bad_checks: evaluations since then.
-    best_check: record of that evaluation, for the scores; kept: its weights, or scores that were made right away.
+    best: maximum of that average so far, larger is better. best_check: record of that evaluation, for the scores.
+    kept_rows, kept_weights: the scores or the weights of that evaluation, if they were kept.
     weights_to_save: the trained weights of that evaluation beside such scores, until they are saved.
     """
 
     items: list[Item]
     dev_languages: list[str]
     best: float = -math.inf
-    bad_checks: int = 0
     best_check: dict[str, Any] = field(default_factory=dict)
-    kept: Any = None
+    kept_rows: list[dict[str, Any]] | None = None
+    kept_weights: dict[str, Any] | None = None
     weights_to_save: dict[str, Any] = field(default_factory=dict)
 
     def improves(self, dev: dict[str, float], *, greater: bool) -> bool:
@@ -61,13 +64,11 @@ class SelectionGroup:
         if not self.dev_languages:
             return True
         mean = fmean(dev[language] for language in self.dev_languages)
-        better = (mean if greater else -mean) > self.best
-        self.best, self.bad_checks = (mean if greater else -mean, 0) if better else (self.best, self.bad_checks + 1)
-        return better
-
-    def is_stopped(self, patience: int | None) -> bool:
-        """Return whether `patience` evaluations did not improve; the group ignores later ones."""
-        return patience is not None and bool(self.dev_languages) and self.bad_checks >= patience
+        score = mean if greater else -mean
+        if not score > self.best:
+            return False
+        self.best = score
+        return True
 
 
 def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRun]:
@@ -80,7 +81,7 @@ def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRu
     elif isinstance(task, ProbeTask) and task.scores_source:
         targets = list(dict.fromkeys([source, *targets]))
     if not isinstance(task, FineTuneTask):  # one run a language, so that missing data of one does not affect others
-        return [FineTuneRun([], [("zero-shot", language)]) for language in targets]
+        return [FineTuneRun("", [Item("zero-shot", language)]) for language in targets]
     return runs_of_settings(task.settings, source, targets)
 
 
@@ -88,17 +89,16 @@ def runs_of_settings(settings: list[Setting], source: str, targets: list[str]) -
     """Return the fine-tunings of settings; one on the source language serves both settings that need it."""
     others = [language for language in dict.fromkeys(targets) if language != source]
     runs = []
-    shared: list[Item] = [("zero-shot", language) for language in [source, *others] if "zero-shot" in settings]
-    shared += [("translate-test", language) for language in others if "translate-test" in settings]
+    shared: list[Item] = []
+    if "zero-shot" in settings:
+        shared += [Item("zero-shot", language) for language in [source, *others]]
+    if "translate-test" in settings:
+        shared += [Item("translate-test", language) for language in others]
     if shared:
-        runs.append(FineTuneRun([source], shared))
+        runs.append(FineTuneRun(source, shared))
     for setting in PER_LANGUAGE:
         if setting in settings:
-            runs += [FineTuneRun([language], [(setting, language)]) for language in others]
-    for setting in ALL_LANGUAGES:
-        if setting in settings:
-            everything = [source, *others]
-            runs.append(FineTuneRun(everything, [(setting, language) for language in everything]))
+            runs += [FineTuneRun(language, [Item(setting, language)]) for language in others]
     return runs
 
 
@@ -106,8 +106,11 @@ def selection_groups(rule: SelectionRule, run: FineTuneRun) -> list[SelectionGro
     """Return the groups of a fine-tuning under a selection rule."""
     if rule == "per-language-dev":
         return [SelectionGroup([item], [run.dev_language(item)]) for item in run.items]
-    everyone = list(dict.fromkeys(map(run.dev_language, run.requested or run.items)))
-    languages = {"source-dev": run.train_languages[:1], "mean-dev": everyone, "last": []}[rule]
+    languages: list[str] = []
+    if rule == "source-dev":
+        languages = [run.train_language]
+    elif rule == "mean-dev":
+        languages = list(dict.fromkeys(map(run.dev_language, run.requested or run.items)))
     return [SelectionGroup(run.items, languages)]
 
 
@@ -139,8 +142,9 @@ def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, baseli
         return at_baseline
     if not np.issubdtype(predictions.dtype, np.integer):
         return False
-    several = len(np.unique(gold[gold >= 0])) > 1
-    return bool(several and len(np.unique(predictions[predictions >= 0])) == 1 and at_baseline)
+    labels = np.unique(gold[gold >= 0])
+    predicted_labels = np.unique(predictions[predictions >= 0])
+    return bool(len(labels) > 1 and len(predicted_labels) == 1 and at_baseline)
 
 
 def early_stopping_cost(scores: Mapping[str, float], by: str) -> float:

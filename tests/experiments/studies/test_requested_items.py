@@ -14,9 +14,7 @@ EVALUATIONS = {
         "targets": ["es"],
         "tasks": {"pos": {"targets": ["de"]}, "perplexity": {"targets": ["de"]}},
     },
-    "in several settings": {
-        "tasks": {"xnli": {"settings": ["zero-shot", "supervised", "translate-train-all", "translate-test"]}}
-    },
+    "in several settings": {"tasks": {"xnli": {"settings": ["zero-shot", "translate-train", "translate-test"]}}},
     "of another source": {"source": "de"},
 }
 

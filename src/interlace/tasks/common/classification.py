@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged, distinct_rows
 from interlace.core.randomness import Generator
 from interlace.data import LabeledExamples, Pairs, Sentences
+from interlace.data.filters import sides
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.scores import MAJORITY, Scale
 from interlace.scores.examples import Examples, identity_of
@@ -58,10 +58,11 @@ class Classifier(TaskHead):
             raise DataError("classification: these examples have no labels")
         lay_out: Any = pair_layout if isinstance(examples.examples, Pairs) else sentence_layout
         layout = lay_out(examples.examples, prepared.vocab, self.sequence_length(prepared))
-        rows = np.flatnonzero(examples.labels >= 0)
-        extra = {} if self.pooling == "first" else {"content": layout.content}
         languages = tuple(side.language for side in _sides(examples))
-        return self.batch_of(layout, languages, prepared, (rows, np.zeros_like(rows)), examples.labels[rows], **extra)
+        rows = np.flatnonzero(examples.labels >= 0)
+        first_column = np.zeros_like(rows)
+        extra = {} if self.pooling == "first" else {"content": layout.content}
+        return self.batch_of(layout, languages, prepared, (rows, first_column), examples.labels[rows], **extra)
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) vectors of the sequences; mean and max pooling leave out special tokens."""
@@ -69,7 +70,7 @@ class Classifier(TaskHead):
 
         if self.pooling == "first":
             return super().features(backbone, batch)
-        return pool(self.states(backbone, batch), batch.extra["content"], self.pooling)[batch.at[0]]
+        return pool(backbone.encode(batch.inputs), batch.extra["content"], self.pooling)[batch.at[0]]
 
 
 class ClassificationTask(FineTuneTask):
@@ -104,8 +105,7 @@ class ClassificationTask(FineTuneTask):
         chunks = super().read_chunks(query)
         readable_chunks = []
         for path, chunk in chunks:
-            sides = (chunk,) if isinstance(chunk, Text) else (chunk.source, chunk.target)
-            rows = list(zip(*(side.lines for side in sides), strict=True))
+            rows = zip(*(side.lines for side in sides(chunk)), strict=True)
             readable = np.array([self.is_readable(query.split, *row) for row in rows], np.bool_)
             log_notes(self.name, path, {f"rows with {self.unreadable} left out": int((~readable).sum())})
             if readable.any():
@@ -132,7 +132,8 @@ class ClassificationTask(FineTuneTask):
             raise DataError(f"{self.name}: {path}: no row has a label")
         if self.text_type is Text:
             return LabeledExamples(encode((chunk for _, chunk in chunks), vocab), labels=labels)
-        source, target = (encode((getattr(chunk, side) for _, chunk in chunks), vocab) for side in ("source", "target"))
+        source = encode((chunk.source for _, chunk in chunks), vocab)
+        target = encode((chunk.target for _, chunk in chunks), vocab)
         return LabeledExamples(Pairs(source, target), labels=labels)
 
     def _label_ids(self, path: Path, chunk: Text | TextPairs) -> NDArray[np.int32]:
@@ -143,19 +144,20 @@ class ClassificationTask(FineTuneTask):
         labels = [label.strip() for label in chunk.labels]
         for row, label in enumerate(labels):
             if label not in numbers:
-                sides = (chunk,) if isinstance(chunk, Text) else (chunk.source, chunk.target)
-                text = " and ".join(repr(side.lines[row][:60]) for side in sides)
+                text = " and ".join(repr(side.lines[row][:60]) for side in sides(chunk))
                 hint = did_you_mean(label, self.classes)
                 raise DataError(f"{self.name}: {path}: unknown label {label!r} of {text}{hint}")
         return np.array([numbers[label] for label in labels], np.int32)
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
         """Return `accuracy` of labeled rows and the majority share; a bootstrap draws equal first sentences at once."""
-        gold, sides = np.asarray(examples.labels), _sides(examples)
+        gold = np.asarray(examples.labels)
+        sentences = _sides(examples)
         scored = gold >= 0
         hits = (np.asarray(predictions) == gold) & scored
-        identity = identity_of(gold, *(side.word_counts for side in sides))  # two languages may have the same labels
-        groups = distinct_rows(sides[0].ids)[0] if len(sides) == 2 else None
+        word_counts = [side.word_counts for side in sentences]  # two languages may have the same labels
+        identity = identity_of(gold, *word_counts)
+        groups = distinct_rows(sentences[0].ids)[0] if len(sentences) == 2 else None
         outcomes = Examples(hits.astype(np.float64), scored.astype(np.float64), identity, groups=groups)
         majority = float(np.bincount(gold[scored]).max() / scored.sum())
         return Scores({"accuracy": 100 * float(hits[scored].mean()), MAJORITY: 100 * majority}, outcomes)
@@ -167,7 +169,7 @@ class PairClassificationTask(ClassificationTask):
     text_type: ClassVar[type[Text | TextPairs]] = TextPairs
 
 
-def _sides(examples: LabeledExamples) -> tuple[Any, ...]:
+def _sides(examples: LabeledExamples) -> tuple[Sentences, ...]:
     inner: Any = examples.examples
     return (inner.source, inner.target) if isinstance(inner, Pairs) else (inner,)
 
@@ -220,55 +222,14 @@ class TaggingTask(FineTuneTask):
                 hint = did_you_mean(self.tag_kind, chunk.tags)
                 raise DataError(f"{self.name}: {path}: the reader found no tags of kind {self.tag_kind!r}{hint}")
             for line, row in enumerate(chunk.tags[self.tag_kind]):
-                for word, tag in enumerate(row):
-                    if tag not in numbers:
-                        place = f"sentence {chunk.lines[line]!r}, word {chunk.tokens(line)[word]!r}"
-                        raise DataError(f"{self.name}: {path}: {place}: {self.explain_unknown(tag)}")
+                unknown = next((word for word, tag in enumerate(row) if tag not in numbers), None)
+                if unknown is not None:
+                    position = f"sentence {chunk.lines[line]!r}, word {chunk.tokens(line)[unknown]!r}"
+                    raise DataError(f"{self.name}: {path}: {position}: {self.explain_unknown(row[unknown])}")
                 tags.append([numbers[tag] for tag in row])
         sentences = Sentences.concatenate([vocab.encode_words_apart(chunk) for _, chunk in chunks])
         return LabeledExamples(sentences, tags=Ragged.of(tags))
 
-    def unread(self, examples: LabeledExamples, predictions: Any, scored: NDArray[np.bool_]) -> dict[str, float]:
-        """Return the shares of scored words without a prediction, which are wrong, by reason.
-
-        `unread` are those beyond the maximum length; `without subwords`, if there are any, those that the tokenizer
-        drops, such as zero-width characters. scored: (W,) which of all words have a tag.
-        """
-        sentences, tags = cast("Sentences", examples.examples), cast("Ragged", examples.tags)
-        has_subword = np.zeros(len(tags.flat), np.bool_)
-        first_words = np.repeat(tags.offsets[:-1] - tags.offsets[0], sentences.words.lengths)
-        inside = sentences.words.flat >= 0
-        has_subword[(first_words + sentences.words.flat)[inside]] = True
-        missing = predictions.flat < 0
-        shares = {"unread": 100 * float((missing & has_subword)[scored].mean())}
-        dropped = (~has_subword)[scored]
-        if dropped.any():
-            shares["without subwords"] = 100 * float(dropped.mean())
-        return shares
-
-    def without_shared_words(self, examples: LabeledExamples, predictions: Any, original: Any) -> dict[str, float]:
-        """Return the metric over words that the original's examples lack; empty if none is shared or none left."""
-        words, theirs = _spelled_words(examples), frozenset(_spelled_words(original))
-        tags: Any = examples.tags
-        shared = np.array([word in theirs for word in words], np.bool_)
-        rest = np.where(shared, np.int32(-1), tags.flat)
-        if not shared.any() or (rest < 0).all():
-            return {}
-        masked = replace(examples, tags=Ragged(rest, tags.offsets - tags.offsets[0]))
-        if not self.score(masked, masked.tags)[self.metric]:  # no entity is left
-            return {}
-        return {f"{self.metric}, without shared words": self.score(masked, predictions)[self.metric]}
-
     @abstractmethod
     def explain_unknown(self, tag: str) -> str:
         """Return the error about an unknown tag."""
-
-
-def _spelled_words(examples: Any) -> list[bytes]:
-    """(W,) the subwords of each tagged word, as bytes."""
-    sentences = examples.examples
-    return [
-        np.asarray(ids[owners == word], np.int64).tobytes()
-        for ids, owners, tags in zip(sentences.ids, sentences.words, examples.tags, strict=True)
-        for word in range(len(tags))
-    ]

@@ -8,23 +8,21 @@ their embedding rows occurs in such an entry. The main metric is over held-out w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.lexicon import read_translations
-from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask
-from interlace.tasks.common.files import FileQuery, Files, find_parts
+from interlace.tasks.common.files import FileQuery, Files
 from interlace.text.lines import read_lines
 
 log = logging.getLogger(__name__)
@@ -42,36 +40,13 @@ class DictionaryTask(ProbeTask):
         description="Dictionaries under the data root: source, tab or blank, target (MUSE, xling-eval); a word may "
         "have several lines.",
     )
-    candidates: Literal["dictionary", "text", "vocabulary"] = Field("dictionary", description="Candidates.")
-    text: Files = Field("text/train.{language}.txt", description="Text of the candidates.")
-    training_dictionaries: Files | None = Field(
-        None,
-        description="Dictionaries that compared systems may have been trained on, such as MUSE's "
-        "'dict/{source}-{target}.0-5000.txt': their words do not count in the main metric, nor do those stored with "
-        "the scored run. '..txt[:500]' are the first 500 entries.",
-    )
-    text_in: ClassVar[Literal["target", "both"]] = "both"  # languages whose `text` is read
-
-    def read_files(self, split: str, language: str, root: Root) -> list[Path]:
-        """Return the dictionary, the training dictionaries, and the text of candidates."""
-        query = self.query(split, language, root)
-        parts = find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []
-        if self.candidates == "text":
-            for side in [language, self.source] if self.text_in == "both" else [language]:
-                parts += find_parts(self.text, query, side)
-        return [*super().read_files(split, language, root), *(part.path for part in parts)]
 
     def training_entries(self, query: FileQuery) -> TrainingEntries:
-        """Return the words that the run, its start or a compared system was trained on; raise a DataError if damaged.
+        """Return the words that the run or its start was trained on; raise a DataError if its files are damaged.
 
         A word of a dictionary between any two languages counts for its own language.
         """
         words: dict[str, set[str]] = {query.source: set(), query.language: set()}
-        for part in find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []:
-            pairs = list(zip(*read_entries(part.path), strict=True))
-            for source, target in pairs[part.rows] if part.rows else pairs:
-                words[query.source].add(source)
-                words[query.language].add(target)
         if self._run is not None:
             for path in sorted((self._run / DICTIONARIES).glob("*.tsv")):
                 for language, word in _trained_words(path):
@@ -89,12 +64,27 @@ def _trained_words(path: Path) -> Iterator[tuple[str, str]]:
             yield from zip(languages, cells[:2], strict=True)
 
 
-def read_entries(path: Path) -> tuple[list[str], list[str]]:
-    """Return words and their translations; raise a DataError, with the line, if the file is no dictionary."""
-    pairs = list(dict.fromkeys((source, target) for source, target, _ in read_translations(path)))
+@dataclass(frozen=True)
+class Translations:
+    """Words of a dictionary and their translations, (m,) each."""
+
+    source: list[str]
+    target: list[str]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def take(self, entries: NDArray[np.integer]) -> Translations:
+        """Select entries."""
+        return Translations([self.source[entry] for entry in entries], [self.target[entry] for entry in entries])
+
+
+def read_entries(path: Path) -> Translations:
+    """Return the distinct entries; raise a DataError, with the line, if the file is no dictionary."""
+    pairs = {(source, target): None for source, target, _ in read_translations(path)}
     if not pairs:
         raise DataError(f"{path}: no entry in the dictionary")
-    return [source for source, _ in pairs], [target for _, target in pairs]
+    return Translations([source for source, _ in pairs], [target for _, target in pairs])
 
 
 @dataclass(frozen=True)
@@ -111,37 +101,43 @@ class TrainingEntries:
     @classmethod
     def of(cls, words: Mapping[str, Iterable[str]], source: str, target: str) -> TrainingEntries:
         """Collect the words that were trained on, by language, for a dictionary between two of these."""
-        folded = {language: frozenset(word.casefold() for word in words[language]) for language in (source, target)}
-        every_word = sorted({word for of_language in words.values() for word in of_language})
-        return cls(folded[source], folded[target], tuple(every_word))
+        all_words = set().union(*words.values())
+        return cls(_folded(words[source]), _folded(words[target]), tuple(sorted(all_words)))
 
-    def shares_rows(self, vocab: Vocab, *sides: Ragged) -> NDArray[np.bool_]:
-        """(m,) whether an embedding row of an entry was trained on; sides: m rows of token ids, by language.
+    def shares_rows(self, vocab: Vocab, source: Ragged, target: Ragged) -> NDArray[np.bool_]:
+        """(m,) whether an embedding row of an entry was trained on; source, target: m rows of token ids.
 
         Trained words are spelled as written, and as a dictionary's `case = "best"` spells them.
         """
         from interlace.objectives.common.dictionaries import shares_rows, spellings
 
         ids = np.concatenate([spellings(vocab, self.words, best=best).flat for best in (False, True)])
-        return np.asarray(np.any([shares_rows(side, ids) for side in sides], axis=0), np.bool_)
+        return np.asarray(shares_rows(source, ids) | shares_rows(target, ids), np.bool_)
 
-    def identity(self, source: Sequence[str], target: Sequence[str], shared: NDArray[np.bool_]) -> str:
+    def identity(self, entries: Translations, shared: NDArray[np.bool_]) -> str:
         """Return a hash of the words of entries and of which of them count, as `groups` does."""
-        sides = (self.source, source), (self.target, target)
-        overlap = [sorted(trained & {word.casefold() for word in words}) for trained, words in sides]
-        return identity_of(source, target, *overlap, np.flatnonzero(shared))
+        trained_source = sorted(self.source & _folded(entries.source))
+        trained_target = sorted(self.target & _folded(entries.target))
+        return identity_of(entries.source, entries.target, trained_source, trained_target, np.flatnonzero(shared))
 
-    def groups(
-        self, numbers: NDArray[np.int64], shared: NDArray[np.bool_], source: Sequence[str], target: Sequence[str]
-    ) -> WordGroups:
+    def groups(self, entries: Translations, numbers: NDArray[np.int64], shared: NDArray[np.bool_]) -> WordGroups:
         """Return which words are seen and which are held out.
 
-        numbers: (m,) the number of the source word of each entry. shared: (m,) whether an embedding row of the entry
-        was trained on. source, target: the words of each entry.
+        entries: m entries. numbers: (m,) the number of the source word of each. shared: (m,) whether an embedding row
+        of the entry was trained on.
+
+        For example, with `house` trained on and no shared rows, of the entries `house Haus`, `home Haus`, `cat Katze`
+        the word `house` is seen, `home` is neither, and `cat` is held out.
         """
-        seen = np.bincount(numbers, [word.casefold() in self.source for word in source]) > 0
-        translated = np.array([word.casefold() in self.target for word in target], np.bool_)
-        return WordGroups(seen, ~(seen | (np.bincount(numbers, translated | shared) > 0)))
+        trained_source = np.array([word.casefold() in self.source for word in entries.source], np.bool_)
+        trained_target = np.array([word.casefold() in self.target for word in entries.target], np.bool_)
+        seen = np.bincount(numbers, trained_source) > 0
+        is_related = np.bincount(numbers, trained_target | shared) > 0
+        return WordGroups(seen, ~(seen | is_related))
+
+
+def _folded(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(word.casefold() for word in words)
 
 
 @dataclass(frozen=True)
@@ -161,19 +157,27 @@ class WordGroups:
 
         task: named in a warning. measure: returns the metrics over some of the words.
         """
-        every = np.ones(len(self.seen), np.bool_)
+        all_words = np.ones(len(self.seen), np.bool_)
         if self.held_out.all():
-            return measure(every)
-        others = int((~self.held_out & ~self.seen).sum())
+            return measure(all_words)
         log.info(
             "%s: %d of %d words are held out; %d were trained on, %d share a translation or embedding row with those",
-            *(task, self.held_out.sum(), len(every), self.seen.sum(), others),
+            task,
+            self.held_out.sum(),
+            len(all_words),
+            self.seen.sum(),
+            (~self.held_out & ~self.seen).sum(),
         )
         if not self.held_out.any():
-            log.warning("%s: all %d words, or their translations, were trained on; they are scored", task, len(every))
-        groups = {"all": every, **({"seen": self.seen} if self.seen.any() else {})}
-        more = {f"{key}, {name}": value for name, group in groups.items() for key, value in measure(group).items()}
-        return {**measure(self.counted), **more, "held out": 100 * float(self.held_out.mean())}
+            log.warning(
+                "%s: all %d words, or their translations, were trained on; they are scored", task, len(all_words)
+            )
+        metrics = measure(self.counted)
+        metrics |= {f"{name}, all": value for name, value in measure(all_words).items()}
+        if self.seen.any():
+            metrics |= {f"{name}, seen": value for name, value in measure(self.seen).items()}
+        metrics["held out"] = 100 * float(self.held_out.mean())
+        return metrics
 
     def outcomes(
         self, numbers: NDArray[np.int64], entries: NDArray[np.int64], hits: NDArray[np.bool_], identity: str
@@ -183,7 +187,9 @@ class WordGroups:
         numbers: (M,) the number of the source word of each entry of the dictionary. entries: (n,) an entry of each of
         these words. hits: (n,) whether it was found.
         """
-        score, weight = np.zeros(int(numbers.max()) + 1), np.zeros(int(numbers.max()) + 1)
+        score = np.zeros(int(numbers.max()) + 1)
+        weight = np.zeros_like(score)
         counted = numbers[entries[self.counted]]
-        score[counted], weight[counted] = hits[self.counted], 1
+        score[counted] = hits[self.counted]
+        weight[counted] = 1
         return Examples(score, weight, identity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape, glob
 from itertools import combinations, product
@@ -36,7 +36,9 @@ PLACEHOLDERS = ("split", "language", "source", "target", "context", "question", 
 MAX_LISTED = 12  # languages named in an error
 
 _MAX_ROWS = 1 << 40
+_ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
 _KIND_NAMES = {Text: "sentences", TextPairs: "pairs"}
+_LANGUAGE_PLACEHOLDERS = (("target", "target3"), ("context", "question"), ("language", "language3"))
 
 FilePatterns = str | list[str] | dict[str, str | list[str]]
 ReaderSettings = dict[str, Any] | str
@@ -51,13 +53,31 @@ class MissingDataError(DataError):
     """A file does not exist, or no pattern names one."""
 
 
+@dataclass(frozen=True)
+class _RowPattern:
+    """A pattern of paths such as `train.tsv[:2000]`, split into the path and the rows."""
+
+    path: str
+    rows: slice | None
+
+    @classmethod
+    def parse(cls, pattern: str) -> _RowPattern:
+        match = _ROWS.search(pattern)
+        if match is None:
+            return cls(pattern, None)
+        start, stop = (int(bound) if bound else None for bound in match.groups())
+        return cls(pattern[: match.start()], slice(start, stop))
+
+
 def _flatten(files: Any) -> Any:
     """Join nested keys: TOML reads an unquoted `train.en = ..` as a table inside a table."""
     if not isinstance(files, dict):
         return files
     flat: dict[str, Any] = {}
     for key, value in files.items():
-        items = {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
+        items = {key: value}
+        if isinstance(value, dict):
+            items = {f"{key}.{name}": item for name, item in value.items()}
         if duplicates := flat.keys() & items.keys():
             raise ValueError(f"{min(duplicates)!r} is given twice")
         flat |= items
@@ -66,20 +86,43 @@ def _flatten(files: Any) -> Any:
 
 def _check(files: FilePatterns) -> FilePatterns:
     """Reject unknown splits, unknown placeholders, empty lists, and rows that two splits share."""
-    for key, patterns in files.items() if isinstance(files, dict) else [("", files)]:
+    if not isinstance(files, dict):
+        if not files:
+            raise ValueError("the list of files is empty")
+        _check_patterns(files)
+        return files
+    for key, patterns in files.items():
         split = key.partition(".")[0]
-        if isinstance(files, dict) and split not in SPLITS:
+        if split not in SPLITS:
             hint = did_you_mean(split, SPLITS)
             raise ValueError(f"{key!r}: expected a split, or a split and a language such as 'test.de'{hint}")
         if not patterns:
-            raise ValueError(f"{key!r} names no file" if key else "the list of files is empty")
-        for pattern in _as_list(patterns):
-            path = check_pattern(_split_rows(pattern)[0], PLACEHOLDERS)
-            if is_hub(path):
-                HubAddress.parse(path)
-    if isinstance(files, dict):
-        _reject_shared_rows(files)
+            raise ValueError(f"{key!r} names no file")
+        _check_patterns(patterns)
+    _reject_shared_rows(files)
     return files
+
+
+def _check_patterns(patterns: str | list[str]) -> None:
+    for pattern in _as_list(patterns):
+        path = check_pattern(_RowPattern.parse(pattern).path, PLACEHOLDERS)
+        if is_hub(path):
+            HubAddress.parse(path)
+
+
+@dataclass(frozen=True)
+class _UsedRows:
+    """Rows of a file that a key of a table of patterns names; start, stop: as if the file had `_MAX_ROWS`."""
+
+    key: str
+    path: str
+    start: int
+    stop: int
+
+    def overlaps(self, other: _UsedRows) -> bool:
+        """Return whether another key has some of these rows."""
+        same_file = self.key != other.key and self.path == other.path
+        return same_file and max(self.start, other.start) < min(self.stop, other.stop)
 
 
 def _reject_shared_rows(files: dict[str, str | list[str]]) -> None:
@@ -87,26 +130,30 @@ def _reject_shared_rows(files: dict[str, str | list[str]]) -> None:
 
     Bounds counted from the end only overlap with bounds counted from the end: the number of rows is unknown here.
     """
-    for language in {key.partition(".")[2] for key in files}:  # "": all other languages
-        used = []
-        for split in SPLITS[:3]:
-            key = f"{split}.{language}" if f"{split}.{language}" in files else split
-            for pattern in _as_list(files.get(key, [])):
-                filled = pattern.replace("{split}", split).replace("{language}", language or "{language}")
-                path, rows = _split_rows(filled)
-                used.append((key, path, (rows or slice(None)).indices(_MAX_ROWS)))
-        for (key, path, (start, stop, _)), (other, other_path, (begin, end, _)) in combinations(used, 2):
-            if key != other and path == other_path and max(start, begin) < min(stop, end):
-                raise ValueError(f"{key!r} and {other!r} both hold rows of {path}; use '[:1000]' and '[1000:]'")
+    languages = {key.partition(".")[2] for key in files}  # "": all others
+    for language in languages:
+        for first, second in combinations(_used_rows(files, language), 2):
+            if first.overlaps(second):
+                raise ValueError(
+                    f"{first.key!r} and {second.key!r} both hold rows of {first.path}; use '[:1000]' and '[1000:]'"
+                )
 
 
-def _split_rows(pattern: str) -> tuple[str, slice | None]:
-    """Split `train.tsv[:2000]` into the path and the rows."""
-    match = re.search(r"\[(-?\d*):(-?\d*)\]$", pattern)
-    if match is None:
-        return pattern, None
-    start, stop = (int(bound) if bound else None for bound in match.groups())
-    return pattern[: match.start()], slice(start, stop)
+def _used_rows(files: dict[str, str | list[str]], language: str) -> list[_UsedRows]:
+    """Return what the splits of a language read."""
+    used = []
+    for split in ("train", "dev", "test"):
+        key = f"{split}.{language}"
+        if key not in files:
+            key = split
+        for text in _as_list(files.get(key, [])):
+            filled = text.replace("{split}", split)
+            if language:
+                filled = filled.replace("{language}", language)
+            pattern = _RowPattern.parse(filled)
+            start, stop, _ = (pattern.rows or slice(None)).indices(_MAX_ROWS)
+            used.append(_UsedRows(key, pattern.path, start, stop))
+    return used
 
 
 def _as_list(patterns: str | list[str]) -> list[str]:
@@ -115,7 +162,9 @@ def _as_list(patterns: str | list[str]) -> list[str]:
 
 def require_split(files: FilePatterns) -> None:
     """Raise ValueError for a pattern that names the same file in every split."""
-    for pattern in () if isinstance(files, dict) else _as_list(files):
+    if isinstance(files, dict):
+        return
+    for pattern in _as_list(files):
         if "{split}" not in pattern:
             raise ValueError(
                 f"files: {pattern!r} is the same file for train, dev and test; put {{split}} into it, or give a table "
@@ -140,6 +189,10 @@ class FilePart:
     path: Path
     rows: slice | None = None
 
+    def repeats(self, other: FilePart) -> bool:
+        """Return whether another part surely has rows of this one."""
+        return self.path == other.path and (self.rows is None or other.rows is None or self.rows == other.rows)
+
 
 @dataclass(frozen=True)
 class FileQuery:
@@ -155,8 +208,13 @@ class FileQuery:
     def placeholders(self) -> dict[str, str]:
         """Values of all placeholders but the language; passages and questions are in the languages of `en-de`."""
         context, _, question = self.language.partition("-")
-        names = {"split": self.split, "source": self.source, "target": self.language}
-        return {**names, "context": context, "question": question or self.language}
+        return {
+            "split": self.split,
+            "source": self.source,
+            "target": self.language,
+            "context": context,
+            "question": question or self.language,
+        }
 
     @property
     def missing(self) -> str:
@@ -184,28 +242,22 @@ def find_file(files: FilePatterns, query: FileQuery, language: str | None = None
 def find_parts(files: FilePatterns, query: FileQuery, language: str | None = None) -> list[FilePart]:
     """Return the files, or rows of files, in order.
 
+    language: of the side of a pair; None: the one that is scored.
+
     Raises:
         MissingDataError: a file is missing; it lists the languages that have one.
         DataError: two patterns lead to the same file, whose rows would count twice.
     """
     parts: list[FilePart] = []
-    for pattern, rows in map(_split_rows, _patterns(files, query)):
-        paths = list(_candidate_paths(pattern, query, query.language if language is None else language))
-        path = paths[0] if is_hub(pattern) else next(filter(Path.is_file, paths), None)
+    for pattern in _patterns(files, query):
+        paths = _candidate_paths(pattern.path, query, language)
+        path = paths[0] if is_hub(pattern.path) else _first_file(paths)
         if path is None:
-            for candidate in paths:
-                must_not_be_special(candidate)
-            folder = folders_of(query.root)[-1]
-            if folder.is_dir():
-                others = languages_with(pattern, query) | (_own_languages(files, query.split) - {query.language})
-                reason = _listed(others, query.split)
-            else:
-                reason = f"; the data root {folder} is no folder"
-            raise MissingDataError(f"{query.missing}: there is no file {paths[0]}{reason}")
-        for part in parts:
-            if part.path == path and (rows is None or part.rows is None or rows == part.rows):
-                raise DataError(f"{query.missing}: {path} is named twice; each of its rows would count twice")
-        parts.append(FilePart(path, rows))
+            raise _missing_file(files, pattern.path, query, paths)
+        part = FilePart(path, pattern.rows)
+        if any(part.repeats(earlier) for earlier in parts):
+            raise DataError(f"{query.missing}: {path} is named twice; each of its rows would count twice")
+        parts.append(part)
     return parts
 
 
@@ -214,42 +266,59 @@ def expected_files(files: FilePatterns, query: FileQuery, language: str | None =
 
     language: of the side of a pair; None: the one that is scored.
     """
-    found = []
-    for pattern, _ in map(_split_rows, _patterns(files, query)):
-        if not is_hub(pattern):
-            paths = list(_candidate_paths(pattern, query, query.language if language is None else language))
-            found.append(next(filter(Path.is_file, paths), paths[0]))
-    return found
+    expected = []
+    for pattern in _patterns(files, query):
+        if not is_hub(pattern.path):
+            paths = _candidate_paths(pattern.path, query, language)
+            expected.append(_first_file(paths) or paths[0])
+    return expected
+
+
+def _first_file(paths: Sequence[Path]) -> Path | None:
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _missing_file(files: FilePatterns, pattern: str, query: FileQuery, paths: Sequence[Path]) -> MissingDataError:
+    """Return the error about a file that does not exist; raise a DataError if there is a pipe or a broken link."""
+    for path in paths:
+        must_not_be_special(path)
+    folder = folders_of(query.root)[-1]
+    reason = f"; the data root {folder} is no folder"
+    if folder.is_dir():
+        own_languages = _own_languages(files, query.split) - {query.language}
+        reason = _listed(languages_with(pattern, query) | own_languages, query.split)
+    return MissingDataError(f"{query.missing}: there is no file {paths[0]}{reason}")
 
 
 def translated_files(files: FilePatterns, language: str, source: str) -> FilePatterns:
     """Return patterns of translated test text as the source's test set; raise a MissingDataError if there are none."""
-    values = {"{split}": "translated", "{language}": language, "{language3}": three_letters(language)[0]}
-    patterns = _patterns(files, FileQuery("translate-test", "translated", language, Path()))
-    for placeholder, value in values.items():
-        patterns = [pattern.replace(placeholder, value) for pattern in patterns]
-    return {f"test.{source}": patterns}
+    query = FileQuery("translate-test", "translated", language, Path())
+    filled = []
+    for pattern in _texts(files, query):
+        path = pattern.replace("{split}", query.split).replace("{language}", language)
+        filled.append(path.replace("{language3}", three_letters(language)[0]))
+    return {f"test.{source}": filled}
 
 
 def languages_with(pattern: str, query: FileQuery) -> set[str]:
     """Return the languages that have files, such as `en-de` where passages and questions differ."""
     fields = [(text, name) for text, name, _, _ in Formatter().parse(pattern)]
-    kinds = (["target", "target3"], ["context", "question"], ["language", "language3"])
-    named = {name for _, name in fields}
-    wanted = next(filter(None, ([name for name in kind if name in named] for kind in kinds)), None)
+    wanted = _language_placeholders({name for _, name in fields})
     if not wanted:
         return set()
     fixed = {"split": query.split, "source": query.source, "source3": three_letters(query.source)[0]}
-    wild, regex = "", ""
+    wild = ""  # for `glob`
+    regex = ""  # with a group for each placeholder
     for text, name in fields:
-        wild, regex = wild + escape(text), regex + re.escape(text)
-        if name is None:
-            continue
-        wild += fixed.get(name, "*")
+        wild += escape(text)
+        regex += re.escape(text)
         if name in fixed:
+            wild += fixed[name]
             regex += re.escape(fixed[name])
-        else:  # a placeholder has the same value everywhere
-            regex += f"(?P={name})" if f"(?P<{name}>" in regex else f"(?P<{name}>[^/.]+)"
+        elif name is not None:
+            wild += "*"
+            is_repeated = f"(?P<{name}>" in regex  # a placeholder has the same value everywhere
+            regex += f"(?P={name})" if is_repeated else f"(?P<{name}>[^/.]+)"
     languages = set()
     for folder in folders_of(query.root):
         for path in glob(wild, root_dir=folder):  # noqa: PTH207 - also absolute
@@ -260,17 +329,35 @@ def languages_with(pattern: str, query: FileQuery) -> set[str]:
     return languages
 
 
-def _candidate_paths(pattern: str, query: FileQuery, language: str) -> Iterator[Path]:
-    """Yield the path with each of the three-letter codes of its languages."""
+def _language_placeholders(names: set[str | None]) -> list[str]:
+    """Return the placeholders of a pattern that tell its language."""
+    for kind in _LANGUAGE_PLACEHOLDERS:
+        if present := [name for name in kind if name in names]:
+            return present
+    return []
+
+
+def _candidate_paths(pattern: str, query: FileQuery, language: str | None) -> list[Path]:
+    """Return the path with each of the three-letter codes of its languages."""
+    if language is None:
+        language = query.language
     names = {**query.placeholders, "language": language}
     codes = {name: three_letters(name) for name in (language, query.source, query.language)}
+    paths = []
     for choice in product(*codes.values()):
-        three = dict(zip(codes, choice, strict=True))
-        path = pattern.format(**names, **{key: three[names[of]] for key, of in THREE_LETTER.items()})
-        yield Path(str(HubAddress.parse(path).under(query.root))) if is_hub(path) else query.root / path
+        code_of = dict(zip(codes, choice, strict=True))
+        three_letter = {placeholder: code_of[names[name]] for placeholder, name in THREE_LETTER.items()}
+        path = pattern.format(**names, **three_letter)
+        paths.append(Path(str(HubAddress.parse(path).under(query.root))) if is_hub(path) else query.root / path)
+    return paths
 
 
-def _patterns(files: FilePatterns, query: FileQuery) -> list[str]:
+def _patterns(files: FilePatterns, query: FileQuery) -> list[_RowPattern]:
+    return [_RowPattern.parse(text) for text in _texts(files, query)]
+
+
+def _texts(files: FilePatterns, query: FileQuery) -> list[str]:
+    """Return the patterns of a split and language as they are written."""
     if not isinstance(files, dict):
         return _as_list(files)
     pair = f"{query.split}.{query.source}-{query.language}"
@@ -283,15 +370,18 @@ def _patterns(files: FilePatterns, query: FileQuery) -> list[str]:
 
 def _own_languages(files: FilePatterns, split: str) -> set[str]:
     """Return the languages that have an entry of their own in a table."""
-    return {key.partition(".")[2] for key in files if key.startswith(f"{split}.")} if isinstance(files, dict) else set()
+    if not isinstance(files, dict):
+        return set()
+    return {key.partition(".")[2] for key in files if key.startswith(f"{split}.")}
 
 
 def _listed(languages: set[str], split: str) -> str:
     """Return the end of an error: the languages that have data."""
     if not languages:
         return "; there is none in any language"
-    names = sorted(languages)
-    return f"; there is {split} data in: {', '.join(names[:MAX_LISTED])}{', ...' if len(names) > MAX_LISTED else ''}"
+    names = ", ".join(sorted(languages)[:MAX_LISTED])
+    rest = ", ..." if len(languages) > MAX_LISTED else ""
+    return f"; there is {split} data in: {names}{rest}"
 
 
 def read_text(
@@ -305,41 +395,56 @@ def read_text(
     rows = [[part.rows for part in side] for side in sides]
     if rows[1:] and rows[0] != rows[1]:
         raise DataError(f"{task}: the sides must correspond: expected as many files of both, and the same rows of them")
-    found: Chunks[T] = []
+    text: Chunks[T] = []
     for parts in zip(*sides, strict=True):
         paths = list(dict.fromkeys(part.path for part in parts))
-        chunks = _read_rows(task, reader, languages, kind, paths, parts[0].rows)
-        if parts[0].rows:
-            ends = np.cumsum([len(chunk) for chunk in chunks])
-            mask = np.zeros(ends[-1], np.bool_)
-            mask[parts[0].rows] = True
-            masks = zip(chunks, np.split(mask, ends[:-1]), strict=True)
-            chunks = [chunk.where(chosen) for chunk, chosen in masks if chosen.any()]
-            if not chunks:
-                bounds = (parts[0].rows.start, parts[0].rows.stop)
-                listed = ":".join("" if bound is None else str(bound) for bound in bounds)
-                raise DataError(f"{task}: {paths[0]} has no rows [{listed}]")
-        found += [(paths[0], chunk) for chunk in chunks]
-    return found
+        chunks = _read_files(task, reader, languages, kind, FilePart(paths[0], parts[0].rows), paths)
+        text += [(paths[0], chunk) for chunk in chunks]
+    return text
 
 
-def _read_rows(
-    task: str, reader: ReaderSettings, languages: list[str], kind: type[T], paths: list[Path], rows: slice | None
+def _read_files(
+    task: str, reader: ReaderSettings, languages: list[str], kind: type[T], part: FilePart, paths: list[Path]
 ) -> list[T]:
-    """Read all chunks of the files; chunks behind the given rows are not read unless a bound counts from the end."""
-    start, stop = (rows.start or 0, rows.stop) if rows else (0, None)
+    """Return the rows of a part; paths: its file, or those of both sides."""
     name = reader if isinstance(reader, str) else reader.get("name")
-    build: Any = READERS.build("dataset" if name != "dataset" and any(map(is_hub, paths)) else reader, f"{task}.reader")
+    if name != "dataset" and any(map(is_hub, paths)):
+        reader = "dataset"
+    limit = _rows_to_read(part.rows)
     chunks: list[Any] = []
-    for chunk in build.read_chunks(paths, languages):
+    for chunk in READERS.build(reader, f"{task}.reader").read_chunks(paths, languages):
         if not isinstance(chunk, kind):
-            found, expected = _KIND_NAMES[type(chunk)], _KIND_NAMES[kind]
-            raise DataError(f"{task}: {paths[-1]}: the reader gives {found}, expected {expected}; set another 'reader'")
+            actual = _KIND_NAMES[type(chunk)]
+            raise DataError(
+                f"{task}: {paths[-1]}: the reader gives {actual}, expected {_KIND_NAMES[kind]}; set another 'reader'"
+            )
         chunks.append(chunk)
-        if stop is not None and min(start, stop) >= 0 and sum(map(len, chunks)) >= stop:
+        if limit is not None and sum(map(len, chunks)) >= limit:
             break
     log_notes(task, paths[-1], *(chunk.notes for chunk in chunks))
-    return chunks
+    return chunks if part.rows is None else _select_rows(task, part, chunks)
+
+
+def _rows_to_read(rows: slice | None) -> int | None:
+    """Return how many rows hold the selected ones; None: all, since a bound counts from the end."""
+    if rows is None or rows.stop is None or min(rows.start or 0, rows.stop) < 0:
+        return None
+    return int(rows.stop)
+
+
+def _select_rows(task: str, part: FilePart, chunks: list[T]) -> list[T]:
+    """Return the selected rows of all chunks; raise a DataError if there is none."""
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    selected = np.zeros(ends[-1], np.bool_)
+    selected[part.rows] = True
+    chosen = []
+    for chunk, mask in zip(chunks, np.split(selected, ends[:-1]), strict=True):
+        if mask.any():
+            chosen.append(chunk.where(mask))
+    if not chosen and part.rows is not None:
+        bounds = ["" if bound is None else str(bound) for bound in (part.rows.start, part.rows.stop)]
+        raise DataError(f"{task}: {part.path} has no rows [{':'.join(bounds)}]")
+    return chosen
 
 
 def log_notes(task: str, path: Path, *notes: Mapping[str, int]) -> None:
@@ -362,23 +467,30 @@ def drop_shared_texts(query: FileQuery, chunks: Chunks[T], held_out: Iterable[Te
 
     Texts are compared without case and with normalized white space.
     """
-
-    def key(line: str) -> str:
-        return " ".join(line.casefold().split())
-
-    known = {key(line) for chunk in held_out for side in sides(chunk) for line in side.lines}
+    known = set()
+    for chunk in held_out:
+        for side in sides(chunk):
+            known |= {_normalized(line) for line in side.lines}
 
     def is_new(side: Text) -> NDArray[np.bool_]:
-        return np.array([key(line) not in known for line in side.lines], np.bool_)
+        return np.array([_normalized(line) not in known for line in side.lines], np.bool_)
 
-    masks = [on_all_sides(chunk, is_new) for _, chunk in chunks]
-    kept: Any = [(path, chunk.where(mask)) for (path, chunk), mask in zip(chunks, masks, strict=True) if mask.any()]
-    dropped = sum(int((~mask).sum()) for mask in masks)
+    kept: Chunks[T] = []
+    rows = 0
+    dropped = 0
+    for path, chunk in chunks:
+        mask = on_all_sides(chunk, is_new)
+        rows += len(mask)
+        dropped += int((~mask).sum())
+        if mask.any():
+            kept.append((path, chunk.where(mask)))
     if not kept:
         raise DataError(f"{query.task}: all {dropped} {query.split} rows in {query.language!r} share a held-out text")
     if dropped:
-        log.info(
-            "%s: %s: removed %d of %d %s rows that share a text with held-out rows",
-            query.task, chunks[0][0], dropped, sum(map(len, masks)), query.split,
-        )  # fmt: skip
-    return list(kept)
+        message = "%s: %s: removed %d of %d %s rows that share a text with held-out rows"
+        log.info(message, query.task, chunks[0][0], dropped, rows, query.split)
+    return kept
+
+
+def _normalized(line: str) -> str:
+    return " ".join(line.casefold().split())

@@ -1,10 +1,10 @@
-"""Predict whole data sets in batches of similar length, and mix the languages of training batches."""
+"""Predict whole data sets in batches of similar length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
-from interlace.core.randomness import Generator, Purpose, generator
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
 from interlace.data.sampling import BucketPlan
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, BoolOrAuto, Prepared
+    from interlace.objectives import Prepared
     from interlace.tasks import Predictions, TaskHead
 
 
@@ -31,7 +31,6 @@ class InputLimits:
 
     max_length: int
     tokens_per_batch: int
-    language_ids: BoolOrAuto = "auto"
 
 
 @contextmanager
@@ -66,30 +65,43 @@ def predict_all(
     """
     from accelerate.utils import gather_object
 
-    gold, sequences = head.gold(examples), head.sequences(examples, prepared)
-    starts = gold.offsets - gold.offsets[0] if isinstance(gold, Ragged) else None
-    compute = head.predict
-    found = head.empty_predictions(len(sequences) if starts is None else int(starts[-1]))
-    if logits:
-        compute, found = head.class_logits, np.full((len(sequences), head.classes), np.nan, np.float32)
-    rank, count = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
-    made: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    gold = head.gold(examples)
+    sequences = head.sequences(examples, prepared)
+    first_words = None  # of each example, if predictions are by word
+    count = len(sequences)
+    if isinstance(gold, Ragged):
+        first_words = gold.offsets - gold.offsets[0]
+        count = int(first_words[-1])
+    predictions = np.full((count, head.classes), np.nan, np.float32) if logits else head.empty_predictions(count)
+    compute = head.class_logits if logits else head.predict
+    rank = 0
+    processes = 1
+    if accelerator is not None:
+        rank = accelerator.process_index
+        processes = accelerator.num_processes
+    batches = buckets(sequences, prepared, head.max_length, tokens_per_batch)
+    computed: list[tuple[NDArray[np.int64], NDArray[Any]]] = []  # of each batch, where its predictions belong
     with inference(backbone, modules):
-        for rows in islice(buckets(sequences, prepared, head.max_length, tokens_per_batch), rank, None, count):
+        for rows in islice(batches, rank, None, processes):
             batch = head.batch(sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
-            places = rows[batch.at[0]]
-            if starts is not None:
-                places = starts[places] + batch.extra["words"]
-            made.append((places, compute(backbone, modules, batch.to(backbone.device))))
-    for places, values in gather_object(made) if count > 1 else made:
-        found[places] = values
-    return head.merge(examples, sequences, found) if starts is None else Ragged(found, starts)
+            targets = rows[batch.at[0]]
+            if first_words is not None:
+                targets = first_words[targets] + batch.extra["words"]
+            computed.append((targets, compute(backbone, modules, batch.to(backbone.device))))
+    if processes > 1:
+        computed = gather_object(computed)
+    for targets, values in computed:
+        predictions[targets] = values
+    if first_words is not None:
+        return Ragged(predictions, first_words)
+    return head.merge(examples, sequences, predictions)
 
 
 def buckets(sequences: Any, prepared: Prepared, max_length: int, tokens_per_batch: int) -> Iterator[NDArray[np.int64]]:
     """Yield the rows of each batch, of similar length so that there is little padding; every row once."""
     plan = bucket_plan(sequences, prepared, max_length, tokens_per_batch)
-    return (plan.batch(index)[0] for index in range(len(plan)))
+    for index in range(len(plan)):
+        yield plan.batch(index)[0]
 
 
 def bucket_plan(
@@ -100,88 +112,3 @@ def bucket_plan(
     overhead = 2 + (len(prepared.vocab.separator_ids) if isinstance(inner, Pairs) else 0)
     longest = min(max_length, prepared.traits.max_length)
     return BucketPlan(sequences.lengths, tokens_per_batch, seed=seed, overhead=overhead, max_length=longest)
-
-
-@dataclass(frozen=True)
-class MixedSequences:
-    """Sequences of several languages as one column; rows: (n,) the row of each in the parts, each of one language."""
-
-    parts: tuple[Any, ...]
-    rows: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, parts: Sequence[Any]) -> MixedSequences:
-        """All sequences of all parts."""
-        return cls(tuple(parts), np.arange(sum(map(len, parts))))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def examples(self) -> Any:
-        """Sentences or pairs of the first part, which determine how many special tokens a sequence gets."""
-        return getattr(self.parts[0], "examples", self.parts[0])
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """(n,) subwords of each sequence."""
-        return np.concatenate([part.lengths for part in self.parts])[self.rows]
-
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> MixedSequences:
-        """Select rows."""
-        return MixedSequences(self.parts, self.rows[np.asarray(rows)])
-
-    def by_part(self) -> Iterator[Any]:
-        """Yield the selected sequences of each part that has any."""
-        first = 0
-        for part in self.parts:
-            rows = self.rows[(self.rows >= first) & (self.rows < first + len(part))] - first
-            first += len(part)
-            if len(rows):
-                yield part.take(rows)
-
-
-@dataclass(frozen=True)
-class MixedBatches:
-    """Makes batches of `MixedSequences`: one per language by the head, merged."""
-
-    head: TaskHead
-
-    def batch(self, examples: MixedSequences, prepared: Prepared, step: int, rng: Generator) -> Batch:
-        """Make a batch: a pure function of its arguments."""
-        batches = [self.head.batch(part, prepared, step, rng) for part in examples.by_part()]
-        return merge_batches(batches, prepared.vocab.pad)
-
-
-def merge_batches(batches: Sequence[Batch], pad: int) -> Batch:
-    """Return one batch with the sequences of all; arrays of the shape of `input_ids` are padded to the longest."""
-    shapes = [batch.inputs["input_ids"].shape for batch in batches]
-    width = max(columns for _, columns in shapes)
-    firsts = np.cumsum([0, *(rows for rows, _ in shapes)])
-    all_inputs = [batch.inputs for batch in batches]
-    if len({columns for _, columns in shapes}) > 1 or any("attention_mask" in inputs for inputs in all_inputs):
-        all_inputs = [{"attention_mask": np.ones_like(inputs["input_ids"]), **inputs} for inputs in all_inputs]
-
-    def merged(columns: Sequence[dict[str, Any]]) -> dict[str, NDArray[Any]]:
-        found = {}
-        for name in columns[0]:
-            arrays = [column[name] for column in columns]
-            if all(array.shape[:2] == shape for array, shape in zip(arrays, shapes, strict=True)):
-                fill = pad if name == "input_ids" else 0
-                margins = [((0, 0), (0, width - array.shape[1]), *((0, 0),) * (array.ndim - 2)) for array in arrays]
-                arrays = [np.pad(array, by, constant_values=fill) for array, by in zip(arrays, margins, strict=True)]
-            found[name] = np.concatenate(arrays)
-        return found
-
-    return replace(
-        batches[0],
-        inputs=merged(all_inputs),
-        at=(
-            np.concatenate([batch.at[0] + start for batch, start in zip(batches, firsts, strict=False)]),
-            np.concatenate([batch.at[1] for batch in batches]),
-        ),
-        labels=np.concatenate([batch.labels for batch in batches]),
-        counts={term: sum(batch.counts[term] for batch in batches) for term in batches[0].counts},
-        tokens=sum(batch.tokens for batch in batches),
-        extra=merged([batch.extra for batch in batches]),
-    )

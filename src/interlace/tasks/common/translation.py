@@ -22,7 +22,7 @@ from interlace.core.errors import DataError, MissingDependencyError, SettingsErr
 from interlace.data.layout import SPECIALS
 from interlace.models.settings import SearchSettings
 from interlace.scores.examples import Examples, identity_of
-from interlace.scores.examples import bleu as bleu_of
+from interlace.scores.examples import bleu as bleu_of_counts
 from interlace.tasks import ProbeTask, Scale, Scores
 from interlace.text.codes import base_language
 from interlace.text.normalization import Normalization
@@ -38,9 +38,7 @@ log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 
-BleuTokenizer = Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "flores200", "char", "none"]
-_WITHOUT_SPACES = {"th", "km", "lo", "my", "bo", "dz"}  # in which sacreBLEU's 13a makes no words
-"""SacreBLEU's tokenizers that need no download; `auto`: its own for the language, 13a for most."""
+_WITHOUT_SPACES = {"th", "km", "lo", "my", "bo", "dz"}  # in which sacreBLEU's tokenizer makes no words
 
 Length = Annotated[int, Field(ge=8)]
 
@@ -97,7 +95,6 @@ class TranslationTask(ProbeTask):
         "that the run was trained to translate, else the model's own length.",
     )
     tokens_per_batch: int = Field(16_384, ge=16, description="Source tokens per batch with padding, times the beam.")
-    tokenize: BleuTokenizer = Field("auto", description="SacreBLEU's tokenizer; 'auto': its own for the language.")
     lower_case: bool = Field(False, description="Ignore case in all metrics.")
     romanian: Literal["keep", "comma", "strip"] = Field(
         "keep",
@@ -136,9 +133,13 @@ class TranslationTask(ProbeTask):
 
     def _require_known(self, directions: Iterable[str]) -> None:
         """Reject limits of directions that are not among these or their opposites, which round trips take."""
-        pairs = [direction.partition("-")[::2] for direction in directions]
-        known = {f"{source}-{target}" for pair in pairs for source, target in (pair, pair[::-1])}
-        for direction in self.max_length if isinstance(self.max_length, dict) else ():
+        if not isinstance(self.max_length, dict):
+            return
+        known = set()
+        for direction in directions:
+            source, _, target = direction.partition("-")
+            known |= {f"{source}-{target}", f"{target}-{source}"}
+        for direction in self.max_length:
             if direction not in known:
                 hint = did_you_mean(direction, known)
                 raise SettingsError(f"{self.name}: max_length names {direction!r}, no direction here{hint}")
@@ -153,28 +154,29 @@ class TranslationTask(ProbeTask):
         The outcomes have BLEU's counts, and chrF tells how single sentences did. Samples go from the worst to the best.
         Raise a SettingsError if the model is an encoder.
         """
-        direction, sources = examples.direction, examples.sources
-        found = self.translate(backbone, vocab, direction, sources)
-        outputs, back = [one.text for one in found], list[str]()
+        direction = examples.direction
+        translations = self.translate(backbone, vocab, direction, examples.sources)
+        outputs = [translation.text for translation in translations]
+        back: list[str] = []
         if getattr(self, "round_trip", True):
             returned = self.translate(backbone, vocab, direction.back, outputs)
-            back = self.normalized([one.text for one in returned], direction.source)
+            back = self.normalized([translation.text for translation in returned], direction.source)
         metrics = self.compare(examples, outputs, back)
-        lines, words = copied(outputs, sources)
-        shares = {
-            "copied lines": 100 * float(lines.mean()),
-            "copied words": 100 * float(words.mean()),
-            "in pieces": 100 * sum(one.pieces > 1 for one in found) / len(found),
-        }
-        main, letters = metrics[self.metric], next(one for name, one in metrics.items() if name.endswith("chrf"))
-        identity = identity_of(examples.references)
-        outcomes = Examples(letters.sentences / 100, np.ones(len(outputs)), identity, main.sentences, "bleu")
-        return Scores(
-            {name: one.value for name, one in metrics.items()} | shares,
-            outcomes,
-            details={"signatures": {name: one.signature for name, one in metrics.items()}},
-            outputs=outputs,
+        values = {name: metric.value for name, metric in metrics.items()}
+        copied_lines, copied_words = copied(outputs, examples.sources)
+        values["copied lines"] = 100 * float(copied_lines.mean())
+        values["copied words"] = 100 * float(copied_words.mean())
+        values["in pieces"] = 100 * sum(translation.pieces > 1 for translation in translations) / len(translations)
+        sentence_chrf = next(metric.sentences for name, metric in metrics.items() if name.endswith("chrf"))
+        outcomes = Examples(
+            sentence_chrf / 100,
+            np.ones(len(outputs)),
+            identity_of(examples.references),
+            metrics[self.metric].sentences,
+            "bleu",
         )
+        signatures = {name: metric.signature for name, metric in metrics.items()}
+        return Scores(values, outcomes, details={"signatures": signatures}, outputs=outputs)
 
     def translate(
         self, backbone: Any, vocab: Vocab, direction: Direction, sources: Sequence[str]
@@ -188,12 +190,17 @@ class TranslationTask(ProbeTask):
                 f"{self.name}: translation needs an encoder-decoder, but this model is an encoder: train one with the "
                 "objective 'translation', as the recipe tiny/mt does; it may start from this model ([model] start = ..)"
             )
-        limit = self.max_length
-        longest = limit.get(str(direction)) if isinstance(limit, dict) else limit
+        max_length = self.max_length
+        if isinstance(max_length, dict):
+            max_length = max_length.get(str(direction))
         translator = Translator(
-            *(backbone, vocab, direction.source, direction.target, self.search),
+            backbone,
+            vocab,
+            direction.source,
+            direction.target,
+            self.search,
             tokens=self.tokens_per_batch,
-            max_length=None if longest is None else longest - SPECIALS,
+            max_length=None if max_length is None else max_length - SPECIALS,
         )
         return translator.lines(self.normalized(sources, direction.source))
 
@@ -201,7 +208,7 @@ class TranslationTask(ProbeTask):
         """Return BLEU of lines that were translated and translated back, against the lines."""
         language = examples.direction.source
         right = self.normalized(examples.sources, language)
-        return self.signed(bleu(back, right, language, tokenize=self.tokenize, lower_case=self.lower_case))
+        return self.signed(bleu(back, right, language, lower_case=self.lower_case))
 
     def signed(self, metric: TextMetric) -> TextMetric:
         """Return the metric with a signature that names the normalization of Romanian."""
@@ -229,43 +236,35 @@ class TextMetric:
 
 
 def bleu(
-    outputs: Sequence[str],
-    references: Sequence[str],
-    language: str = "",
-    *,
-    tokenize: BleuTokenizer = "auto",
-    lower_case: bool = False,
+    outputs: Sequence[str], references: Sequence[str], language: str = "", *, lower_case: bool = False
 ) -> TextMetric:
-    """Return sacreBLEU's BLEU of raw text (Post 2018); raise a DataError if the numbers of lines differ, or are 0.
+    """Return sacreBLEU's BLEU of raw text (Post 2018) by its tokenizer of a language, 13a for most.
 
-    language: of both; `tokenize = "auto"` chooses a tokenizer by it, which may need another package.
+    Raise a DataError if the numbers of lines differ, or are 0, a MissingDependencyError if a tokenizer needs a package.
     """
+    code = base_language(language)
+    if code in _WITHOUT_SPACES:
+        log.warning("BLEU in %r: sacreBLEU's tokenizer makes no words in a script without spaces; read chrF", language)
+    try:
+        return _bleu(outputs, references, lowercase=lower_case, trg_lang=code)
+    except RuntimeError as error:
+        raise MissingDependencyError(f"BLEU of text in {code!r}", f"'sacrebleu[{code}]'") from error
+
+
+def _bleu(outputs: Sequence[str], references: Sequence[str], **settings: Any) -> TextMetric:
+    """Return sacreBLEU's BLEU; settings: those of sacreBLEU."""
     _must_pair(outputs, references)
     from sacrebleu.metrics.bleu import BLEU
 
-    code = base_language(language)
-    settings: dict[str, Any] = {"lowercase": lower_case, "trg_lang": code}
-    if tokenize != "auto":
-        settings["tokenize"] = tokenize
-    elif code in _WITHOUT_SPACES:
-        log.warning(
-            "BLEU in %r: sacreBLEU's tokenizer 13a makes no words in a script without spaces; read chrF, or set "
-            "tokenize = 'flores200'",
-            language,
-        )
-    try:
-        metric, single = BLEU(**settings), BLEU(effective_order=True, **settings)
-    except RuntimeError as error:
-        extra = code if tokenize == "auto" else tokenize.partition("-")[0]
-        raise MissingDependencyError(f"BLEU of text in {extra!r}", f"'sacrebleu[{extra}]'") from error
-    except ImportError as error:
-        raise MissingDependencyError(f"BLEU by {tokenize!r}", error.name or "sentencepiece") from error
-    except OSError as error:
-        raise DataError(f"BLEU by {tokenize!r}: sacreBLEU cannot download its model: {error}") from error
-    found = (single.sentence_score(output, [right]) for output, right in zip(outputs, references, strict=True))
-    counts = np.array([[one.sys_len, one.ref_len, *one.counts, *one.totals] for one in found], np.float64)
+    metric = BLEU(**settings)
+    single = BLEU(effective_order=True, **settings)
+    rows = []
+    for output, reference in zip(outputs, references, strict=True):
+        score = single.sentence_score(output, [reference])
+        rows.append([score.sys_len, score.ref_len, *score.counts, *score.totals])
+    counts = np.array(rows, np.float64)  # (n, 10)
     metric.corpus_score(["one"], [["line"]])  # the signature then has the number of references
-    return TextMetric(float(bleu_of(counts.sum(axis=0))), str(metric.get_signature()), counts)
+    return TextMetric(float(bleu_of_counts(counts.sum(axis=0))), str(metric.get_signature()), counts)
 
 
 def tokenized_bleu(
@@ -279,16 +278,20 @@ def tokenized_bleu(
     """Return BLEU over a tokenizer's words, without smoothing, as Moses' `multi-bleu.perl`; errors as `bleu`."""
     tokenizer = WORD_TOKENIZERS.build(word_tokenizer).of(language)
 
-    def words(lines: Sequence[str]) -> list[str]:
-        found = zip(lines, tokenizer.split(list(lines)), strict=True)
-        return [" ".join(line[start:end] for start, end in spans.tolist()).replace("\n", " ") for line, spans in found]
+    def tokenized(lines: Sequence[str]) -> list[str]:
+        texts = []
+        for line, spans in zip(lines, tokenizer.split(list(lines)), strict=True):
+            words = [line[start:end] for start, end in spans.tolist()]
+            texts.append(" ".join(words).replace("\n", " "))
+        return texts
 
-    found = bleu(words(outputs), words(references), language, tokenize="none", lower_case=lower_case)
-    value = found.value if (found.sentences.sum(axis=0)[2:6] > 0).all() else 0.0
+    metric = _bleu(tokenized(outputs), tokenized(references), tokenize="none", lowercase=lower_case)
+    matching_ngrams = metric.sentences.sum(axis=0)[2:6]
+    value = metric.value if (matching_ngrams > 0).all() else 0.0
     case = "lc" if lower_case else "mixed"
     package_versions = f" ({tokenizer.package_versions})" if tokenizer.package_versions else ""
     signature = f"nrefs:1|case:{case}|eff:no|tok:{word_tokenizer}{package_versions}|smooth:none"
-    return TextMetric(value, signature, found.sentences)
+    return TextMetric(value, signature, metric.sentences)
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> TextMetric:
@@ -298,8 +301,10 @@ def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool 
 
     metric = CHRF(lowercase=lower_case)
     value = float(metric.corpus_score(list(outputs), [list(references)]).score)
-    each = [metric.sentence_score(output, [right]).score for output, right in zip(outputs, references, strict=True)]
-    return TextMetric(value, str(metric.get_signature()), np.array(each, np.float64))
+    sentences = np.zeros(len(outputs))
+    for row, (output, reference) in enumerate(zip(outputs, references, strict=True)):
+        sentences[row] = metric.sentence_score(output, [reference]).score
+    return TextMetric(value, str(metric.get_signature()), sentences)
 
 
 def copied(outputs: Sequence[str], sources: Sequence[str]) -> tuple[Floats, Floats]:
@@ -310,12 +315,16 @@ def copied(outputs: Sequence[str], sources: Sequence[str]) -> tuple[Floats, Floa
     output without words has copied none.
     """
     _must_pair(outputs, sources)
-    same, shares = [], []
-    for output, source in zip(outputs, sources, strict=True):
-        words, available = (Counter(_words(text.casefold())) for text in (output, source))
-        same.append(bool(output.strip()) and output.strip() == source.strip())
-        shares.append((words & available).total() / words.total() if words else 0.0)
-    return np.array(same, np.float64), np.array(shares, np.float64)
+    lines = np.zeros(len(outputs))
+    words = np.zeros(len(outputs))
+    for row, (output, source) in enumerate(zip(outputs, sources, strict=True)):
+        output_words = Counter(_words(output.casefold()))
+        source_words = Counter(_words(source.casefold()))
+        if output_words:
+            words[row] = (output_words & source_words).total() / output_words.total()
+        if output.strip():
+            lines[row] = output.strip() == source.strip()
+    return lines, words
 
 
 def _words(text: str) -> Iterable[str]:

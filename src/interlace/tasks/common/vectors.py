@@ -18,8 +18,7 @@ from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.embeddings import WordVectors
-from interlace.models.settings import layer_number
-from interlace.objectives import BoolOrAuto, Prepared
+from interlace.objectives import Prepared
 from interlace.tasks.common.prediction import InputLimits, buckets, inference
 
 if TYPE_CHECKING:
@@ -36,12 +35,11 @@ def layer_vectors(
     from interlace.models.backbone import pool
 
     prepared = Prepared(vocab, backbone.traits)
-    feed = backbone.traits.feeds_languages(limits.language_ids, "sentence vectors")
     vectors = np.zeros((len(sentences), backbone.width), np.float32)
     with inference(backbone):
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
             layout = sentence_layout(sentences.take(rows), vocab, min(limits.max_length, backbone.traits.max_length))
-            arrays = backbone.traits.encoder_inputs(layout, (sentences.language,), language_ids=feed)
+            arrays = backbone.traits.encoder_inputs(layout, (sentences.language,))
             inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
             content = torch.from_numpy(layout.content).to(backbone.device)
             states = backbone.hidden_states(inputs)
@@ -50,31 +48,19 @@ def layer_vectors(
 
 
 class WordVectorSettings(Settings):
-    """How a word's vector is read from a model; static word vectors are taken as they are."""
+    """How a word's vector is read from a model's input embeddings, without position or norm (XLM, section 5.5)."""
 
-    layer: int | None = Field(
-        None,
-        description="Layer whose states are averaged over the word's subwords, the word being the whole input: "
-        "0 embeddings, -1 the last. None: rows of the input embeddings, without position or norm (XLM, section 5.5).",
-    )
     multi_subword: Literal["mean", "skip"] = Field(
         "mean", description="Words of several subwords: the mean of their vectors, or skip them (as XLM's authors did)."
     )
-    tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included, where a layer is set.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
     def vectors(self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]) -> WordVectors:
         """Return the vectors of the words that the vocabulary can spell (in one subword, with `skip`)."""
         words = list(dict.fromkeys(words))
-        rows = vocab.encode_words(words)
-        known = np.flatnonzero(spellable(rows, vocab, single=self.multi_subword == "skip"))
-        rows, found = rows.take(known), [words[number] for number in known]
-        if self.layer is None:
-            table = backbone.input_embeddings.detach().float().cpu().numpy()
-            return WordVectors(language, found, mean_rows(table, rows))
-        layer = layer_number("reading.layer", self.layer, int(backbone.model.config.num_hidden_layers))
-        limits = InputLimits(backbone.traits.max_length, self.tokens_per_batch, self.language_ids)
-        return WordVectors(language, found, layer_vectors(backbone, vocab, single_words(rows, language), layer, limits))
+        subwords = vocab.encode_words(words)
+        known = np.flatnonzero(spellable(subwords, vocab, single=self.multi_subword == "skip"))
+        table = backbone.input_embeddings.detach().float().cpu().numpy()
+        return WordVectors(language, [words[row] for row in known], mean_rows(table, subwords.take(known)))
 
 
 def single_words(rows: Ragged, language: str) -> Sentences:
@@ -85,8 +71,10 @@ def single_words(rows: Ragged, language: str) -> Sentences:
 
 def spellable(rows: Ragged, vocab: Vocab, *, single: bool) -> NDArray[np.bool_]:
     """(n,) which words consist of ordinary subwords; with `single`, of one."""
-    special = np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
-    return np.asarray((special == 0) & (rows.lengths == 1 if single else rows.lengths > 0), np.bool_)
+    is_special = ~np.isin(rows.flat, vocab.regular_ids)
+    specials = np.bincount(rows.rows()[is_special], minlength=len(rows))
+    has_length = rows.lengths == 1 if single else rows.lengths > 0
+    return np.asarray((specials == 0) & has_length, np.bool_)
 
 
 def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
@@ -99,15 +87,19 @@ def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
 
 def whole_words(vocab: Vocab) -> list[str]:
     """Return the words that are one subword, in the order of their ids: of frequency, in a learned vocabulary."""
-    spelled, by_bytes = vocab.surfaces.spelled.take(vocab.regular_ids), vocab.surfaces.by_bytes
-    texts = [  # empty if the bytes of a subword are no whole characters
-        bytes(row.tolist()).decode("utf-8", "ignore") if by_bytes else "".join(map(chr, row.tolist()))
-        for row in spelled
-    ]
-    words = vocab.encode_words(texts)
-    firsts = words.flat[np.minimum(words.offsets[:-1] - words.offsets[0], max(len(words.flat) - 1, 0))]
-    whole = (words.lengths == 1) & (firsts == vocab.regular_ids)
-    return list(dict.fromkeys(texts[number] for number in np.flatnonzero(whole) if texts[number].strip()))
+    texts = [_spelling(row, by_bytes=vocab.surfaces.by_bytes) for row in vocab.surfaces.spelled.take(vocab.regular_ids)]
+    words: dict[str, None] = {}
+    for text, ids, regular_id in zip(texts, vocab.encode_words(texts), vocab.regular_ids, strict=True):
+        if text.strip() and len(ids) == 1 and ids[0] == regular_id:
+            words[text] = None
+    return list(words)
+
+
+def _spelling(codes: NDArray[np.integer], *, by_bytes: bool) -> str:
+    """Return the text of a subword from its bytes or code points; empty if its bytes are no whole characters."""
+    if by_bytes:
+        return bytes(codes.tolist()).decode("utf-8", "ignore")
+    return "".join(map(chr, codes.tolist()))
 
 
 def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
