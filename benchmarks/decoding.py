@@ -82,8 +82,8 @@ class FixedLengths:
         self.position += 1
         return scores
 
-    def select(self, rows: torch.Tensor, each: int | None = None) -> FixedLengths:
-        return FixedLengths(self.inner.select(rows, each), self.lengths[rows], self.end, self.position)
+    def select(self, rows: torch.Tensor, per_source: int | None = None) -> FixedLengths:
+        return FixedLengths(self.inner.select(rows, per_source), self.lengths[rows], self.end, self.position)
 
 
 class FixedLengthsProcessor(LogitsProcessor):

@@ -27,20 +27,22 @@ class Dropout(nn.Dropout):
 
     def forward(self, states: Tensor) -> Tensor:
         """Return the states with dropout while training."""
-        return apply_dropout(states, self.p) if self.training else states
+        if not self.training:
+            return states
+        return apply_dropout(states, self.p)
 
 
 def apply_dropout(states: Tensor, rate: float) -> Tensor:
     """Zero a share of the states and scale up the others, with torch's default generator."""
-    cut = round(rate * _LEVELS)
-    if cut == 0:
+    dropped_levels = round(rate * _LEVELS)
+    if dropped_levels == 0:
         return states
-    if cut == _LEVELS or states.device.type != "cpu":
+    if dropped_levels == _LEVELS or states.device.type != "cpu":
         return functional.dropout(states, rate)
     words = torch.empty((states.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    draws = words.view(torch.int16)[: states.numel()].view(states.shape)
-    kept = (draws >= cut - _LEVELS // 2).to(states.dtype)
-    return states * kept.mul_(1 / (1 - rate))
+    draws = words.view(torch.int16)[: states.numel()].view(states.shape)  # -32768 to 32767
+    factors = (draws >= dropped_levels - _LEVELS // 2).to(states.dtype)
+    return states * factors.mul_(1 / (1 - rate))
 
 
 def attention(
@@ -59,17 +61,20 @@ def attention(
     attention_mask: true where a query may attend to a key, or None. is_causal: without a mask, whether attention is
     causal; None: as the module says.
     """
-    causal = bool(getattr(module, "is_causal", False) if is_causal is None else is_causal)
+    if is_causal is None:
+        is_causal = bool(getattr(module, "is_causal", False))
     if not module.training or query.device.type != "cpu" or key.shape[2] > MAX_LENGTH:
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
         fused: Any = sdpa_attention_forward
-        options = {"dropout": dropout, "scaling": scaling, "is_causal": causal, **options}
+        options = {"dropout": dropout, "scaling": scaling, "is_causal": is_causal, **options}
         states: Tensor = fused(module, query, key, value, attention_mask, **options)[0]
         return states, None
-    if attention_mask is None and causal:
+    if attention_mask is None and is_causal:
         attention_mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril_()
-    scores = torch.matmul(query * (query.shape[-1] ** -0.5 if scaling is None else scaling), key.transpose(2, 3))
+    if scaling is None:
+        scaling = query.shape[-1] ** -0.5
+    scores = torch.matmul(query * scaling, key.transpose(2, 3))  # (B, A, L, L)
     if attention_mask is not None:
         # the minimum instead of -inf: a padded query of a local window may have no key at all
         scores = scores.masked_fill(~attention_mask, torch.finfo(scores.dtype).min)
@@ -82,45 +87,53 @@ def encoder_attention(
     module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, None]:
     """Return `attention` of an encoder; packed in training, where something is padded and the hardware can do it."""
-    plain = options.get("is_causal") or options.get("dropout") or not (module.training and torch.is_grad_enabled())
-    if attention_mask is None or plain or not has_varlen(query):
+    learning = module.training and torch.is_grad_enabled()
+    special = options.get("is_causal") or options.get("dropout")
+    if attention_mask is None or special or not learning or not has_varlen(query):
         return attention(module, query, key, value, attention_mask, **options)
     real = attention_mask[:, 0].diagonal(dim1=1, dim2=2)  # a real token sees at least itself
     window = options.get("sliding_window")
     reach = -1 if window is None else window - 1  # to both sides
-    return packed_attention(query, key, value, real, options.get("scaling"), reach), None
+    return packed_attention(query, key, value, real, scaling=options.get("scaling"), reach=reach), None
 
 
 def has_varlen(query: Tensor) -> bool:
     """Return whether torch's variable-length attention can run: half precision on GPUs since Ampere."""
-    half, size = query.dtype in {torch.bfloat16, torch.float16}, query.shape[-1]
-    possible = varlen_attn is not None and half and query.is_cuda and size % 8 == 0 and size <= 256
-    return bool(possible and torch.cuda.get_device_capability(query.device) >= (8, 0))
+    if varlen_attn is None or not query.is_cuda or query.dtype not in {torch.bfloat16, torch.float16}:
+        return False
+    head_size = query.shape[-1]
+    if head_size % 8 or head_size > 256:
+        return False
+    return bool(torch.cuda.get_device_capability(query.device) >= (8, 0))
 
 
 def packed_attention(
-    query: Tensor, key: Tensor, value: Tensor, real: Tensor, scaling: float | None, reach: int
+    query: Tensor, key: Tensor, value: Tensor, real: Tensor, *, scaling: float | None, reach: int
 ) -> Tensor:
     """Return (B, L, A, D) attention outputs of real tokens, zeros at padding, without waiting for the device.
 
     Real tokens are moved before all padding, which no sequence of the kernel includes: it writes nothing there.
+    Of two sequences `a b _` and `c _ _`, the pack is `a b c _ _ _`, and the sequences end at 0, 2 and 3.
 
     real: (B, L) false at padding. reach: how many tokens each sees to either side; -1: all.
     """
     rows, _, length, _ = query.shape
-    flat = real.flatten()
-    there = flat.cumsum(0)
-    place = torch.where(flat, there - 1, there[-1] + (~flat).cumsum(0) - 1)  # (B * L,) of each token in the pack
-    ends = functional.pad(real.sum(1).cumsum(0), (1, 0)).to(torch.int32)
-    kept = flat[:, None, None]
+    flat = real.flatten()  # (B * L,)
+    real_before = flat.cumsum(0)
+    padding_before = (~flat).cumsum(0)
+    packed_index = torch.where(flat, real_before - 1, real_before[-1] + padding_before - 1)  # (B * L,)
+    ends = functional.pad(real.sum(1).cumsum(0), (1, 0)).to(torch.int32)  # (B + 1,)
+    is_real = flat[:, None, None]
 
     def pack(states: Tensor) -> Tensor:
-        states = torch.where(kept, states.transpose(1, 2).flatten(0, 1), 0)  # its gradient is undefined at padding
-        return torch.empty_like(states).index_copy(0, place, states)
+        states = torch.where(is_real, states.transpose(1, 2).flatten(0, 1), 0)  # its gradient is undefined at padding
+        return torch.empty_like(states).index_copy(0, packed_index, states)
 
-    parts = map(pack, (query, key, value))
-    found = varlen_attn(*parts, ends, ends, length, length, scale=scaling, window_size=(reach, reach))
-    return torch.where(kept, found[place], 0).view(rows, length, *found.shape[1:])
+    window = (reach, reach)
+    attended = varlen_attn(
+        pack(query), pack(key), pack(value), ends, ends, length, length, scale=scaling, window_size=window
+    )
+    return torch.where(is_real, attended[packed_index], 0).view(rows, length, *attended.shape[1:])
 
 
 def install_kernels(model: Any, *, own_attention: bool) -> None:
@@ -146,8 +159,8 @@ def _attention_mask(*arguments: Any, **options: Any) -> Tensor | None:
 
     if options.get("attention_mask") is not None:
         options["allow_is_bidirectional_skip"] = False
-    found: Tensor | None = sdpa_mask(*arguments, **options)
-    return found
+    mask: Tensor | None = sdpa_mask(*arguments, **options)
+    return mask
 
 
 def _replace_dropout(module: nn.Module) -> None:
@@ -171,14 +184,17 @@ def attention_arguments(model: Any, family: Family, inputs: dict[str, Tensor], *
     if not causal:
         return inputs
     ids = inputs["input_ids"]
-    rest = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}
+    arguments: dict[str, Any] = {**inputs, "is_causal": True}
+    arguments.pop("attention_mask", None)
     eager = model.config._attn_implementation == "eager"  # noqa: SLF001 - transformers has no public name for it
     full = causal_mask(ids, None, additive=True) if eager else None
     if family.name == "modernbert":
         window = model.config.sliding_window
         local = causal_mask(ids, window, additive=eager) if ids.shape[1] > window else full
-        return {**rest, "attention_mask": {"full_attention": full, "sliding_attention": local}, "is_causal": True}
-    return {**rest, "is_causal": True} if full is None else {**rest, "attention_mask": full, "is_causal": True}
+        arguments["attention_mask"] = {"full_attention": full, "sliding_attention": local}
+    elif full is not None:
+        arguments["attention_mask"] = full
+    return arguments
 
 
 def causal_mask(ids: Tensor, window: int | None, *, additive: bool) -> Tensor:
@@ -190,6 +206,7 @@ def causal_mask(ids: Tensor, window: int | None, *, additive: bool) -> Tensor:
     visible = torch.ones((length, length), dtype=torch.bool, device=ids.device).tril_()
     if window is not None:
         visible.triu_(1 - window)
+    mask = visible
     if additive:
-        return torch.zeros((), device=ids.device).where(visible, torch.finfo(torch.float32).min)[None, None]
-    return visible[None, None]
+        mask = torch.zeros((), device=ids.device).where(visible, torch.finfo(torch.float32).min)
+    return mask[None, None]

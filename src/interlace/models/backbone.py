@@ -101,8 +101,10 @@ class Backbone(nn.Module):
     @property
     def language_embeddings(self) -> Tensor:
         """(languages, H) weights of the language embeddings, by id of `traits.languages`; (0, H) without any."""
-        found = self.family.language_embedding(self.model)
-        return self.input_embeddings.new_zeros(0, self.width) if found is None else found.weight
+        embedding = self.family.language_embedding(self.model)
+        if embedding is None:
+            return self.input_embeddings.new_zeros(0, self.width)
+        return embedding.weight
 
     @property
     def vocab_size(self) -> int:
@@ -165,30 +167,35 @@ class Backbone(nn.Module):
         if foreign:
             name = min(foreign)
             raise SettingsError(f"{self.traits.family} models cannot read {name!r}; they would ignore or misread it")
-        length, limit = inputs["input_ids"].shape[1], self.traits.max_length
+        length = inputs["input_ids"].shape[1]
+        limit = self.traits.max_length
         if length > limit:
             raise SettingsError(f"a sequence of {length} tokens, but the model reads at most {limit}; lower max_length")
-        causal = self.causal if causal is None else causal
-        more = min(-length % self.length_multiple, limit - length) if "attention_mask" in inputs else 0
-        if more:
-            inputs = {name: pad(tensor, (0, more)) for name, tensor in inputs.items()}
+        padding = 0
+        if "attention_mask" in inputs:
+            padding = min(-length % self.length_multiple, limit - length)
+        if padding:
+            inputs = {name: pad(tensor, (0, padding)) for name, tensor in inputs.items()}
+        if causal is None:
+            causal = self.causal
         arguments = attention_arguments(self.model, self.family, inputs, causal=causal)
-        found = self.model.base_model(**arguments, **options, return_dict=True)
-        if more:
-            found.last_hidden_state = found.last_hidden_state[:, :length]
-            found.hidden_states = found.hidden_states and tuple(each[:, :length] for each in found.hidden_states)
-        return found
+        output = self.model.base_model(**arguments, **options, return_dict=True)
+        if padding:
+            output.last_hidden_state = output.last_hidden_state[:, :length]
+            if output.hidden_states:
+                output.hidden_states = tuple(states[:, :length] for states in output.hidden_states)
+        return output
 
 
 def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
     """Return copies on the CPU in `dtype`; tied weights stay tied, so they are written once."""
-    made: dict[tuple[Any, ...], Tensor] = {}
+    by_memory: dict[tuple[Any, ...], Tensor] = {}
     copies = {}
     for name, tensor in tensors.items():
         key = (tensor.data_ptr(), tensor.shape, tensor.dtype)
-        if key not in made:
-            made[key] = tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype)
-        copies[name] = made[key]
+        if key not in by_memory:
+            by_memory[key] = tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype)
+        copies[name] = by_memory[key]
     return copies
 
 
@@ -217,14 +224,19 @@ def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
     A norm after the last layer belongs to it, and a head's tied weights to the embeddings.
     """
     model = backbone.model
-    inside, last = model.base_model, str(int(model.config.num_hidden_layers) - 1)
+    encoder = model.base_model
     parts: dict[str, list[nn.Parameter]] = {"embeddings": [], "head": []}
-    for name, parameter in inside.named_parameters():
+    for name, parameter in encoder.named_parameters():
         layer = _LAYER.search(name)
-        part = layer[1] if layer else "embeddings" if name.startswith(_EMBEDDINGS) else last
+        if layer:
+            part = layer[1]
+        elif name.startswith(_EMBEDDINGS):
+            part = "embeddings"
+        else:
+            part = str(int(model.config.num_hidden_layers) - 1)
         parts.setdefault(part, []).append(parameter)
-    known = {id(parameter) for parameter in inside.parameters()}
-    parts["head"] = [parameter for parameter in model.parameters() if id(parameter) not in known]
+    of_encoder = set(encoder.parameters())
+    parts["head"] = [parameter for parameter in model.parameters() if parameter not in of_encoder]
     return parts
 
 
@@ -238,22 +250,27 @@ def freeze_layers(backbone: Backbone, layers: int) -> int:
     if layers > depth:
         raise SettingsError(f"tuning.freeze = {layers}, but the model has {depth} layers")
     parts = parts_of(backbone)
-    frozen = [parameter for part in ("embeddings", *map(str, range(layers))) for parameter in parts[part]]
-    for parameter in frozen:
-        parameter.requires_grad = False
-    return sum(parameter.numel() for parameter in frozen)
+    count = 0
+    for name in ("embeddings", *map(str, range(layers))):
+        for parameter in parts[name]:
+            parameter.requires_grad = False
+            count += parameter.numel()
+    return count
 
 
 def unused_bias(model: Any) -> Tensor | None:
     """Return the bias of an untied BERT or RoBERTa head that nothing reads, or None."""
     head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(model, "lm_head", None)
     bias: Tensor | None = getattr(head, "bias", None)
-    return None if bias is None or bias is head.decoder.bias else bias
+    if bias is None or bias is head.decoder.bias:
+        return None
+    return bias
 
 
 def freeze_unused_bias(model: Any) -> None:
     """Freeze the bias that nothing reads: without a gradient it would stop DistributedDataParallel."""
-    if (bias := unused_bias(model)) is not None:
+    bias = unused_bias(model)
+    if bias is not None:
         bias.requires_grad_(False)
 
 
@@ -288,10 +305,10 @@ def to_encoder_form(decoder: Any) -> Any:
     tensors = decoder.state_dict()
     renamed: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
-        if found := re.search(r"\.([qkv])_proj\.", name):
-            parts = [tensors[name.replace(f"{found[1]}_proj", f"{part}_proj")] for part in _PARTS]
-            renamed[name.replace(f"{found[1]}_proj", "Wqkv")] = torch.cat(parts)
-        else:
+        if ".q_proj." in name:
+            parts = [tensors[name.replace("q_proj", f"{part}_proj")] for part in _PARTS]
+            renamed[name.replace("q_proj", "Wqkv")] = torch.cat(parts)
+        elif ".k_proj." not in name and ".v_proj." not in name:
             renamed[encoder_weight_name(name)] = tensor
     model.load_state_dict(renamed)
     return model.eval()

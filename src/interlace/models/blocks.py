@@ -26,22 +26,27 @@ def wrap_blocks(backbone: Backbone, *, checkpointing: bool, compiled: bool) -> N
     if compiled:
         torch._dynamo.config.recompile_limit = _VARIANTS  # noqa: SLF001 - torch's documented name
         backbone.length_multiple = LENGTHS if torch.cuda.is_available() else 1
+    for block in blocks_of(backbone.model.base_model):
+        _wrap(block, "forward", checkpointing=checkpointing, compiled=compiled)
     decoder: Any = getattr(backbone, "decoder", None)
-    functions = [(block, "forward") for block in blocks_of(backbone.model.base_model)]
-    for module, name in [*functions, *([(decoder, "run_layer")] if decoder is not None else [])]:
-        setattr(module, name, _in_training(module, getattr(module, name), checkpointing, compiled))
+    if decoder is not None:
+        _wrap(decoder, "run_layer", checkpointing=checkpointing, compiled=compiled)
 
 
 def blocks_of(model: nn.Module) -> Iterator[nn.Module]:
     """Yield the members of a model's lists of layers; XLM has a list for each part of a layer."""
     for child in model.children():
-        if isinstance(child, nn.ModuleList):
-            yield from (block for block in child if not isinstance(block, nn.LayerNorm))
-        else:
+        if not isinstance(child, nn.ModuleList):
             yield from blocks_of(child)
+            continue
+        for block in child:
+            if not isinstance(block, nn.LayerNorm):
+                yield block
 
 
-def _in_training(module: nn.Module, plain: Callable[..., Any], checkpointing: bool, compiled: bool) -> Any:
+def _wrap(module: nn.Module, name: str, *, checkpointing: bool, compiled: bool) -> None:
+    """Replace a method by one that recomputes, is compiled, or both, while the module is trained."""
+    plain: Callable[..., Any] = getattr(module, name)
     inner: Any = torch.compile(plain, backend=COMPILER) if compiled else plain
 
     def forward(*arguments: Any, **options: Any) -> Any:
@@ -53,4 +58,4 @@ def _in_training(module: nn.Module, plain: Callable[..., Any], checkpointing: bo
             return checkpoint(inner, *arguments, use_reentrant=False, **options)
         return inner(*arguments, **options)
 
-    return forward
+    setattr(module, name, forward)

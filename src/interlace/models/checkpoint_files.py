@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "extension.json")
 _ENCODER_FILES = (CONFIG, WEIGHTS, INDEX, "model-*-of-*.safetensors", "generation_config.json", *_TOKENIZER_FILES)
 CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
@@ -119,7 +121,7 @@ def weight_files(folder: Path) -> dict[str, Path]:
     """Return the file of each weight, after checking that every file is complete, holds floats, and is no pickle."""
     from safetensors import SafetensorError, safe_open
 
-    found = {}
+    file_of: dict[str, Path] = {}
     for path in _shards(folder):
         try:
             with safe_open(path, "pt") as file:
@@ -128,12 +130,12 @@ def weight_files(folder: Path) -> dict[str, Path]:
                     if kind not in _WEIGHT_TYPES and not _NUMBERS.fullmatch(name):
                         expected = ", ".join(_WEIGHT_TYPES)
                         raise CheckpointError(f"{path}: {name} has values of {kind}, expected one of {expected}")
-                    found[name] = path
+                    file_of[name] = path
         except FileNotFoundError as error:
             raise CheckpointError(f"{path}: missing, though {INDEX} names it; copy the whole checkpoint") from error
         except (SafetensorError, OSError) as error:
             raise CheckpointError(f"{path}: damaged or truncated ({error}); copy or write it again") from error
-    return found
+    return file_of
 
 
 def read_weights(files: Mapping[str, Path], names: Collection[str]) -> dict[str, Tensor]:
@@ -169,10 +171,11 @@ def opening(folder: Path) -> Iterator[None]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Suppress progress bars, reports, warnings and prompts of transformers within the context."""
-    from transformers.utils import logging as theirs
+    from transformers.utils import logging as transformers_logging
 
-    switches: Any = theirs  # they have no type hints
-    level, bars = switches.get_verbosity(), switches.is_progress_bar_enabled()
+    switches: Any = transformers_logging  # they have no type hints
+    level = switches.get_verbosity()
+    bars = switches.is_progress_bar_enabled()
     switches.set_verbosity(logging.CRITICAL)
     switches.disable_progress_bar()
     try:
@@ -191,8 +194,10 @@ def _shards(folder: Path) -> list[Path]:
     if (folder / INDEX).is_file():
         shards = read_json(folder / INDEX, _Index, error=CheckpointError)["weight_map"].values()
         return [file_in(folder, shard) for shard in sorted(set(shards))]
-    found = "its weights are pickles (*.bin), which are never read" if list(folder.glob("*.bin")) else f"no {WEIGHTS}"
+    problem = f"no {WEIGHTS}"
+    if any(folder.glob("*.bin")):
+        problem = "its weights are pickles (*.bin), which are never read"
     raise CheckpointError(
-        f"{folder}: {found}; convert a checkpoint of pickles with transformers' AutoModelForMaskedLM.from_pretrained "
+        f"{folder}: {problem}; convert a checkpoint of pickles with transformers' AutoModelForMaskedLM.from_pretrained "
         "and save_pretrained"
     )

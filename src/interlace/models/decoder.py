@@ -44,28 +44,27 @@ class KVCache:
     length: int = 0
     per_source: int = 1
 
-    def select(self, index: Tensor, each: int | None = None) -> KVCache:
+    def select(self, index: Tensor, per_source: int | None = None) -> KVCache:
         """Return the cache of the sequences (R',) `index`, in that order; this cache stays as it is.
 
         If the result has equally many adjacent sequences of each source, they keep sharing its keys and values.
 
-        each: this number, where it is known and all sources stay.
+        per_source: this number, where it is known and all sources stay.
         """
-        if each is not None:
-            written = [layer.index_select(0, index) for layer in self.written]
-            return KVCache(self.sources, self.mask, written, self.length, each)
-        owners, counts = torch.unique_consecutive(index // self.per_source, return_counts=True)
+        written = [layer.index_select(0, index) for layer in self.written]
+        if per_source is not None:
+            return KVCache(self.sources, self.mask, written, self.length, per_source)
+        source_of = index // self.per_source  # (R',)
+        owners, counts = torch.unique_consecutive(source_of, return_counts=True)
         per_source = int(counts[0]) if len(counts) else 1
         if not bool((counts == per_source).all()):
-            owners, per_source = index // self.per_source, 1
-        same = len(owners) == len(self.sources[0][0]) and bool((owners[1:] > owners[:-1]).all())
-        return KVCache(
-            self.sources if same else [(key[owners], value[owners]) for key, value in self.sources],
-            self.mask if same or self.mask is None else self.mask[owners],
-            [layer.index_select(0, index) for layer in self.written],
-            self.length,
-            per_source,
-        )
+            owners = source_of
+            per_source = 1
+        if len(owners) == len(self.sources[0][0]) and bool((owners[1:] > owners[:-1]).all()):  # all, in their order
+            return KVCache(self.sources, self.mask, written, self.length, per_source)
+        sources = [(key[owners], value[owners]) for key, value in self.sources]
+        mask = None if self.mask is None else self.mask[owners]
+        return KVCache(sources, mask, written, self.length, per_source)
 
     def append(self, layer: int, key: Tensor, value: Tensor, window: int | None) -> tuple[Tensor, Tensor]:
         """Store the next position of one layer, (R, A, 1, D) each; return the keys and values that it attends to.
@@ -77,10 +76,12 @@ class KVCache:
             self.written.append(key.new_empty((rows, 2 * heads, CACHE_STEP, size)))
         if self.length == self.written[layer].shape[2]:
             self.written[layer] = pad(self.written[layer], (0, 0, 0, max(CACHE_STEP, self.length // 2)))
-        buffer, end = self.written[layer], self.length + 1
-        heads, first = key.shape[1], 0 if window is None else max(0, end - window)
+        buffer = self.written[layer]
+        heads = key.shape[1]
         buffer[:, :heads, self.length] = key[:, :, 0]
         buffer[:, heads:, self.length] = value[:, :, 0]
+        end = self.length + 1
+        first = 0 if window is None else max(0, end - window)
         visible = buffer[:, :, first:end]
         return visible[:, :heads], visible[:, heads:]
 
@@ -91,8 +92,8 @@ class KVCache:
             return scaled_dot_product_attention(query, key, value, self.mask)
         rows, heads, _, size = query.shape
         grouped = query.view(-1, self.per_source, heads, size).transpose(1, 2)  # (S, A, per_source, D)
-        found = scaled_dot_product_attention(grouped, key, value, self.mask)
-        return found.transpose(1, 2).reshape(rows, heads, 1, size)
+        attended = scaled_dot_product_attention(grouped, key, value, self.mask)
+        return attended.transpose(1, 2).reshape(rows, heads, 1, size)
 
 
 class CrossAttentionDecoder(nn.Module, ABC):
@@ -129,23 +130,27 @@ class CrossAttentionDecoder(nn.Module, ABC):
         each sequence's first token, or None for 0. Distances do not depend on it, so rotations need not know it.
         """
         states: Tensor = self._embed(ids, languages, 0 if first is None else first)
-        positions = self._rotations(states, 0)
+        rotations = self._rotations(states, 0)
         visible = None if mask is None else mask.bool()[:, None, None]
         for layer in range(self.depth):
             window = self._window(layer)
-            local = None if window is None or ids.shape[1] <= window else causal_mask(ids, window, additive=False)
-            states = self.run_layer(layer, states, positions, local, source, visible)
+            local = None
+            if window is not None and ids.shape[1] > window:
+                local = causal_mask(ids, window, additive=False)
+            states = self.run_layer(layer, states, rotations, local, source, visible)
         return self._final_norm(states)
 
     def run_layer(
-        self, layer: int, states: Tensor, positions: Any, local: Tensor | None, source: Tensor, visible: Tensor | None
+        self, layer: int, states: Tensor, rotations: Any, local: Tensor | None, source: Tensor, visible: Tensor | None
     ) -> Any:
         """Return the (B, T, H) states after a layer; `local` and `visible` are masks of both attentions, or None."""
-        inputs = self._self_attention_inputs(layer, states, positions)
-        states = self._add_self_attention(layer, states, self._attend(*inputs, local, causal=local is None))
+        query, key, value = self._self_attention_inputs(layer, states, rotations)
+        attended = self._attend(query, key, value, local, causal=local is None)
+        states = self._add_self_attention(layer, states, attended)
         key, value = self._source_keys_values(layer, source)
         attended = self._attend(self._source_query(layer, states), key, value, visible, causal=False)
-        return self._add_feed_forward(layer, self._add_cross_attention(layer, states, attended))
+        states = self._add_cross_attention(layer, states, attended)
+        return self._add_feed_forward(layer, states)
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
         dropout = self.attention_dropout if self.training else 0.0
@@ -157,19 +162,23 @@ class CrossAttentionDecoder(nn.Module, ABC):
         visible = None if mask is None else mask.bool()[:, None, None]
         if visible is not None and bool(visible.all()):
             visible = None
-        return KVCache([self._source_keys_values(layer, source) for layer in range(self.depth)], visible, [])
+        sources = [self._source_keys_values(layer, source) for layer in range(self.depth)]
+        return KVCache(sources, visible, written=[])
 
     def step(self, cache: KVCache, ids: Tensor, languages: Tensor | None) -> Tensor:
         """Return the (R, H) states of the next token (R,) of each sequence, and add it to the cache."""
-        states: Tensor = self._embed(ids[:, None], None if languages is None else languages[:, None], cache.length)
-        positions = self._rotations(states, cache.length)
+        if languages is not None:
+            languages = languages[:, None]
+        states: Tensor = self._embed(ids[:, None], languages, cache.length)
+        rotations = self._rotations(states, cache.length)
         for layer in range(self.depth):
-            query, key, value = self._self_attention_inputs(layer, states, positions)
+            query, key, value = self._self_attention_inputs(layer, states, rotations)
             keys, values = cache.append(layer, key, value, self._window(layer))
             attended = scaled_dot_product_attention(query, keys, values)
             states = self._add_self_attention(layer, states, _join_heads(attended))
             attended = cache.attend_to_source(layer, self._source_query(layer, states))
-            states = self._add_feed_forward(layer, self._add_cross_attention(layer, states, _join_heads(attended)))
+            states = self._add_cross_attention(layer, states, _join_heads(attended))
+            states = self._add_feed_forward(layer, states)
         cache.length += 1
         return self._final_norm(states)[:, 0]
 
@@ -183,7 +192,7 @@ class CrossAttentionDecoder(nn.Module, ABC):
         """Return the rotations of positions `first` and on, for all layers, where a family has them."""
 
     @abstractmethod
-    def _self_attention_inputs(self, layer: int, states: Tensor, positions: Any) -> tuple[Any, Any, Any]:
+    def _self_attention_inputs(self, layer: int, states: Tensor, rotations: Any) -> tuple[Any, Any, Any]:
         """Return query, key and value of self-attention."""
 
     def _window(self, layer: int) -> int | None:  # noqa: ARG002 - few families have one
@@ -232,16 +241,20 @@ class BertDecoder(CrossAttentionDecoder):
     def _embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Any:
         start = self.family.first_position(self.config)
         positions = torch.arange(start, start + ids.shape[1], device=ids.device)[None]
-        positions = positions + (first if isinstance(first, int) else first[:, None])
-        if not isinstance(first, int):
+        if isinstance(first, int):
+            positions = positions + first
+        else:
+            positions = positions + first[:, None]
             positions = positions.clamp(max=self.config.max_position_embeddings - 1)  # padding may go beyond
         segments = torch.zeros_like(ids) if languages is None else languages
         embeddings: Any = self.model.base_model.embeddings
         return embeddings(input_ids=ids, token_type_ids=segments, position_ids=positions)
 
-    def _self_attention_inputs(self, layer: int, states: Tensor, positions: None) -> tuple[Any, Any, Any]:  # noqa: ARG002
+    def _self_attention_inputs(self, layer: int, states: Tensor, rotations: None) -> tuple[Any, Any, Any]:  # noqa: ARG002
         part = self.layers[layer].attention.self
-        query, key, value = (self._split_heads(linear(states)) for linear in (part.query, part.key, part.value))
+        query = self._split_heads(part.query(states))
+        key = self._split_heads(part.key(states))
+        value = self._split_heads(part.value(states))
         return query, key, value
 
     def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
@@ -266,7 +279,8 @@ class ModernBertCrossAttention(nn.Module):
 
     def __init__(self, config: Any) -> None:
         super().__init__()
-        width, bias = config.hidden_size, config.attention_bias
+        width = config.hidden_size
+        bias = config.attention_bias
         self.norm = nn.LayerNorm(width, eps=config.norm_eps, bias=config.norm_bias)
         self.Wq = nn.Linear(width, width, bias=bias)
         self.Wkv = nn.Linear(width, 2 * width, bias=bias)
@@ -303,16 +317,19 @@ class ModernBertDecoder(CrossAttentionDecoder):
         rotate = self.model.base_model.rotary_emb
         return {kind: rotate(states, numbers, kind) for kind in set(self.config.layer_types)}
 
-    def _self_attention_inputs(self, layer: int, states: Tensor, positions: Any) -> tuple[Any, Any, Any]:
+    def _self_attention_inputs(self, layer: int, states: Tensor, rotations: Any) -> tuple[Any, Any, Any]:
         from transformers.models.modernbert.modeling_modernbert import apply_rotary_pos_emb
 
         block = self.layers[layer]
-        query, key, value = map(self._split_heads, block.attn.Wqkv(block.attn_norm(states)).chunk(3, dim=-1))
-        return *apply_rotary_pos_emb(query, key, *positions[block.attention_type]), value
+        query, key, value = block.attn.Wqkv(block.attn_norm(states)).chunk(3, dim=-1)
+        cosines, sines = rotations[block.attention_type]
+        query, key = apply_rotary_pos_emb(self._split_heads(query), self._split_heads(key), cosines, sines)
+        return query, key, self._split_heads(value)
 
     def _window(self, layer: int) -> int | None:
-        local = self.layers[layer].attention_type == "sliding_attention"
-        return int(self.config.sliding_window) if local else None
+        if self.layers[layer].attention_type == "sliding_attention":
+            return int(self.config.sliding_window)
+        return None
 
     def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
         part = self.layers[layer].attn

@@ -56,7 +56,9 @@ class Traits:
         if setting is True and not self.has_languages:
             message = f"{name}: language_ids = true, but this {self.family} model has no language embeddings"
             raise SettingsError(f"{message}; set model.languages = 'embeddings' or {name}.language_ids = 'auto'")
-        return self.has_languages if setting == "auto" else setting
+        if setting == "auto":
+            return self.has_languages
+        return setting
 
     def encoder_inputs(
         self, layout: Layout, languages: tuple[str, ...], *, restart: bool = False, language_ids: bool = True
@@ -69,11 +71,12 @@ class Traits:
         inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
         if not layout.real.all():
             inputs["attention_mask"] = layout.real.astype(np.int64)
-        if restart or (layout.real[:, 1:] > layout.real[:, :-1]).any():  # columns are not positions after inner padding
+        inner_padding = (layout.real[:, 1:] > layout.real[:, :-1]).any()  # after it, columns are not positions
+        if restart or inner_padding:
             inputs["position_ids"] = layout.positions(self.first_position, restart=restart)
-        if language_ids and self.language_input is not None and self.languages:
+        if language_ids and self.has_languages:
             ids = np.array([self.language_id(language) for language in languages], dtype=np.int64)
-            inputs[self.language_input] = ids[np.minimum(layout.sides, len(ids) - 1)]
+            inputs[str(self.language_input)] = ids[np.minimum(layout.sides, len(ids) - 1)]
         return inputs
 
 
@@ -90,7 +93,9 @@ class VocabularyHead:
 
     def features(self, states: Tensor) -> Tensor:
         """Return what the decoder reads, from (N, H) states."""
-        return self.finish(states if self.dense is None else self.dense(states))
+        if self.dense is not None:
+            states = self.dense(states)
+        return self.finish(states)
 
 
 @dataclass(frozen=True)
@@ -112,9 +117,10 @@ class Family:
         from torch.nn.functional import gelu
 
         if self.name == "bert":
-            change, decoder = model.cls.predictions.transform, model.cls.predictions.decoder
-            finish = change.transform_act_fn
-            return VocabularyHead(change.dense, lambda states: change.LayerNorm(finish(states)), decoder)
+            head = model.cls.predictions
+            change = head.transform
+            activation = change.transform_act_fn
+            return VocabularyHead(change.dense, lambda states: change.LayerNorm(activation(states)), head.decoder)
         if self.name == "roberta":
             head = model.lm_head
             return VocabularyHead(head.dense, lambda states: head.layer_norm(gelu(states)), head.decoder)
@@ -125,10 +131,12 @@ class Family:
 
     def language_embedding(self, model: Any) -> nn.Embedding | None:
         """Return the language embedding, or None where the model has none."""
-        found = model.base_model
-        for part in self.language_path.split(".") if self.language_path else ["none"]:
-            found = getattr(found, part, None)
-        return found  # type: ignore[no-any-return]
+        if not self.language_path:
+            return None
+        module = model.base_model
+        for name in self.language_path.split("."):
+            module = getattr(module, name, None)
+        return module  # type: ignore[no-any-return]
 
     def first_position(self, config: Any) -> int:
         """Return the position id of the first token; RoBERTa reserves ids up to the padding's for padding."""
@@ -184,5 +192,6 @@ def language_ids(config: Any) -> dict[str, int]:
         return {}
     if family.name == "xlm" and not (config.n_langs > 1 and config.use_lang_emb):
         return {}
-    rows = getattr(config, LANGUAGES_KEY, None) or getattr(config, "lang2id", None) or {}
-    return dict(sorted(((str(language), int(row)) for language, row in rows.items()), key=lambda pair: pair[1]))
+    stored = getattr(config, LANGUAGES_KEY, None) or getattr(config, "lang2id", None) or {}
+    rows = {str(language): int(row) for language, row in stored.items()}
+    return {language: rows[language] for language in sorted(rows, key=rows.__getitem__)}

@@ -39,28 +39,28 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
     can be loaded under either.
     """
     rows = language_ids(model.config)
-    for language, theirs in mapping.names.items():
-        check_language(rows, theirs, f"model.language_names.{language}")
-        if rows.get(language, rows[theirs]) != rows[theirs]:
-            message = f"model.language_names.{language} = {theirs!r}: the checkpoint has its own {language!r}"
+    named = {}
+    for language, name in mapping.names.items():
+        check_language(rows, name, f"model.language_names.{language}")
+        if rows.get(language, rows[name]) != rows[name]:
+            message = f"model.language_names.{language} = {name!r}: the checkpoint has its own {language!r}"
             raise SettingsError(f"{message}; remove this name, or rename the language in the recipe")
-    if mapping.names:
-        named = {language: rows[theirs] for language, theirs in mapping.names.items()}
+        named[language] = rows[name]
+    if named:
         setattr(model.config, LANGUAGES_KEY, {**rows, **named})
         rows = language_ids(model.config)
-    for language, other in mapping.copies.items():
-        check_language(rows, other, f"model.language_copies.{language}")
+    for language, copied in mapping.copies.items():
+        check_language(rows, copied, f"model.language_copies.{language}")
     new = [language for language in dict.fromkeys(languages) if language not in rows]
     add_languages(model, new)
     if not new or not rows:
         return
     weight = _embedding(model).weight.data
     mean = weight[sorted(set(rows.values()))].mean(0)
+    new_rows = language_ids(model.config)
     for language in new:
-        if language in mapping.copies:
-            weight[language_ids(model.config)[language]] = weight[rows[mapping.copies[language]]]
-        else:
-            weight[language_ids(model.config)[language]] = mean
+        copied_language = mapping.copies.get(language)
+        weight[new_rows[language]] = mean if copied_language is None else weight[rows[copied_language]]
 
 
 def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = None) -> None:
@@ -75,23 +75,26 @@ def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = 
     new = [language for language in dict.fromkeys(languages) if language not in rows]
     if not new:
         return
-    table = _embedding(model)
-    size, width = table.weight.shape
-    default = table.weight.detach()[:1]
-    values = (default * 0 if family_of(config).name == "xlm" else default).repeat(len(new), 1)
+    is_xlm = family_of(config).name == "xlm"
+    embedding = _embedding(model)
+    weight = embedding.weight.detach()  # (languages, H)
+    size, width = weight.shape
+    default = weight[:1] * 0 if is_xlm else weight[:1]  # XLM adds nothing without ids
+    values = default.repeat(len(new), 1)
     if rng is not None:
         noise = rng.normal(scale=float(getattr(config, "initializer_range", 0.02)), size=(len(new), width))
         values = values + torch.from_numpy(noise).to(values)
-    grown = torch.cat([table.weight.detach(), values])
-    table.weight = nn.Parameter(grown, requires_grad=table.weight.requires_grad)
-    table.num_embeddings = len(grown)
-    rows = {**rows, **{language: size + number for number, language in enumerate(new)}}
-    if family_of(config).name == "xlm":
+    grown = torch.cat([weight, values])
+    embedding.weight = nn.Parameter(grown, requires_grad=embedding.weight.requires_grad)
+    embedding.num_embeddings = len(grown)
+    for number, language in enumerate(new):
+        rows[language] = size + number
+    if is_xlm:
         config.n_langs = len(grown)
         config.lang2id = rows
         # of several names of a row the first, the checkpoint's own, is the one to keep
-        names = {str(row): language for language, row in reversed(rows.items())}
-        config.id2lang = dict(sorted(names.items(), key=lambda pair: int(pair[0])))
+        names = {row: language for language, row in reversed(rows.items())}
+        config.id2lang = {str(row): names[row] for row in sorted(names)}
     else:
         config.type_vocab_size = len(grown)
     setattr(config, LANGUAGES_KEY, rows)
@@ -102,10 +105,13 @@ def equalize_segments(model: Any) -> None:
 
     A tokenizer that numbers the two sides of a pair must not add an untrained vector to one of them.
     """
-    table = family_of(model.config).language_embedding(model)
-    if table is not None and family_of(model.config).name != "xlm":
-        rows = [row for row in range(1, len(table.weight)) if row not in language_ids(model.config).values()]
-        table.weight.data[rows] = table.weight.data[0].clone()
+    family = family_of(model.config)
+    embedding = family.language_embedding(model)
+    if embedding is None or family.name == "xlm":
+        return
+    language_rows = language_ids(model.config).values()
+    segments = [row for row in range(1, len(embedding.weight)) if row not in language_rows]
+    embedding.weight.data[segments] = embedding.weight.data[0].clone()
 
 
 def fold_weights(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Tensor]:
@@ -137,14 +143,16 @@ def fold_weights(model: Any, tensors: dict[str, Tensor], language: str) -> dict[
 def check_language(rows: Mapping[str, int], language: str, where: str) -> None:
     """Raise a SettingsError that names a setting if `rows`, as `language_ids` returns them, lack its language."""
     if language not in rows:
-        hint = did_you_mean(language, rows) if rows else "; it has no language embeddings"
+        hint = "; it has no language embeddings"
+        if rows:
+            hint = did_you_mean(language, rows)
         raise SettingsError(f"{where}: the model has no language embedding for {language!r}{hint}")
 
 
 def _embedding(model: Any) -> nn.Embedding:
     family = family_of(model.config)
-    table = family.language_embedding(model)
-    if table is None:
-        what = "an XLM checkpoint without them" if family.name == "xlm" else f"the {family.name} family"
-        raise SettingsError(f"{what} cannot take language embeddings; set model.languages = 'none'")
-    return table
+    embedding = family.language_embedding(model)
+    if embedding is None:
+        model_name = "an XLM checkpoint without them" if family.name == "xlm" else f"the {family.name} family"
+        raise SettingsError(f"{model_name} cannot take language embeddings; set model.languages = 'none'")
+    return embedding

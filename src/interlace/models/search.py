@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 import torch
@@ -47,10 +47,10 @@ class DecodingState(Protocol):
         The caller may modify the result.
         """
 
-    def select(self, rows: Tensor, each: int | None = None) -> Self:
+    def select(self, rows: Tensor, per_source: int | None = None) -> Self:
         """Return the state of the (R',) named sequences; one may be named more than once, or not at all.
 
-        each: known number of adjacent sequences of each source, if all sources stay; then nothing is read.
+        per_source: known number of adjacent sequences of each source, if all sources stay; then nothing is read.
         """
 
 
@@ -71,8 +71,11 @@ class TokenConstraints:
 
         rows: number of the model's token embeddings. allow_unk: allow `<unk>`.
         """
-        banned = {*vocab.special_ids.tolist(), *range(vocab.size, rows)} - {vocab.end}
-        return cls(vocab.end, vocab.pad, tuple(sorted(banned - ({vocab.unk} if allow_unk else set()))))
+        banned = {*vocab.special_ids.tolist(), *range(vocab.size, rows)}
+        banned.discard(vocab.end)
+        if allow_unk:
+            banned.discard(vocab.unk)
+        return cls(vocab.end, vocab.pad, tuple(sorted(banned)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +113,10 @@ class ModelState:
         """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last."""
         return self.model.step(self.cache, tokens, self.languages)
 
-    def select(self, rows: Tensor, each: int | None = None) -> ModelState:
+    def select(self, rows: Tensor, per_source: int | None = None) -> ModelState:
         """Return the state of the named sequences; see `DecodingState`."""
         languages = None if self.languages is None else self.languages[rows]
-        return ModelState(self.model, self.cache.select(rows, each), languages)
+        return ModelState(self.model, self.cache.select(rows, per_source), languages)
 
 
 def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
@@ -121,13 +124,12 @@ def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> 
 
     model: in its current mode; see `eval_mode`.
     """
-    given = dict(inputs)
-    mask = given.get("attention_mask")
+    mask = inputs.get("attention_mask")
     with torch.no_grad():
-        cache = model.start(model.encode(given), None if mask is None else mask.bool())
-    ids = given["input_ids"]
+        cache = model.start(model.encode(dict(inputs)), None if mask is None else mask.bool())
     languages = None
     if model.decoder_language_input is not None:
+        ids = inputs["input_ids"]
         languages = torch.full((len(ids),), model.traits.language_id(target), device=ids.device)
     return ModelState(model, cache, languages)
 
@@ -144,27 +146,30 @@ def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> di
 
 def add_specials(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict[str, Tensor]:
     """Return `[begin] x1 .. xm [end]` for padded (B, L) tokens and (B,) lengths, with a mask if lengths differ."""
-    rows, width = len(ids), ids.shape[1] + 2
-    filled = ids.new_full((rows, width), pad)
-    filled[:, 0], filled[:, 1:-1] = begin, ids
-    filled[torch.arange(rows, device=ids.device), lengths + 1] = end
+    rows = torch.arange(len(ids), device=ids.device)
+    columns = torch.arange(ids.shape[1] + 2, device=ids.device)
+    filled = ids.new_full((len(rows), len(columns)), pad)
+    filled[:, 0] = begin
+    filled[:, 1:-1] = ids
+    filled[rows, lengths + 1] = end
     inputs = {"input_ids": filled}
-    if bool((lengths + 2 != width).any()):
-        inputs["attention_mask"] = (torch.arange(width, device=ids.device) < (lengths + 2)[:, None]).long()
+    if bool((lengths + 2 != len(columns)).any()):
+        inputs["attention_mask"] = (columns < (lengths + 2)[:, None]).long()
     return inputs
 
 
 @contextmanager
 def eval_mode(*models: nn.Module) -> Iterator[None]:
     """Switch models to evaluation mode; afterwards each of their parts has its previous mode."""
-    before = [(part, part.training) for model in models for part in model.modules()]
+    training_modules = []
     for model in models:
+        training_modules += [module for module in model.modules() if module.training]
         model.eval()
     try:
         yield
     finally:
-        for part, training in before:
-            part.training = training
+        for module in training_modules:
+            module.training = True
 
 
 def generate(
@@ -177,8 +182,9 @@ def generate(
     """
     if settings.beam == 1:
         return greedy_search(state, first, limits, constraints)
-    penalty, stop = settings.length_penalty, settings.stop
-    return beam_search(state, first, limits, constraints, settings.beam, penalty=penalty, stop=stop)
+    return beam_search(
+        state, first, limits, constraints, settings.beam, penalty=settings.length_penalty, stop=settings.stop
+    )
 
 
 def steps_between_reads(device: torch.device) -> int:
@@ -192,35 +198,42 @@ def greedy_search(state: DecodingState, first: Tensor, limits: Tensor, constrain
 
     For arguments and errors see `generate`.
     """
-    device, count = first.device, len(first)
+    device = first.device
+    sources = len(first)
+    max_steps = int(limits.max()) + 1 if sources else 0
+    every = steps_between_reads(device)
     mask = _ConstraintMask(constraints, limits, device)
-    width = int(limits.max()) + 1 if count else 0
-    ids = torch.full((count, width), constraints.pad, device=device)
-    lengths = torch.full((count,), -1, device=device)
-    logprobs = torch.zeros(count, device=device)
-    rows, tokens, every = torch.arange(count, device=device), first, steps_between_reads(device)
-    done = torch.zeros(count, dtype=torch.bool, device=device)
-    for length in range(width):
-        scores = state.step(tokens)
-        total = mask.log_normalizer(scores)
+    ids = torch.full((sources, max_steps), constraints.pad, device=device)
+    lengths = torch.full((sources,), -1, device=device)
+    logprobs = torch.zeros(sources, device=device)
+    rows = torch.arange(sources, device=device)  # (R,) sources whose sequences are in generation
+    done = torch.zeros(sources, dtype=torch.bool, device=device)  # (R,)
+    tokens = first  # (R,)
+    for length in range(max_steps):
+        scores = state.step(tokens)  # (R, V)
+        log_total = mask.log_normalizer(scores)
         mask.apply(scores, length)
         tokens = scores.argmax(1).masked_fill(done, constraints.end)
-        logprobs[rows] += (scores.gather(1, tokens[:, None])[:, 0] - total).masked_fill(done, 0.0)
+        token_scores = scores.gather(1, tokens[:, None])[:, 0]
+        logprobs[rows] += (token_scores - log_total).masked_fill(done, 0.0)
         ids[rows, length] = tokens
         ended = tokens == constraints.end
         lengths[rows] = lengths[rows].masked_fill(ended & ~done, length)
         done = ended
-        if (length + 1) % every and length + 1 < width:
+        if (length + 1) % every and length + 1 < max_steps:
             continue
         mask.check()
         if bool(done.any()):
             left = (~done).nonzero()[:, 0]
             if not len(left):
                 break
-            rows, tokens, state, done = rows[left], tokens[left], state.select(left), done[left]
+            rows = rows[left]
+            tokens = tokens[left]
+            done = done[left]
+            state = state.select(left)
             mask.select(left)
     ids[ids == constraints.end] = constraints.pad
-    longest = int(lengths.max()) if count else 0
+    longest = int(lengths.max()) if sources else 0
     return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
 
 
@@ -244,44 +257,60 @@ def beam_search(
     stop: when a source is finished: once no live beam would be among the best K if it ended next (`likely`), or ever
         could be (`sure`, as in XLM).
     """
-    count, device = len(first), first.device
+    device = first.device
+    sources = len(first)
+    max_length = int(limits.max()) if sources else 0
+    every = steps_between_reads(device)
     mask = _ConstraintMask(constraints, limits, device)
-    longest = int(limits.max()) if count else 0
-    found = finished = _FinishedBeams.none(count, width, longest, device)
-    rows, tokens, every = torch.arange(count, device=device), first, steps_between_reads(device)
-    live = _LiveBeams(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
-    done = torch.zeros(count, dtype=torch.bool, device=device)
+    results = _FinishedBeams.none(sources, width, max_length, device)  # of all sources
+    rows = torch.arange(sources, device=device)  # (B,) sources that are not finished; the next four are theirs
+    finished = results
+    live = _LiveBeams(torch.zeros((sources, 1), device=device), first.new_zeros((sources, 1, 0)))
+    done = torch.zeros(sources, dtype=torch.bool, device=device)
+    tokens = first  # (B * G,) last token of each live beam
     while len(rows):
+        beams = live.sums.shape[1]  # G
         candidates = _Candidates.of(state.step(tokens), live, mask, width, wait=every == 1)
         finished = finished.updated(candidates, live, penalty, done, wait=every == 1)
-        before = live.sums.shape[1]
         live, parents = live.extended(candidates)
-        row_limits = mask.limits.view(-1, before)[:, 0]
-        best, worst = live.sums[:, 0], finished.scores[:, -1]
-        bound = best / torch.full_like(row_limits, live.length + 1).float() ** penalty
-        if stop == "sure":  # a sum only falls, but its divisor may grow up to the maximum length
-            bound = torch.maximum(bound, best / (row_limits + 1).float() ** penalty)
-        done = done | ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
-        left = torch.arange(len(rows), device=device)
-        if reading := live.length % every == 0 or live.length > longest:
+        best_possible = _best_possible_scores(live, mask.limits.view(-1, beams)[:, 0], penalty, stop)
+        # negated, so that a source at its limit is finished whatever its scores are
+        done = done | ~(finished.scores[:, -1] < best_possible)
+        reading = live.length % every == 0 or live.length > max_length
+        left = torch.arange(len(rows), device=device)  # indices of the sources that stay
+        if reading:
             mask.check()
             if bool(done.any()):
-                for part, own in zip(found, finished, strict=True):
-                    part[rows[done]] = own[done]
+                results.put(rows[done], finished.take(done))
                 left = (~done).nonzero()[:, 0]
-        chosen = (left[:, None] * before + parents[left]).view(-1)
-        mask.select(chosen, read=reading)
-        state = state.select(chosen, None if reading else width)
-        rows, live, done = rows[left], _LiveBeams(live.sums[left], live.ids[left]), done[left]
-        finished = _FinishedBeams(*(part[left] for part in finished))
+        sequences = (left[:, None] * beams + parents[left]).view(-1)  # (B * K,) the sequences that are extended
+        mask.select(sequences, read=reading)
+        state = state.select(sequences, None if reading else width)
+        rows = rows[left]
+        done = done[left]
+        finished = finished.take(left)
+        live = _LiveBeams(live.sums[left], live.ids[left])
         tokens = live.ids[:, :, -1].reshape(-1)
-    longest = int(found.lengths.max()) if count else 0
-    ids = found.ids[:, :, :longest]
-    padding = torch.arange(longest, device=device) >= found.lengths[:, :, None]
-    return Hypotheses(ids.masked_fill(padding, constraints.pad), found.lengths, found.logprobs)
+    longest = int(results.lengths.max()) if sources else 0
+    padding = torch.arange(longest, device=device) >= results.lengths[:, :, None]
+    ids = results.ids[:, :, :longest].masked_fill(padding, constraints.pad)
+    return Hypotheses(ids, results.lengths, results.logprobs)
 
 
-class _Candidates(NamedTuple):
+def _best_possible_scores(live: _LiveBeams, limits: Tensor, penalty: float, stop: Stop) -> Tensor:
+    """Return (B,) scores of the best live beams if they end next or, with `sure`, the highest that they may get.
+
+    A sum only falls, but its divisor may grow up to the maximum length (B,).
+    """
+    best_sums = live.sums[:, 0]
+    scores = best_sums / torch.full_like(limits, live.length + 1).float() ** penalty
+    if stop == "sure":
+        scores = torch.maximum(scores, best_sums / (limits + 1).float() ** penalty)
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
     """The 2K best continuations of each source, best first; among equals that of the better beam comes first.
 
     sums: (B, 2K) log-probabilities, -inf where there are fewer. tokens: next token. parents: index of the beam that is
@@ -295,23 +324,34 @@ class _Candidates(NamedTuple):
 
     @classmethod
     def of(cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, width: int, *, wait: bool) -> _Candidates:
-        """Return the candidates from (B * G, V) scores of the next token."""
-        total = mask.log_normalizer(scores)
+        """Return the candidates from (B * G, V) scores of the next token.
+
+        Of K = 2 beams with sums -1 and -2, let the next tokens a and b have log-probabilities -1 and -3 after the first
+        beam, -0.5 and -4 after the second. The candidates are a after the first (sum -2), a after the second (-2.5), b
+        after the first (-4) and b after the second (-6).
+        """
+        log_totals = mask.log_normalizer(scores)  # (B * G,)
         mask.apply(scores, live.length)
-        values, places = top_k(scores, 2 * width, wait=wait)
-        count, beams = live.sums.shape
-        each = places.shape[1]
-        sums = values - total[:, None] + live.sums.view(-1, 1)
-        sums, order = sums.view(count, -1).sort(dim=1, descending=True, stable=True)
+        values, ids = top_k(scores, 2 * width, wait=wait)  # (B * G, C), C = min(2K, V)
+        sources = len(live.sums)
+        choices = ids.shape[1]
+        sums = (values - log_totals[:, None] + live.sums.view(-1, 1)).view(sources, -1)  # (B, G * C)
+        sums, order = sums.sort(dim=1, descending=True, stable=True)
+        sums = sums[:, : 2 * width]
         order = order[:, : 2 * width]
-        tokens = places.view(count, beams * each).gather(1, order)
-        ends = (tokens == mask.end) & (sums[:, : 2 * width] > NEVER)
-        missing = 2 * width - order.shape[1]
-        parts = sums[:, : 2 * width], tokens, order // each, ends
-        return cls(*(pad(part, (0, missing), value=fill) for part, fill in zip(parts, (NEVER, 0, 0, 0), strict=True)))
+        tokens = ids.view(sources, -1).gather(1, order)
+        ends = (tokens == mask.end) & (sums > NEVER)
+        missing = (0, 2 * width - order.shape[1])
+        return cls(
+            sums=pad(sums, missing, value=NEVER),
+            tokens=pad(tokens, missing),
+            parents=pad(order // choices, missing),
+            ends=pad(ends, missing),
+        )
 
 
-class _LiveBeams(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _LiveBeams:
     """Hypotheses that are still extended.
 
     sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. ids: (B, G, T) their tokens.
@@ -325,20 +365,25 @@ class _LiveBeams(NamedTuple):
         """Number of tokens of each."""
         return int(self.ids.shape[2])
 
+    def ids_of(self, beams: Tensor) -> Tensor:
+        """Return (B, N, T) the tokens of (B, N) indices of beams."""
+        return self.ids.gather(1, beams[:, :, None].expand(-1, -1, self.length))
+
     def extended(self, candidates: _Candidates) -> tuple[_LiveBeams, Tensor]:
         """Return the K best candidates that do not end, and (B, K) indices of the beams that they extend.
 
         There are always K: each of at most K beams ends in one way only.
         """
         width = candidates.ends.shape[1] // 2
-        going = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]
-        parents = candidates.parents.gather(1, going)
-        before = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.length))
-        ids = torch.cat([before, candidates.tokens.gather(1, going)[:, :, None]], dim=2)
-        return _LiveBeams(candidates.sums.gather(1, going), ids), parents
+        continuing = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # (B, K)
+        parents = candidates.parents.gather(1, continuing)
+        tokens = candidates.tokens.gather(1, continuing)
+        ids = torch.cat([self.ids_of(parents), tokens[:, :, None]], dim=2)
+        return _LiveBeams(candidates.sums.gather(1, continuing), ids), parents
 
 
-class _FinishedBeams(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _FinishedBeams:
     """The K best finished hypotheses of each source, best first.
 
     scores: (B, K) by which they are ordered; -inf where there are fewer. logprobs, lengths: (B, K), the end not
@@ -351,12 +396,25 @@ class _FinishedBeams(NamedTuple):
     ids: Tensor
 
     @classmethod
-    def none(cls, rows: int, width: int, longest: int, device: torch.device) -> _FinishedBeams:
+    def none(cls, sources: int, width: int, max_length: int, device: torch.device) -> _FinishedBeams:
         """Return no hypotheses, for the start of the search."""
-        shape = (rows, width)
-        worst = torch.full(shape, NEVER, device=device)
-        lengths = torch.full(shape, -1, device=device)
-        return cls(worst, worst.clone(), lengths, torch.zeros((*shape, longest), dtype=torch.int64, device=device))
+        return cls(
+            scores=torch.full((sources, width), NEVER, device=device),
+            logprobs=torch.full((sources, width), NEVER, device=device),
+            lengths=torch.full((sources, width), -1, device=device),
+            ids=torch.zeros((sources, width, max_length), dtype=torch.int64, device=device),
+        )
+
+    def take(self, rows: Tensor) -> _FinishedBeams:
+        """Return the hypotheses of some sources, given by indices or a mask."""
+        return _FinishedBeams(self.scores[rows], self.logprobs[rows], self.lengths[rows], self.ids[rows])
+
+    def put(self, rows: Tensor, beams: _FinishedBeams) -> None:
+        """Replace the hypotheses of some sources."""
+        self.scores[rows] = beams.scores
+        self.logprobs[rows] = beams.logprobs
+        self.lengths[rows] = beams.lengths
+        self.ids[rows] = beams.ids
 
     def updated(
         self, candidates: _Candidates, live: _LiveBeams, penalty: float, done: Tensor, *, wait: bool
@@ -366,22 +424,25 @@ class _FinishedBeams(NamedTuple):
         done: (B,) sources that take no more. wait: look first whether there are any.
         """
         width = self.scores.shape[1]
-        finishing = candidates.ends & ((~candidates.ends).cumsum(1) < width) & ~done[:, None]
+        better_continuing = (~candidates.ends).cumsum(1)
+        finishing = candidates.ends & (better_continuing < width) & ~done[:, None]
         if wait and not bool(finishing.any()):
             return self
-        length = torch.full_like(candidates.tokens, live.length)
-        logprobs = candidates.sums.masked_fill(~finishing, NEVER)
-        before = live.ids.gather(1, candidates.parents[:, :, None].expand(-1, -1, live.length))
-        new = (
-            logprobs / (length + 1).float() ** penalty,
-            logprobs,
-            length.masked_fill(~finishing, -1),
-            pad(before, (0, self.ids.shape[2] - live.length)),
+        length = torch.full_like(candidates.tokens, live.length)  # (B, 2K)
+        new_logprobs = candidates.sums.masked_fill(~finishing, NEVER)
+        new_scores = new_logprobs / (length + 1).float() ** penalty
+        new_ids = pad(live.ids_of(candidates.parents), (0, self.ids.shape[2] - live.length))
+        scores = torch.cat([self.scores, new_scores], dim=1)
+        logprobs = torch.cat([self.logprobs, new_logprobs], dim=1)
+        lengths = torch.cat([self.lengths, length.masked_fill(~finishing, -1)], dim=1)
+        ids = torch.cat([self.ids, new_ids], dim=1)
+        best = scores.sort(dim=1, descending=True, stable=True).indices[:, :width]  # (B, K)
+        return _FinishedBeams(
+            scores.gather(1, best),
+            logprobs.gather(1, best),
+            lengths.gather(1, best),
+            ids.gather(1, best[:, :, None].expand_as(self.ids)),
         )
-        scores, logprobs, lengths, ids = (torch.cat(pair, dim=1) for pair in zip(self, new, strict=True))
-        order = scores.sort(dim=1, descending=True, stable=True).indices[:, :width]
-        scores, logprobs, lengths = (part.gather(1, order) for part in (scores, logprobs, lengths))
-        return _FinishedBeams(scores, logprobs, lengths, ids.gather(1, order[:, :, None].expand_as(self.ids)))
 
 
 class _ConstraintMask:
@@ -392,20 +453,20 @@ class _ConstraintMask:
 
     def __init__(self, constraints: TokenConstraints, limits: Tensor, device: torch.device) -> None:
         self.end = constraints.end
-        self._banned = torch.tensor(constraints.banned_ids, dtype=torch.int64, device=device)
-        self._shortest = int(limits.min()) if len(limits) else 0
-        self._broken = torch.zeros((), dtype=torch.bool, device=device)
         self.limits = limits.to(device)
+        self._banned = torch.tensor(constraints.banned_ids, dtype=torch.int64, device=device)
+        self._min_limit = int(limits.min()) if len(limits) else 0
+        self._has_nan = torch.zeros((), dtype=torch.bool, device=device)
 
     def log_normalizer(self, scores: Tensor) -> Tensor:
         """Return (R,) the logarithm of the softmax denominator of (R, V) scores."""
         total = scores.logsumexp(1)
-        self._broken |= total.isnan().any()
+        self._has_nan |= total.isnan().any()
         return total
 
     def check(self) -> None:
         """Raise an error if scores were NaN."""
-        if bool(self._broken):
+        if bool(self._has_nan):
             raise CheckpointError("the model's scores are NaN; its weights are damaged, or training diverged")
 
     def apply(self, scores: Tensor, length: int) -> None:
@@ -414,42 +475,62 @@ class _ConstraintMask:
         A sequence of maximum length can only end.
         """
         scores[:, self._banned] = NEVER
-        if length >= self._shortest:
-            ends = scores[:, self.end].clone()
+        if length >= self._min_limit:
+            end_scores = scores[:, self.end].clone()
             scores.masked_fill_((self.limits <= length)[:, None], NEVER)
-            scores[:, self.end] = ends
+            scores[:, self.end] = end_scores
 
     def select(self, rows: Tensor, *, read: bool = True) -> None:
         """Keep the named sequences; `read` the minimum of their limits."""
         self.limits = self.limits[rows]
         if read and len(rows):
-            self._shortest = int(self.limits.min())
+            self._min_limit = int(self.limits.min())
 
 
 def top_k(scores: Tensor, count: int, *, wait: bool = True) -> tuple[Tensor, Tensor]:
     """Return the (R, K) highest of (R, V) scores in descending order, and their ids; the lowest id among equals.
 
-    `torch.topk` does not order equal scores, and its choice among them depends on the shape of the batch.
+    `torch.topk` does not order equal scores, and its choice among them depends on the shape of the batch. So of the
+    scores 3, 5, 5, 3 and a count of 3, the ids are 1, 2, 0.
 
     wait: look for rows where it had a choice; else correct all rows.
     """
     count = min(count, scores.shape[1])
-    values, places = scores.topk(min(count + wait, scores.shape[1]))
-    last = values[:, count - 1 : count]
-    if not wait:
-        ids = torch.arange(scores.shape[1], device=scores.device)
-        equal = torch.where(scores == last, ids, scores.shape[1]).topk(count, largest=False).values  # lowest ids first
-        above = (values > last).sum(1, keepdim=True)
-        turn = torch.arange(count, device=scores.device)
-        fill = equal.gather(1, (turn - above).clamp(min=0)).clamp(max=scores.shape[1] - 1)  # NaN equals none
-        places = torch.where(turn < above, places, fill)  # those above are first
-    elif values.shape[1] > count:
-        tied = ((last == values[:, count:]) & (last > NEVER)).nonzero()[:, 0]
-        values, places = values[:, :count], places[:, :count]
-        if len(tied):
-            ordered = scores[tied].sort(dim=1, descending=True, stable=True)
-            values, places = values.clone(), places.clone()
-            values[tied], places[tied] = ordered.values[:, :count], ordered.indices[:, :count]
-    places, order = places.sort(dim=1)
+    if wait:
+        values, ids = _top_k_with_reads(scores, count)
+    else:
+        values, ids = _top_k_without_reads(scores, count)
+    ids, order = ids.sort(dim=1)
     values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
-    return values, places.gather(1, order)
+    return values, ids.gather(1, order)
+
+
+def _top_k_with_reads(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the highest scores and their ids in any order; sort only rows in which the last one has an equal."""
+    values, ids = scores.topk(min(count + 1, scores.shape[1]))
+    if values.shape[1] == count:  # the whole vocabulary
+        return values, ids
+    last = values[:, count - 1]
+    tied = ((last == values[:, count]) & (last > NEVER)).nonzero()[:, 0]
+    values = values[:, :count]
+    ids = ids[:, :count]
+    if len(tied):
+        ordered = scores[tied].sort(dim=1, descending=True, stable=True)
+        values = values.clone()
+        ids = ids.clone()
+        values[tied] = ordered.values[:, :count]
+        ids[tied] = ordered.indices[:, :count]
+    return values, ids
+
+
+def _top_k_without_reads(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the highest scores and their ids in any order; replace all ids of the lowest score by its lowest ids."""
+    size = scores.shape[1]
+    values, ids = scores.topk(count)
+    last = values[:, count - 1 : count]
+    numbers = torch.arange(size, device=scores.device)
+    equal = torch.where(scores == last, numbers, size).topk(count, largest=False).values  # lowest ids first
+    above = (values > last).sum(1, keepdim=True)  # these are first
+    turn = torch.arange(count, device=scores.device)
+    replacement = equal.gather(1, (turn - above).clamp(min=0)).clamp(max=size - 1)  # NaN equals none
+    return values, torch.where(turn < above, ids, replacement)

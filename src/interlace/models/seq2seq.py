@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
 
-ENCODER_SIDE, DECODER_SIDE = "encoder", "decoder"  # prefixes of weights, or folders
+ENCODER_SIDE = "encoder"  # prefixes of weights, or folders
+DECODER_SIDE = "decoder"
 SEQ2SEQ_KEY = "interlace_seq2seq"  # of a configuration: whether both sides share embeddings
 
 _HEADS = {"bert": ("cls",), "roberta": ("lm_head",), "modernbert": ("head", "decoder")}
@@ -94,7 +95,9 @@ class Seq2Seq(Backbone):
         if foreign:
             raise SettingsError(f"this {self.decoder.family.name} decoder cannot read {min(foreign)!r}")
         self._check_length(inputs["input_ids"].shape[1])
-        languages = inputs.get(self.decoder_language_input) if self.decoder_language_input else None
+        languages = None
+        if self.decoder_language_input is not None:
+            languages = inputs.get(self.decoder_language_input)
         decoded: Tensor = self.decoder(states, mask, inputs["input_ids"], languages, first)
         return decoded
 
@@ -122,13 +125,14 @@ class Seq2Seq(Backbone):
         if fold_language is not None:
             message = "export.fold_language: a translation model reads one language and writes another"
             raise SettingsError(f"{message}; remove this setting")
-        save = _save_in_two_folders if self.decoder.family.name == "modernbert" else _save_encoder_decoder
-        save(self, folder, vocab, dtype)
+        if self.decoder.family.name == "modernbert":
+            _save_in_two_folders(self, folder, vocab, dtype)
+        else:
+            _save_encoder_decoder(self, folder, vocab, dtype)
 
     def _check_length(self, length: int) -> None:
         if length > self.max_target_length:
-            limit = self.max_target_length
-            raise SettingsError(f"a target of {length} tokens, but the decoder writes at most {limit}")
+            raise SettingsError(f"a target of {length} tokens, but the decoder writes at most {self.max_target_length}")
 
 
 def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAttentionDecoder:
@@ -147,7 +151,8 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
         if family == "modernbert":
             config.layer_types = config.layer_types[:layers]
     if family != "modernbert":
-        config.is_decoder = config.add_cross_attention = True
+        config.is_decoder = True
+        config.add_cross_attention = True
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=1))  # 0 is an encoder's
         decoder = empty_decoder(config)
@@ -159,10 +164,10 @@ def empty_decoder(config: Any) -> CrossAttentionDecoder:
     """Return a decoder with weights from torch's generator, for the configuration of one."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
-    modern = family_of(config).name == "modernbert"
-    maker: Any = AutoModelForMaskedLM if modern else AutoModelForCausalLM
+    is_modernbert = family_of(config).name == "modernbert"
+    maker: Any = AutoModelForMaskedLM if is_modernbert else AutoModelForCausalLM
     model = maker.from_config(config, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
-    decoder = ModernBertDecoder(model) if modern else BertDecoder(model)
+    decoder = ModernBertDecoder(model) if is_modernbert else BertDecoder(model)
     install_kernels(model, own_attention=False)
     return decoder
 
@@ -189,9 +194,10 @@ def join(
     if rows != encoder.vocab_size:
         message = f"the encoder has {encoder.vocab_size} tokens, the decoder {rows}"
         raise SettingsError(f"{message}; start both sides from checkpoints with the same vocabulary")
-    ours, theirs = encoder.traits.languages, language_ids(decoder.config)
-    if theirs and ours != theirs:
-        message = f"encoder and decoder number languages differently ({ours} and {theirs})"
+    languages = encoder.traits.languages
+    decoder_languages = language_ids(decoder.config)
+    if decoder_languages and languages != decoder_languages:
+        message = f"encoder and decoder number languages differently ({languages} and {decoder_languages})"
         raise SettingsError(f"{message}; start both from checkpoints with the same languages in the same order")
     _share(encoder, decoder, embeddings=share)
     freeze_unused_bias(decoder.model)
@@ -200,19 +206,20 @@ def join(
 
 def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: bool) -> None:
     """Let both sides have one vocabulary head and, if wanted, one set of input embeddings."""
-    own = encoder.input_embeddings
+    weight = encoder.input_embeddings
     if embeddings:
-        model = decoder.model
-        tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
-        model.get_input_embeddings().weight = own
+        decoder_input = decoder.model.get_input_embeddings()
+        decoder_output = decoder.model.get_output_embeddings()
+        tied = decoder_output.weight is decoder_input.weight
+        decoder_input.weight = weight
         if tied:
-            model.get_output_embeddings().weight = own
+            decoder_output.weight = weight
     if embeddings and encoder.family.name == decoder.family.name:
         for name in _HEADS[decoder.family.name]:
             setattr(encoder.model, name, getattr(decoder.model, name))
     else:
         for name, parameter in encoder.model.named_parameters():
-            if name.startswith(encoder.family.head) and parameter is not own:
+            if name.startswith(encoder.family.head) and parameter is not weight:
                 parameter.requires_grad_(requires_grad=False)  # the encoder's own head is never used
 
 
@@ -221,12 +228,16 @@ def _save_encoder_decoder(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: tor
     from safetensors.torch import save_file
     from transformers import EncoderDecoderConfig
 
-    base = f"{model.model.base_model_prefix}."
-    extra = {name.removeprefix(base): each for name, each in model.extra_weights.items() if name.startswith(base)}
-    encoder = {**extra, **model.model.base_model.state_dict()}
-    tensors = {f"{ENCODER_SIDE}.{name}": each.clone() for name, each in cpu_copies(encoder, dtype).items()}
-    decoder = cpu_copies(untied_state(model.decoder.model), dtype)
-    tensors |= {f"{DECODER_SIDE}.{name}": each.clone() for name, each in decoder.items()}
+    prefix = f"{model.model.base_model_prefix}."
+    encoder = {}
+    for name, weight in model.extra_weights.items():
+        if name.startswith(prefix):
+            encoder[name.removeprefix(prefix)] = weight
+    encoder |= model.model.base_model.state_dict()
+    tensors = {}
+    for side, weights in ((ENCODER_SIDE, encoder), (DECODER_SIDE, untied_state(model.decoder.model))):
+        for name, weight in cpu_copies(weights, dtype).items():
+            tensors[f"{side}.{name}"] = weight.clone()
     save_file(tensors, folder / WEIGHTS, {"format": "pt"})
     config = EncoderDecoderConfig.from_encoder_decoder_configs(model.model.config, model.decoder.config)
     data = {
@@ -250,9 +261,9 @@ def _save_in_two_folders(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torc
     tensors = untied_state(model.decoder)
     if model.shared:
         shared = model.input_embeddings.data_ptr()
-        tensors = {name: each for name, each in tensors.items() if each.data_ptr() != shared}
-    written = {name: each.clone() for name, each in cpu_copies(tensors, dtype).items()}
-    save_file(written, folder / DECODER_SIDE / WEIGHTS, {"format": "pt"})
+        tensors = {name: weight for name, weight in tensors.items() if weight.data_ptr() != shared}
+    copies = {name: weight.clone() for name, weight in cpu_copies(tensors, dtype).items()}
+    save_file(copies, folder / DECODER_SIDE / WEIGHTS, {"format": "pt"})
     write_config(folder / DECODER_SIDE / CONFIG, model.decoder.config.to_dict())
     write_config(folder / CONFIG, {"model_type": SEQ2SEQ[1], **_common_settings(model, dtype)})
 
@@ -265,9 +276,10 @@ def _common_settings(model: Seq2Seq, dtype: torch.dtype) -> dict[str, Any]:
 def untied_state(model: Any) -> dict[str, Tensor]:
     """Return the state of a model by name, each tied tensor once, under its first name."""
     seen: set[tuple[int, Any]] = set()
-    kept = {}
+    untied = {}
     for name, tensor in model.state_dict().items():
-        if (key := (tensor.data_ptr(), tensor.shape)) not in seen:
-            kept[name] = tensor
+        key = (tensor.data_ptr(), tensor.shape)
+        if key not in seen:
+            untied[name] = tensor
         seen.add(key)
-    return kept
+    return untied

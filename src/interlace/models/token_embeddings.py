@@ -50,42 +50,53 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
 
     from interlace.models.backbone import unused_bias
 
-    rows = wanted = int(model.get_input_embeddings().weight.shape[0])
-    if rows == extension.base:
-        wanted = extension.size
-    elif extension.size > rows:
-        multiple = next((multiple for multiple in (128, 64, 8) if rows % multiple == 0), 1)  # usual paddings
-        wanted = -(-extension.size // multiple) * multiple
-    if wanted > rows:
+    rows = int(model.get_input_embeddings().weight.shape[0])
+    new_size = _extended_size(rows, extension)
+    if new_size > rows:
         with torch.random.fork_rng(devices=[]):  # resizing draws rows, all of which are replaced here
-            model.resize_token_embeddings(wanted, mean_resizing=False)
+            model.resize_token_embeddings(new_size, mean_resizing=False)
     rng = generator(Purpose.INIT, seed, step=_DRAWS)
     head = model.get_output_embeddings()
-    found = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None), unused_bias(model)]
-    tables = {tensor.data_ptr(): tensor.data for tensor in found if tensor is not None}  # tied ones once
+    tensors = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None), unused_bias(model)]
+    by_memory = {tensor.data_ptr(): tensor.data for tensor in tensors if tensor is not None}  # tied ones once
     with torch.no_grad():
-        for table in tables.values():
-            new = _new_rows(table[: extension.base], extension, rng)
-            spare = table[extension.base : rows].mean(0) if rows > extension.base else new.mean(0)
-            table[extension.base : extension.size] = new
-            table[max(rows, extension.size) :] = spare
+        for tensor in by_memory.values():
+            new = _new_rows(tensor[: extension.base], extension, rng)
+            spare = tensor[extension.base : rows].mean(0) if rows > extension.base else new.mean(0)
+            tensor[extension.base : extension.size] = new
+            tensor[max(rows, extension.size) :] = spare
+
+
+def _extended_size(rows: int, extension: Extension) -> int:
+    """Return the number of rows that embeddings of `rows` rows need for the extension, spare ones included."""
+    if rows == extension.base:
+        return extension.size
+    if extension.size <= rows:
+        return rows
+    for multiple in (128, 64, 8):  # usual paddings
+        if rows % multiple == 0:
+            return -(-extension.size // multiple) * multiple
+    return extension.size
 
 
 def _new_rows(old: Tensor, extension: Extension, rng: np.random.Generator) -> Tensor:
     """Return (N, H) initial rows, or (N,) of a bias, which is never drawn."""
     import torch
 
-    count = len(extension.pieces)
-    drawn = old.mean(0).expand(count, *old.shape[1:]).clone()
+    pieces = extension.pieces
+    drawn = old.mean(0).expand(len(pieces), *old.shape[1:]).clone()  # (N, H) or (N,)
     if old.ndim > 1:
-        noise = rng.standard_normal((count, old.shape[1]))
+        noise = rng.standard_normal((len(pieces), old.shape[1]))
         drawn += torch.from_numpy(noise).to(old) * old.std(0)
-    spelled = extension.pieces.lengths > 0
-    owners = torch.from_numpy(extension.pieces.rows().astype(np.int64))
-    ids = torch.from_numpy(extension.pieces.flat.astype(np.int64))
+    owners = torch.from_numpy(pieces.rows().astype(np.int64))
+    ids = torch.from_numpy(pieces.flat.astype(np.int64))
     sums = torch.zeros_like(drawn).index_add_(0, owners, old[ids])
-    counts = torch.from_numpy(np.maximum(extension.pieces.lengths, 1)).to(old).reshape(-1, *[1] * (old.ndim - 1))
-    return torch.where(torch.from_numpy(spelled).reshape(counts.shape), sums / counts, drawn)
+    counts = torch.from_numpy(np.maximum(pieces.lengths, 1)).to(old)  # (N,)
+    spelled = torch.from_numpy(pieces.lengths > 0)  # (N,)
+    if old.ndim > 1:
+        counts = counts[:, None]
+        spelled = spelled[:, None]
+    return torch.where(spelled, sums / counts, drawn)
 
 
 def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: ModelSettings, vocab: Vocab) -> None:
@@ -98,17 +109,22 @@ def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: Mode
     import torch
 
     vectors = read_vectors(settings)
-    rows, found = _matching(vectors, vocab, settings.vectors)
-    scales: list[float] = []
-    spread = float(np.sqrt(np.square(found, dtype=np.float64).mean()))
+    rows, values = _matching(vectors, vocab, settings.vectors)  # (n,), (n, H)
+    spread = float(np.sqrt(np.square(values, dtype=np.float64).mean()))
     if not 0 < spread < np.inf:
         raise DataError(f"{settings.vectors}: the vectors are all zero, or contain values that are not finite")
-    weights = [each.weight for model in fresh for each in (model.get_input_embeddings(), model.get_output_embeddings())]
+    weights = {}  # tied ones once
+    for model in fresh:
+        for module in (model.get_input_embeddings(), model.get_output_embeddings()):
+            weights[module.weight.data_ptr()] = module.weight
+    scales: list[float] = []
     with torch.no_grad():
-        for weight in {weight.data_ptr(): weight for weight in weights}.values():
-            drawn = float(weight.square().mean().sqrt())  # of each tensor: a head may be drawn otherwise
-            scales.append(drawn / spread if settings.vectors_spread == "drawn" else 1.0)
-            weight[torch.from_numpy(rows)] = torch.from_numpy(found * np.float32(scales[-1])).to(weight)
+        for weight in weights.values():
+            scale = 1.0
+            if settings.vectors_spread == "drawn":
+                scale = float(weight.square().mean().sqrt()) / spread  # of each tensor: a head may be drawn otherwise
+            scales.append(scale)
+            weight[torch.from_numpy(rows)] = torch.from_numpy(values * np.float32(scale)).to(weight)
     size = backbone.vocab_size
     backbone.initialization["vectors"] = {"rows": len(rows), "of": size, "scale": round(scales[0], 6)}
     share = f"{len(rows):,} of {size:,} token embeddings ({len(rows) / size:.1%})"
@@ -116,15 +132,18 @@ def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: Mode
     if len(rows) < _FEW * len(vectors):
         log.warning(
             "%s: only %s of its %s vectors belong to tokens of the model; does the tokenizer match (vocab.start)?",
-            settings.vectors, f"{len(rows):,}", f"{len(vectors):,}",
-        )  # fmt: skip
+            settings.vectors,
+            f"{len(rows):,}",
+            f"{len(vectors):,}",
+        )
 
 
 def read_vectors(settings: ModelSettings) -> WordVectors:
     """Return the vectors of `settings.vectors`; raise a SettingsError if they are wider or narrower than the model."""
     check_vectors(settings)
     name = str(settings.vectors)
-    path, width = user_path(name), (settings.shape or Shape()).width
+    path = user_path(name)
+    width = (settings.shape or Shape()).width
     vectors = WordVectors.read(path, SUBWORDS) if is_text_file(name) else WordVectors.load(path, SUBWORDS)
     if vectors.width != width:
         raise SettingsError(
@@ -144,25 +163,28 @@ def check_vectors(settings: ModelSettings) -> None:
             f"{folder}: expected a folder that a recipe with embeddings.units = 'subwords' has written, or a file in "
             "fastText's text format (.vec or .txt, also compressed)"
         )
-    if folder.is_dir() and SUBWORDS not in (found := languages_in(folder)):
-        run = languages_in(folder / "vectors")
-        if SUBWORDS in run:
+    languages = languages_in(folder)
+    if folder.is_dir() and SUBWORDS not in languages:
+        languages_of_run = languages_in(folder / "vectors")
+        if SUBWORDS in languages_of_run:
             raise DataError(f"{folder}: is a run; name its vectors, {folder / 'vectors'}")
-        content = f"has word vectors ({listed(found or run)})" if found or run else "has no vectors"
+        content = "has no vectors"
+        if languages or languages_of_run:
+            content = f"has word vectors ({listed(languages or languages_of_run)})"
         raise DataError(f"{folder}: {content}; expected subword vectors of a recipe with embeddings.units = 'subwords'")
     must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
 
 
 def _matching(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return (n,) ids of the tokens that have a vector, and their (n, H) vectors."""
-    known = vocab.tokenizer.get_vocab(with_added_tokens=True)
-    ids = np.array([known.get(word, -1) for word in vectors.words], np.int64)
+    id_of = vocab.tokenizer.get_vocab(with_added_tokens=True)
+    ids = np.array([id_of.get(word, -1) for word in vectors.words], np.int64)
     ids[np.isin(ids, vocab.special_ids)] = -1
     if not (ids >= 0).any():
-        ours = ", ".join(map(repr, vocab.tokens(vocab.regular_ids[-3:])))
-        theirs = ", ".join(map(repr, vectors.words[:3]))
+        tokens = ", ".join(map(repr, vocab.tokens(vocab.regular_ids[-3:])))
+        words = ", ".join(map(repr, vectors.words[:3]))
         raise DataError(
-            f"{name}: none of its {len(vectors):,} vectors (such as {theirs}) belongs to a token of the model (such as "
-            f"{ours}); name the tokenizer that they were learned with in vocab.start"
+            f"{name}: none of its {len(vectors):,} vectors (such as {words}) belongs to a token of the model (such as "
+            f"{tokens}); name the tokenizer that they were learned with in vocab.start"
         )
     return ids[ids >= 0], vectors.vectors[ids >= 0]

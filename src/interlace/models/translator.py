@@ -83,75 +83,88 @@ class Translator:
             many as fit into memory.
         max_length: maximum tokens of a source without specials; None: what the model reads.
         """
-        self.model, self.vocab, self.source, self.target = model, vocab, source, target
-        self.settings = SearchSettings() if search is None else search
+        self.model = model
+        self.vocab = vocab
+        self.source = source
+        self.target = target
+        self.settings = search or SearchSettings()
         self.first = vocab.target(target)
-        limit = model.traits.max_length - 2
-        self.max_length = limit if max_length is None else min(limit, max_length)
+        self.max_length = model.traits.max_length - 2
+        if max_length is not None:
+            self.max_length = min(self.max_length, max_length)
         self.max_target = model.max_target_length - 1
-        size = model.vocab_size
-        self.constraints = beam_search.TokenConstraints.of(vocab, size, allow_unk=self.settings.allow_unk)
+        self.constraints = beam_search.TokenConstraints.of(vocab, model.vocab_size, allow_unk=self.settings.allow_unk)
         budget = BatchBudget.of(model)
-        self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.beam)
-        allowed = max(1, budget.scores // (size * self.settings.beam))
-        self.rows = allowed if rows is None else min(rows, allowed)
+        beam = self.settings.beam
+        self.tokens = max(1, (budget.tokens if tokens is None else tokens) // beam)
+        self.rows = max(1, budget.scores // (model.vocab_size * beam))
+        if rows is not None:
+            self.rows = min(self.rows, rows)
 
     def lines(self, lines: Sequence[str]) -> list[LineTranslation]:
         """Translate lines, in order, long ones in pieces; raise a CheckpointError if the model's scores are NaN."""
-        parts, owners = self._parts(lines)
-        made = self._translated(parts)
-        starts = np.searchsorted(owners, np.arange(len(lines) + 1)).tolist()
-        unknown = np.bincount(owners[parts.rows()[parts.flat == self.vocab.unk]], minlength=len(lines)).tolist()
-        return [self._joined(made[starts[row] : starts[row + 1]], unknown[row]) for row in range(len(lines))]
+        pieces, line_numbers = self._pieces(lines)
+        translations: list[list[LineTranslation]] = [[] for _ in lines]
+        for line_number, translation in zip(line_numbers.tolist(), self._translated(pieces), strict=True):
+            translations[line_number].append(translation)
+        lines_of_unknown = line_numbers[pieces.rows()[pieces.flat == self.vocab.unk]]
+        unknown = np.bincount(lines_of_unknown, minlength=len(lines)).tolist()
+        return [self._joined(parts, count) for parts, count in zip(translations, unknown, strict=True)]
 
-    def _parts(self, lines: Sequence[str]) -> tuple[Ragged, NDArray[np.int64]]:
+    def _pieces(self, lines: Sequence[str]) -> tuple[Ragged, NDArray[np.int64]]:
         """Return the tokens of each non-empty piece of each line, and the line of each piece.
 
         Blanks around a line are removed, because a vocabulary may have tokens for them.
         """
         lines = [line.strip() for line in lines]
         ids = self.vocab.encode(lines, language=self.source).ids
-        long = np.flatnonzero(ids.lengths > self.max_length).tolist()
-        owners = np.flatnonzero(ids.lengths)
-        if not long:
-            return ids.take(owners), owners
-        pieces = [[line] for line in lines]
-        for row in long:
-            pieces[row] = self._split(lines[row])
-        flat = self.vocab.encode([piece for parts in pieces for piece in parts], language=self.source).ids
-        numbers = np.repeat(np.arange(len(lines)), [len(parts) for parts in pieces])
-        nonempty = np.flatnonzero(flat.lengths)
-        return flat.take(nonempty), numbers[nonempty]
+        line_numbers = np.arange(len(lines))
+        is_long = ids.lengths > self.max_length
+        if is_long.any():
+            pieces = []
+            counts = []
+            for line, long in zip(lines, is_long.tolist(), strict=True):
+                parts = self._split(line) if long else [line]
+                pieces += parts
+                counts.append(len(parts))
+            ids = self.vocab.encode(pieces, language=self.source).ids
+            line_numbers = np.repeat(line_numbers, counts)
+        nonempty = np.flatnonzero(ids.lengths)
+        return ids.take(nonempty), line_numbers[nonempty]
 
     def _split(self, line: str, limit: int | None = None) -> list[str]:
         """Return the pieces of a line; a piece that is still too long, as its tokens may change, is split again."""
-        limit = self.max_length if limit is None else limit
+        if limit is None:
+            limit = self.max_length
         _, spans = self.vocab.encode_with_offsets(Text.of([line], self.source))
-        starts = spans.flat[:, 0].astype(np.int64)
+        starts = spans.flat[:, 0].astype(np.int64)  # first character of each token
         if len(starts) <= self.max_length or len(line) == 1:
             return [line]
-        return [part for piece in split_line(line, starts, limit) for part in self._split(piece, max(1, limit - 1))]
+        pieces = []
+        for piece in split_line(line, starts, limit):
+            pieces += self._split(piece, max(1, limit - 1))
+        return pieces
 
     def _translated(self, ids: Ragged) -> list[LineTranslation]:
         """Return the translation of each piece, generated in batches of similar length."""
-        made = [LineTranslation("")] * len(ids)
+        translations = [LineTranslation("")] * len(ids)
         waiting = batches(ids.lengths, self.tokens, self.rows)
         with beam_search.eval_mode(self.model):
             while waiting:
                 rows = waiting.pop(0)
                 limits = self.settings.limits(ids.lengths[rows], self.max_target)
                 try:
-                    found = self._generate(ids.take(rows), limits)
+                    hypotheses = self._generate(ids.take(rows), limits)
                 except torch.OutOfMemoryError:
-                    found = None  # continue outside of `except`, where the tensors of the search are freed
-                if found is None:
+                    hypotheses = None  # continue outside of `except`, where the tensors of the search are freed
+                if hypotheses is None:
                     self._halve(ids, rows)
                     left = np.concatenate([rows, *waiting])
-                    waiting = [left[part] for part in batches(ids.lengths[left], self.tokens, self.rows)]
+                    waiting = [left[batch] for batch in batches(ids.lengths[left], self.tokens, self.rows)]
                     continue
-                for row, translation in zip(rows.tolist(), self._decoded(found, limits), strict=True):
-                    made[row] = translation
-        return made
+                for row, translation in zip(rows.tolist(), self._decoded(hypotheses, limits), strict=True):
+                    translations[row] = translation
+        return translations
 
     def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
         """Halve the batch size after a batch did not fit into memory; raise an error if it was a single piece."""
@@ -169,16 +182,22 @@ class Translator:
         first = torch.full((len(ids),), self.first, device=self.model.device)
         return beam_search.generate(self.settings, state, first, torch.from_numpy(limits), self.constraints)
 
-    def _decoded(self, found: beam_search.Hypotheses, limits: NDArray[np.int64]) -> Iterator[LineTranslation]:
+    def _decoded(self, hypotheses: beam_search.Hypotheses, limits: NDArray[np.int64]) -> Iterator[LineTranslation]:
         """Yield the best hypothesis of each piece as text."""
         skip = not self.settings.allow_unk  # the only special token that can occur
-        ids = [row.tolist() for row in found.ranked()]
+        ids = [row.tolist() for row in hypotheses.ranked()]
         with tokenizer_errors():
             texts = self.vocab.tokenizer.decode_batch(ids, skip_special_tokens=skip)
-        for text, row, logprob, limit in zip(texts, ids, found.logprobs[:, 0].tolist(), limits.tolist(), strict=True):
-            line, length = " ".join(text.split("\n")).strip(), len(row) + 1
-            score = logprob / length**self.settings.length_penalty
-            yield LineTranslation(line, score, logprob, length, len(row) >= limit)
+        logprobs = hypotheses.logprobs[:, 0].tolist()
+        for text, row, logprob, limit in zip(texts, ids, logprobs, limits.tolist(), strict=True):
+            length = len(row) + 1
+            yield LineTranslation(
+                text.replace("\n", " ").strip(),
+                score=logprob / length**self.settings.length_penalty,
+                logprob=logprob,
+                length=length,
+                full=len(row) >= limit,
+            )
 
     def _joined(self, parts: list[LineTranslation], unknown: int) -> LineTranslation:
         """Return the translation of a line from those of its pieces."""
@@ -186,20 +205,27 @@ class Translator:
             return LineTranslation("", pieces=0)
         if len(parts) == 1:
             return replace(parts[0], unknown=unknown)
-        logprob, length = sum(one.logprob for one in parts), sum(one.length for one in parts)
-        text = join_pieces([one.text for one in parts], self.target)
-        full = any(one.full for one in parts)
-        return LineTranslation(text, fmean(one.score for one in parts), logprob, length, full, len(parts), unknown)
+        return LineTranslation(
+            join_pieces([part.text for part in parts], self.target),
+            score=fmean(part.score for part in parts),
+            logprob=sum(part.logprob for part in parts),
+            length=sum(part.length for part in parts),
+            full=any(part.full for part in parts),
+            pieces=len(parts),
+            unknown=unknown,
+        )
 
 
 def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> list[NDArray[np.int64]]:
     """Return indices of each batch, longest first: at most `rows`, and at most `tokens` with padding, or one."""
-    order, found = np.argsort(-lengths, kind="stable"), []
+    order = np.argsort(-lengths, kind="stable")
+    indices = []
     while len(order):
-        count = max(1, min(rows, tokens // (int(lengths[order[0]]) + 2)))
-        found.append(order[:count])
+        longest = int(lengths[order[0]]) + 2
+        count = max(1, min(rows, tokens // longest))
+        indices.append(order[:count])
         order = order[count:]
-    return found
+    return indices
 
 
 @dataclass(frozen=True)
@@ -228,8 +254,8 @@ class BatchBudget:
 
         At least that of a CPU, as the estimate for a token is high.
         """
-        tokens = free // 2 // token
-        return cls(max(TOKENS, tokens), min(max(SCORES, free // 4 // (_FLOAT * _COPIES)), MAX_SCORES))
+        scores = free // 4 // (_FLOAT * _COPIES)
+        return cls(max(TOKENS, free // 2 // token), min(max(SCORES, scores), MAX_SCORES))
 
 
 def cache_bytes(width: int, layers: int) -> int:
@@ -239,7 +265,9 @@ def cache_bytes(width: int, layers: int) -> int:
     space is allocated ahead), and of the source token; everything twice while sequences are reordered. An encoder layer
     at work holds its input, attention, and a feed-forward state of four times the width.
     """
-    generated, source, encoder = 2 * 2 * 3 * layers, 2 * 2 * layers, 12
+    generated = 2 * 2 * 3 * layers
+    source = 2 * 2 * layers
+    encoder = 12
     return _FLOAT * width * (generated + source + encoder)
 
 
@@ -248,27 +276,35 @@ def split_line(line: str, starts: NDArray[np.int64], limit: int) -> list[str]:
 
     starts: (n,) index of the first character of each token.
     """
-    places: list[int] = starts.tolist()
-    cuts, begin = [0], 0
-    while len(places) - begin > limit:
-        late = begin + max(1, limit // _LATE)
-        stops = [stop for stop in range(begin + limit, begin, -1) if places[stop] > places[stop - 1]]
-        good = (
-            stop
-            for marks in (_SENTENCE_END, _CLAUSE_END, None)
-            for stop in stops
-            if stop >= late and _is_boundary(line, places[begin], places[stop], marks)
-        )
-        begin = next(good, stops[0] if stops else begin + limit)
-        cuts.append(places[begin])
-    cut = [line[start:stop].strip() for start, stop in zip(cuts, [*cuts[1:], len(line)], strict=True)]
-    return [piece for piece in cut if piece]
+    pieces = []
+    begin = 0  # index of a piece's first token
+    begin_character = 0
+    while len(starts) - begin > limit:
+        stop = _end_of_piece(line, starts, begin, limit)
+        stop_character = int(starts[stop])
+        pieces.append(line[begin_character:stop_character].strip())
+        begin = stop
+        begin_character = stop_character
+    pieces.append(line[begin_character:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def _end_of_piece(line: str, starts: NDArray[np.int64], begin: int, limit: int) -> int:
+    """Return the index after the last token of the piece that starts at token `begin`."""
+    earliest = begin + max(1, limit // _LATE)
+    stops = [stop for stop in range(begin + limit, begin, -1) if starts[stop] > starts[stop - 1]]
+    for marks in (_SENTENCE_END, _CLAUSE_END, None):
+        for stop in stops:
+            if stop >= earliest and _is_boundary(line, int(starts[begin]), int(starts[stop]), marks):
+                return stop
+    return stops[0] if stops else begin + limit
 
 
 def join_pieces(translations: list[str], language: str) -> str:
     """Return the translations of a line's pieces as one line of the language."""
     scripts = scripts_of(language)
-    return ("" if scripts and scripts <= UNSPACED else " ").join(translations)
+    separator = "" if scripts and scripts <= UNSPACED else " "
+    return separator.join(translations)
 
 
 def _is_boundary(line: str, first: int, start: int, marks: frozenset[str] | None) -> bool:

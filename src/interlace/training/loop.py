@@ -52,10 +52,12 @@ T = TypeVar("T")
 
 PREFETCH = 2  # steps whose batches are built in the background
 READ_EVERY = 8  # updates between reads from a GPU
-MAX_SKIPPED, MAX_SKIPPED_FP16 = 3, 27  # updates in a row whose gradient is not finite; fp16 halves its scale at each
+MAX_SKIPPED = 3  # updates in a row whose gradient is not finite
+MAX_SKIPPED_FP16 = 27  # fp16 halves its scale at each
 
 _LANGUAGE = "tokens in "  # prefix of a language among the counts of a step
-_DIFFERS, _ENDING = "differs", "ending"
+_DIFFERS = "differs"
+_ENDING = "ending"
 _NO_TERMS = {"tokens", "rows", _DIFFERS, _ENDING}
 
 
@@ -98,10 +100,12 @@ class TrainingModel(nn.Module):
         heads: Any = self.heads[name]
         terms = self.objectives[name].loss(self.backbone, heads, batch)
         if set(terms) != set(batch.counts):
-            found, expected = (", ".join(map(repr, sorted(names))) for names in (terms, batch.counts))
-            raise RunError(f"{name}: its loss has the terms {found}, but its batch counts {expected}; they must agree")
-        parts = [term.weight * term.total / _at_least_one(counts[key]) for key, term in terms.items()]
-        return torch.stack(parts).sum(), {key: term.total.detach() for key, term in terms.items()}
+            lost = ", ".join(map(repr, sorted(terms)))
+            counted = ", ".join(map(repr, sorted(batch.counts)))
+            raise RunError(f"{name}: its loss has the terms {lost}, but its batch counts {counted}; they must agree")
+        losses = [term.weight * term.total / _at_least_one(counts[key]) for key, term in terms.items()]
+        totals = {key: term.total.detach() for key, term in terms.items()}
+        return torch.stack(losses).sum(), totals
 
 
 def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Accelerator) -> bool:
@@ -112,20 +116,32 @@ def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Acc
     if any(not type(objective).__module__.startswith("interlace.") for objective in model.objectives.values()):
         return False
     trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
-    first = {source.objective: number for number, source in reversed(list(enumerate(mixture.sources)))}
-    for name, number in first.items():
+    source_numbers: dict[str, int] = {}  # objective -> its first source
+    for number, source in enumerate(mixture.sources):
+        source_numbers.setdefault(source.objective, number)
+    for name, number in source_numbers.items():
         batch = mixture.first_batch(number).to(accelerator.device)
         with accelerator.autocast():
             loss, _ = model(name, batch, dict.fromkeys(batch.counts, 1.0))
-        nodes, seen = [loss.grad_fn], set[Any]()
-        while nodes:
-            node = nodes.pop()
-            if node is not None and node not in seen:
-                seen.add(node)
-                nodes += [following for following, _ in node.next_functions]
-        if trained - {node.variable for node in seen if hasattr(node, "variable")}:
+        if trained - _reached_parameters(loss):
             return False
     return True
+
+
+def _reached_parameters(loss: Tensor) -> set[Any]:
+    """Return the parameters in the graph of a loss."""
+    reached = set()
+    seen = set[Any]()
+    nodes = [loss.grad_fn]
+    while nodes:
+        node: Any = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            reached.add(node.variable)
+        nodes += [following for following, _ in node.next_functions]
+    return reached
 
 
 @dataclass(frozen=True)
@@ -169,40 +185,52 @@ def steps(
 
     due: whether the consumers need the weights of a step, so that it must be yielded before the next update.
     """
-    counter, pending = StepCounts(training.accelerator), list[_Update]()
-    peak, began = peak_flops(training.accelerator), 0.0
+    counter = StepCounts(training.accelerator)
+    pending: list[_Update] = []
+    peak = peak_flops(training.accelerator)
+    began = 0.0
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
         for draw, futures in _prefetched(training, progress, background):
             start = time.perf_counter()
-            began = began if pending else start
+            if not pending:
+                began = start
             batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
             pending.append(_update(training, draw, batches, counter, waited, ending=progress.ending))
-            now = progress.ending and training.accelerator.num_processes == 1  # several processes must read together
-            if len(pending) < training.read_every and draw.step < training.last and not (now or due(draw.step)):
+            ending_alone = progress.ending and training.accelerator.num_processes == 1  # several must read together
+            last = draw.step == training.last
+            if len(pending) < training.read_every and not (last or ending_alone or due(draw.step)):
                 continue
-            read = _read(training, pending, counter)
+            read_updates = _read(training, pending, counter)
             seconds = (time.perf_counter() - began) / len(pending)
-            for update, (step, ending) in zip(pending, read, strict=True):
-                _check_finite(training, progress, step)
-                progress.done, progress.drawn = update.draw.step, update.draw.drawn
-                progress.ended = update is pending[-1] and ending
-                share = step.flops / seconds / peak if peak and step.flops else None
-                memory = peak_memory(training.accelerator.device)
-                timed = replace(step, seconds=seconds, peak_share=share, memory=memory)
-                progress.totals.add(timed)
-                yield timed
             pending.clear()
+            for number, update in enumerate(read_updates, 1):
+                _check_finite(training, progress, update.step)
+                progress.done = update.step.index
+                progress.drawn = update.drawn
+                progress.ended = update.ending and number == len(read_updates)
+                step = _with_speed(update.step, seconds, peak, training.accelerator.device)
+                progress.totals.add(step)
+                yield step
             if progress.stop or progress.ended:
                 background.shutdown(wait=False, cancel_futures=True)
                 return
+
+
+def _with_speed(step: TrainingStep, seconds: float, peak: float | None, device: torch.device) -> TrainingStep:
+    """Return the record with its duration, share of the peak and memory."""
+    peak_share = None
+    if peak and step.flops:
+        peak_share = step.flops / seconds / peak
+    return replace(step, seconds=seconds, peak_share=peak_share, memory=peak_memory(device))
 
 
 def _prefetched(
     training: Training, progress: Progress, background: ThreadPoolExecutor
 ) -> Iterator[tuple[MixtureDraw, list[Future[Batch]]]]:
     """Yield draws with their batches under construction, a few steps ahead; this process's micro-batches only."""
-    accelerator, mixture = training.accelerator, training.mixture
+    accelerator = training.accelerator
+    mixture = training.mixture
     slots = range(accelerator.process_index, training.micro_batches, accelerator.num_processes)
     pin = accelerator.device.type == "cuda"
 
@@ -240,7 +268,9 @@ def _update(
     training: Training, draw: MixtureDraw, batches: list[Batch], counter: StepCounts, waited: float, *, ending: bool
 ) -> _Update:
     """Do one optimizer step over this process's micro-batches, without waiting for the device."""
-    optimizer, settings, scale = training.optimizer, training.settings, training.loss_scale
+    optimizer = training.optimizer
+    settings = training.settings
+    scale = training.loss_scale
     source = training.mixture.sources[draw.source]
     counts, differing = counter.of(source, batches, ending=ending)
     flops = counter.flops(training, source, batches[0], counts)
@@ -257,74 +287,140 @@ def _update(
     if scale is not None:
         scale.update()
     optimizer.zero_grad()
-    return _Update(draw, source, counts, totals, norm, rate, waited, flops, differing)
+    return _Update(
+        draw=draw,
+        source=source,
+        counts=counts,
+        totals=totals,
+        norm=norm,
+        rate=rate,
+        waited=waited,
+        flops=flops,
+        differing=differing,
+    )
 
 
 def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], counts: dict[str, Any]) -> dict[str, Tensor]:
     """Accumulate the gradient of every micro-batch, with dropout keyed by slot; return this process's totals."""
-    accelerator, scale = training.accelerator, training.loss_scale
-    world, rank = accelerator.num_processes, accelerator.process_index
+    accelerator = training.accelerator
+    scale = training.loss_scale
+    world = accelerator.num_processes
     source = training.mixture.sources[draw.source]
     factor = world * value_at(source.loss_weight, draw.step)  # DDP averages over processes, but we need the sum
     totals: dict[str, Any] = {}
     terms = [key for key in counts if key not in _NO_TERMS and not key.startswith(_LANGUAGE)]
     training.model.train()
     for micro, batch in enumerate(batches):
-        torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, micro * world + rank))
+        slot = micro * world + accelerator.process_index
+        torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, slot))
         last = micro == len(batches) - 1  # processes exchange gradients only with the last micro-batch
         with nullcontext() if last else accelerator.no_sync(training.model):
-            known = {**dict.fromkeys(batch.counts, 1.0), **counts}  # a batch that differs stops all processes later
-            loss, parts = training.model(source.objective, batch.to(accelerator.device), known)
+            divisors = {**dict.fromkeys(batch.counts, 1.0), **counts}  # a batch that differs stops all processes later
+            loss, parts = training.model(source.objective, batch.to(accelerator.device), divisors)
             one = loss.detach() * 0 + 1  # if the loss is not finite, neither is the gradient, in all processes
             loss = loss * (factor * one)
-            (loss if scale is None else scale.scale(loss)).backward()
+            if scale is not None:
+                loss = scale.scale(loss)
+            loss.backward()
         for key in terms:  # in the same order in all processes
             totals[key] = totals.get(key, loss.new_zeros(())) + parts.get(key, 0.0)
     return totals
 
 
-def _read(training: Training, pending: list[_Update], counter: StepCounts) -> list[tuple[TrainingStep, bool]]:
-    """Wait for the device and return the steps, and whether a process is to end; one transfer for all updates."""
+@dataclass(frozen=True)
+class _ReadUpdate:
+    """An update whose numbers have been read.
+
+    drawn: batches that each source has given out after it. ending: whether a process is to end.
+    """
+
+    step: TrainingStep
+    drawn: tuple[int, ...]
+    ending: bool
+
+
+def _read(training: Training, pending: list[_Update], counter: StepCounts) -> list[_ReadUpdate]:
+    """Wait for the device and return the updates with their numbers; one transfer for all of them."""
+    totals: list[Tensor] = []
+    norms: list[Tensor] = []
+    shared_counts: list[Tensor] = []
+    for update in pending:
+        totals += [total.double() for total in update.totals.values()]
+        norms.append(update.norm.double())
+        shared_counts += [count for count in update.counts.values() if isinstance(count, Tensor)]
     device = training.accelerator.device
-    sums = counter.summed(torch.stack([each.double() for update in pending for each in update.totals.values()]))
-    shared = [each for update in pending for each in update.counts.values() if isinstance(each, Tensor)]
-    norms = [update.norm.double() for update in pending]
-    numbers = iter(torch.cat([sums, torch.stack([*norms, *(each.to(device) for each in shared)])]).tolist())
-    totals = [{key: next(numbers) for key in update.totals} for update in pending]
-    found_norms = [next(numbers) for _ in pending]
-    read = []
-    for update, total, norm in zip(pending, totals, found_norms, strict=True):
-        counts = {key: next(numbers) if isinstance(each, Tensor) else each for key, each in update.counts.items()}
+    own_numbers = torch.stack([*norms, *(count.to(device) for count in shared_counts)])
+    numbers = torch.cat([counter.summed(torch.stack(totals)), own_numbers]).tolist()
+    read_totals = iter(numbers[: len(totals)])
+    read_norms = iter(numbers[len(totals) : len(totals) + len(norms)])
+    read_counts = iter(numbers[len(totals) + len(norms) :])
+    read_updates = []
+    for update in pending:
+        counts = {}
+        for name, count in update.counts.items():
+            counts[name] = next(read_counts) if isinstance(count, Tensor) else count
         if counts.pop(_DIFFERS):
             counter.raise_difference(update.source, update.differing)
-        ending, tokens, rows = (int(counts.pop(name)) for name in (_ENDING, "tokens", "rows"))
-        names = [key for key in counts if key.startswith(_LANGUAGE)]
-        languages = {key.removeprefix(_LANGUAGE): int(counts.pop(key)) for key in names}
-        losses = {key: each / max(counts[key], 1) for key, each in total.items()}
-        step = TrainingStep(
-            update.draw.step, update.source.objective, update.source.corpus, losses, counts, tokens, update.rate, norm,
-            seconds=0, waited=update.waited, rows=rows, languages=languages, flops=update.flops * tokens,
-            last=training.last,
-        )  # fmt: skip
-        read.append((step, bool(ending)))
-    return read
+        ending = bool(counts.pop(_ENDING))
+        update_totals = {term: next(read_totals) for term in update.totals}
+        step = _record(update, update_totals, counts, next(read_norms), training.last)
+        read_updates.append(_ReadUpdate(step, update.draw.drawn, ending))
+    return read_updates
+
+
+def _record(
+    update: _Update, totals: dict[str, float], counts: dict[str, float], norm: float, last: int
+) -> TrainingStep:
+    """Return the record of an update, still without its speed.
+
+    totals: loss by term. counts: predictions by term, `tokens`, `rows`, and tokens by language.
+    """
+    tokens = int(counts["tokens"])
+    languages = {}
+    predictions = {}
+    for name, count in counts.items():
+        if name.startswith(_LANGUAGE):
+            languages[name.removeprefix(_LANGUAGE)] = int(count)
+        elif name not in _NO_TERMS:
+            predictions[name] = count
+    return TrainingStep(
+        index=update.draw.step,
+        objective=update.source.objective,
+        corpus=update.source.corpus,
+        losses={term: total / max(counts[term], 1) for term, total in totals.items()},
+        counts=predictions,
+        tokens=tokens,
+        learning_rate=update.rate,
+        gradient_norm=norm,
+        seconds=0,
+        waited=update.waited,
+        rows=int(counts["rows"]),
+        languages=languages,
+        flops=update.flops * tokens,
+        last=last,
+    )
 
 
 def _check_finite(training: Training, progress: Progress, step: TrainingStep) -> None:
     """Count skipped updates in a row; raise a RunError if there are too many."""
-    progress.skipped = progress.skipped + 1 if step.skipped else 0
     if not step.skipped:
+        progress.skipped = 0
         return
-    numbers = {**step.losses, "gradient norm": step.gradient_norm}
-    name, number = next((name, number) for name, number in numbers.items() if not math.isfinite(number))
-    where = f"step {step.index}, {step.objective}/{step.corpus}: the {name} is {number}"
-    most = MAX_SKIPPED if training.loss_scale is None else MAX_SKIPPED_FP16
-    if progress.skipped >= min(most, training.last):
+    progress.skipped += 1
+    name, number = "gradient norm", step.gradient_norm
+    for term, loss in step.losses.items():
+        if not math.isfinite(loss):
+            name, number = term, loss
+            break
+    problem = f"step {step.index}, {step.objective}/{step.corpus}: the {name} is {number}"
+    max_skipped = MAX_SKIPPED if training.loss_scale is None else MAX_SKIPPED_FP16
+    if progress.skipped >= min(max_skipped, training.last):
         cause = "training has diverged; restart with a lower learning rate or a longer warm-up"
         if progress.skipped == step.index and training.loss_scale is None:
             cause = "no update had an effect, so the model that it starts from computes such values; check its weights"
-        raise RunError(f"{where}, as in {progress.skipped} updates in a row: {cause}")
-    log.log(logging.WARNING if training.loss_scale is None else logging.INFO, "%s; skipped the update", where)
+        raise RunError(f"{problem}, as in {progress.skipped} updates in a row: {cause}")
+    level = logging.WARNING if training.loss_scale is None else logging.INFO
+    log.log(level, "%s; skipped the update", problem)
 
 
 class StepCounts:
@@ -344,31 +440,37 @@ class StepCounts:
         or have such a batch: numbers, or with several processes tensors that are not read here. A single process raises
         a RunError for such a batch.
         """
-        each = []
-        for batch in batches:
-            real = {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"]))}
-            languages = {_LANGUAGE + language: float(count) for language, count in batch.languages.items()}
-            each.append({**real, **batch.counts, **languages})
+        counts_of_batches = [_counts_of(batch) for batch in batches]
         if source.name not in self._first:
-            everyone = self._gathered(tuple(each[0]))
-            for other in everyone:
-                if other != everyone[0]:
-                    raise RunError(_message(source, everyone[0], other))
-            self._first[source.name] = everyone[0]
+            self._first[source.name] = self._agreed_names(source, tuple(counts_of_batches[0]))
         first = self._first[source.name]
-        differing = next((tuple(counts) for counts in each if tuple(counts) != first), None)
-        sums = {name: sum(counts.get(name, 0.0) for counts in each) for name in first}
-        sums |= {_DIFFERS: float(differing is not None), _ENDING: float(ending)}
+        differing = None
+        for counts in counts_of_batches:
+            if differing is None and tuple(counts) != first:
+                differing = tuple(counts)
+        sums: dict[str, Any] = {}
+        for name in first:
+            sums[name] = sum([counts.get(name, 0.0) for counts in counts_of_batches])
+        sums[_DIFFERS] = float(differing is not None)
+        sums[_ENDING] = float(ending)
         if self._accelerator.num_processes == 1:
             if differing is not None:
                 raise RunError(_message(source, first, differing))
-            return dict(sums), None
+            return sums, None
         return dict(zip(sums, self._sent(sums).unbind(), strict=True)), differing
+
+    def _agreed_names(self, source: MixtureSource, names: Names) -> Names:
+        """Return what the first batch of the first process counts; raise a RunError if that of another differs."""
+        by_process = self._gathered(names)
+        for other_names in by_process:
+            if other_names != by_process[0]:
+                raise RunError(_message(source, by_process[0], other_names))
+        return by_process[0]
 
     def raise_difference(self, source: MixtureSource, differing: Names | None) -> NoReturn:
         """Raise the error about a batch that counts other things; all processes must call this."""
-        found = next(names for names in self._gathered(differing) if names is not None)
-        raise RunError(_message(source, self._first[source.name], found))
+        differing_names = [names for names in self._gathered(differing) if names is not None]
+        raise RunError(_message(source, self._first[source.name], differing_names[0]))
 
     def flops(self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]) -> float:
         """Return the floating-point operations of matrix products per token of a source, measured by its first batch.
@@ -377,11 +479,12 @@ class StepCounts:
         if layers are frozen.
         """
         if source.name not in self._flops:
-            model = self._accelerator.unwrap_model(training.model)
-            moved = batch.to(self._accelerator.device)
-            known = training.count_flops and not source.learner.generates
-            used = training_flops(lambda: model(source.objective, moved, counts)) if known else 0
-            self._flops[source.name] = used / max(batch.tokens, 1)
+            flops = 0
+            if training.count_flops and not source.learner.generates:
+                model = self._accelerator.unwrap_model(training.model)
+                moved = batch.to(self._accelerator.device)
+                flops = training_flops(lambda: model(source.objective, moved, counts))
+            self._flops[source.name] = flops / max(batch.tokens, 1)
         return self._flops[source.name]
 
     def reduced(self, counts: Mapping[str, float]) -> Counts:
@@ -390,13 +493,17 @@ class StepCounts:
 
     def summed(self, values: Tensor) -> Tensor:
         """Return the sum over all processes."""
-        alone = self._accelerator.num_processes == 1
-        total: Tensor = values if alone else self._accelerator.reduce(values, "sum")
+        if self._accelerator.num_processes == 1:
+            return values
+        total: Tensor = self._accelerator.reduce(values, "sum")
         return total
 
     def _sent(self, counts: Mapping[str, float]) -> Tensor:
-        values, device = torch.tensor(list(counts.values()), dtype=torch.float64), self._accelerator.device
-        return self.summed((values.pin_memory() if device.type == "cuda" else values).to(device, non_blocking=True))
+        values = torch.tensor(list(counts.values()), dtype=torch.float64)
+        device = self._accelerator.device
+        if device.type == "cuda":
+            values = values.pin_memory()
+        return self.summed(values.to(device, non_blocking=True))
 
     def _gathered(self, value: T) -> list[T]:
         """Return the value of each process; all processes must call this."""
@@ -407,17 +514,28 @@ class StepCounts:
         return list(gather_object([value]))
 
 
+def _counts_of(batch: Batch) -> Counts:
+    """Return what a batch counts: its tokens and sequences, predictions by term, and tokens by language."""
+    counts = {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"])), **batch.counts}
+    for language, count in batch.languages.items():
+        counts[_LANGUAGE + language] = float(count)
+    return counts
+
+
 def _at_least_one(count: Any) -> Any:
-    return count.clamp(min=1) if isinstance(count, Tensor) else max(count, 1)
+    if isinstance(count, Tensor):
+        return count.clamp(min=1)
+    return max(count, 1)
 
 
-def _message(source: MixtureSource, first: Names, other: Names) -> str:
-    one, another = (
-        ", ".join(repr(name.removeprefix(_LANGUAGE)) for name in names if name not in {"tokens", "rows"}) or "nothing"
-        for names in (first, other)
-    )
+def _message(source: MixtureSource, first: Names, differing: Names) -> str:
     return (
-        f"{source.name}: its first batch counts {one}, another one {another}; "
+        f"{source.name}: its first batch counts {_listed_counts(first)}, another one {_listed_counts(differing)}; "
         f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for every batch "
         "of a corpus (0 where there is none)"
     )
+
+
+def _listed_counts(names: Names) -> str:
+    shown = [repr(name.removeprefix(_LANGUAGE)) for name in names if name not in {"tokens", "rows"}]
+    return ", ".join(shown) or "nothing"
