@@ -1,14 +1,17 @@
 """Numba kernels of `symmetrization`.
 
-Legend: f forward and b backward links of a chunk of pairs, sorted by (source, target). `union` holds the links of both
-of one pair, words counted from 1 so that each has neighbors; `marks` holds their origin. `scan` is the union with its
-marks in Moses' order, by (target, source). `open_` and `kept` are bit matrices, a row per target word, 32 source words
-per integer: links that may still be added, and links in the result.
+A pair is a matrix of marks, a row per target word and a column per source word, with a border of one cell, so that each
+link has eight neighbors. Example, forward links `F`, backward links `B`, both `*`; grow-diag starts with the
+intersection and adds neighbors that align a word without link:
+
+    source   1 2 3           1 2 3
+    target 1 * . .    ->   1 * . .    F in (2, 2) is a diagonal neighbor of (1, 1), and its words have no link
+           2 . F B         2 . * *    B in (2, 3) is then a neighbor of (2, 2), and source word 3 has no link
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,194 +19,111 @@ from numpy.typing import NDArray
 
 Links = NDArray[np.int32]  # (total, 2)
 Numbers = NDArray[np.int64]
-Flags = NDArray[np.uint8]
 
-if TYPE_CHECKING:
-    Pair = tuple[Links, Flags, Flags, Numbers, Numbers]  # union, marks, linked, open_, kept
-
-FORWARD, BACKWARD, BOTH, KEPT, SEEN = 1, 2, 3, 4, 8  # bits of a mark; BOTH is FORWARD | BACKWARD
+FORWARD, BACKWARD, BOTH, KEPT = 1, 2, 3, 4  # bits of a mark; BOTH is FORWARD | BACKWARD
 INTERSECTION, UNION, GROW, FINAL, FINAL_AND = range(5)  # heuristics
 
-_NEIGHBORS = np.array(
-    [1, 3, 7, 5, 0, 2, 6, 8]
-)  # 3 x (target + 1) + source + 1, in symal's order: horizontal and vertical first
+# (target, source) steps to the neighbors of a link, in symal's order: horizontal and vertical ones first
+_NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+class Pair(NamedTuple):
+    """The links of a sentence pair; words are counted from 1.
+
+    marks: (n + 2, m + 2) uint8. source_linked: (m + 2,) and target_linked: (n + 2,) whether a word is in a kept link.
+    """
+
+    marks: NDArray[np.uint8]
+    source_linked: NDArray[np.bool_]
+    target_linked: NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
-def combine(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers, how: int) -> tuple[Links, Numbers]:
-    """Return the links of the result and (pairs,) their number per pair."""
-    links, found = np.empty((len(f) + len(b), 2), np.int32), np.zeros(len(f_offsets) - 1, np.int64)
-    longest, words, cells = _extent(f, f_offsets, b, b_offsets)
-    union, marks, scan = np.empty((longest, 2), np.int32), np.empty(longest, np.uint8), np.empty((longest, 3), np.int32)
-    linked = np.zeros((2, words + 2), np.uint8)  # source, then target words with a link in the result
-    open_, kept, starts = np.zeros(cells, np.int64), np.zeros(cells, np.int64), np.zeros(words + 3, np.int64)
-    pair = (union, marks, linked, open_, kept)
+def combine(
+    forward: Links, forward_offsets: Numbers, backward: Links, backward_offsets: Numbers, heuristic: int
+) -> tuple[Links, Numbers]:
+    """Return the links of the result, sorted in each pair, and (pairs,) their number per pair."""
+    links = np.empty((len(forward) + len(backward), 2), np.int32)
+    counts = np.zeros(len(forward_offsets) - 1, np.int64)
     used = 0
-    for row in range(len(found)):
-        size, targets = _merge(f, f_offsets[row : row + 2], b, b_offsets[row : row + 2], pair)
-        width = _width(union[size - 1, 0]) if size else 0  # the union is sorted by source
-        if how >= GROW and _lay_out(pair, size, width):
-            _sort_by_target(pair, size, targets, scan, starts)
-            _grow(scan, size, pair, width)
-            if how != GROW:
-                _finish(scan, size, pair, width, how == FINAL)
+    for row in range(len(counts)):
+        pair = _marked(
+            forward[forward_offsets[row] : forward_offsets[row + 1]],
+            backward[backward_offsets[row] : backward_offsets[row + 1]],
+        )
+        rows, columns = pair.marks.shape
+        for target in range(1, rows - 1):
+            for source in range(1, columns - 1):
+                mark = pair.marks[target, source]
+                if mark == BOTH or (heuristic == UNION and mark):
+                    _keep(pair, source, target)
+        if heuristic >= GROW:
+            _grow(pair)
+        if heuristic >= FINAL:
+            _finish(pair, FORWARD, heuristic == FINAL)
+            _finish(pair, BACKWARD, heuristic == FINAL)
         before = used
-        for u in range(size):
-            source, target = union[u, 0], union[u, 1]
-            linked[0, source] = linked[1, target] = 0
-            taken = how == UNION or marks[u] == BOTH
-            if how >= GROW:
-                at, bit = _at(source, target, width), _bit(source)
-                taken |= kept[at] & bit != 0
-                open_[at] &= ~bit
-                kept[at] &= ~bit
-            if taken:
-                links[used, 0], links[used, 1] = source - 1, target - 1
-                used += 1
-        found[row] = used - before
-    return links[:used].copy(), found
+        for source in range(1, columns - 1):
+            for target in range(1, rows - 1):
+                if pair.marks[target, source] & KEPT:
+                    links[used, 0] = source - 1
+                    links[used, 1] = target - 1
+                    used += 1
+        counts[row] = used - before
+    return links[:used].copy(), counts
 
 
 @njit(cache=True, nogil=True)
-def _extent(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers) -> tuple[int, int, int]:
-    """Return maxima over pairs: links of both directions, words of a side, integers of a bit matrix."""
-    links, words, cells = 0, 1, 1
-    for row in range(len(f_offsets) - 1):
-        sources, targets = 0, 0
-        for at in range(f_offsets[row], f_offsets[row + 1]):
-            sources, targets = max(sources, f[at, 0] + 1), max(targets, f[at, 1] + 1)
-        for at in range(b_offsets[row], b_offsets[row + 1]):
-            sources, targets = max(sources, b[at, 0] + 1), max(targets, b[at, 1] + 1)
-        links = max(links, f_offsets[row + 1] - f_offsets[row] + b_offsets[row + 1] - b_offsets[row])
-        words, cells = max(words, sources, targets), max(cells, (targets + 2) * _width(sources))
-    return links, words, cells
+def _marked(forward: Links, backward: Links) -> Pair:
+    """Return the pair with the origin of its links."""
+    source_words = 0
+    target_words = 0
+    for links in (forward, backward):
+        for link in range(len(links)):
+            source_words = max(source_words, links[link, 0] + 1)
+            target_words = max(target_words, links[link, 1] + 1)
+    marks = np.zeros((target_words + 2, source_words + 2), np.uint8)
+    for link in range(len(forward)):
+        marks[forward[link, 1] + 1, forward[link, 0] + 1] |= FORWARD
+    for link in range(len(backward)):
+        marks[backward[link, 1] + 1, backward[link, 0] + 1] |= BACKWARD
+    return Pair(marks, np.zeros(source_words + 2, np.bool_), np.zeros(target_words + 2, np.bool_))
 
 
 @njit(cache=True, nogil=True)
-def _width(sources: int) -> int:
-    """Return the integers per row of a bit matrix; the last one is padding."""
-    return (sources + 1) // 32 + 2
+def _keep(pair: Pair, source: int, target: int) -> None:
+    pair.marks[target, source] |= KEPT
+    pair.source_linked[source] = True
+    pair.target_linked[target] = True
 
 
 @njit(cache=True, nogil=True)
-def _merge(f: Links, f_span: Numbers, b: Links, b_span: Numbers, pair: Pair) -> tuple[int, int]:
-    """Fill the union, sorted, and its marks, and link the intersection; return the size and the last target word."""
-    union, marks, linked, _, _ = pair
-    i, j, size, targets = f_span[0], b_span[0], 0, 0
-    behind_all = np.int64(1) << 62
-    while i < f_span[1] or j < b_span[1]:
-        ahead = (np.int64(f[i, 0]) << 31) + f[i, 1] if i < f_span[1] else behind_all
-        back = (np.int64(b[j, 0]) << 31) + b[j, 1] if j < b_span[1] else behind_all
-        link = min(ahead, back)
-        source, target = (link >> 31) + 1, (link & 0x7FFFFFFF) + 1
-        union[size, 0], union[size, 1] = source, target
-        marks[size] = FORWARD * (ahead == link) + BACKWARD * (back == link)
-        if ahead == back:
-            linked[0, source] = linked[1, target] = 1
-        targets = max(targets, int(target))
-        i += ahead == link
-        j += back == link
-        size += 1
-    return size, targets
-
-
-@njit(cache=True, nogil=True)
-def _at(source: int, target: int, width: int) -> int:
-    return target * width + (source >> 5)
-
-
-@njit(cache=True, nogil=True)
-def _bit(source: int) -> np.int64:
-    return np.int64(1) << (source & 31)
-
-
-@njit(cache=True, nogil=True)
-def _lay_out(pair: Pair, size: int, width: int) -> bool:
-    """Set the bits of the intersection and of links that align an unaligned word; return whether there are any."""
-    union, marks, linked, open_, kept = pair
-    left = False
-    for u in range(size):
-        source, target = union[u, 0], union[u, 1]
-        if marks[u] == BOTH:
-            kept[_at(source, target, width)] |= _bit(source)
-        elif not linked[0, source] & linked[1, target]:
-            open_[_at(source, target, width)] |= _bit(source)
-            left = True
-    return left
-
-
-@njit(cache=True, nogil=True)
-def _sort_by_target(pair: Pair, size: int, targets: int, scan: Links, starts: Numbers) -> None:
-    """Fill `scan` with source, target and mark, sorted by target, then source, by a stable counting sort.
-
-    starts: zeros, on return too.
-    """
-    union, marks, _, _, _ = pair
-    for u in range(size):
-        starts[union[u, 1] + 1] += 1
-    for target in range(targets):
-        starts[target + 1] += starts[target]
-    for u in range(size):
-        target = union[u, 1]
-        place = starts[target]
-        starts[target] += 1
-        scan[place, 0], scan[place, 1], scan[place, 2] = union[u, 0], target, marks[u]
-    for target in range(targets + 2):
-        starts[target] = 0
-
-
-@njit(cache=True, nogil=True)
-def _grow(scan: Links, size: int, pair: Pair, width: int) -> None:
-    """Add neighbors that align an unaligned word until there are none.
-
-    symal visits the neighbors of every link in every scan. Words stay aligned, so visiting each link once gives the
-    same result.
-    """
-    _, _, linked, open_, kept = pair
+def _grow(pair: Pair) -> None:
+    """Add neighbors of kept links that align an unaligned word until there are none."""
+    rows, columns = pair.marks.shape
     added = True
     while added:
         added = False
-        for place in range(size):
-            source, target = scan[place, 0], scan[place, 1]
-            if scan[place, 2] & SEEN or not kept[_at(source, target, width)] & _bit(source):
-                continue
-            scan[place, 2] |= SEEN
-            near = _near(open_, source, target, width)
-            for step in range(8 if near else 0):
-                down, right = _NEIGHBORS[step] // 3 - 1, _NEIGHBORS[step] % 3 - 1
-                if near >> _NEIGHBORS[step] & 1 and not linked[0, source + right] & linked[1, target + down]:
-                    _keep(pair, source + right, target + down, width)
-                    added = True
+        for target in range(1, rows - 1):
+            for source in range(1, columns - 1):
+                if not pair.marks[target, source] & KEPT:
+                    continue
+                for down, right in _NEIGHBORS:
+                    mark = pair.marks[target + down, source + right]
+                    linked = pair.source_linked[source + right] and pair.target_linked[target + down]
+                    if mark and not linked:
+                        _keep(pair, source + right, target + down)
+                        added = True
 
 
 @njit(cache=True, nogil=True)
-def _near(plane: Numbers, source: int, target: int, width: int) -> int:
-    """Return the 3 x 3 bits around a cell, a row per target word."""
-    near, at = 0, _at(source - 1, target - 1, width)
-    for row in range(3):
-        bits = plane[at] | plane[at + 1] << 32
-        near |= (bits >> ((source - 1) & 31) & 7) << 3 * row
-        at += width
-    return near
-
-
-@njit(cache=True, nogil=True)
-def _keep(pair: Pair, source: int, target: int, width: int) -> None:
-    _, _, linked, open_, kept = pair
-    at, bit = _at(source, target, width), _bit(source)
-    open_[at] ^= bit
-    kept[at] |= bit
-    linked[0, source] = linked[1, target] = 1
-
-
-@njit(cache=True, nogil=True)
-def _finish(scan: Links, size: int, pair: Pair, width: int, one_is_enough: bool) -> None:
-    """Add remaining links of unaligned words: of the forward direction, then of the backward one."""
-    _, _, linked, open_, _ = pair
-    for mark in (FORWARD, BACKWARD):
-        for place in range(size):
-            source, target = scan[place, 0], scan[place, 1]
-            if scan[place, 2] == mark and open_[_at(source, target, width)] & _bit(source):
-                both = linked[0, source] + linked[1, target]
-                if both == 0 or (both == 1 and one_is_enough):
-                    _keep(pair, source, target, width)
+def _finish(pair: Pair, direction: int, one_is_enough: bool) -> None:
+    """Add the remaining links of a direction whose words are both unaligned, or one of them if that is enough."""
+    rows, columns = pair.marks.shape
+    for target in range(1, rows - 1):
+        for source in range(1, columns - 1):
+            if pair.marks[target, source] == direction:
+                source_linked = pair.source_linked[source]
+                target_linked = pair.target_linked[target]
+                if not (source_linked or target_linked) or (one_is_enough and not (source_linked and target_linked)):
+                    _keep(pair, source, target)

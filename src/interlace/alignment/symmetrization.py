@@ -24,6 +24,7 @@ HEURISTICS: tuple[str, ...] = get_args(Heuristic)
 
 _COMPILED = HEURISTICS[:5]  # in the order of the constants in `_symmetrization_kernels`
 _ROWS = 10_000  # pairs per task of a thread
+_MAX_WORDS = 1 << 14  # of a sentence: the kernels make a matrix of a byte per pair of words
 
 
 def symmetrize(
@@ -54,9 +55,11 @@ def symmetrize(
         raise SettingsError(f"there is no symmetrization heuristic {heuristic!r}{did_you_mean(heuristic, HEURISTICS)}")
     if len(forward) != len(backward):
         raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row per pair each")
+    _check(forward)
+    _check(backward)
     if heuristic not in _COMPILED:
         chosen = forward if heuristic == "target-to-source" else backward
-        return Ragged(*_arrays(chosen, 0, len(chosen)))
+        return sorted_links(chosen.rows(), chosen.flat, len(chosen))
     number = _COMPILED.index(heuristic)
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -66,19 +69,27 @@ def symmetrize(
         links, counts = combine(*_arrays(forward, start, stop), *_arrays(backward, start, stop), number)
         return links, counts
 
+    parts = [(np.zeros((0, 2), np.int32), np.zeros(0, np.int64))]
     with ThreadPoolExecutor(threads or processors()) as pool:
-        parts = list(pool.map(work, range(0, len(forward), _ROWS)))
-    links = np.concatenate([np.zeros((0, 2), np.int32), *(part[0] for part in parts)])
-    return Ragged.from_lengths(links, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]))
+        parts += pool.map(work, range(0, len(forward), _ROWS))
+    links = np.concatenate([part[0] for part in parts])
+    return Ragged.from_lengths(links, np.concatenate([part[1] for part in parts]))
+
+
+def _check(links: Ragged) -> None:
+    """Raise a DataError that names the first pair, from 1, with a negative index or too many words."""
+    flat = links.flat.reshape(-1, 2)
+    if flat.min(initial=0) < 0 or flat.max(initial=0) >= _MAX_WORDS:
+        link = int(np.argmax(((flat < 0) | (flat >= _MAX_WORDS)).any(axis=1)))
+        pair = links.rows()[link] + 1
+        raise DataError(
+            f"pair {pair}: link {flat[link, 0]}-{flat[link, 1]}; words are counted from 0, and only links of the "
+            f"first {_MAX_WORDS:,} words of a sentence can be combined"
+        )
 
 
 def _arrays(links: Ragged, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return sorted links and offsets of rows start to stop, in the memory layout of the compiled kernels."""
+    """Return links and offsets of rows start to stop, in the memory layout of the compiled kernels."""
     part = links.slice(start, stop)
-    flat = part.flat.reshape(-1, 2)
-    if flat.min(initial=0) < 0:
-        at = int(np.argmax(flat.min(axis=1) < 0))
-        pair = start + part.rows()[at] + 1
-        raise DataError(f"pair {pair}: link {flat[at, 0]}-{flat[at, 1]}; words are counted from 0")
-    part = sorted_links(part.rows(), flat, len(part))
-    return np.array(part.values), part.offsets  # a copy: columns may be mapped from a file
+    flat = np.array(part.flat.reshape(-1, 2), np.int32, order="C")  # a copy: columns may be mapped from a file
+    return flat, part.offsets - part.offsets[0]
