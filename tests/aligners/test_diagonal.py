@@ -31,7 +31,7 @@ def posteriors_of(source, target, theta, aligner):
         weights = [theta[1][f, e] * near[i, j] / near[i].sum() for j, f in enumerate(target)]
         null = theta[1][None, e] * aligner.null / (1 - aligner.null)
         backward[i] = np.array(weights) / (sum(weights) + null)
-    return [np.sqrt(forward * backward)] * 2 if aligner.agree else [forward, backward]
+    return [np.sqrt(forward * backward)] * 2
 
 
 def counted(pairs, theta, aligner):
@@ -76,10 +76,9 @@ def learnt(fitted):
     return theta
 
 
-@pytest.mark.parametrize("agree", [True, False])
-def test_probabilities_equal_a_plain_reference(agree):
+def test_probabilities_equal_a_plain_reference():
     pairs = random_pairs(40)
-    aligner = Diagonal(agree=agree, tension_rate=0, fold="none")
+    aligner = Diagonal(tension_rate=0)
     mine, expected = learnt(aligner.fit(pairs)), reference(pairs, aligner)
     spellings = ((pairs.source_types, pairs.target_types), (pairs.target_types, pairs.source_types))
     for way, (explaining, explained) in enumerate(spellings):
@@ -142,11 +141,9 @@ def test_counts_do_not_depend_on_threads_chunks_or_pair_order(monkeypatch):
     assert whole.align(pairs).links == links.links
 
 
-def test_case_is_folded_on_request():
+def test_case_is_ignored():
     pairs = pairs_of([("Das Haus", "The house"), ("das haus", "the House"), ("Das buch", "the book")])
     assert Diagonal().fit(pairs).types() == (["das", "haus", "buch"], ["the", "house", "book"])
-    kept = Diagonal(fold="none").fit(pairs).types()
-    assert kept == (["Das", "Haus", "das", "haus", "buch"], ["The", "house", "the", "House", "book"])
     fitted = Diagonal().fit(pairs)
     shouted = fitted.align(pairs_of([("DAS HAUS", "THE HOUSE")]))
     assert np.array_equal(shouted.confidence, fitted.align(pairs.slice(0, 1)).confidence)
@@ -170,12 +167,11 @@ lines = st.lists(st.sampled_from("abcdeABC"), max_size=7).map(" ".join)
 @given(
     st.lists(st.tuples(lines, lines), min_size=1, max_size=8),
     st.lists(st.tuples(lines, lines), min_size=1, max_size=4),
-    st.booleans(),
     st.sampled_from([1e-4, 0.01, 1.0]),
     st.sampled_from([0.0, 0.08]),
 )
-def test_any_lines_get_links(known, new, agree, alpha, null):
-    aligner = Diagonal(agree=agree, alpha=alpha, null=null, symmetrization="union", tension_rate=20)
+def test_any_lines_get_links(known, new, alpha, null):
+    aligner = Diagonal(alpha=alpha, null=null, symmetrization="union", tension_rate=20)
     pairs = pairs_of([*known, ("a", "b")])
     fitted = aligner.fit(pairs)
     for some in (pairs, pairs_of(new)):
@@ -192,17 +188,16 @@ def test_pairs_without_words_on_one_side_get_no_links():
     assert len(Diagonal().fit(pairs).align(pairs).links[5]) == 0
 
 
-@pytest.mark.parametrize("agree", [True, False])
 @settings(max_examples=8, deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 999), rows=st.integers(3, 20), memory=st.sampled_from([1e-6, 3e-6, 1e-5]))
-def test_word_pairs_on_disk_give_the_same_model(agree, seed, rows, memory):
+def test_word_pairs_on_disk_give_the_same_model(seed, rows, memory):
     pairs, prior = random_pairs(40, seed, longest=5), lexicon_of(("s1", "t2"), ("new", "neu"))
-    kept = Diagonal(agree=agree, iterations=3).fit(pairs, prior)
+    kept = Diagonal(iterations=3).fit(pairs, prior)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WordPairs.chunks, "__defaults__", (rows,))
         with tempfile.TemporaryDirectory() as folder:
             patch.setattr(tempfile, "tempdir", folder)
-            spilled = Diagonal(agree=agree, iterations=3, memory=memory).fit(pairs, prior)
+            spilled = Diagonal(iterations=3, memory=memory).fit(pairs, prior)
             assert list(Path(folder).iterdir()) == []
         assert isinstance(spilled.model.targets.base.base, np.memmap) or memory > 1e-6
         assert same(spilled.arrays(), kept.arrays())

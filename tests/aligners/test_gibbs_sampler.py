@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 
 from interlace.aligners.common.inputs import Prior
 from interlace.aligners.gibbs import kernels, sampler
-from interlace.aligners.gibbs.kernels import Found, Posteriors, Words
+from interlace.aligners.gibbs.kernels import ALPHA, Tally, Words
 from interlace.aligners.gibbs.model import (
     FERTILITIES,
     MAX_JUMP,
     Cut,
+    Posteriors,
     SamplerDirection,
     cell_starts,
     links_of,
     tables_of,
 )
-from interlace.aligners.gibbs.sampler import LazyView, Sampler, SamplerPriors, View, first_counts
+from interlace.aligners.gibbs.sampler import LazyView, Sampler, View, first_counts
 from interlace.alignment import WordPairs
 from interlace.alignment.symmetrization import symmetrize
 from interlace.core.ragged import Ragged
@@ -89,18 +90,22 @@ def test_a_candidate_is_drawn_by_cumulative_weight():
     ],
 )
 def test_the_probability_of_one_word_by_hand(model, factors):
+    unit = kernels.UNIT
     # Two pairs, "a b" - "x y" and "a" - "x". Links: a-x in the second; y has b; x of the first is drawn.
     view = view_of([[0, 1], [0]], [[0, 1], [0]], types=(2, 2))
     chosen = np.array([kernels.NONE, 1, 0], np.int32)
-    counts = first_counts(view, 0, np.zeros(0), np.zeros(1), chosen, 10)
+    counts = first_counts(view, 0, np.zeros(0), np.zeros(1), chosen)
     fertility = np.ones((2, FERTILITIES), np.float32)
     fertility[1, 1] = 0.3
-    tables = tables_of(jump_table({1: 0.5, 2: 0.2, 0: 0.1}), fertility, 4, 0.2)._replace(model=model)
-    found = Found(np.zeros(9, np.int64), np.zeros((2, FERTILITIES), np.int32), np.zeros(5, np.float32), True)
-    kernels.sweep(view.ways[0], chosen, counts, tables, found, np.uint64(5))
-    # p(x|a) = (1 + 10) / (2 + 10), p(x|b) = 1 / (2 + 10); x, which is never alone, has one of two types
-    a, b, none = 11 / 12 * factors[0], 1 / 12 * factors[1], 0.25 * 1 / 2 * factors[2]
-    assert found.posterior[:2] == pytest.approx([a / (a + b + none), b / (a + b + none)], rel=1e-5)
+    tables = tables_of(jump_table({1: 0.5, 2: 0.2, 0: 0.1}), fertility, 4)._replace(model=model)
+    tally = Tally(np.zeros(9, np.int64), np.zeros((2, FERTILITIES), np.int32), np.zeros(5, np.float32), True)
+    kernels.sweep(view.ways[0], chosen, counts, tables, tally, np.uint64(5))
+    # With one link of b to y and one of a to x: p(x|a) = (1 + unit) / (2 + unit), p(x|b) = 1 / (2 + unit); x, which is
+    # never alone, has one of two types.
+    a = (1 + unit) / (2 + unit) * factors[0]
+    b = 1 / (2 + unit) * factors[1]
+    none = 0.25 * 1 / 2 * factors[2]
+    assert tally.posterior[:2] == pytest.approx([a / (a + b + none), b / (a + b + none)], rel=1e-5)
 
 
 def random_rows(rng, types=(5, 6), pairs=12, longest=6):
@@ -114,38 +119,38 @@ def test_a_sweep_counts_jumps_fertilities_and_posteriors(way, model):
     view = view_of(*(sides := random_rows(rng)), types=(5, 6))
     words, by = view.ways[way], sides[way]
     chosen = np.full(len(words.to), kernels.NONE, np.int32)
-    counts = first_counts(view, way, np.zeros(0), np.zeros(1), chosen, 1000)
-    tables = tables_of(rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32), np.ones((6, 1), np.float32), 8, 0.2)
-    found = Found(
+    counts = first_counts(view, way, np.zeros(0), np.zeros(1), chosen)
+    tables = tables_of(rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32), np.ones((6, 1), np.float32), 8)
+    tally = Tally(
         np.zeros(17, np.int64), np.zeros((6, FERTILITIES), np.int32), np.zeros(len(words.cells), np.float32), True
     )
-    kernels.sweep(words, chosen, counts, tables._replace(model=model), found, np.uint64(7))
+    kernels.sweep(words, chosen, counts, tables._replace(model=model), tally, np.uint64(7))
     jumps, fertilities = Counter(), Counter()
     for row, links in zip(by, Ragged(chosen, words.to_starts).to_lists(), strict=True):
         partners = [link for link in links if link != kernels.NONE]
         if row and links:
             jumps.update(after - before for before, after in pairwise([-1, *partners, len(row)]))
             fertilities.update((kind, partners.count(place)) for place, kind in enumerate(row))
-    assert found.jumps.tolist() == [jumps[width] for width in range(-8, 9)]
-    assert {entry: int(found.fertility[entry]) for entry in zip(*found.fertility.nonzero(), strict=True)} == fertilities
+    assert tally.jumps.tolist() == [jumps[width] for width in range(-8, 9)]
+    assert {entry: int(tally.fertility[entry]) for entry in zip(*tally.fertility.nonzero(), strict=True)} == fertilities
     sums = np.add.reduceat(
-        np.append(found.posterior, 0), np.cumsum(np.repeat(np.diff(words.by_starts), np.diff(words.to_starts)))
+        np.append(tally.posterior, 0), np.cumsum(np.repeat(np.diff(words.by_starts), np.diff(words.to_starts)))
     )
     assert (sums <= 1).all()
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 1 << 32), st.integers(1, 5), st.sampled_from([0.1, 0.01, 1e-4]))
-def test_counts_equal_those_of_the_links(seed, sweeps, alpha):
+@given(st.integers(0, 1 << 32), st.integers(1, 5))
+def test_counts_equal_those_of_the_links(seed, sweeps):
     rng = np.random.default_rng(seed)
     view = view_of(*random_rows(rng), types=(5, 6))
     prior = rng.integers(0, 3, len(view.entries)).astype(float)
-    chain = Sampler(view, 0, prior, None, SamplerPriors(0.2, alpha), rng)
+    chain = Sampler(view, 0, prior, None, rng)
     learned = chain.run([sweeps, 1, sweeps + 1], lambda: None).direction
-    again = first_counts(view, 0, prior, np.zeros(1), chain.chosen, round(1 / alpha))
+    again = first_counts(view, 0, prior, np.zeros(1), chain.chosen)
     for own, counted in zip(chain.counts, again, strict=True):
         assert np.array_equal(own, counted)
-    links = learned.pairs.sum() - len(learned.pairs) / round(1 / alpha) - prior.sum()
+    links = learned.pairs.sum() - len(learned.pairs) * ALPHA - prior.sum()
     assert links + learned.alone.sum() == pytest.approx(len(view.ways[0].to), rel=1e-3)
     longest = max(np.diff(view.ways[0].by_starts).max(), np.diff(view.ways[0].to_starts).max())
     assert learned.jumps[MAX_JUMP + 1 - longest : MAX_JUMP + 2 + longest].sum() == pytest.approx(1, rel=1e-4)
@@ -154,18 +159,18 @@ def test_counts_equal_those_of_the_links(seed, sweeps, alpha):
 
 def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
     view = view_of([[0]] * 4, [[0]] * 4, types=(1, 1))
-    chain = Sampler(view, 0, np.zeros(0), None, SamplerPriors(0.2, 1.0), np.random.default_rng(3))
+    chain = Sampler(view, 0, np.zeros(0), None, np.random.default_rng(3))
     states = []
     learned = chain.run([2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]])).direction
     last = [np.mean([state[part] for state in states[-2:]], axis=0) for part in range(3)]
     for own, mean in zip((learned.pairs, learned.words, learned.alone), last, strict=True):
-        assert own == pytest.approx(mean)
+        assert own == pytest.approx(mean / kernels.UNIT)
     assert len(states) == 8
 
 
 @pytest.mark.parametrize("way", [0, 1], ids=["forward", "backward"])
 def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
-    rng, priors = np.random.default_rng(5), SamplerPriors(0.2, 0.01)
+    rng = np.random.default_rng(5)
     texts = [random_rows(rng, types) for types in ((4, 5), (5, 6))]  # new types in the second part
     prior = Prior(np.array([[1, 2]], np.int32), np.array([3.0]))
     before = None
@@ -175,12 +180,10 @@ def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
         cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
         view = LazyView(source, target, cuts, prior, before)
         starts = [view.get(each) for each in (0, 1)]
-        chains = [
-            Sampler(text, way, links, before and before[way], priors, rng) for way, (text, links) in enumerate(starts)
-        ]
+        chains = [Sampler(text, way, links, before and before[way], rng) for way, (text, links) in enumerate(starts)]
         before = tuple(chain.run([2, 1, 3], lambda: None) for chain in chains)
     own, words = before[way], sum(len(row) for sides in texts for row in sides[1 - way])
-    links = own.direction.pairs.sum() - len(own.direction.pairs) * own.direction.unseen - 3
+    links = own.direction.pairs.sum() - len(own.direction.pairs) * ALPHA - 3
     assert links + own.direction.alone.sum() == pytest.approx(words, rel=1e-3)
     assert len(own.direction.alone) == (6, 5)[way]
     drawing = sum(many * np.arange(FERTILITIES) for many in own.fertility).sum()
@@ -188,20 +191,21 @@ def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
     assert own.jumps.sum() > len(chains[way].chosen)  # of both parts
 
 
-def test_posteriors_of_new_pairs_by_hand():
+def test_posteriors_of_new_pairs_by_hand(monkeypatch):
     """One word has the same posterior in all sweeps; of two words, the second has a certain partner.
 
     Type 0 has 7 of 8 links to 0, type 1 all to 1; words are alone 2 and 0 times, the Dirichlet prior is 0.5.
     """
+    monkeypatch.setattr("interlace.aligners.gibbs.model.ALPHA", 0.5)
     jumps, fertility = jump_table({1: 0.4, 2: 0.2, 0: 0.1}), np.ones((2, FERTILITIES), np.float32)
     fertility[0, 0], fertility[1, :2] = 0.5, (25, 0.125)
     counts = (np.array(part, np.float32) for part in ([7, 1e-4, 1000], [8, 1000], [2, 0]))
-    direction = SamplerDirection(0.5, np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility)
+    direction = SamplerDirection(np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility)
     by, to = Ragged.of([[0], [-1, 0], [0, 1]]), Ragged.of([[0], [-1], [0, 1]])
     starts, out = cell_starts(by, to), np.zeros(7, np.float32)
     unused = np.zeros(0, np.uint32), starts, np.zeros(0, np.int32)
     words = Words(by.values, by.offsets, to.values, to.offsets, *unused)
-    tables = tables_of(jumps, fertility, 8, 0.2)
+    tables = tables_of(jumps, fertility, 8)
     for rows in ((0, 1), (1, 3)):
         kernels.add_posteriors(words, rows, direction.known, tables, np.uint64(11), out, 0.5)
     alone = {0: 2.5 / 3.5, -1: 0.5 / 3.5}  # of 2 + 2 x 0.5 + 0.5

@@ -11,7 +11,8 @@ from little_pairs import word_pairs
 
 
 def prior(*entries):
-    found = Prior.of(Lexicon.of(entries), vocabularies := Vocabularies.of("lower"))
+    vocabularies = Vocabularies.of()
+    found = Prior.of(Lexicon.of(entries), vocabularies)
     source, target = vocabularies.types
     spelt = [(source[i], target[j]) for i, j in found.entries.tolist()]
     return dict(zip(spelt, found.counts.tolist(), strict=True))

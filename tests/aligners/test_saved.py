@@ -53,7 +53,7 @@ def test_reports_other_languages_and_word_tokenizers(fitted, tmp_path):
         ('{"format": 2, "aligner": "gibbs", "settings": {}}', "format 2 of a newer interlace"),
         ('{"aligner": "gibs", "settings": {}}', "no aligner 'gibs'; did you mean 'gibbs'"),
         ('{"aligner": "gibbs", "settings": []}', "settings: input should be a valid dictionary"),
-        ('{"aligner": "gibbs", "settings": {"nul": 1}}', "unknown key 'nul'; did you mean 'null'"),
+        ('{"aligner": "gibbs", "settings": {"sweep": 1}}', "unknown key 'sweep'; did you mean 'sweeps'"),
     ],
 )
 def test_rejects_damaged_descriptions(fitted, tmp_path, text, said):

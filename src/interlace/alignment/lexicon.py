@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
-from interlace.alignment.links import check_links, check_row_counts, sorted_links
-from interlace.alignment.spill import DEFAULT_MEMORY, GB, SpilledColumn, cut_runs
-from interlace.core.errors import DataError, pandas_for
+from interlace.alignment.links import check_links, check_row_counts, sorted_links, word_positions
+from interlace.alignment.spill import DEFAULT_MEMORY, GB, SortedRuns, SpilledColumn
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
-_Counted = tuple[NDArray[np.int64], NDArray[np.float64]]  # keys and counts
+_COUNTED = np.dtype([("key", np.int64), ("count", np.float64)])  # key: source type * target types + target type
 _MAX_PENDING = 4_000_000  # entries of chunks that are held before they are summed
 _BYTES = 72  # an entry, at the peak
 _ROWS = 500_000  # entries that are written at a time
@@ -58,24 +58,17 @@ class Lexicon:
 
     def translations(self, word: str) -> dict[str, float]:
         """Return the translations of a source word with their counts, the most frequent first; empty if unknown."""
-        rows = sorted(self._rows.get(word, ()), key=lambda row: -self.counts[row])
-        return {self[row][1]: self[row][2] for row in rows}
+        rows = self._rows.get(word, [])
+        by_count = sorted(rows, key=self.counts.__getitem__, reverse=True)
+        return {self[row][1]: self[row][2] for row in by_count}
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        """The entries of each source word."""
+        rows: dict[str, list[int]] = {}
         for row, source in enumerate(self.entries[:, 0].tolist()):
-            found.setdefault(self.source_types[source], []).append(row)
-        return found
-
-    def to_pandas(self) -> Any:
-        """Return a data frame with the columns `source`, `target` and `count`.
-
-        Raises:
-            MissingDependencyError: pandas is not installed.
-        """
-        rows = [self[row] for row in range(len(self))]
-        return pandas_for("a data frame of a lexicon").DataFrame(rows, columns=["source", "target", "count"])
+            rows.setdefault(self.source_types[source], []).append(row)
+        return rows
 
     # ---- constructors and files ----
 
@@ -90,45 +83,38 @@ class Lexicon:
             DataError: a link is not between words of its pair; names the pair, from 1.
         """
         check_row_counts(len(pairs.source), len(pairs.target), len(links))
-        unaligned = (np.zeros(len(pairs.source_types)), np.zeros(len(pairs.target_types)))
-        width, pending = len(pairs.target_types), 0
-        parts: list[_Counted] = []
-        limit, spilled, starts = int(memory * GB / _BYTES), (SpilledColumn(np.int64), SpilledColumn(np.float64)), [0]
+        source_unaligned = np.zeros(len(pairs.source_types))
+        target_unaligned = np.zeros(len(pairs.target_types))
+        counter = _EntryCounter(int(memory * GB / _BYTES))
         for chunk in pairs.chunks():
             start = chunk.first - pairs.first
-            part = links.slice(start, start + len(chunk))
-            check_links(chunk.source.lengths, chunk.target.lengths, part, start)
-            part = sorted_links(part.rows(), part.flat, len(part))
-            keys = _count_chunk(chunk, part, width, unaligned)
-            parts.append(_sum_by_key([(keys, np.ones(len(keys)))]))
-            pending += len(parts[-1][0])
-            if pending > min(_MAX_PENDING, limit):
-                parts, pending = [_sum_by_key(parts)], 0
-                if len(parts[0][0]) > limit:
-                    _append(spilled, parts.pop())
-                    starts.append(len(spilled[0]))
-        keys, counts = _sum_by_key(parts)
-        entries = _entries(keys, width)
-        if len(starts) > 1:
-            _append(spilled, (keys, counts))
-            merged = (SpilledColumn(np.int32, (2,)), SpilledColumn(np.float64))
-            for cuts in cut_runs(spilled[0], [*starts, len(spilled[0])], limit // 2 + 1):
-                keys, counts = _sum_by_key([(spilled[0].read(rows), spilled[1].read(rows)) for rows in cuts])
-                _append(merged, (_entries(keys, width), counts))
-            entries, counts = merged[0].mapped(), merged[1].mapped()
-        return cls(pairs.source_types, pairs.target_types, entries, counts, *unaligned)
+            chunk_links = links.slice(start, start + len(chunk))
+            check_links(chunk.source.lengths, chunk.target.lengths, chunk_links, start)
+            chunk_links = sorted_links(chunk_links.rows(), chunk_links.flat, len(chunk_links))
+            source = _linked_types(chunk.source, chunk_links, 0, source_unaligned)
+            target = _linked_types(chunk.target, chunk_links, 1, target_unaligned)
+            counter.add(source * len(pairs.target_types) + target)
+        entries, counts = counter.finish(len(pairs.target_types))
+        return cls(pairs.source_types, pairs.target_types, entries, counts, source_unaligned, target_unaligned)
 
     @classmethod
     def of(cls, translations: Iterable[tuple[str, str, float]]) -> Lexicon:
         """Build a lexicon from (source word, target word, count); of duplicates, the largest count is kept."""
-        types: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        found: dict[tuple[int, int], float] = {}
+        source_types: dict[str, int] = {}
+        target_types: dict[str, int] = {}
+        counts: dict[tuple[int, int], float] = {}
         for source, target, count in translations:
-            entry = types[0].setdefault(source, len(types[0])), types[1].setdefault(target, len(types[1]))
-            found[entry] = max(count, found.get(entry, count))
-        entries = np.array(sorted(found), np.int32).reshape(-1, 2)
-        counts = np.array([found[entry] for entry in sorted(found)], np.float64)
-        return cls(list(types[0]), list(types[1]), entries, counts)
+            source_type = source_types.setdefault(source, len(source_types))
+            target_type = target_types.setdefault(target, len(target_types))
+            entry = (source_type, target_type)
+            counts[entry] = max(count, counts.get(entry, count))
+        entries = sorted(counts)
+        return cls(
+            list(source_types),
+            list(target_types),
+            np.array(entries, np.int32).reshape(-1, 2),
+            np.array([counts[entry] for entry in entries], np.float64),
+        )
 
     @classmethod
     def read(cls, *paths: Path | str) -> Lexicon:
@@ -139,7 +125,7 @@ class Lexicon:
         Raises:
             DataError: a file is missing or empty, or a line is not a translation; names file and line.
         """
-        return cls.of(found for path in paths for found in read_translations(path))
+        return cls.of(chain.from_iterable(map(read_translations, paths)))
 
     def write(self, path: Path | str, *, counts: bool = True) -> None:
         """Write one translation per line, tab-separated: source, target and, with `counts`, count; gzip by suffix.
@@ -150,25 +136,27 @@ class Lexicon:
         Raises:
             DataError: a word contains a tab or a line feed.
         """
+        write_lines(path, self._lines(str(path), counts=counts))
 
-        def line(entry: int) -> str:
+    def _lines(self, path: str, *, counts: bool) -> Iterator[str]:
+        for entry in self._ordered():
             source, target, count = self[entry]
             for word in (source, target):
                 if "\t" in word or "\n" in word:
                     raise DataError(f"{path}: the word {word!r} contains a tab or a line feed")
-            return f"{source}\t{target}\t{count:.17g}" if counts else f"{source}\t{target}"
+            yield f"{source}\t{target}\t{count:.17g}" if counts else f"{source}\t{target}"
 
-        write_lines(path, (line(entry) for block in self._ordered() for entry in block))
-
-    def _ordered(self) -> Iterator[list[int]]:
-        """Yield the entries by source type and decreasing count, in blocks of whole source types."""
-        stop = 0
-        while (start := stop) < len(self):
+    def _ordered(self) -> Iterator[int]:
+        """Yield the entries by source type and decreasing count; sort blocks of whole source types."""
+        start = 0
+        while start < len(self):
             stop = min(start + _ROWS, len(self))
             following = self.entries[stop : stop + len(self.target_types), 0]
             stop += int((following == self.entries[stop - 1, 0]).sum())
             entries = self.entries[start:stop]
-            yield (start + np.lexsort((entries[:, 1], -self.counts[start:stop], entries[:, 0]))).tolist()
+            order = np.lexsort((entries[:, 1], -self.counts[start:stop], entries[:, 0]))
+            yield from (start + order).tolist()
+            start = stop
 
     # ---- probabilities ----
 
@@ -186,26 +174,34 @@ class Lexicon:
         return self._probabilities(1)
 
     @property
-    def null(self) -> list[NDArray[np.float64]]:
+    def null(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """w(s|NULL) and w(t|NULL): for each type of a side, its fraction of all unaligned words of the side."""
-        sides = (self.source_unaligned, self.source_types), (self.target_unaligned, self.target_types)
-        return [np.zeros(len(types)) if words is None else words / max(words.sum(), 1.0) for words, types in sides]
+        source = self._unaligned(0)
+        target = self._unaligned(1)
+        return source / max(source.sum(), 1.0), target / max(target.sum(), 1.0)
 
     @property
     def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The counts of each source type and of each target type over all links, links to NULL included."""
-        found = []
-        for side, unaligned in enumerate((self.source_unaligned, self.target_unaligned)):
-            totals = np.zeros(len((self.source_types, self.target_types)[side]))
-            for start in range(0, len(self), _ROWS):
-                rows = slice(start, start + _ROWS)
-                totals += _sums(self.entries[rows, side], self.counts[rows], len(totals))
-            found.append(totals + (0 if unaligned is None else unaligned))
-        return found[0], found[1]
+        return self._totals(0), self._totals(1)
+
+    def _totals(self, side: int) -> NDArray[np.float64]:
+        unaligned = self._unaligned(side)
+        totals = np.zeros(len(unaligned))
+        for start in range(0, len(self), _ROWS):
+            rows = slice(start, start + _ROWS)
+            totals += np.bincount(self.entries[rows, side], self.counts[rows], minlength=len(totals))
+        return totals + unaligned
+
+    def _unaligned(self, side: int) -> NDArray[np.float64]:
+        """(types,) the unaligned words of each type; 0 if they were not counted."""
+        counts = self.source_unaligned if side == 0 else self.target_unaligned
+        types = self.source_types if side == 0 else self.target_types
+        return np.zeros(len(types)) if counts is None else counts
 
     def _probabilities(self, side: int) -> NDArray[np.float64]:
         """(m,) the fraction of each entry of all counts of its type on a side; 0 without counts."""
-        totals = self.totals[side][self.entries[:, side]]
+        totals = self._totals(side)[self.entries[:, side]]
         return np.divide(self.counts, totals, out=np.zeros(len(self)), where=totals > 0)
 
     # ---- subsets ----
@@ -221,9 +217,10 @@ class Lexicon:
         """
         order = np.lexsort((-self.backward, -self.counts, self.entries[:, 0]))
         sources = self.entries[order, 0]
-        kept = np.zeros(len(self), np.bool_)
-        kept[order[np.arange(len(self)) - np.searchsorted(sources, sources) < count]] = True
-        return self._select(kept)
+        ranks = np.arange(len(self)) - np.searchsorted(sources, sources)  # among the entries of a source type
+        frequent = np.zeros(len(self), np.bool_)
+        frequent[order[ranks < count]] = True
+        return self._select(frequent)
 
     def mutual(self) -> Lexicon:
         """Return the entries that are the most frequent of both their source and their target type, each type once.
@@ -232,26 +229,24 @@ class Lexicon:
         """
         rarity = self.forward * self.backward
         order = np.lexsort((-rarity, -self.counts))
-        kept = np.ones(len(self), np.bool_)
+        mutual = np.ones(len(self), np.bool_)
         for side in (0, 1):
             _, first = np.unique(self.entries[order, side], return_index=True)
             best = np.zeros(len(self), np.bool_)
             best[order[first]] = True
-            kept &= best
-        return self._select(kept)
+            mutual &= best
+        return self._select(mutual)
 
     def words(self) -> Lexicon:
         """Return the entries with a letter on both sides, without numbers and punctuation."""
-        letters = [
-            np.array([any(map(str.isalpha, word)) for word in types], np.bool_)
-            for types in (self.source_types, self.target_types)
-        ]
-        return self._select(letters[0][self.entries[:, 0]] & letters[1][self.entries[:, 1]])
+        source = _with_letters(self.source_types)[self.entries[:, 0]]
+        target = _with_letters(self.target_types)[self.entries[:, 1]]
+        return self._select(source & target)
 
-    def _select(self, kept: NDArray[np.bool_]) -> Lexicon:
-        if kept.all():
+    def _select(self, selected: NDArray[np.bool_]) -> Lexicon:
+        if selected.all():
             return self
-        return replace(self, entries=self.entries[kept], counts=self.counts[kept])
+        return replace(self, entries=self.entries[selected], counts=self.counts[selected])
 
     def reversed(self) -> Lexicon:
         """Return the lexicon with its sides exchanged."""
@@ -270,12 +265,16 @@ def read_translations(path: Path | str) -> Iterator[tuple[str, str, float]]:
 
 def _parse(line: str, where: str) -> tuple[str, str, float]:
     """Parse a translation; in lines with tabs, blanks belong to words."""
-    tabs = "\t" in line.strip(" \t")
-    cells = [cell.strip(" ") for cell in line.split("\t")] if tabs else _BLANKS.split(line.strip(" \t"))
-    if len(cells) not in {2, 3 if tabs else 2} or not all(cells):
+    if "\t" in line.strip(" \t"):
+        cells = [cell.strip(" ") for cell in line.split("\t")]
+        valid = len(cells) in {2, 3}
+    else:
+        cells = _BLANKS.split(line.strip(" \t"))
+        valid = len(cells) == 2
+    if not valid or not all(cells):
+        remedy = "; put a tab between words that contain blanks" if len(cells) > 2 else ""
         raise DataError(
-            f"{where}: expected 'source<TAB>target' or two words separated by a blank, found {line[:60]!r}"
-            f"{'; put a tab between words that contain blanks' if len(cells) > 2 else ''}"
+            f"{where}: expected 'source<TAB>target' or two words separated by a blank, found {line[:60]!r}{remedy}"
         )
     if len(cells) == 2:
         return cells[0], cells[1], 1.0
@@ -288,38 +287,70 @@ def _parse(line: str, where: str) -> tuple[str, str, float]:
     return cells[0], cells[1], count
 
 
-def _count_chunk(
-    chunk: WordPairs, links: Ragged, width: int, unaligned: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> NDArray[np.int64]:
-    """Return the key, source type * width + target type, of each link; add words without links to `unaligned`."""
-    types = []
-    for side, words in enumerate((chunk.source, chunk.target)):
-        places = links.flat[:, side] + np.repeat(words.offsets[:-1] - words.offsets[0], links.lengths)
-        types.append(words.flat[places].astype(np.int64))
-        aligned = np.zeros(len(words.flat), np.bool_)
-        aligned[places] = True
-        unaligned[side][:] += np.bincount(words.flat[~aligned], minlength=len(unaligned[side]))
-    keys: NDArray[np.int64] = types[0] * width + types[1]
-    return keys
+def _with_letters(types: list[str]) -> NDArray[np.bool_]:
+    """(types,) whether a word has a letter."""
+    return np.array([any(map(str.isalpha, word)) for word in types], np.bool_)
 
 
-def _entries(keys: NDArray[np.int64], width: int) -> NDArray[np.int32]:
-    return np.stack(np.divmod(keys, max(width, 1)), axis=1).astype(np.int32)
+# ---- counting ----
 
 
-def _append(columns: tuple[SpilledColumn, SpilledColumn], values: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    for column, more in zip(columns, values, strict=True):
-        column.append(more)
+class _EntryCounter:
+    """Counts keys of entries. Counts of more than `limit` entries are written to disk in sorted runs and merged."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[NDArray[np.void]] = []
+        self._pending = 0  # records in parts that were not summed
+        self._runs = SortedRuns(_COUNTED)
+
+    def add(self, keys: NDArray[np.int64]) -> None:
+        """Count each key once."""
+        records = np.ones(len(keys), _COUNTED)
+        records["key"] = keys
+        self._parts.append(_summed([records]))
+        self._pending += len(self._parts[-1])
+        if self._pending > min(_MAX_PENDING, self._limit):
+            self._pending = 0
+            self._parts = [_summed(self._parts)]
+            if len(self._parts[0]) > self._limit:
+                self._runs.add(self._parts.pop())
+
+    def finish(self, target_types: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return (m, 2) sorted entries and (m,) their counts, mapped from a file if there were runs."""
+        records = _summed(self._parts)
+        if not len(self._runs):
+            return _entries(records, target_types), np.ascontiguousarray(records["count"])
+        self._runs.add(records)
+        entries = SpilledColumn(np.int32, (2,))
+        counts = SpilledColumn(np.float64)
+        for overlapping in self._runs.merged(self._limit // 2 + 1):
+            records = _summed([overlapping])
+            entries.append(_entries(records, target_types))
+            counts.append(records["count"])
+        return entries.mapped(), counts.mapped()
 
 
-def _sum_by_key(parts: Sequence[_Counted]) -> _Counted:
-    """Return sorted distinct keys with the sums of their counts."""
-    keys = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
-    counts = np.concatenate([np.zeros(0), *(part[1] for part in parts)])
-    distinct, places = np.unique(keys, return_inverse=True)
-    return distinct, _sums(places, counts, len(distinct))
+def _linked_types(words: Ragged, links: Ragged, side: int, unaligned: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(total,) the type of each link's word on a side; words without links are added to `unaligned` by type."""
+    types = words.flat
+    positions = word_positions(words, links, side)
+    aligned = np.zeros(len(types), np.bool_)
+    aligned[positions] = True
+    unaligned += np.bincount(types[~aligned], minlength=len(unaligned))
+    return types[positions].astype(np.int64)
 
 
-def _sums(places: NDArray[np.integer], counts: NDArray[np.float64], total: int) -> NDArray[np.float64]:
-    """Return the sum of the counts of each place."""
-    return np.bincount(places, counts, minlength=total).astype(np.float64, copy=False)
+def _summed(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Return records of distinct keys, sorted, with the sums of their counts."""
+    records = np.concatenate([np.zeros(0, _COUNTED), *parts])
+    keys, numbers = np.unique(records["key"], return_inverse=True)
+    summed = np.empty(len(keys), _COUNTED)
+    summed["key"] = keys
+    summed["count"] = np.bincount(numbers, records["count"], minlength=len(keys))
+    return summed
+
+
+def _entries(records: NDArray[np.void], target_types: int) -> NDArray[np.int32]:
+    source, target = np.divmod(records["key"], max(target_types, 1))
+    return np.stack([source, target], axis=1).astype(np.int32)

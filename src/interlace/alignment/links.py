@@ -31,17 +31,20 @@ def sorted_links(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
 def contained_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
     """(total,) whether each link is also in the same row of `others`; both are sorted and have as many rows."""
     width = max(_width(links.flat), _width(others.flat))
-    keys, known = (_keys(side.rows(), side.flat, width) for side in (links, others))
-    if not len(known):
-        return np.zeros(len(keys), np.bool_)
-    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    found: NDArray[np.bool_] = known[places] == keys
-    return found
+    keys = _keys(links.rows(), links.flat, width)
+    return np.isin(keys, _keys(others.rows(), others.flat, width))
 
 
-def select_links(links: Ragged, kept: NDArray[np.bool_]) -> Ragged:
-    """Return the links (or spans) of each row for which `kept`, shape (total,), holds."""
-    return Ragged.from_lengths(links.flat[kept], np.bincount(links.rows()[kept], minlength=len(links)))
+def select_links(links: Ragged, selected: NDArray[np.bool_]) -> Ragged:
+    """Return the links (or spans) of each row that are selected, shape (total,)."""
+    return Ragged.from_lengths(links.flat[selected], np.bincount(links.rows()[selected], minlength=len(links)))
+
+
+def word_positions(words: Ragged, links: Ragged, side: int) -> NDArray[np.int64]:
+    """(total,) the index in `words.flat` of each link's word on a side: 0 source, 1 target."""
+    starts = words.offsets[:-1] - words.offsets[0]
+    positions: NDArray[np.int64] = links.flat[:, side] + np.repeat(starts, links.lengths)
+    return positions
 
 
 def reverse_links(links: Ragged) -> Ragged:
@@ -64,13 +67,14 @@ def check_links(
     """
     check_row_counts(len(source_lengths), len(target_lengths), len(links))
     flat = links.flat
-    beyond = (flat[:, 0] >= np.repeat(source_lengths, links.lengths)) | (flat.min(axis=1, initial=0) < 0)
+    beyond = flat.min(axis=1, initial=0) < 0
+    beyond |= flat[:, 0] >= np.repeat(source_lengths, links.lengths)
     beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
     if beyond.any():
-        at = int(np.argmax(beyond))
-        row = int(np.searchsorted(links.offsets - links.offsets[0], at, side="right")) - 1
+        link = int(np.argmax(beyond))
+        row = int(links.rows()[link])
         raise DataError(
-            f"pair {first + row + 1}: link {flat[at, 0]}-{flat[at, 1]}, but the sentences have "
+            f"pair {first + row + 1}: link {flat[link, 0]}-{flat[link, 1]}, but the sentences have "
             f"{source_lengths[row]} and {target_lengths[row]} words, counted from 0"
         )
 

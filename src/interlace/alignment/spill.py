@@ -1,10 +1,10 @@
-"""Arrays on disk for what exceeds a memory limit, and cuts of sorted runs that are merged range by range.
+"""Arrays on disk for what exceeds a memory limit, and sorted runs that are merged range by range.
 
 The temporary files have no name (on Windows: are deleted when closed), so that nothing remains of a process however it
 ends. `TMPDIR` chooses their disk.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -91,17 +91,36 @@ class SpilledRows:
         return Ragged(self._values.mapped(), self._offsets.mapped())
 
 
-def cut_runs(keys: SpilledColumn, starts: Sequence[int], rows: int) -> Iterator[list[slice]]:
-    """Cut sorted runs at common keys; yield the slices of all runs with about `rows` keys in total.
+class SortedRuns:
+    """Sorted runs of records in a temporary file, merged by ranges of their field `key`."""
 
-    keys: the runs, one after the other. starts: the first row of each run, and the number of rows.
-    """
-    mapped = keys.mapped()
-    runs = [mapped[start:stop] for start, stop in pairwise(starts)]
-    step = max(1, rows // (4 * len(runs)))
-    cuts = np.unique(np.sort(np.concatenate([run[::step] for run in runs]))[:: max(1, rows // step)])[1:]
-    ends = np.stack([np.append(np.searchsorted(run, cuts), len(run)) for run in runs], axis=1) + np.array(starts[:-1])
-    before = list(starts[:-1])
-    for after in ends.tolist():
-        yield [slice(start, stop) for start, stop in zip(before, after, strict=True)]
-        before = after
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._records = SpilledColumn(dtype)
+        self._starts = [0]
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def add(self, records: NDArray[Any]) -> None:
+        """Add a run, sorted by key."""
+        self._records.append(records)
+        self._starts.append(len(self._records))
+
+    def read(self, run: int) -> NDArray[Any]:
+        """Return a run, copied to memory."""
+        return self._records.read(slice(self._starts[run], self._starts[run + 1]))
+
+    def merged(self, rows: int) -> Iterator[NDArray[Any]]:
+        """Yield the records of all runs for one range of keys after the other, about `rows` at a time."""
+        keys = self._records.mapped()["key"]
+        runs = [keys[start:stop] for start, stop in pairwise(self._starts)]
+        step = max(1, rows // (4 * len(runs)))
+        sample = np.sort(np.concatenate([run[::step] for run in runs]))
+        cuts = np.unique(sample[:: max(1, rows // step)])[1:]
+        ends = [np.append(np.searchsorted(run, cuts), len(run)) for run in runs]  # of each range, by run
+        before = [0] * len(runs)
+        for after in zip(*ends, strict=True):
+            spans = zip(self._starts, before, after, strict=False)
+            parts = [self._records.read(slice(start + low, start + high)) for start, low, high in spans]
+            yield np.concatenate(parts)
+            before = list(after)

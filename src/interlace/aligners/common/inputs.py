@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,9 @@ from interlace.text.types import WordTypes
 
 log = logging.getLogger(__name__)
 
-Fold = Annotated[Literal["lower", "none"], Field(description="'lower': ignore case; 'none': keep words unchanged.")]
 Threads = Annotated[
     int, Field(ge=0, description="Threads; 0: one per processor. Results do not depend on it.")
-]  # fields of several aligners
+]  # a field of several aligners
 UNKNOWN = -1
 MAX_CELLS = 1 << 22  # source words x target words of a training pair; 2,048 words on both sides
 MAX_PRIOR = 1e9  # links that a prior may give a type
@@ -35,9 +34,10 @@ def check_usable(pairs: WordPairs, name: str) -> None:
     """Log how many pairs lack words on a side, for the aligner `name`; raise a DataError if all of them do."""
     usable = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
     if not usable.any():
-        found = f"none of the {len(pairs)} pairs has" if len(pairs) else "there are no pairs with"
-        raise DataError(f"{name}: {found} words on both sides; nothing to align")
-    if skipped := int((~usable).sum()):
+        subject = f"none of the {len(pairs)} pairs has" if len(pairs) else "there are no pairs with"
+        raise DataError(f"{name}: {subject} words on both sides; nothing to align")
+    skipped = int((~usable).sum())
+    if skipped:
         log.warning("%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs))
 
 
@@ -57,33 +57,26 @@ def warn_about_long(pairs: WordPairs, name: str) -> None:
 
 def usable_pairs(pairs: WordPairs) -> WordPairs:
     """Return the same pairs, with empty sides for pairs that get no links: too long, or without words on a side."""
-    kept = cells_of(pairs) > 0
-    if kept.all():
+    usable = cells_of(pairs) > 0
+    if usable.all():
         return pairs
     sides = []
     for rows in (pairs.source, pairs.target):
-        values = rows.flat[np.repeat(kept, rows.lengths)]
-        sides.append(Ragged.from_lengths(values, np.where(kept, rows.lengths, 0)))
+        values = rows.flat[np.repeat(usable, rows.lengths)]
+        sides.append(Ragged.from_lengths(values, np.where(usable, rows.lengths, 0)))
     return replace(pairs, source=sides[0], target=sides[1])
 
 
 class Vocabulary(WordTypes):
-    """The folded word types of one side, in the order of their first occurrence."""
-
-    def __init__(self, fold: Fold, types: Iterable[str] = ()) -> None:
-        super().__init__(types)
-        self.fold = fold
+    """The word types of one side in lower case, in the order of their first occurrence."""
 
     def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) the number of each spelling; new ones are added."""
-        return super().add(self._folded(spellings))
+        return super().add(map(str.lower, spellings))
 
     def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) the number of each spelling, UNKNOWN if it has none."""
-        return super().find(self._folded(spellings))
-
-    def _folded(self, spellings: Iterable[str]) -> Iterable[str]:
-        return map(str.lower, spellings) if self.fold == "lower" else spellings
+        return super().find(map(str.lower, spellings))
 
 
 class Renumbering:
@@ -101,9 +94,9 @@ class Renumbering:
     def of(self, types: NDArray[np.integer], *, grow: bool = False) -> NDArray[np.int32]:
         """(n,) the vocabulary's number of each type of the text, UNKNOWN if it has none."""
         if (self._numbers[types] == _PENDING).any():
-            occurring = np.zeros(len(self._numbers), bool)
-            occurring[types] = True
-            new = np.flatnonzero(occurring & (self._numbers == _PENDING))
+            occurs = np.zeros(len(self._numbers), bool)
+            occurs[types] = True
+            new = np.flatnonzero(occurs & (self._numbers == _PENDING))
             look_up = self._vocabulary.add if grow else self._vocabulary.find
             self._numbers[new] = look_up([self._spellings[number] for number in new.tolist()])
         numbers: NDArray[np.int32] = self._numbers[types]
@@ -117,17 +110,18 @@ class Vocabularies(NamedTuple):
     target: Vocabulary
 
     @classmethod
-    def of(cls, fold: Fold, source: Sequence[str] = (), target: Sequence[str] = (), name: str = "") -> Vocabularies:
-        """Number folded spellings; raise a DataError, with the aligner's name, if a list holds a word twice."""
-        both = cls(Vocabulary(fold, source), Vocabulary(fold, target))
-        for side, types, own in zip(cls._fields, (source, target), both, strict=True):
-            if len(own) < len(types):
-                raise DataError(f"{name}: damaged model: {len(types) - len(own)} duplicate {side} words")
-        return both
+    def of(cls, source: Sequence[str] = (), target: Sequence[str] = (), name: str = "") -> Vocabularies:
+        """Number lower-cased spellings; raise a DataError, with the aligner's name, if a list holds a word twice."""
+        vocabularies = cls(Vocabulary(source), Vocabulary(target))
+        repeated = (len(source) - len(vocabularies.source), len(target) - len(vocabularies.target))
+        for side, count in zip(cls._fields, repeated, strict=True):
+            if count:
+                raise DataError(f"{name}: damaged model: {count} duplicate {side} words")
+        return vocabularies
 
     @property
     def types(self) -> tuple[list[str], list[str]]:
-        """The folded spellings of both sides."""
+        """The lower-cased spellings of both sides."""
         return self.source.spellings, self.target.spellings
 
     def renumber(self, pairs: WordPairs) -> tuple[Renumbering, Renumbering]:
@@ -147,24 +141,25 @@ class Prior:
 
     @classmethod
     def of(cls, lexicon: Lexicon | None, vocabularies: Vocabularies) -> Prior:
-        """Convert a lexicon to the numbers of vocabularies, which grow by its types; a count is that many links.
+        """Convert a lexicon to the numbers of vocabularies, which grow by its types.
 
-        Entries that are equal after folding are added. If a type would have more than MAX_PRIOR links, all counts are
+        Entries that differ in case only are added. If a type would have more than MAX_PRIOR links, all counts are
         scaled down, because aligners count in 64-bit integers. A DataError names an entry with an invalid count.
         """
         if lexicon is None or not len(lexicon):
             return cls(np.zeros((0, 2), np.int32), np.zeros(0))
-        if (wrong := ~(np.isfinite(lexicon.counts) & (lexicon.counts >= 0))).any():
-            source, target, count = lexicon[int(wrong.argmax())]
+        invalid = ~(np.isfinite(lexicon.counts) & (lexicon.counts >= 0))
+        if invalid.any():
+            source, target, count = lexicon[int(invalid.argmax())]
             raise DataError(f"priors: {source!r} - {target!r} has the count {count}; expected a number of at least 0")
-        spellings = (lexicon.source_types, lexicon.target_types)
+        source_types, target_types = lexicon.entries.astype(np.int64).T
         numbers = [
-            Renumbering(words, vocabulary).of(types.astype(np.int64), grow=True)
-            for types, words, vocabulary in zip(lexicon.entries.T, spellings, vocabularies, strict=True)
+            Renumbering(lexicon.source_types, vocabularies.source).of(source_types, grow=True),
+            Renumbering(lexicon.target_types, vocabularies.target).of(target_types, grow=True),
         ]
         entries, places = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
-        largest = float(lexicon.counts.max())
-        links = lexicon.counts * min(1.0, MAX_PRIOR / max(largest, 1.0))
+        largest = max(float(lexicon.counts.max()), MAX_PRIOR)
+        links = lexicon.counts * (MAX_PRIOR / largest)
         counts = np.bincount(places.reshape(-1), links, len(entries)).astype(np.float64)
         total = max(float(np.bincount(entries[:, side], counts).max()) for side in (0, 1))
-        return cls(entries, counts if total <= MAX_PRIOR else counts * (MAX_PRIOR / total))
+        return cls(entries, counts * (MAX_PRIOR / max(total, MAX_PRIOR)))

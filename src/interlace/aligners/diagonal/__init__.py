@@ -1,8 +1,8 @@
 """Fast alignment by word translations near the diagonal: the reparameterized IBM model 2 (Dyer et al. 2013).
 
-The model of fast_align, but both directions learn in one pass and from each other (`agree`). That lowers the alignment
-error rate by a tenth and permits more smoothing (`alpha`) and a more probable null word, which lower it by another
-tenth. The settings closest to fast_align are `agree = false, iterations = 4, alpha = 0.01, null = 0.08`.
+The model of fast_align, but both directions learn in one pass and from each other, by the geometric mean of their
+posteriors (after Liang et al. 2006, who use the product). That lowers the alignment error rate by a tenth and permits
+more smoothing (`alpha`) and a more probable null word, which lower it by another tenth.
 
 A pair of co-occurring word types takes 36 bytes during training, about 70 at the peak, and 18 in the trained model.
 Pairs that exceed `memory` are kept in temporary files: training then reads those of one part of the text at a time, and
@@ -21,20 +21,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
-from interlace.aligners.common.inputs import (
-    TOO_LONG,
-    Fold,
-    Prior,
-    Threads,
-    Vocabularies,
-    check_usable,
-    usable_pairs,
-    warn_about_long,
-)
+from interlace.aligners.common.inputs import TOO_LONG, Prior, Vocabularies, check_usable, usable_pairs, warn_about_long
+from interlace.aligners.diagonal.settings import TrainingSettings
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
-from interlace.alignment.spill import DEFAULT_MEMORY, Memory
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
@@ -44,50 +35,19 @@ if TYPE_CHECKING:
     from interlace.aligners.diagonal.kernels import DiagonalModel
 
 
-class Diagonal(Aligner):
+class Diagonal(TrainingSettings, Aligner):
     """Aligns words by translation probability and distance from the diagonal, trained by variational EM."""
 
-    iterations: int = Field(5, ge=1, le=100, description="Passes over the text (fast_align: 4 that change the model).")
-    tension: float = Field(
-        4.0,
-        ge=0.1,
-        le=14,
-        description="Initial strength of the preference for the diagonal (Dyer et al. 2013, section 2; fast_align).",
-    )
-    tension_rate: float = Field(
-        1.0,
-        ge=0,
-        le=100,
-        description="Step size of the tension's gradient ascent, eight steps after each pass from the second on "
-        "(section 3.2; fast_align: 20, which overshoots); 0: constant tension.",
-    )
-    null: float = Field(
-        0.12, ge=0, lt=1, description="Probability that a word is unaligned, p0 (section 2; fast_align: 0.08)."
-    )
-    alpha: float = Field(
-        0.1,
-        gt=0,
-        le=100,
-        description="Dirichlet prior of each word translation, in links (section 3.1; fast_align: 0.01).",
-    )
-    agree: bool = Field(
-        True,
-        description="Train both directions on the geometric mean of their posteriors (after Liang et al. 2006, who use "
-        "the product); false: each on its own, as fast_align.",
-    )
-    fold: Fold = "lower"
     symmetrization: Heuristic = Field(
         "grow-diag-final-and", description="Heuristic that combines both directions (Koehn et al. 2005)."
     )
-    memory: Memory = DEFAULT_MEMORY
-    threads: Threads = 0
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedDiagonal:
         """Train on all pairs; `priors` are added to the expected links of every pass."""
         from interlace.aligners.diagonal.training import EmTraining, TrainingPairs, workers
 
         check_usable(pairs, self.name)
-        vocabularies = Vocabularies.of(self.fold)
+        vocabularies = Vocabularies.of()
         usable = TrainingPairs(pairs, vocabularies)
         if not usable.chunks:
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
@@ -100,18 +60,19 @@ class Diagonal(Aligner):
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
     ) -> FittedDiagonal:
         """Rebuild a model from what `FittedDiagonal.arrays` and `types` returned; raise a DataError unless they fit."""
-        from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, table_of
+        from interlace.aligners.diagonal.cooccurrence import MODEL_SLOT, Cooccurrence
         from interlace.aligners.diagonal.kernels import DiagonalModel
 
         self._check(arrays, len(source_types), len(target_types))
         sources = np.repeat(np.arange(len(source_types), dtype=np.int32), arrays["degrees"])
         entries = np.stack([sources, arrays["targets"]], axis=1)
-        table = table_of(entries, len(source_types), PROBABILITIES)
+        table = Cooccurrence.of_entries(entries, len(source_types), MODEL_SLOT)
         slots = table.find(entries)
-        table.slots["forward"][slots], table.slots["backward"][slots] = arrays["forward"], arrays["backward"]
+        table.slots["forward"][slots] = arrays["forward"]
+        table.slots["backward"][slots] = arrays["backward"]
         nulls = (arrays["source_null"], arrays["target_null"])
         model = DiagonalModel.of(table, nulls, arrays["tensions"], self.null)
-        return FittedDiagonal(self, model, Vocabularies.of(self.fold, source_types, target_types, self.name))
+        return FittedDiagonal(self, model, Vocabularies.of(source_types, target_types, self.name))
 
     def _check(self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int) -> None:
         degrees = checked_array(arrays, "degrees", np.int32, (source_types,), self.name)
@@ -121,9 +82,12 @@ class Diagonal(Aligner):
         targets = checked_array(arrays, "targets", np.int32, (entries,), self.name)
         if entries and not 0 <= targets.min() <= targets.max() < target_types:
             raise DataError(f"{self.name}: damaged model: 'targets' has an index beyond {target_types} target words")
+        tensions = checked_array(arrays, "tensions", np.float64, (2,), self.name)
+        positive = {"tensions": tensions}
         sizes = {"forward": entries, "backward": entries, "source_null": source_types, "target_null": target_types}
-        for name, size in {**sizes, "tensions": 2}.items():
-            array = checked_array(arrays, name, np.float64 if name == "tensions" else np.float32, (size,), self.name)
+        for name, size in sizes.items():
+            positive[name] = checked_array(arrays, name, np.float32, (size,), self.name)
+        for name, array in positive.items():
             if not (np.isfinite(array) & (array > 0)).all():
                 raise DataError(f"{self.name}: damaged model: {name!r} holds an invalid probability or tension")
 
@@ -133,7 +97,8 @@ class FittedDiagonal(FittedAligner):
 
     def __init__(self, aligner: Diagonal, model: DiagonalModel, vocabularies: Vocabularies) -> None:
         self.aligner: Diagonal = aligner
-        self.model, self._vocabularies = model, vocabularies
+        self.model = model
+        self._vocabularies = vocabularies
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Return the symmetrized Viterbi alignments of both directions.
@@ -157,20 +122,22 @@ class FittedDiagonal(FittedAligner):
         from interlace.aligners.diagonal import kernels
         from interlace.aligners.diagonal.training import by_parts
 
-        model, rows = self.model, kernels.Rows(source.values, source.offsets, target.values, target.offsets)
-        words = (len(source.values), len(target.values))
-        partners = (np.empty(words[0], np.int32), np.empty(words[1], np.int32))
-        sums = (np.empty(words[0]), np.empty(words[1]))
-        by_parts(pool, lambda first, last: kernels.decide(rows, first, last, model, partners, sums), len(source))
-        directions = []
-        for side, i, j in ((target, partners[1], target.columns()), (source, source.columns(), partners[0])):
-            linked = (i >= 0) & (j >= 0)
-            chosen = np.stack([i[linked], j[linked]], axis=1)
-            directions.append(sorted_links(side.rows()[linked], chosen, len(side)))
-        links = symmetrize(directions[0], directions[1], self.aligner.symmetrization, self.aligner.threads or None)
+        rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
+        decisions = kernels.Decisions.empty(len(source.values), len(target.values))
+
+        def decide(first: int, last: int) -> None:
+            kernels.decide(rows, first, last, self.model, decisions)
+
+        by_parts(pool, decide, len(source))
+        forward = _links(target, decisions.target_partners, target.columns())
+        backward = _links(source, source.columns(), decisions.source_partners)
+        links = symmetrize(forward, backward, self.aligner.symmetrization, self.aligner.threads or None)
         confidence = np.empty(len(links.values), np.float32)
-        found = (links.values, links.offsets, sums, confidence)
-        by_parts(pool, lambda first, last: kernels.confidence(rows, first, last, model, *found), len(source))
+
+        def fill_in_confidence(first: int, last: int) -> None:
+            kernels.confidence(rows, first, last, self.model, decisions, links.values, links.offsets, confidence)
+
+        by_parts(pool, fill_in_confidence, len(source))
         return Alignments(links, confidence)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -191,3 +158,10 @@ class FittedDiagonal(FittedAligner):
     def types(self) -> tuple[list[str], list[str]]:
         """Return the folded spellings that the arrays refer to."""
         return self._vocabularies.types
+
+
+def _links(words: Ragged, source: NDArray[np.integer], target: NDArray[np.integer]) -> Ragged:
+    """Return the links of a direction. words: of the explained side; source, target: positions, -1 for none."""
+    linked = (source >= 0) & (target >= 0)
+    links = np.stack([source[linked], target[linked]], axis=1)
+    return sorted_links(words.rows()[linked], links, len(words))

@@ -13,7 +13,7 @@ All kernels release the GIL and are cached on disk.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -32,9 +32,6 @@ Types = NDArray[np.int32]
 Thetas = NDArray[np.float32]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-if TYPE_CHECKING:
-    Pair = tuple[Floats, Floats]  # of source and target words
 
 FIXED = 1 << 30  # expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order
 SCALE = 2.0**100  # factor of probabilities, so that float32 reaches down to 1e-66; posteriors do not change
@@ -83,18 +80,17 @@ class DiagonalModel(NamedTuple):
 class ExpectedCounts(NamedTuple):
     """Expected counts in units of 1 / FIXED.
 
-    forward, backward: (slots,) of both directions; the same array if `agree`.
+    links: (slots,) of both directions, which learn from the geometric mean of their posteriors.
     source_null, target_null: (types,) of the null word.
     """
 
-    forward: Counts
-    backward: Counts
+    links: Counts
     source_null: Counts
     target_null: Counts
 
 
 class Curves(NamedTuple):
-    """Exponentials of the relative positions of both sides' words, (2, words) each: forward and backward.
+    """Exponentials of the relative positions x = i/m and y = j/n of words, (2, words) each: forward and backward.
 
     exp(-|x - y|) is the minimum of exp(x) * exp(-y) and exp(-x) * exp(y), so exponentials are computed per word, not
     per cell.
@@ -131,66 +127,71 @@ class Sums(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def curves(m: int, n: int) -> Curves:
+def empty_curves(m: int, n: int) -> Curves:
     """Return buffers for sides of at most m and n words."""
     return Curves(np.empty((2, m)), np.empty((2, m)), np.empty((2, n)), np.empty((2, n)))
 
 
 @njit(cache=True, nogil=True)
-def fill_curves(into: Curves, m: int, n: int, tensions: Floats) -> None:
+def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
     """Compute the curves of a pair of m and n words."""
     for way in range(2):
         for i in range(m):
-            into.source_rise[way, i] = math.exp(tensions[way] * (i + 1) / m)
-            into.source_fall[way, i] = 1.0 / into.source_rise[way, i]
+            curves.source_rise[way, i] = math.exp(tensions[way] * (i + 1) / m)
+            curves.source_fall[way, i] = 1.0 / curves.source_rise[way, i]
         for j in range(n):
-            into.target_rise[way, j] = math.exp(tensions[way] * (j + 1) / n)
-            into.target_fall[way, j] = 1.0 / into.target_rise[way, j]
+            curves.target_rise[way, j] = math.exp(tensions[way] * (j + 1) / n)
+            curves.target_fall[way, j] = 1.0 / curves.target_rise[way, j]
 
 
 @njit(cache=True, nogil=True)
-def nearness(of: Curves, way: int, i: int, j: int) -> float:
+def nearness(curves: Curves, way: int, i: int, j: int) -> float:
     """Return exp(-tension * |i/m - j/n|)."""
-    over, under = of.source_rise[way, i] * of.target_fall[way, j], of.source_fall[way, i] * of.target_rise[way, j]
-    return float(min(over, under))
+    below = curves.source_rise[way, i] * curves.target_fall[way, j]
+    above = curves.source_fall[way, i] * curves.target_rise[way, j]
+    return float(min(below, above))
 
 
 @njit(cache=True, nogil=True)
-def expect(rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts, agree: bool) -> Counts:
+def expect(rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts) -> Counts:
     """Add the expected counts of the pairs first to last; no side is empty, no pair has more than MAX_CELLS cells.
 
-    agree: count the geometric mean of a link's posteriors in both directions; else each direction counts its own.
+    A link counts as the geometric mean of its posteriors in both directions.
 
     Returns:
-        (2, 2) forward and backward: expected links, and their distances from the diagonal, both in units of 1 / FIXED.
+        (2,) expected links, and their distances from the diagonal, in units of 1 / FIXED.
     """
     m, n, most = _largest(rows, first, last)
-    ends = curves(m, n)
+    curves = empty_curves(m, n)
     cells = Cells(np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most), np.empty(most))
     sums = Sums(np.empty(n), np.empty(n), np.empty(m), np.empty(m))
-    found = np.zeros((2, 2), np.int64)
+    totals = np.zeros(2, np.int64)
     for row in range(first, last):
         source = rows.source[rows.source_offsets[row] : rows.source_offsets[row + 1]]
         target = rows.target[rows.target_offsets[row] : rows.target_offsets[row + 1]]
-        fill_curves(ends, len(source), len(target), model.tensions)
+        fill_curves(curves, len(source), len(target), model.tensions)
         _look_up(source, target, model, cells)
-        _weigh(len(source), len(target), model, ends, cells, sums)
+        _weigh(len(source), len(target), model, curves, cells, sums)
         _invert(target, model.odds[0], model.target_null, sums.target_weights, sums.target_sizes)
         _invert(source, model.odds[0], model.source_null, sums.source_weights, sums.source_sizes)
-        _count_links(len(source), len(target), cells, sums, counts, agree, found)
+        _count_links(len(source), len(target), cells, sums, counts.links, totals)
         _count_null(target, sums.target_sizes, counts.target_null)
         _count_null(source, sums.source_sizes, counts.source_null)
-    return found
+    return totals
 
 
 @njit(cache=True, nogil=True)
 def _largest(rows: Rows, first: int, last: int) -> tuple[int, int, int]:
     """Return the maximum of source words, target words and cells over the pairs."""
-    m = n = most = 0
+    m = 0
+    n = 0
+    most = 0
     for row in range(first, last):
-        words = rows.source_offsets[row + 1] - rows.source_offsets[row]
-        others = rows.target_offsets[row + 1] - rows.target_offsets[row]
-        m, n, most = max(m, words), max(n, others), max(most, words * others)
+        source_words = rows.source_offsets[row + 1] - rows.source_offsets[row]
+        target_words = rows.target_offsets[row + 1] - rows.target_offsets[row]
+        m = max(m, source_words)
+        n = max(n, target_words)
+        most = max(most, source_words * target_words)
     return m, n, most
 
 
@@ -216,7 +217,7 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
 
 
 @njit(cache=True, nogil=True)
-def _weigh(m: int, n: int, model: DiagonalModel, ends: Curves, cells: Cells, sums: Sums) -> None:
+def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, sums: Sums) -> None:
     """Compute the weights of all cells of a pair and their sums."""
     sums.target_weights[:n] = 0.0
     sums.target_sizes[:n] = 0.0
@@ -225,11 +226,11 @@ def _weigh(m: int, n: int, model: DiagonalModel, ends: Curves, cells: Cells, sum
         for j in range(n):
             cell = i * n + j
             slot = cells.slots[cell]
-            near = nearness(ends, 0, i, j)
+            near = nearness(curves, 0, i, j)
             cells.forward[cell] = model.forward[slot] * near
             sums.target_weights[j] += cells.forward[cell]
             sums.target_sizes[j] += near
-            near = nearness(ends, 1, i, j)
+            near = nearness(curves, 1, i, j)
             cells.backward[cell] = model.backward[slot] * near
             weights += cells.backward[cell]
             sizes += near
@@ -246,31 +247,25 @@ def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Fl
 
 
 @njit(cache=True, nogil=True)
-def _count_links(m: int, n: int, cells: Cells, sums: Sums, counts: ExpectedCounts, agree: bool, found: Counts) -> None:
+def _count_links(m: int, n: int, cells: Cells, sums: Sums, counts: Counts, totals: Counts) -> None:
     """Count the links of a pair; posteriors that round to zero, most of them in later passes, are skipped."""
-    links, far = np.zeros(2), np.zeros(2)
+    links = 0.0
+    far = 0.0
     for i in range(m):
         for j in range(n):
             cell = i * n + j
             forward = cells.forward[cell] * sums.target_weights[j]
             backward = cells.backward[cell] * sums.source_weights[i]
-            if agree:
-                forward = backward = math.sqrt(forward * backward)
-            if max(forward, backward) < TINY:
+            posterior = math.sqrt(forward * backward)
+            if posterior < TINY:
                 continue
-            distance = abs((i + 1) / m - (j + 1) / n)
-            links[0] += forward
-            links[1] += backward
-            far[0] += forward * distance
-            far[1] += backward * distance
-            sums.target_sizes[j] -= forward
-            sums.source_sizes[i] -= backward
-            add_atomically(counts.forward, cells.slots[cell], np.int64(forward * UNIT + 0.5))
-            if not agree:
-                add_atomically(counts.backward, cells.slots[cell], np.int64(backward * UNIT + 0.5))
-    for way in range(2):
-        found[way, 0] += np.int64(links[way] * UNIT + 0.5)
-        found[way, 1] += np.int64(far[way] * UNIT + 0.5)
+            links += posterior
+            far += posterior * abs((i + 1) / m - (j + 1) / n)
+            sums.target_sizes[j] -= posterior
+            sums.source_sizes[i] -= posterior
+            add_atomically(counts, cells.slots[cell], np.int64(posterior * UNIT + 0.5))
+    totals[0] += np.int64(links * UNIT + 0.5)
+    totals[1] += np.int64(far * UNIT + 0.5)
 
 
 @njit(cache=True, nogil=True)
@@ -314,9 +309,9 @@ def total(
     for row in range(first, last):
         for slot in range(model.starts[row], model.starts[row + 1]):
             if model.targets[slot] != EMPTY:
-                source_totals[row] += counts.forward[slot]
-                if counts.backward[slot]:
-                    add_atomically(target_totals, model.targets[slot], counts.backward[slot])
+                source_totals[row] += counts.links[slot]
+                if counts.links[slot]:
+                    add_atomically(target_totals, model.targets[slot], counts.links[slot])
 
 
 @njit(cache=True, nogil=True)
@@ -335,15 +330,11 @@ def maximize(
         for slot in range(model.starts[row], model.starts[row + 1]):
             target = model.targets[slot]
             if target != EMPTY:
-                count = counts.forward[slot]
+                count = counts.links[slot]
                 mass = exp_digamma(count / UNIT + alpha) if count else uncounted
                 model.forward[slot] = max(mass * source_scales[row], MIN_PROBABILITY)
-                if counts.backward[slot] != count:
-                    count = counts.backward[slot]
-                    mass = exp_digamma(count / UNIT + alpha) if count else uncounted
                 model.backward[slot] = max(mass * target_scales[target], MIN_PROBABILITY)
-                counts.forward[slot] = 0
-                counts.backward[slot] = 0
+                counts.links[slot] = 0
 
 
 @njit(cache=True, nogil=True)
@@ -362,16 +353,18 @@ def mean_distances(explained: Counts, explaining: Counts, tension: float) -> Flo
     """(shapes,) the expected |i/m - j/n| of the diagonal alone, summed over the explained words of one pair."""
     result = np.zeros(len(explained), np.float64)
     for shape in range(len(explained)):
-        words, others = explained[shape], explaining[shape]
-        step = 1.0 / others
-        for place in range(1, words + 1):
-            below = place * others // words  # words of the other side before the diagonal
-            at = place / words
-            size = weighted = 0.0
+        words = explained[shape]
+        candidates = explaining[shape]
+        step = 1.0 / candidates
+        for number in range(1, words + 1):
+            below = number * candidates // words  # candidates before the diagonal
+            position = number / words
+            size = 0.0
+            weighted = 0.0
             if below:
-                size, weighted = _one_side(at - below * step, step, tension, below)
-            if below < others:
-                above = _one_side((below + 1) * step - at, step, tension, others - below)
+                size, weighted = _one_side(position - below * step, step, tension, below)
+            if below < candidates:
+                above = _one_side((below + 1) * step - position, step, tension, candidates - below)
                 size += above[0]
                 weighted += above[1]
             result[shape] += weighted / size
@@ -381,59 +374,93 @@ def mean_distances(explained: Counts, explaining: Counts, tension: float) -> Flo
 # ---- Viterbi alignments ----
 
 
-@njit(cache=True, nogil=True)
-def decide(rows: Rows, first: int, last: int, model: DiagonalModel, partners: tuple[Types, Types], sums: Pair) -> None:
-    """Find the best partner of every word of the pairs first to last.
+class Decisions(NamedTuple):
+    """Results for the words of a text, (source words,) or (target words,).
 
-    partners: (source words,) target positions and (target words,) source positions, NULL if the null word is as good.
-    sums: (source words,) and (target words,) the sum of all weights of a word, the null word's included.
+    partners: positions in the other sentence, NULL if the null word is as good. sums: of all weights of a word, the
+    null word's included.
     """
+
+    source_partners: Types
+    target_partners: Types
+    source_sums: Floats
+    target_sums: Floats
+
+    @classmethod
+    def empty(cls, source_words: int, target_words: int) -> Decisions:
+        """Return arrays to fill in."""
+        partners = (np.empty(source_words, np.int32), np.empty(target_words, np.int32))
+        return cls(*partners, np.empty(source_words), np.empty(target_words))
+
+
+@njit(cache=True, nogil=True)
+def decide(rows: Rows, first: int, last: int, model: DiagonalModel, decisions: Decisions) -> None:
+    """Find the best partner of every word of the pairs first to last."""
     m, n, _ = _largest(rows, first, last)
-    ends = curves(m, n)
-    best, sizes = np.empty((2, max(m, n))), np.empty((2, max(m, n)))
-    nulls = (model.source_null, model.target_null)
+    curves = empty_curves(m, n)
+    best = Sums(np.empty(n), np.empty(n), np.empty(m), np.empty(m))
     for row in range(first, last):
         a, b = rows.source_offsets[row], rows.source_offsets[row + 1]
         c, d = rows.target_offsets[row], rows.target_offsets[row + 1]
-        fill_curves(ends, b - a, d - c, model.tensions)
-        words = (rows.source[a:b], rows.target[c:d])
-        own, whole = (partners[0][a:b], partners[1][c:d]), (sums[0][a:b], sums[1][c:d])
-        _best(words[0], words[1], model, ends, own, whole, best, sizes)
-        for side in range(2):
-            for place in range(len(words[side])):
-                word = words[side][place]
-                share = model.odds[0] * sizes[side, place] * (nulls[side][word] if word >= 0 else UNSEEN)
-                whole[side][place] += share
-                if share >= best[side, place]:
-                    own[side][place] = NULL
+        fill_curves(curves, b - a, d - c, model.tensions)
+        pair = Decisions(
+            decisions.source_partners[a:b],
+            decisions.target_partners[c:d],
+            decisions.source_sums[a:b],
+            decisions.target_sums[c:d],
+        )
+        source = rows.source[a:b]
+        target = rows.target[c:d]
+        _choose(source, target, model, curves, best, pair)
+        _allow_null(
+            source, model.source_null, model.odds[0], best.source_weights, best.source_sizes, pair.source_partners,
+            pair.source_sums,
+        )  # fmt: skip
+        _allow_null(
+            target, model.target_null, model.odds[0], best.target_weights, best.target_sizes, pair.target_partners,
+            pair.target_sums,
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _best(
-    source: Types, target: Types, model: DiagonalModel, ends: Curves, partners: tuple[Types, Types], sums: Pair,
-    best: Floats, sizes: Floats,
-) -> None:  # fmt: skip
-    """Find the first of the best partners of each word, its weight, and the sums of all weights and of d."""
-    for side in range(2):
-        partners[side][:] = NULL
-        sums[side][:] = 0.0
-    best[:] = -1.0
-    sizes[:] = 0.0
+def _choose(source: Types, target: Types, model: DiagonalModel, curves: Curves, best: Sums, pair: Decisions) -> None:
+    """Find the first of the best partners of each word, and its weight; sum all weights and d."""
+    for sums in (pair.source_sums, pair.target_sums, best.source_sizes, best.target_sizes):
+        sums[:] = 0.0
+    pair.source_partners[:] = NULL
+    pair.target_partners[:] = NULL
+    best.source_weights[:] = -1.0
+    best.target_weights[:] = -1.0
     for i in range(len(source)):
         for j in range(len(target)):
             forward, backward = _thetas(model, source[i], target[j])
-            near = nearness(ends, 0, i, j)
-            sizes[1, j] += near
+            near = nearness(curves, 0, i, j)
             forward *= near
-            sums[1][j] += forward
-            if forward > best[1, j]:
-                best[1, j], partners[1][j] = forward, i
-            near = nearness(ends, 1, i, j)
-            sizes[0, i] += near
+            best.target_sizes[j] += near
+            pair.target_sums[j] += forward
+            if forward > best.target_weights[j]:
+                best.target_weights[j] = forward
+                pair.target_partners[j] = i
+            near = nearness(curves, 1, i, j)
             backward *= near
-            sums[0][i] += backward
-            if backward > best[0, i]:
-                best[0, i], partners[0][i] = backward, j
+            best.source_sizes[i] += near
+            pair.source_sums[i] += backward
+            if backward > best.source_weights[i]:
+                best.source_weights[i] = backward
+                pair.source_partners[i] = j
+
+
+@njit(cache=True, nogil=True)
+def _allow_null(
+    words: Types, theta: Thetas, odds: float, weights: Floats, sizes: Floats, partners: Types, sums: Floats
+) -> None:
+    """Replace the partners of words for which the null word is as good."""
+    for word in range(len(words)):
+        probability = theta[words[word]] if words[word] >= 0 else UNSEEN
+        share = odds * sizes[word] * probability
+        sums[word] += share
+        if share >= weights[word]:
+            partners[word] = NULL
 
 
 @njit(cache=True, nogil=True)
@@ -449,16 +476,18 @@ def _thetas(model: DiagonalModel, source: int, target: int) -> tuple[float, floa
 
 @njit(cache=True, nogil=True)
 def confidence(
-    rows: Rows, first: int, last: int, model: DiagonalModel, links: Types, offsets: Counts, sums: Pair, into: Thetas
-) -> None:
+    rows: Rows, first: int, last: int, model: DiagonalModel, decisions: Decisions, links: Types, offsets: Counts,
+    out: Thetas,
+) -> None:  # fmt: skip
     """Fill in the geometric mean of the forward and backward posterior of each link."""
     for row in range(first, last):
         a, c = rows.source_offsets[row], rows.target_offsets[row]
-        m, n = rows.source_offsets[row + 1] - a, rows.target_offsets[row + 1] - c
+        m = rows.source_offsets[row + 1] - a
+        n = rows.target_offsets[row + 1] - c
         for link in range(offsets[row], offsets[row + 1]):
             i, j = links[link, 0], links[link, 1]
             forward, backward = _thetas(model, rows.source[a + i], rows.target[c + j])
             distance = abs((i + 1) / m - (j + 1) / n)
-            forward *= math.exp(-model.tensions[0] * distance) / sums[1][c + j]
-            backward *= math.exp(-model.tensions[1] * distance) / sums[0][a + i]
-            into[link] = max(min(math.sqrt(forward) * math.sqrt(backward), 1.0), 1e-30)
+            forward *= math.exp(-model.tensions[0] * distance) / decisions.target_sums[c + j]
+            backward *= math.exp(-model.tensions[1] * distance) / decisions.source_sums[a + i]
+            out[link] = max(min(math.sqrt(forward) * math.sqrt(backward), 1.0), 1e-30)

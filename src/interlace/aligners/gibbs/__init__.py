@@ -17,7 +17,6 @@ from pydantic import Field, field_validator
 from interlace.aligners import Aligner, Alignments, FittedAligner, StoredAlignments
 from interlace.aligners.common.inputs import (
     TOO_LONG,
-    Fold,
     Prior,
     Threads,
     Vocabularies,
@@ -35,7 +34,7 @@ from interlace.core.progress import Progress, no_progress
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.aligners.gibbs.model import GibbsModel
+    from interlace.aligners.gibbs.model import Cuts, GibbsModel
 
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
 
@@ -55,17 +54,10 @@ class Gibbs(Aligner):
         le=100,
         description="Factor of the number of sweeps, 5000 / sqrt(pairs), at least 2 and at most 250 (eflomal: 1).",
     )
-    null: float = Field(
-        0.2, ge=0.001, le=0.999, description="Probability of an unaligned word (Östling & Tiedemann 2016)."
-    )
-    alpha: float = Field(
-        0.001, ge=1e-4, le=1, description="Dirichlet prior of each word translation, in links (the same)."
-    )
     symmetrization: Literal["posterior"] | Heuristic = Field(
         "posterior", description="'posterior': links whose mean posterior reaches `threshold`; or a heuristic."
     )
     threshold: float = Field(0.4, gt=0, le=1, description="Minimum mean posterior of both directions.")
-    fold: Fold = "lower"
     max_training_cells: int = Field(
         100_000_000,
         ge=1000,
@@ -89,60 +81,57 @@ class Gibbs(Aligner):
         Raise a DataError if no pair has words on both sides, or all such are too long.
         """
         from interlace.aligners.gibbs import sampler
-        from interlace.aligners.gibbs.kernels import Posteriors
-        from interlace.aligners.gibbs.model import Cut, GibbsModel, cell_starts, links_of
+        from interlace.aligners.gibbs.model import GibbsModel, Posteriors, ViewModel, cell_starts, links_of
 
         check_usable(pairs, self.name)
         if not cells_of(pairs).any():
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
         warn_about_long(pairs, self.name)
-        vocabularies = Vocabularies.of(self.fold)
+        vocabularies = Vocabularies.of()
         renumber = vocabularies.renumber(pairs)
-        priors_of = sampler.SamplerPriors(self.null, self.unseen)
-        count = sampler.count_parts(pairs, self.max_training_cells)
-        schedule = self.sweeps_for(-(-len(pairs) // count))
+        parts = sampler.count_parts(pairs, self.max_training_cells)
+        schedule = self.sweeps_for(-(-len(pairs) // parts))
         learned: Sequence[sampler.LearnedView | None] = [None] * len(self.views)
-        for number in range(count):
-            text = sampler.part(pairs, number, count)
-            source, target = renumber[0](text.source, grow=True), renumber[1](text.target, grow=True)
+        links = None
+        for number in range(parts):
+            text = sampler.part(pairs, number, parts)
+            source = renumber[0](text.source, grow=True)
+            target = renumber[1](text.target, grow=True)
             prior = Prior.of(None if number else priors, vocabularies)
-            types = vocabularies.types
-            cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in self.views]
-            views = [
-                sampler.LazyView(source, target, cut, prior, before) for cut, before in zip(cuts, learned, strict=True)
-            ]
-            report = _of_part(progress or no_progress, number, count)
-            posteriors, found = sampler.run_samplers(
-                views, priors_of, schedule, self.seed, self.threads, report, number
+            cuts = self._cuts(*vocabularies.types)
+            views = []
+            for sides, before in zip(cuts, learned, strict=True):
+                views.append(sampler.LazyView(source, target, sides, prior, before))
+            report = _of_part(progress or no_progress, number, parts)
+            posteriors, learned_views = sampler.run_samplers(
+                views, schedule, self.seed, self.threads, report, part=number
             )
-            learned = found
-            if count > 1:  # free the cells before the next part
-                posteriors.clear()
-                del source, target, text, views
-        directions = [(forward.direction, backward.direction) for forward, backward in found]
-        model = GibbsModel(cuts, directions, self.null, self.seed)
-        if count > 1:
-            return FittedGibbs(self, model, vocabularies)
-        whole = Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors)
-        links = links_of(whole, self.symmetrization, self.threshold, self.threads)
-        own = StoredAlignments.of(self, pairs, links.links, links.confidence)
-        return FittedGibbs(self, model, vocabularies, own)
+            learned = learned_views
+            if parts == 1:
+                cells = Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors)
+                links = links_of(cells, self.symmetrization, self.threshold, self.threads)
+            del posteriors, source, target, text, views  # free the cells before the next part
+        models = []
+        for sides, (forward, backward) in zip(cuts, learned_views, strict=True):
+            models.append(ViewModel(sides, forward.direction, backward.direction))
+        stored = None if links is None else StoredAlignments.of(self, pairs, links.links, links.confidence)
+        return FittedGibbs(self, GibbsModel(models, self.seed), vocabularies, stored)
 
     def restore(
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
     ) -> FittedGibbs:
         """Rebuild a model from what `FittedGibbs.arrays` and `types` returned; raise a DataError unless they fit."""
-        from interlace.aligners.gibbs.model import Cut, GibbsModel, restore_directions
+        from interlace.aligners.gibbs.model import GibbsModel
 
-        vocabularies = Vocabularies.of(self.fold, source_types, target_types, self.name)
-        cuts = [(Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views]
-        directions = restore_directions(arrays, cuts, self.unseen, self.name)
-        return FittedGibbs(self, GibbsModel(cuts, directions, self.null, self.seed), vocabularies)
+        vocabularies = Vocabularies.of(source_types, target_types, self.name)
+        model = GibbsModel.restore(arrays, self._cuts(source_types, target_types), self.seed, self.name)
+        return FittedGibbs(self, model, vocabularies)
 
-    @property
-    def unseen(self) -> float:
-        """`alpha`, rounded to one over an integer, in which samplers count."""
-        return 1 / round(1 / self.alpha)
+    def _cuts(self, source_types: list[str], target_types: list[str]) -> list[Cuts]:
+        """Return how each view cuts the words of both sides."""
+        from interlace.aligners.gibbs.model import Cut
+
+        return [(Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views]
 
     def sweeps_for(self, pairs: int) -> list[int]:
         """Return the sweeps of each of the three models for this many pairs (Östling & Tiedemann 2016: 1 : 1 : 4)."""
@@ -155,10 +144,12 @@ class FittedGibbs(FittedAligner):
     """The model of all samplers, and the links that they drew for their training pairs."""
 
     def __init__(
-        self, aligner: Gibbs, model: GibbsModel, vocabularies: Vocabularies, own: StoredAlignments | None = None
+        self, aligner: Gibbs, model: GibbsModel, vocabularies: Vocabularies, stored: StoredAlignments | None = None
     ) -> None:
         self.aligner: Gibbs = aligner
-        self.model, self._vocabularies, self._own = model, vocabularies, own
+        self.model = model
+        self._vocabularies = vocabularies
+        self._stored = stored
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align any pairs by a few sweeps over each pair alone; unknown words are aligned by position."""
@@ -167,16 +158,17 @@ class FittedGibbs(FittedAligner):
 
         warn_about_long(pairs, self.aligner.name)
         source, target = self._vocabularies.renumber(pairs)
-        rule, threshold, threads = self.aligner.symmetrization, self.aligner.threshold, self.aligner.threads
-        with ThreadPoolExecutor(threads or processors()) as pool:
-            posteriors = (
-                self.model.posteriors(source(part.source), target(part.target), pool) for part in portions(pairs)
-            )
-            return Alignments.concatenate([links_of(found, rule, threshold, threads) for found in posteriors])
+        parts = []
+        with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
+            for portion in portions(pairs):
+                posteriors = self.model.posteriors(source(portion.source), target(portion.target), pool)
+                settings = self.aligner
+                parts.append(links_of(posteriors, settings.symmetrization, settings.threshold, settings.threads))
+        return Alignments.concatenate(parts)
 
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Return the links drawn during training, where no pair confirms itself; else align as new pairs."""
-        return self.align(pairs) if self._own is None else self._own.align(pairs)
+        return self.align(pairs) if self._stored is None else self._stored.align(pairs)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the parameters of every sampler."""

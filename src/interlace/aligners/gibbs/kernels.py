@@ -1,13 +1,21 @@
-"""Numba kernels of `gibbs`: numbering pairs of word types, sampling, posteriors of new pairs, links from posteriors.
-
-Kernels take arrays one by one: taking one out of a tuple counts a reference, which costs more than a cell.
+"""Numba kernels of `gibbs`: numbering pairs of word types, sampling, posteriors of new pairs.
 
 Legend: in one direction each of the J words of one side of a pair (`to`) draws one of the I words of the other (`by`)
 or none. A cell is a word `j` with a candidate `i`; the cells of a pair are stored row by row:
 `cells[first + j * I + i]` holds the number of the pair of word types. Counts are integers in units of the Dirichlet
-prior: one link is `unit` of them, so a type pair without links counts 1.
+prior: one link is `UNIT` of them, so a type pair without links counts 1.
 
-All kernels release the GIL and are cached on disk.
+The weight of candidate i for word j, with the counts of all links but that of j, is
+
+    pairs[i, j] / words[i]  *  ahead[i - before] * back[i - after]  *  fertility[i, links of i]
+    translation                jumps                                   (Östling and Tiedemann 2016, section 3)
+
+and that of no partner is odds * alone[j] / all alone * ahead[after - before], where `before` and `after` are the
+partners of the aligned words before and after j. Example: UNIT = 10, the candidates a (12 units in its type's links, 11
+of them with j) and b (12, 1): translations 11/12 and 1/12.
+
+All kernels release the GIL and are cached on disk. Inner loops take arrays one by one: taking one out of a tuple counts
+a reference, which costs more than a cell.
 """
 
 from typing import Any, NamedTuple
@@ -16,15 +24,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
+
 Types = NDArray[np.int32]
 Offsets = NDArray[np.int64]
-Keys = NDArray[np.uint64]
 Numbers = NDArray[np.uint32]
 Floats = NDArray[np.float32]
 
 WORDS, JUMPS, FERTILITY = 1, 2, 3  # models: translation; also jumps; also fertility
 NONE = -1
 BURN, KEEP = 4, 8  # sweeps over a new pair: without and with counted posteriors
+UNIT = 1000  # one over the Dirichlet prior of a word translation, in links
+ALPHA = 1 / UNIT
 
 
 class Words(NamedTuple):
@@ -49,25 +60,24 @@ class SamplerCounts(NamedTuple):
     words: Offsets
     alone: Offsets
     all_alone: Offsets
-    unit: int
 
 
 class Tables(NamedTuple):
     """Probabilities that are constant during a sweep.
 
     ahead[middle + d]: of a jump by d words. back: the same in reverse. fertility[type, n]: ratio of the probabilities
-    of n + 1 and n links. null: odds of no partner. model: WORDS, JUMPS or FERTILITY.
+    of n + 1 and n links. odds: of no partner. model: WORDS, JUMPS or FERTILITY.
     """
 
     ahead: Floats
     back: Floats
     middle: int
     fertility: Floats
-    null: float
+    odds: float
     model: int
 
 
-class Found(NamedTuple):
+class Tally(NamedTuple):
     """Counts of a sweep: jumps by width, types by number of links, and (if `keep`) posteriors summed by cell."""
 
     jumps: Offsets
@@ -79,102 +89,46 @@ class Found(NamedTuple):
 class Known(NamedTuple):
     """The parameters of a trained sampler for new pairs.
 
-    keys, links: an open-addressing table from type pairs to their links, prior included. words: links of each drawn
-    type. alone: probability by type of having no partner. unseen: links of a pair that is not in the table.
-    unknown_links: links of an unknown drawn type. unknown_alone: probability of an unknown word without a partner.
+    table, links: pairs of types, and the links of each by its number, prior included; those of number 0 are of all
+    others. words: links of each drawn type. alone: probability by type of having no partner. unknown_links: links of an
+    unknown drawn type. unknown_alone: probability of an unknown word without a partner.
     """
 
-    keys: Keys
+    table: PairTable
     links: Floats
     words: Floats
     alone: Floats
-    unseen: float
     unknown_links: float
     unknown_alone: float
-
-
-class Posteriors(NamedTuple):
-    """Posterior probabilities of each cell of a text: of target words drawing, and of source words drawing.
-
-    source_starts, target_starts: (n + 1,) the first word of each pair; cell_starts: its first cell.
-    by_target: (cells,) rows by target word; by_source: (cells,) rows by source word.
-    """
-
-    source_starts: Offsets
-    target_starts: Offsets
-    cell_starts: Offsets
-    by_target: Floats
-    by_source: Floats
 
 
 # ---- cells and pairs of types ----
 
 
 @njit(cache=True, nogil=True)
-def key_of(by: int, to: int) -> np.uint64:
-    """Return a pair of types as one integer other than 0, which marks an empty slot."""
-    return ((np.uint64(by) << np.uint64(32)) | np.uint64(to)) + np.uint64(1)
+def number_cells(
+    table: PairTable, by: Types, by_starts: Offsets, to: Types, to_starts: Offsets, cells: Numbers
+) -> PairTable:
+    """Number the type pairs of all cells, from 0, in the order of occurrence, which keeps neighbors close in memory.
 
-
-@njit(cache=True, nogil=True)
-def slot_of(keys: Keys, key: np.uint64) -> np.uint64:
-    """Return the slot of a key in an open-addressing table whose size is a power of two, or the empty slot for it."""
-    mixed = key * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
-    most = np.uint64(len(keys) - 1)
-    slot = mixed & most
-    while keys[slot] != np.uint64(0) and keys[slot] != key:
-        slot = (slot + np.uint64(1)) & most
-    return slot
-
-
-@njit(cache=True, nogil=True)
-def widened(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
-    """Return the same table with twice the size."""
-    wider, moved = np.zeros(2 * len(keys), np.uint64), np.zeros(2 * len(keys), np.uint32)
-    for old in range(len(keys)):
-        if keys[old] != np.uint64(0):
-            slot = slot_of(wider, keys[old])
-            wider[slot], moved[slot] = keys[old], numbers[old]
-    return wider, moved
-
-
-@njit(cache=True, nogil=True)
-def number_pairs(
-    by: Types,
-    by_starts: Offsets,
-    to: Types,
-    to_starts: Offsets,
-    cells: Numbers,
-    keys: Keys,
-    numbers: Numbers,
-    known: int,
-) -> tuple[Keys, Numbers, int]:
-    """Number the type pairs of all cells in the order of occurrence, which keeps neighbors close in memory.
-
-    known: number of pairs so far. Returns the table, enlarged if needed, and the new number of pairs.
+    Returns the table, enlarged if needed.
     """
     cell = 0
     for row in range(len(by_starts) - 1):
         for j in range(to_starts[row], to_starts[row + 1]):
-            while 2 * (known + by_starts[row + 1] - by_starts[row]) > len(keys):
-                keys, numbers = widened(keys, numbers)
+            table = with_room(table, by_starts[row + 1] - by_starts[row])
+            slots, keys, used = table
             for i in range(by_starts[row], by_starts[row + 1]):
-                key = key_of(by[i], to[j])
-                slot = slot_of(keys, key)
-                if keys[slot] == np.uint64(0):
-                    keys[slot], numbers[slot] = key, known
-                    known += 1
-                cells[cell] = numbers[slot]
+                cells[cell] = add(slots, keys, used, by[i], to[j]) - 1
                 cell += 1
-    return keys, numbers, known
+    return table
 
 
 @njit(cache=True, nogil=True)
-def twins(types: Types, starts: Offsets, many: int) -> Types:
-    """(words,) the position in its row of the next word of the same type, cyclically; many: number of types."""
+def twins(types: Types, starts: Offsets, type_count: int) -> Types:
+    """(words,) the position in its row of the next word of the same type, cyclically."""
     following = np.empty(len(types), np.int32)
-    latest = np.full(many, -1, np.int64)
+    latest = np.full(type_count, -1, np.int64)
     for row in range(len(starts) - 1):
         for word in range(starts[row], starts[row + 1]):
             before = latest[types[word]]
@@ -191,23 +145,37 @@ def transpose(
 ) -> None:
     """Transpose the cells of each pair: from rows by word of `to` to rows by word of `by`."""
     for row in range(len(by_starts) - 1):
-        many, rows = by_starts[row + 1] - by_starts[row], to_starts[row + 1] - to_starts[row]
+        columns = by_starts[row + 1] - by_starts[row]
+        rows = to_starts[row + 1] - to_starts[row]
         first = cell_starts[row]
         for j in range(rows):
-            for i in range(many):
-                out[first + i * rows + j] = cells[first + j * many + i]
+            for i in range(columns):
+                out[first + i * rows + j] = cells[first + j * columns + i]
 
 
 # ---- sampling ----
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _score(words: Any, fertility: Any, kind: int, links: int, model: int) -> np.float32:
+def _score(words: Offsets, fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the factor of a candidate that does not depend on the drawing word: fertility ratio / count."""
     score = np.float32(1) / np.float32(words[kind])
     if model == FERTILITY:
         score *= fertility[kind, min(links, fertility.shape[1] - 1)]
     return score
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _update_scores(
+    score: Floats, words: Offsets, fertility: Floats, links: Types, twins: Types, kind: int, candidate: int, model: int
+) -> None:
+    """Score a candidate and all words of its type again, after a link was added or removed; `twins` of the pair."""
+    twin = candidate
+    while True:
+        score[twin] = _score(words, fertility, kind, links[twin], model)
+        twin = twins[twin]
+        if twin == candidate:
+            break
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
@@ -263,76 +231,20 @@ def below_one(state: np.uint64) -> np.float32:
 
 
 @njit(cache=True, nogil=True)
-def draw(weight: Any, many: int, total: np.float32, point: np.float32) -> int:
+def draw(weight: Floats, many: int, total: np.float32, point: np.float32) -> int:
     """Return the candidate at a point of the cumulative weights, NONE beyond their sum."""
     if point >= total:
         return NONE
-    i, reached = 0, weight[0]
+    i = 0
+    reached = weight[0]
     while reached <= point and i < many - 1:
         i += 1
         reached += weight[i]
     return i
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sweep_pair(
-    by: Any, to: Any, cells: Any, twins: Any, chosen: Any, pairs: Any, words: Any, alone: Any, all_alone: Any,
-    unit: int, ahead: Any, back: Any, fertility: Any, jumps: Any, posterior: Any, weight: Any, score: Any, links: Any,
-    following: Any, place: tuple[int, int, int, int, int], odds: np.float32, model: int, keep: bool, state: np.uint64,
-) -> np.uint64:  # fmt: skip
-    """Draw the partner of every word of a pair once.
-
-    place: its first word of `by`, their number, its first word of `to`, their end, and its first cell.
-    """
-    first, many, begin, end, cell = place
-    middle, before, types = len(ahead) // 2, -1, np.float32(len(alone))
-    for word in range(begin, end):
-        old, other, after = chosen[word], to[word], following[word - begin]
-        if old == NONE:
-            alone[other] -= unit
-            all_alone[0] -= unit
-        else:
-            kind = by[first + old]
-            pairs[cells[cell + old]] -= unit
-            words[kind] -= unit
-            links[old] -= 1
-            score[old], twin = _score(words, fertility, kind, links[old], model), twins[first + old]
-            while twin != old:
-                score[twin], twin = _score(words, fertility, kind, links[twin], model), twins[first + twin]
-        none = odds * np.float32(alone[other] + 1) / (np.float32(all_alone[0]) + types)
-        if model == WORDS:
-            total = _weigh_words(weight, score, pairs, cells, cell, many)
-            none *= np.float32(many)
-        else:
-            places = (middle - before, middle - after)
-            total = _weigh_places(weight, score, pairs, cells, ahead, back, cell, many, places)
-            none *= ahead[middle + after - before]
-        full = total + none
-        if keep:
-            _keep(weight, posterior, cell, many, np.float32(1) / full)
-        state = next_random(state)
-        new = draw(weight, many, total, below_one(state) * full)
-        chosen[word] = new
-        if new == NONE:
-            alone[other] += unit
-            all_alone[0] += unit
-        else:
-            kind = by[first + new]
-            pairs[cells[cell + new]] += unit
-            words[kind] += unit
-            links[new] += 1
-            score[new], twin = _score(words, fertility, kind, links[new], model), twins[first + new]
-            while twin != new:
-                score[twin], twin = _score(words, fertility, kind, links[twin], model), twins[first + twin]
-            jumps[middle + new - before] += 1
-            before = new
-        cell += many
-    jumps[middle + many - before] += 1
-    return state
-
-
 @njit(cache=True, nogil=True)
-def followers(chosen: Any, links: Any, following: Any, begin: int, end: int, many: int) -> None:
+def followers(chosen: Types, links: Types, following: Types, begin: int, end: int, many: int) -> None:
     """Fill in the partner of the next aligned word after each word (`many` at the end), and the links of candidates."""
     links[:many] = 0
     after = many
@@ -344,33 +256,74 @@ def followers(chosen: Any, links: Any, following: Any, begin: int, end: int, man
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(text: Any, chosen: Any, counts: Any, tables: Any, found: Any, state: np.uint64) -> np.uint64:
+def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
+    text: Words, chosen: Types, counts: SamplerCounts, tables: Tables, tally: Tally, state: Any
+) -> Any:
     """Draw the partner of every word of a text once, given all others; return the generator's state.
 
-    chosen: by word of `to`, its partner's position in the pair or NONE; updated in place, as are counts and found.
+    chosen: by word of `to`, its partner's position in the pair or NONE; updated in place, as are counts and tally.
     """
-    by, by_starts, to, to_starts, cells, cell_starts, twins = text
-    pairs, words, alone, all_alone, unit = counts
-    ahead, back, middle, fertility, null, model = tables
-    jumps, fertilities, posterior, keep = found
-    odds, most = np.float32(null), fertilities.shape[1] - 1
-    weight, score = np.empty(middle, np.float32), np.empty(middle, np.float32)
-    links, following = np.empty(middle, np.int32), np.empty(middle, np.int32)
+    by, by_starts, to, to_starts, cells, cell_starts, all_twins = text
+    pairs, words, alone, all_alone = counts
+    ahead, back, middle, fertility, all_odds, model = tables
+    jumps, fertilities, posterior, keep = tally
+    odds = np.float32(all_odds)
+    types = np.float32(len(alone))
+    weight = np.empty(middle, np.float32)
+    score = np.empty(middle, np.float32)
+    links = np.empty(middle, np.int32)
+    following = np.empty(middle, np.int32)
     for row in range(len(by_starts) - 1):
-        first, many = by_starts[row], by_starts[row + 1] - by_starts[row]
+        kinds = by[by_starts[row] : by_starts[row + 1]]
+        twins = all_twins[by_starts[row] : by_starts[row + 1]]
+        many = len(kinds)
         begin, end = to_starts[row], to_starts[row + 1]
         if many == 0 or begin == end:
             continue
         followers(chosen, links, following, begin, end, many)
         for i in range(many):
-            score[i] = _score(words, fertility, by[first + i], links[i], model)
-        state = _sweep_pair(
-            by, to, cells, twins, chosen, pairs, words, alone, all_alone, unit,
-            ahead, back, fertility, jumps, posterior, weight, score, links,
-            following, (first, many, begin, end, cell_starts[row]), odds, model, keep, state,
-        )  # fmt: skip
+            score[i] = _score(words, fertility, kinds[i], links[i], model)
+        before = -1
+        cell = cell_starts[row]
+        for word in range(begin, end):
+            partner = chosen[word]
+            if partner == NONE:
+                alone[to[word]] -= UNIT
+                all_alone[0] -= UNIT
+            else:
+                pairs[cells[cell + partner]] -= UNIT
+                words[kinds[partner]] -= UNIT
+                links[partner] -= 1
+                _update_scores(score, words, fertility, links, twins, kinds[partner], partner, model)
+            none = odds * np.float32(alone[to[word]] + 1) / (np.float32(all_alone[0]) + types)
+            if model == WORDS:
+                total = _weigh_words(weight, score, pairs, cells, cell, many)
+                none *= np.float32(many)
+            else:
+                after = following[word - begin]
+                widths = (middle - before, middle - after)
+                total = _weigh_places(weight, score, pairs, cells, ahead, back, cell, many, widths)
+                none *= ahead[middle + after - before]
+            full = total + none
+            if keep:
+                _keep(weight, posterior, cell, many, np.float32(1) / full)
+            state = next_random(state)
+            partner = draw(weight, many, total, below_one(state) * full)
+            chosen[word] = partner
+            if partner == NONE:
+                alone[to[word]] += UNIT
+                all_alone[0] += UNIT
+            else:
+                pairs[cells[cell + partner]] += UNIT
+                words[kinds[partner]] += UNIT
+                links[partner] += 1
+                _update_scores(score, words, fertility, links, twins, kinds[partner], partner, model)
+                jumps[middle + partner - before] += 1
+                before = partner
+            cell += many
+        jumps[middle + many - before] += 1
         for i in range(many):
-            fertilities[by[first + i], min(links[i], most)] += 1
+            fertilities[kinds[i], min(links[i], fertilities.shape[1] - 1)] += 1
     return state
 
 
@@ -378,26 +331,26 @@ def sweep(text: Any, chosen: Any, counts: Any, tables: Any, found: Any, state: n
 
 
 @njit(cache=True, nogil=True)
-def _look_up(
-    by: Any, to: Any, keys: Any, links: Any, words: Any, unseen: float, unknown_links: float, cells: Any
-) -> None:
-    """Fill in the translation probabilities of all cells of a pair."""
+def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
+    """Fill in the translation probabilities of all cells of a pair; -1 is an unknown word."""
+    slots, keys, _ = known.table
+    all_links = known.links
+    all_word_links = known.words
     cell = 0
     for j in range(len(to)):
         for i in range(len(by)):
-            seen, all_seen = np.float32(unseen), np.float32(unknown_links)
+            links = all_links[0]
+            word_links = np.float32(known.unknown_links)
             if by[i] >= 0:
-                all_seen = words[by[i]]
+                word_links = all_word_links[by[i]]
                 if to[j] >= 0:
-                    slot = slot_of(keys, key_of(by[i], to[j]))
-                    if keys[slot] != np.uint64(0):
-                        seen = links[slot]
-            cells[cell] = seen / all_seen
+                    links = all_links[number_of(slots, keys, by[i], to[j])]
+            cells[cell] = links / word_links
             cell += 1
 
 
 @njit(cache=True, nogil=True)
-def _fertility_ratio(fertility: Any, kind: int, links: int, model: int) -> np.float32:
+def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
     if model != FERTILITY or kind < 0:
         return np.float32(1)
@@ -421,27 +374,44 @@ def _weigh_cells(
     return total
 
 
+class Buffers(NamedTuple):
+    """Memory for one pair: by candidate weights, scores and links; by word the following partner and its own."""
+
+    weight: Floats
+    score: Floats
+    links: Types
+    following: Types
+    chosen: Types
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sweep_new(
-    by: Any, to: Any, cells: Any, out: Any, chosen: Any, weight: Any, score: Any, links: Any, following: Any,
-    alone: Any, fertility: Any, ahead: Any, back: Any, odds: np.float32, unknown_alone: np.float32, model: int,
+    by: Types, to: Types, cells: Floats, known: Known, tables: Tables, model: int, buffers: Buffers, out: Floats,
     share: np.float32, state: np.uint64,
 ) -> np.uint64:  # fmt: skip
     """Draw the partner of every word of a new pair once; add `share` of each probability to `out`."""
-    many, before, middle = len(by), -1, len(ahead) // 2
+    weight, score, links, following, chosen = buffers
+    ahead, back, middle, fertility, all_odds, _ = tables
+    alone = known.alone
+    odds = np.float32(all_odds)
+    many = len(by)
+    before = -1
     followers(chosen, links, following, 0, len(to), many)
     for i in range(many):
         score[i] = _fertility_ratio(fertility, by[i], links[i], model)
     for j in range(len(to)):
-        old, after = chosen[j], following[j]
-        if old != NONE:
-            links[old] -= 1
-            score[old] = _fertility_ratio(fertility, by[old], links[old], model)
-        none = odds * (alone[to[j]] if to[j] >= 0 else unknown_alone)
+        partner = chosen[j]
+        if partner != NONE:
+            links[partner] -= 1
+            score[partner] = _fertility_ratio(fertility, by[partner], links[partner], model)
+        none = odds * np.float32(known.unknown_alone)
+        if to[j] >= 0:
+            none = odds * alone[to[j]]
         if model == WORDS:
             total = _weigh_cells(weight, score, cells, ahead, back, j * many, many, (-1, -1))
             none *= np.float32(many)
         else:
+            after = following[j]
             total = _weigh_cells(weight, score, cells, ahead, back, j * many, many, (middle - before, middle - after))
             none *= ahead[middle + after - before]
         full = total + none
@@ -449,17 +419,17 @@ def _sweep_new(
             for i in range(many):
                 out[j * many + i] += weight[i] / full * share
         state = next_random(state)
-        new = draw(weight, many, total, below_one(state) * full)
-        chosen[j] = new
-        if new != NONE:
-            links[new] += 1
-            score[new] = _fertility_ratio(fertility, by[new], links[new], model)
-            before = new
+        partner = draw(weight, many, total, below_one(state) * full)
+        chosen[j] = partner
+        if partner != NONE:
+            links[partner] += 1
+            score[partner] = _fertility_ratio(fertility, by[partner], links[partner], model)
+            before = partner
     return state
 
 
 @njit(cache=True, nogil=True)
-def _seed(by: Any, to: Any, seed: np.uint64) -> np.uint64:
+def _seed(by: Types, to: Types, seed: np.uint64) -> np.uint64:
     """Return a state that depends on the pair's words only, so that its alignment does not depend on its position."""
     state = seed | np.uint64(1)
     for kind in by:
@@ -471,77 +441,61 @@ def _seed(by: Any, to: Any, seed: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def add_posteriors(
-    text: Any, rows: Any, known: Any, tables: Any, seed: np.uint64, posterior: Any, share: float
+    text: Words, rows: tuple[int, int], known: Known, tables: Tables, seed: np.uint64, posterior: Floats, share: float
 ) -> None:
     """Add `share` of the posteriors of all cells of rows[0] to rows[1] to `posterior`.
 
     The first sweep uses translations, the second also jumps, the others also fertility; the last KEEP are averaged.
     Cells hold translation probabilities, looked up once for all sweeps; nothing is counted.
     """
-    all_by, by_starts, all_to, to_starts, _, cell_starts, _ = text
-    keys, seen, words, alone, unseen, unknown_links, unknown_alone = known
-    ahead, back, size, fertility, null, _ = tables
-    weight, score = np.empty(size, np.float32), np.empty(size, np.float32)
-    links, following, chosen = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    size = tables.middle
+    buffers = Buffers(
+        np.empty(size, np.float32),
+        np.empty(size, np.float32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+    )
     cells = np.empty(0, np.float32)
     for row in range(rows[0], rows[1]):
-        by, to = all_by[by_starts[row] : by_starts[row + 1]], all_to[to_starts[row] : to_starts[row + 1]]
+        by = text.by[text.by_starts[row] : text.by_starts[row + 1]]
+        to = text.to[text.to_starts[row] : text.to_starts[row + 1]]
         if len(by) == 0 or len(to) == 0:
             continue
         if len(cells) < len(by) * len(to):
             cells = np.empty(len(by) * len(to), np.float32)
-        _look_up(by, to, keys, seen, words, unseen, unknown_links, cells)
-        chosen[: len(to)] = NONE
-        out = posterior[cell_starts[row] : cell_starts[row + 1]]
+        _look_up(by, to, known, cells)
+        buffers.chosen[: len(to)] = NONE
+        out = posterior[text.cell_starts[row] : text.cell_starts[row + 1]]
         state = _seed(by, to, seed)
         for number in range(BURN + KEEP):
-            model = WORDS if number == 0 else (JUMPS if number == 1 else FERTILITY)
-            state = _sweep_new(
-                by, to, cells, out, chosen, weight, score, links, following, alone, fertility, ahead, back,
-                np.float32(null), np.float32(unknown_alone), model,
-                np.float32(share / KEEP if number >= BURN else 0.0), state,
-            )  # fmt: skip
+            model = min(WORDS + number, FERTILITY)
+            kept_share = np.float32(share / KEEP) if number >= BURN else np.float32(0)
+            state = _sweep_new(by, to, cells, known, tables, model, buffers, out, kept_share, state)
 
 
 # ---- links from posteriors ----
 
 
 @njit(cache=True, nogil=True)
-def above(posteriors: Any, threshold: float, links: Types, confidence: Floats, counts: Offsets) -> int:
-    """Fill in the cells whose mean posterior reaches `threshold`, sorted, and their number per pair; return the total.
-
-    links, confidence: arrays of that length, or of length 0 to only count.
-    """
-    source_starts, target_starts, cell_starts, by_target, by_source = posteriors
-    written = 0
-    for row in range(len(source_starts) - 1):
-        m, n = source_starts[row + 1] - source_starts[row], target_starts[row + 1] - target_starts[row]
-        first, before = cell_starts[row], written
-        for i in range(m):
-            for j in range(n):
-                mean = np.float32(0.5) * (by_target[first + j * m + i] + by_source[first + i * n + j])
-                if mean >= np.float32(threshold):
-                    if len(links):
-                        links[written, 0], links[written, 1] = i, j
-                        confidence[written] = min(mean, np.float32(1))
-                    written += 1
-        counts[row] = written - before
-    return written
-
-
-@njit(cache=True, nogil=True)
 def most_probable(
     by_starts: Offsets, to_starts: Offsets, cell_starts: Offsets, posterior: Floats, chosen: Types
 ) -> None:
-    """Fill in the candidate with the highest posterior by word of `to`, -1 if no partner is more probable."""
+    """Fill in the candidate with the highest posterior by word of `to`, NONE if no partner is more probable.
+
+    Posteriors .5 .3 give candidate 0, because no partner has .2; .2 .3 give NONE.
+    """
     for row in range(len(by_starts) - 1):
         many = by_starts[row + 1] - by_starts[row]
         cell = cell_starts[row]
         for word in range(to_starts[row], to_starts[row + 1]):
-            best, none = -1, np.float32(1)
+            best = NONE
+            none = np.float32(1)
             for i in range(many):
                 none -= posterior[cell + i]
-                if best < 0 or posterior[cell + i] > posterior[cell + best]:
+                if best == NONE or posterior[cell + i] > posterior[cell + best]:
                     best = i
-            chosen[word] = best if best >= 0 and posterior[cell + best] > none else -1
+            if best != NONE and posterior[cell + best] <= none:
+                best = NONE
+            chosen[word] = best
             cell += many

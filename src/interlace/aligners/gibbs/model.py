@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 
 from interlace.aligners import Alignments, checked_array
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import Known, Posteriors, Tables, Words
+from interlace.aligners.gibbs.kernels import ALPHA, FERTILITY, Known, Tables, Words
 from interlace.alignment.links import reverse_links
+from interlace.alignment.pair_numbers import PairTable
 from interlace.alignment.symmetrization import symmetrize
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
-Cuts = list[tuple["Cut", "Cut"]]  # by view, of source and target
-Directions = list[tuple["SamplerDirection", "SamplerDirection"]]  # by view: forward and backward
-
 MAX_JUMP = 100  # longer jumps are counted as this one
 FERTILITIES = 10  # number of links from which the fertility ratio is constant
+NULL = 0.2  # probability of an unaligned word (Östling and Tiedemann 2016)
+UNKNOWN_LINKS = 1.0  # an unknown word is treated like one that was linked once, to another word
 _ROWS = 100  # pairs per task of a thread
+_SEED = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,11 @@ class Cut:
     @classmethod
     def of(cls, spellings: Sequence[str], letters: int) -> Cut:
         """Map each spelling to its first `letters` letters; 0: the whole spelling."""
+        numbers = np.empty(len(spellings), np.int32)
         seen: dict[str, int] = {}
-        cut = (spelling[:letters] if letters else spelling for spelling in spellings)
-        numbers = np.fromiter((seen.setdefault(word, len(seen)) for word in cut), np.int32, len(spellings))
+        for number, spelling in enumerate(spellings):
+            word = spelling[:letters] if letters else spelling
+            numbers[number] = seen.setdefault(word, len(seen))
         return cls(numbers, len(seen))
 
     def __call__(self, types: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -49,17 +52,18 @@ class Cut:
         return np.where(types < 0, np.int32(-1), self.numbers[types])
 
 
+Cuts = tuple[Cut, Cut]  # of source and target
+
+
 @dataclass(frozen=True)
 class SamplerDirection:
     """What one sampler learned, averaged over its last sweeps; counts are in links and include the prior.
 
-    unseen: links that the Dirichlet prior gives a type pair that is not in `entries`.
     entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or are in the prior.
     pairs: (m,) by entry. words: (types,) by drawn type. alone: (types,) words without partner.
     jumps: (2 * MAX_JUMP + 1,) probabilities. fertility: (types, FERTILITIES) as `Tables.fertility`.
     """
 
-    unseen: float
     entries: NDArray[np.int32]
     pairs: NDArray[np.float32]
     words: NDArray[np.float32]
@@ -68,50 +72,92 @@ class SamplerDirection:
     fertility: NDArray[np.float32]
 
     @classmethod
-    def restore(
-        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: tuple[Cut, Cut], unseen: float, where: str
-    ) -> SamplerDirection:
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: Cuts, where: str) -> SamplerDirection:
         """Rebuild a direction from `GibbsModel.arrays`, or raise a DataError. cuts: of drawn and drawing side."""
         by, to = cuts[0].size, cuts[1].size
-        many = np.size(arrays.get(f"{prefix}.entries", ())) // 2
-        entries = checked_array(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
+        entry_count = np.size(arrays.get(f"{prefix}.entries", ())) // 2
+        entries = checked_array(arrays, f"{prefix}.entries", np.int32, (entry_count, 2), where)
         if ((entries < 0) | (entries >= (by, to))).any():
             raise DataError(f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words")
-        sizes = {"pairs": (many,), "words": (by,), "alone": (to,), "jumps": (2 * MAX_JUMP + 1,)}
-        found = {}
-        for name, shape in {**sizes, "fertility": (by, FERTILITIES)}.items():
-            array = found[name] = checked_array(arrays, f"{prefix}.{name}", np.float32, shape, where)
+        shapes = {
+            "pairs": (entry_count,),
+            "words": (by,),
+            "alone": (to,),
+            "jumps": (2 * MAX_JUMP + 1,),
+            "fertility": (by, FERTILITIES),
+        }
+        restored = {}
+        for name, shape in shapes.items():
+            array = checked_array(arrays, f"{prefix}.{name}", np.float32, shape, where)
             minimum = 0 if name == "alone" else np.finfo(np.float32).tiny  # divisors and factors are positive
             if not (np.isfinite(array).all() and (array >= minimum).all()):
                 raise DataError(f"{where}: damaged model: '{prefix}.{name}' holds an invalid count or probability")
-        return cls(unseen, entries, **found)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all fields but `unseen`."""
-        names = ("entries", "pairs", "words", "alone", "jumps", "fertility")
-        return {name: getattr(self, name) for name in names}
+            restored[name] = array
+        return cls(entries, **restored)
 
     @cached_property
     def known(self) -> Known:
         """The parameters in the form of the kernels."""
-        size = 1 << max(4, int(2 * len(self.entries)).bit_length())
-        keys, numbers, _ = number_entries(self.entries, size)
-        links = np.zeros(len(keys), np.float32)
-        links[keys != 0] = self.pairs[numbers[keys != 0]]
-        alone = self.alone + np.float32(self.unseen)
-        total = float(alone.sum(dtype=np.float64)) + self.unseen
-        unknown_links = 1.0  # an unknown word is treated like one that was linked once, to another word
-        probabilities = alone / np.float32(total)
-        return Known(keys, links, self.words, probabilities, self.unseen, unknown_links, self.unseen / total)
+        links = np.append(np.float32(ALPHA), self.pairs)
+        alone = self.alone + np.float32(ALPHA)
+        total = float(alone.sum(dtype=np.float64)) + ALPHA
+        table = PairTable.of(self.entries)
+        return Known(table, links, self.words, alone / np.float32(total), UNKNOWN_LINKS, ALPHA / total)
+
+
+@dataclass(frozen=True)
+class ViewModel:
+    """The samplers of one view: how it cuts words, and both directions."""
+
+    cuts: Cuts
+    forward: SamplerDirection
+    backward: SamplerDirection
+
+    def samplers(self, source: Ragged, target: Ragged) -> list[tuple[Words, Known, Tables]]:
+        """Return what the kernels need to align a text forward and backward."""
+        middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
+        starts = cell_starts(source, target)
+        source_types = self.cuts[0](source.values)
+        target_types = self.cuts[1](target.values)
+        no_cells = np.empty(0, np.uint32)  # for training only, as twins
+        no_twins = np.empty(0, np.int32)
+        forward = Words(source_types, source.offsets, target_types, target.offsets, no_cells, starts, no_twins)
+        backward = Words(target_types, target.offsets, source_types, source.offsets, no_cells, starts, no_twins)
+        return [
+            (forward, self.forward.known, tables_of(self.forward.jumps, self.forward.fertility, middle)),
+            (backward, self.backward.known, tables_of(self.backward.jumps, self.backward.fertility, middle)),
+        ]
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Posterior probabilities of each cell of a text: of target words drawing, and of source words drawing.
+
+    source_starts, target_starts: (n + 1,) the first word of each pair; cell_starts: its first cell.
+    by_target: (cells,) rows by target word; by_source: (cells,) rows by source word.
+    """
+
+    source_starts: NDArray[np.int64]
+    target_starts: NDArray[np.int64]
+    cell_starts: NDArray[np.int64]
+    by_target: NDArray[np.float32]
+    by_source: NDArray[np.float32]
+
+    @cached_property
+    def mean(self) -> NDArray[np.float32]:
+        """(cells,) the mean of both directions, rows by source word."""
+        mean = np.empty_like(self.by_target)
+        kernels.transpose(self.source_starts, self.target_starts, self.cell_starts, self.by_target, mean)
+        mean += self.by_source
+        mean *= np.float32(0.5)
+        return mean
 
 
 @dataclass(frozen=True)
 class GibbsModel:
-    """All samplers: by view, the cuts of words and both directions. null: probability of no partner."""
+    """All samplers, by view."""
 
-    cuts: Cuts
-    directions: Directions
-    null: float
+    views: list[ViewModel]
     seed: int
 
     def posteriors(self, source: Ragged, target: Ragged, pool: ThreadPoolExecutor) -> Posteriors:
@@ -120,44 +166,36 @@ class GibbsModel:
         Rows begin at offset 0; their types are those of the vocabularies, -1 for unknown words.
         """
         starts = cell_starts(source, target)
-        out = (np.zeros(starts[-1], np.float32), np.zeros(starts[-1], np.float32))
-        middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
-        cells, twins = np.empty(0, np.uint32), np.empty(0, np.int32)  # for training only
-        samplers = []
-        for cuts, directions in zip(self.cuts, self.directions, strict=True):
-            sides = (cuts[0](source.values), source.offsets), (cuts[1](target.values), target.offsets)
-            for (by, to), own in zip((sides, sides[::-1]), directions, strict=True):
-                tables = tables_of(own.jumps, own.fertility, middle, self.null)
-                samplers.append((Words(*by, *to, cells, starts, twins), own.known, tables))
+        sums = [np.zeros(starts[-1], np.float32), np.zeros(starts[-1], np.float32)]  # forward, backward
+        samplers = [sampler for view in self.views for sampler in view.samplers(source, target)]
 
         def align(first: int) -> None:
             rows = (first, min(first + _ROWS, len(source)))
             for number, (words, known, tables) in enumerate(samplers):
-                seed = np.uint64((2 * self.seed + 1) * 0x9E3779B97F4A7C15 + number & 0xFFFFFFFFFFFFFFFF)
-                kernels.add_posteriors(words, rows, known, tables, seed, out[number % 2], 1 / len(self.cuts))
+                seed = np.uint64((2 * self.seed + 1) * _SEED + number & 0xFFFFFFFFFFFFFFFF)
+                kernels.add_posteriors(words, rows, known, tables, seed, sums[number % 2], 1 / len(self.views))
 
         list(pool.map(align, range(0, len(source), _ROWS)))
-        return Posteriors(source.offsets, target.offsets, starts, *out)
+        return Posteriors(source.offsets, target.offsets, starts, sums[0], sums[1])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all that `restore_directions` needs besides the cuts, which follow from the word types."""
-        return {
-            f"{view}.{way}.{name}": array
-            for view, directions in enumerate(self.directions)
-            for way, own in zip(("forward", "backward"), directions, strict=True)
-            for name, array in own.arrays().items()
-        }
+        """Return all that `restore` needs besides the cuts, which follow from the word types."""
+        arrays = {}
+        for number, view in enumerate(self.views):
+            for way, direction in (("forward", view.forward), ("backward", view.backward)):
+                for field in fields(direction):
+                    arrays[f"{number}.{way}.{field.name}"] = getattr(direction, field.name)
+        return arrays
 
-
-def restore_directions(arrays: Mapping[str, NDArray[Any]], cuts: Cuts, unseen: float, where: str) -> Directions:
-    """Rebuild the directions of each view from what `GibbsModel.arrays` returned; errors as its `restore`."""
-    return [
-        (
-            SamplerDirection.restore(arrays, f"{view}.forward", sides, unseen, where),
-            SamplerDirection.restore(arrays, f"{view}.backward", sides[::-1], unseen, where),
-        )
-        for view, sides in enumerate(cuts)
-    ]
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], cuts: Sequence[Cuts], seed: int, where: str) -> GibbsModel:
+        """Rebuild the model from its arrays; errors as `SamplerDirection.restore`."""
+        views = []
+        for number, sides in enumerate(cuts):
+            forward = SamplerDirection.restore(arrays, f"{number}.forward", sides, where)
+            backward = SamplerDirection.restore(arrays, f"{number}.backward", sides[::-1], where)
+            views.append(ViewModel(sides, forward, backward))
+        return cls(views, seed)
 
 
 def cell_starts(source: Ragged, target: Ragged) -> NDArray[np.int64]:
@@ -167,21 +205,15 @@ def cell_starts(source: Ragged, target: Ragged) -> NDArray[np.int64]:
     return starts
 
 
-def number_entries(entries: NDArray[np.int32], slots: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32], int]:
-    """Number distinct type pairs, shape (m, 2), in a new table; return keys, numbers, and m."""
-    offsets = np.arange(len(entries) + 1, dtype=np.int64)
-    columns = np.ascontiguousarray(entries.T)
-    keys, numbers, cells = np.zeros(slots, np.uint64), np.zeros(slots, np.uint32), np.empty(len(entries), np.uint32)
-    table: tuple[NDArray[np.uint64], NDArray[np.uint32], int] = kernels.number_pairs(
-        columns[0], offsets, columns[1], offsets, cells, keys, numbers, 0
-    )
-    return table
-
-
-def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle: int, null: float) -> Tables:
+def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle: int) -> Tables:
     """Return tables for pairs of fewer than `middle` words."""
-    ahead = jumps[np.clip(np.arange(-middle, middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP]
-    return Tables(ahead, ahead[::-1].copy(), middle, fertility, null / (1 - null), kernels.FERTILITY)
+    ahead = jumps[clipped_widths(middle)]
+    return Tables(ahead, ahead[::-1].copy(), middle, fertility, NULL / (1 - NULL), FERTILITY)
+
+
+def clipped_widths(middle: int) -> NDArray[np.int64]:
+    """(2 * middle + 1,) the index in (2 * MAX_JUMP + 1,) counts of each jump by -middle to middle words."""
+    return np.clip(np.arange(-middle, middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
 
 
 def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, threads: int = 0) -> Alignments:
@@ -190,20 +222,24 @@ def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, thre
     With a heuristic: the most probable partner of each word, if more probable than none, of both directions.
     threads: of the heuristic; 0: one per processor.
     """
-    sources, targets, cells, by_target, by_source = posteriors
     if symmetrization == "posterior":
-        lengths = np.zeros(len(cells) - 1, np.int64)
-        many = kernels.above(posteriors, threshold, np.empty((0, 2), np.int32), np.empty(0, np.float32), lengths)
-        found, confidence = np.empty((many, 2), np.int32), np.empty(many, np.float32)
-        kernels.above(posteriors, threshold, found, confidence, lengths)
-        return Alignments(Ragged.from_lengths(found, lengths), confidence)
-    forward = reverse_links(_most_probable(sources, targets, cells, by_target))
-    links = symmetrize(forward, _most_probable(targets, sources, cells, by_source), symmetrization, threads or None)
-    rows, (i, j) = links.rows(), links.flat.T
-    first = cells[:-1][rows]
-    forward_cells, backward_cells = first + j * np.diff(sources)[rows] + i, first + i * np.diff(targets)[rows] + j
-    mean = np.float32(0.5) * (by_target[forward_cells] + by_source[backward_cells])
-    return Alignments(links, np.clip(mean, np.float32(1e-6), np.float32(1)))
+        return _likely_links(posteriors, threshold)
+    source, target, starts = posteriors.source_starts, posteriors.target_starts, posteriors.cell_starts
+    forward = reverse_links(_most_probable(source, target, starts, posteriors.by_target))
+    backward = _most_probable(target, source, starts, posteriors.by_source)
+    links = symmetrize(forward, backward, symmetrization, threads or None)
+    rows = links.rows()
+    cells = starts[rows] + links.flat[:, 0] * np.diff(target)[rows] + links.flat[:, 1]
+    return Alignments(links, np.clip(posteriors.mean[cells], np.float32(1e-6), np.float32(1)))
+
+
+def _likely_links(posteriors: Posteriors, threshold: float) -> Alignments:
+    cells = np.flatnonzero(posteriors.mean >= np.float32(threshold))
+    rows = np.searchsorted(posteriors.cell_starts, cells, side="right") - 1
+    source, target = np.divmod(cells - posteriors.cell_starts[rows], np.diff(posteriors.target_starts)[rows])
+    links = np.stack([source, target], axis=1).astype(np.int32)
+    lengths = np.bincount(rows, minlength=len(posteriors.cell_starts) - 1)
+    return Alignments(Ragged.from_lengths(links, lengths), np.minimum(posteriors.mean[cells], np.float32(1)))
 
 
 def _most_probable(

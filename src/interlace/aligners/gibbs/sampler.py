@@ -7,29 +7,31 @@ words distinguish them; samplers of both kinds make different errors.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.aligners.common.inputs import MAX_CELLS, Prior, cells_of, usable_pairs
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import Found, SamplerCounts, Words
+from interlace.aligners.gibbs.kernels import ALPHA, UNIT, SamplerCounts, Tally, Words
 from interlace.aligners.gibbs.model import (
     FERTILITIES,
     MAX_JUMP,
-    Cut,
+    NULL,
+    UNKNOWN_LINKS,
+    Cuts,
     SamplerDirection,
     cell_starts,
-    number_entries,
+    clipped_widths,
     tables_of,
 )
 from interlace.alignment import WordPairs
+from interlace.alignment.pair_numbers import PairTable
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
@@ -38,10 +40,9 @@ from interlace.core.randomness import Generator, Purpose, generator
 log = logging.getLogger(__name__)
 
 _MAX_PORTION = MAX_CELLS  # cells of pairs that are aligned at a time; no pair has more
-_SLOTS = 1 << 12  # of a new table of pairs
-_JUMP_ALPHA = 0.5  # Dirichlet prior of each jump width (Östling & Tiedemann 2016)
-_FERTILITY_ALPHA = 0.5  # Dirichlet prior of each fertility (the same)
 _BLOCK = 10_000  # consecutive pairs in the same part, which are read from the disk together
+_JUMP_PRIOR = 0.5  # Dirichlet prior of each jump width and of each fertility (Östling and Tiedemann 2016)
+_FERTILITY_PRIOR = 0.5
 
 
 # ---- pairs ----
@@ -50,9 +51,10 @@ _BLOCK = 10_000  # consecutive pairs in the same part, which are read from the d
 def count_parts(pairs: WordPairs, max_cells: int) -> int:
     """Return the number of parts of about `max_cells` cells, at most one per usable pair."""
     cells = cells_of(pairs)
-    count = min(-(-int(cells.sum()) // max_cells), int((cells > 0).sum()))
+    usable = int((cells > 0).sum())
+    count = min(-(-int(cells.sum()) // max_cells), usable)
     if count > 1:
-        log.info("gibbs: training on %d pairs in %d parts (max_training_cells)", int((cells > 0).sum()), count)
+        log.info("gibbs: training on %d pairs in %d parts (max_training_cells)", usable, count)
     return count
 
 
@@ -61,20 +63,22 @@ def part(pairs: WordPairs, number: int, count: int) -> WordPairs:
     if count == 1:
         return usable_pairs(pairs)
     block = max(1, min(_BLOCK, len(pairs) // (8 * count)))
-    rows = (np.arange(number * block, len(pairs), count * block)[:, None] + np.arange(block)).ravel()
+    block_starts = np.arange(number * block, len(pairs), count * block)
+    rows = (block_starts[:, None] + np.arange(block)).ravel()
     rows = rows[rows < len(pairs)]
-    found = replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
-    kept = cells_of(found) > 0
-    return replace(found, source=found.source.take(kept), target=found.target.take(kept))
+    dealt = replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
+    usable = cells_of(dealt) > 0
+    return replace(dealt, source=dealt.source.take(usable), target=dealt.target.take(usable))
 
 
 def portions(pairs: WordPairs) -> Iterator[WordPairs]:
     """Yield the `usable` pairs in slices whose posteriors fit in memory."""
     for chunk in pairs.chunks():
-        ends, start = np.cumsum(cells_of(chunk)), 0
+        ends = np.cumsum(cells_of(chunk))
+        start = 0
         while start < len(chunk):
-            before = int(ends[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, before + _MAX_PORTION, side="right")))
+            cells_before = int(ends[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, cells_before + _MAX_PORTION, side="right")))
             yield usable_pairs(chunk.slice(start, stop))
             start = stop
 
@@ -95,29 +99,29 @@ class View:
     ways: tuple[Words, Words]
 
     @classmethod
-    def of(cls, source: Ragged, target: Ragged, cuts: tuple[Cut, Cut], extra: NDArray[np.int32]) -> View:
+    def of(cls, source: Ragged, target: Ragged, cuts: Cuts, first: NDArray[np.int32]) -> View:
         """Number all type pairs of a text whose rows begin at offset 0.
 
-        extra: (p, 2) int32 distinct pairs of types of the view; they become the first entries.
+        first: (p, 2) int32 distinct pairs of types of the view; they become the first entries.
         """
-        by, to = cuts[0](source.values), cuts[1](target.values)
+        sizes = (cuts[0].size, cuts[1].size)
+        source_types = cuts[0](source.values)
+        target_types = cuts[1](target.values)
+        sides = (source_types, source.offsets, target_types, target.offsets)
         starts = cell_starts(source, target)
         cells = np.empty(starts[-1], np.uint32)
-        rows = (by, source.offsets, to, target.offsets)
-        keys, numbers, known = kernels.number_pairs(*rows, cells, *number_entries(extra, _SLOTS))
-        slots = np.flatnonzero(keys)
-        unpacked, entries = keys[slots] - np.uint64(1), np.empty((known, 2), np.int32)
-        entries[numbers[slots], 0] = (unpacked >> np.uint64(32)).astype(np.int32)
-        entries[numbers[slots], 1] = (unpacked & np.uint64(0xFFFFFFFF)).astype(np.int32)
+        table = PairTable(*kernels.number_cells(PairTable.of(first), *sides, cells))
         transposed = np.empty_like(cells)
         kernels.transpose(source.offsets, target.offsets, starts, cells, transposed)
-        forward = Words(*rows, cells, starts, kernels.twins(by, source.offsets, cuts[0].size))
-        twins = kernels.twins(to, target.offsets, cuts[1].size)
-        backward = Words(to, target.offsets, by, source.offsets, transposed, starts, twins)
-        return cls((cuts[0].size, cuts[1].size), entries, (forward, backward))
+        source_twins = kernels.twins(source_types, source.offsets, sizes[0])
+        target_twins = kernels.twins(target_types, target.offsets, sizes[1])
+        forward = Words(*sides, cells, starts, source_twins)
+        backward = Words(*sides[2:], *sides[:2], transposed, starts, target_twins)
+        return cls(sizes, table.pairs(), (forward, backward))
 
 
-class Learned(NamedTuple):
+@dataclass(frozen=True)
+class Learned:
     """What a sampler learned from the parts of a text so far.
 
     jumps: (2 * MAX_JUMP + 1,) and fertility: (types, FERTILITIES), links counted in the last sweep of each part.
@@ -126,6 +130,11 @@ class Learned(NamedTuple):
     direction: SamplerDirection
     jumps: NDArray[np.int64]
     fertility: NDArray[np.int64]
+
+    def starting_links(self, way: int) -> Prior:
+        """Return the links that the sampler of the next part starts with; entries are (source, target)."""
+        entries = self.direction.entries if way == 0 else self.direction.entries[:, ::-1]
+        return Prior(entries, self.direction.pairs.astype(np.float64) - ALPHA)
 
 
 LearnedView = tuple[Learned, Learned]  # forward and backward
@@ -138,31 +147,34 @@ class LazyView:
     """
 
     def __init__(
-        self, source: Ragged, target: Ragged, cuts: tuple[Cut, Cut], prior: Prior,
-        before: LearnedView | None = None,
-    ) -> None:  # fmt: skip
-        self._text, self._cuts, self._prior, self.before = (source, target), cuts, prior, before
-        self._lock, self._pending = Lock(), 2
+        self, source: Ragged, target: Ragged, cuts: Cuts, prior: Prior, before: LearnedView | None = None
+    ) -> None:
+        self.before = before
+        self._source = source
+        self._target = target
+        self._cuts = cuts
+        self._prior = prior
+        self._lock = Lock()
+        self._pending = 2
 
     @cached_property
     def _built(self) -> tuple[View, list[NDArray[np.float64]]]:
-        if self.before is None:
-            entries = np.stack([cut(self._prior.entries[:, side]) for side, cut in enumerate(self._cuts)], axis=1)
-            known = [(entries, self._prior.counts)] * 2
-        else:
-            forward, backward = (each.direction for each in self.before)
-            known = [
-                (forward.entries, forward.pairs.astype(np.float64) - forward.unseen),
-                (backward.entries[:, ::-1], backward.pairs.astype(np.float64) - backward.unseen),
-            ]
-        keys = [entries[:, 0].astype(np.int64) << 32 | entries[:, 1] for entries, _ in known]
-        numbered, places = np.unique(np.concatenate(keys), return_inverse=True)
-        links = [
-            np.bincount(rows, counts, len(numbered)).astype(np.float64)
-            for rows, (_, counts) in zip(np.split(places, [len(keys[0])]), known, strict=True)
-        ]
-        first = np.stack([numbered >> 32, numbered & 0xFFFFFFFF], axis=1).astype(np.int32)
-        return View.of(*self._text, self._cuts, first), links
+        """The view, and (p,) links of its first p type pairs that each sampler starts with."""
+        starts = self._starting_links()
+        keys = [start.entries[:, 0].astype(np.int64) << 32 | start.entries[:, 1] for start in starts]
+        distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
+        links = []
+        for start, rows in zip(starts, np.split(numbers, [len(keys[0])]), strict=True):
+            links.append(np.bincount(rows, start.counts, len(distinct)).astype(np.float64))
+        first = np.stack([distinct >> 32, distinct & 0xFFFFFFFF], axis=1).astype(np.int32)
+        return View.of(self._source, self._target, self._cuts, first), links
+
+    def _starting_links(self) -> list[Prior]:
+        if self.before is not None:
+            return [learned.starting_links(way) for way, learned in enumerate(self.before)]
+        source, target = self._prior.entries.T
+        entries = np.stack([self._cuts[0](source), self._cuts[1](target)], axis=1)
+        return [Prior(entries, self._prior.counts)] * 2
 
     def get(self, way: int) -> tuple[View, NDArray[np.float64]]:
         """Return the view, and (p,) links that a sampler starts with, of its first p type pairs."""
@@ -181,13 +193,6 @@ class LazyView:
 # ---- sampling ----
 
 
-class SamplerPriors(NamedTuple):
-    """The settings that a sampler needs, as `Gibbs` describes them; 1 / alpha is an integer."""
-
-    null: float
-    alpha: float
-
-
 class Sampler:
     """The state of one sampler: one direction of a view.
 
@@ -195,112 +200,137 @@ class Sampler:
     """
 
     def __init__(
-        self, view: View, way: int, links: NDArray[np.float64], before: Learned | None, priors: SamplerPriors,
-        rng: Generator,
-    ) -> None:  # fmt: skip
+        self, view: View, way: int, links: NDArray[np.float64], before: Learned | None, rng: Generator
+    ) -> None:
         self._entries = view.entries if way == 0 else view.entries[:, ::-1]
-        self._words, self._types, self._priors = view.ways[way], view.sizes[way], priors
-        sides = (self._words.by_starts, self._words.to_starts)
-        self._middle = int(max(np.diff(starts).max(initial=0) for starts in sides)) + 2
+        self._words = view.ways[way]
+        self._types = view.sizes[way]
+        candidates = np.diff(self._words.by_starts)
+        drawing = np.diff(self._words.to_starts)
+        self._middle = int(max(candidates.max(initial=0), drawing.max(initial=0))) + 2
         self._state = np.uint64(rng.integers(1, 2**63))
         # Partners are drawn uniformly: starting near the diagonal would keep links there, even against a dictionary.
-        many = np.repeat(*map(np.diff, sides))
-        self.chosen: NDArray[np.int32] = rng.integers(0, np.maximum(many, 1)).astype(np.int32)
-        self.chosen[(rng.random(len(many)) < priors.null) | (many == 0)] = kernels.NONE
+        candidates = np.repeat(candidates, drawing)  # (words,) of each drawing word
+        self.chosen: NDArray[np.int32] = rng.integers(0, np.maximum(candidates, 1)).astype(np.int32)
+        self.chosen[(rng.random(len(candidates)) < NULL) | (candidates == 0)] = kernels.NONE
         alone = np.zeros(view.sizes[1 - way])
-        self._seen = np.zeros(2 * MAX_JUMP + 1, np.int64), np.zeros((self._types, FERTILITIES), np.int64)
+        self._earlier_jumps = np.zeros(2 * MAX_JUMP + 1, np.int64)
+        self._earlier_fertility = np.zeros((self._types, FERTILITIES), np.int64)
         if before is not None:
             alone[: len(before.direction.alone)] = before.direction.alone
-            self._seen = before.jumps, np.pad(before.fertility, ((0, self._types - len(before.fertility)), (0, 0)))
-        self.counts = first_counts(view, way, links, alone, self.chosen, round(1 / priors.alpha))
+            self._earlier_jumps = before.jumps
+            self._earlier_fertility[: len(before.fertility)] = before.fertility
+        self.counts = first_counts(view, way, links, alone, self.chosen)
         self._jumps = np.ones(2 * MAX_JUMP + 1, np.float32)
-        self._tables = tables_of(self._jumps, np.ones((self._types, 1), np.float32), self._middle, priors.null)
+        self._tables = tables_of(self._jumps, np.ones((self._types, 1), np.float32), self._middle)
         self.posterior = np.zeros(len(self._words.cells), np.float32)
-        self._sums = [np.zeros(len(part), np.float32) for part in self.counts[:3]]
-        self._kept = 0
+        self._sums = [np.zeros(len(counts), np.float32) for counts in self.counts[:3]]
+        self._kept_sweeps = 0
 
     def run(self, schedule: list[int], tick: Callable[[], None]) -> Learned:
         """Sweep as often as scheduled for each model; average over the second half of the last model's sweeps.
 
         Type pairs that were never linked, which are most of them, are dropped.
         """
-        last = len(schedule)
         for model, sweeps in enumerate(schedule, kernels.WORDS):
             for number in range(sweeps):
-                self._sweep(model, keep=model == last and 2 * number >= sweeps)
+                self._sweep(model, keep=model == len(schedule) and 2 * number >= sweeps)
                 tick()
-        self.posterior /= self._kept
-        unit, unseen = self.counts.unit * self._kept, self._priors.alpha
-        pairs, words, alone = (part / np.float32(unit) for part in self._sums)
-        linked = pairs > 1.5 * unseen
+        self.posterior /= self._kept_sweeps
+        unit = np.float32(UNIT * self._kept_sweeps)
+        pairs, words, alone = (counts / unit for counts in self._sums)
+        words[words == 0] = UNKNOWN_LINKS  # in no pair of this part, and never linked in earlier ones
+        linked = pairs > 1.5 * ALPHA
         entries = np.ascontiguousarray(self._entries[linked])
-        own = SamplerDirection(unseen, entries, pairs[linked], words, alone, self._jumps, self._tables.fertility)
-        return Learned(own, *self._last)
+        direction = SamplerDirection(entries, pairs[linked], words, alone, self._jumps, self._tables.fertility)
+        return Learned(direction, self._last_jumps, self._last_fertility)
 
     def _sweep(self, model: int, *, keep: bool) -> None:
         """Draw all partners once, then update the probabilities of jumps and fertilities."""
         jumps = np.zeros(2 * self._middle + 1, np.int64)
-        found = Found(jumps, np.zeros((self._types, FERTILITIES), np.int32), self.posterior, keep)
+        fertility = np.zeros((self._types, FERTILITIES), np.int32)
+        tally = Tally(jumps, fertility, self.posterior, keep)
         tables = self._tables._replace(model=model)
-        self._state = np.uint64(kernels.sweep(self._words, self.chosen, self.counts, tables, found, self._state))
+        self._state = np.uint64(kernels.sweep(self._words, self.chosen, self.counts, tables, tally, self._state))
         if keep:
-            self._kept += 1
-            for total, part in zip(self._sums, self.counts[:3], strict=True):
-                np.add(total, part, out=total)
-        widths = np.clip(np.arange(-self._middle, self._middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
-        np.add.at(seen := self._seen[0].copy(), widths, jumps)
-        self._last = seen, self._seen[1] + found.fertility
-        self._jumps = _jump_probabilities(seen, _JUMP_ALPHA, self._middle - 2)
-        smooth = np.asarray(self._last[1] + _FERTILITY_ALPHA, np.float32)
+            self._kept_sweeps += 1
+            for total, counts in zip(self._sums, self.counts[:3], strict=True):
+                np.add(total, counts, out=total)
+        self._last_jumps = self._earlier_jumps.copy()
+        np.add.at(self._last_jumps, clipped_widths(self._middle), jumps)
+        self._last_fertility = self._earlier_fertility + fertility
+        self._jumps = _jump_probabilities(self._last_jumps, self._middle - 2)
+        smooth = np.asarray(self._last_fertility + _FERTILITY_PRIOR, np.float32)
         ratios = np.ones_like(smooth)
         np.divide(smooth[:, 1:], smooth[:, :-1], out=ratios[:, :-1])
-        self._tables = tables_of(self._jumps, ratios, self._middle, self._priors.null)
+        self._tables = tables_of(self._jumps, ratios, self._middle)
 
 
 def first_counts(
-    view: View, way: int, known: NDArray[np.float64], alone: NDArray[np.float64], chosen: NDArray[np.int32], unit: int
+    view: View, way: int, known: NDArray[np.float64], alone: NDArray[np.float64], chosen: NDArray[np.int32]
 ) -> SamplerCounts:
     """Return the counts of given links; 32 bits per type pair unless a sweep may need more.
 
     known: (p,) earlier links of the first p type pairs. alone: (types,) earlier words without partner.
     """
-    words, drawn = view.ways[way], view.entries[:, way]
+    words = view.ways[way]
+    drawn_types = view.entries[:, way]
     rows = np.repeat(np.arange(len(words.to_starts) - 1), np.diff(words.to_starts))
+    columns = np.arange(len(rows)) - words.to_starts[rows]
+    cells = words.cell_starts[rows] + columns * np.diff(words.by_starts)[rows] + chosen
     aligned = chosen != kernels.NONE
-    many = np.diff(words.by_starts)[rows]
-    cells = words.cell_starts[rows] + (np.arange(len(rows)) - words.to_starts[rows]) * many + chosen
-    links = np.round(unit * known).astype(np.int64)
-    pairs = np.bincount(words.cells[cells[aligned]], minlength=len(drawn))
-    pairs *= unit  # in place: this array bounds memory
+    links = np.round(UNIT * known).astype(np.int64)
+    pairs = np.bincount(words.cells[cells[aligned]], minlength=len(drawn_types))
+    pairs *= UNIT  # in place: this array bounds memory
     pairs += 1
     pairs[: len(links)] += links
-    by = np.bincount(drawn, weights=pairs, minlength=view.sizes[way]).astype(np.int64)
-    without = unit * np.bincount(words.to[~aligned], minlength=view.sizes[1 - way])
-    without += np.round(unit * alone).astype(np.int64)
-    largest = 1 + links.max(initial=0) + unit * int(np.bincount(words.to).max(initial=0))
+    drawn = np.bincount(drawn_types, weights=pairs, minlength=view.sizes[way]).astype(np.int64)
+    without = UNIT * np.bincount(words.to[~aligned], minlength=view.sizes[1 - way])
+    without += np.round(UNIT * alone).astype(np.int64)
+    largest = 1 + links.max(initial=0) + UNIT * int(np.bincount(words.to).max(initial=0))
     width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
-    return SamplerCounts(pairs.astype(width), by, without, without.sum(keepdims=True), unit)
+    return SamplerCounts(pairs.astype(width), drawn, without, without.sum(keepdims=True))
 
 
-def _jump_probabilities(counts: NDArray[np.int64], alpha: float, words: int) -> NDArray[np.float32]:
+def _jump_probabilities(counts: NDArray[np.int64], words: int) -> NDArray[np.float32]:
     """Return probabilities from counts by width (0 in the middle), up to `MAX_JUMP`; words: maximum words of a pair.
 
     Widths that no pair allows are as probable as unseen ones, but take no probability mass from the others: sharing it
     among all 201 widths would flatten the distribution of a text of a few short pairs.
     """
-    jumps = counts + alpha
+    jumps = counts + _JUMP_PRIOR
     possible = slice(max(MAX_JUMP + 1 - words, 0), MAX_JUMP + 2 + words)
     return np.asarray(jumps / jumps[possible].sum(), np.float32)
 
 
+class _Ticker:
+    """Counts the sweeps of all samplers for a progress callback, whose error stops them all."""
+
+    def __init__(self, progress: Progress, steps: int) -> None:
+        self._progress = progress
+        self._steps = steps
+        self._done = 0
+        self._lock = Lock()
+        self._stop: BaseException | None = None
+
+    def __call__(self) -> None:
+        if self._stop:
+            raise self._stop
+        with self._lock:
+            self._done += 1
+            try:
+                self._progress("sampling", self._done, self._steps)
+            except BaseException as error:
+                self.stop(error)
+                raise
+
+    def stop(self, error: BaseException) -> None:
+        """Let all samplers raise the error, or an earlier one."""
+        self._stop = self._stop or error
+
+
 def run_samplers(
-    views: list[LazyView],
-    priors: SamplerPriors,
-    schedule: list[int],
-    seed: int,
-    threads: int,
-    progress: Progress,
-    part: int = 0,
+    views: Sequence[LazyView], schedule: list[int], seed: int, threads: int, progress: Progress, part: int = 0
 ) -> tuple[list[NDArray[np.float32]], list[LearnedView]]:
     """Run one sampler per view and direction; return the mean posteriors by direction, and what they learned by view.
 
@@ -308,43 +338,33 @@ def run_samplers(
     processor. part: the number of the part of the text.
     """
     jobs = [(number, way) for number in range(len(views)) for way in (0, 1)]
-    steps, done, lock = sum(schedule) * len(jobs), 0, Lock()
-    stop: BaseException | None = None  # raised by all samplers
-
-    def tick() -> None:
-        nonlocal done, stop
-        if stop:
-            raise stop
-        with lock:
-            done += 1
-            try:
-                progress("sampling", done, steps)
-            except BaseException as error:
-                stop = stop or error
-                raise
+    tick = _Ticker(progress, sum(schedule) * len(jobs))
 
     def run(job: tuple[int, int]) -> tuple[NDArray[np.float32], Learned]:
         number, way = job
         rng = generator(Purpose.ALIGN, seed, part * len(views) + number, way)
-        view, before = views[number], views[number].before
+        view = views[number]
         text, links = view.get(way)
-        sampler = Sampler(text, way, links, None if before is None else before[way], priors, rng)
+        sampler = Sampler(text, way, links, view.before and view.before[way], rng)
         learned = sampler.run(schedule, tick)
         view.release()
         return sampler.posterior, learned
 
-    sums: dict[int, NDArray[np.float32]] = {}
+    sums: list[NDArray[np.float32]] = []
     learned = []
     with ThreadPoolExecutor(min(threads or processors(), len(jobs))) as pool:
         try:
-            runs = pool.map(run, jobs)
+            results = pool.map(run, jobs)
             for _, way in jobs:
-                posterior, one = next(runs)
-                sums[way] = np.add(sums[way], posterior, out=sums[way]) if way in sums else posterior
-                learned.append(one)
+                posterior, direction = next(results)
+                learned.append(direction)
+                if way < len(sums):
+                    sums[way] += posterior
+                else:
+                    sums.append(posterior)
                 del posterior  # frees four bytes per cell while waiting for the next
         finally:
-            stop = stop or CancelledError()  # on Ctrl-C the other samplers stop too
+            tick.stop(CancelledError())  # on Ctrl-C the other samplers stop too
     share = np.float32(1 / len(views))
-    means = [np.multiply(sums[way], share, out=sums[way]) for way in (0, 1)]
+    means = [np.multiply(total, share, out=total) for total in sums]
     return means, list(zip(learned[::2], learned[1::2], strict=True))
