@@ -138,14 +138,14 @@ def test_collapsed_fine_tunings_are_marked(tmp_path):
     for name in ("de", "others"):
         assert [str(entry) for entry in column(table_of(*runs), name).values()] == ["33.0‡", "33.0"]
     assert "(1 of 4 here)" in section("scores", runs, "Scores").body
-    assert "33.0‡" in section("scores", runs, "gap").body
-    assert "33.0‡" in section("scores", runs, "Published").body
+    assert "33.0‡" in section("transfer_gap", runs, "gap").body
+    assert "33.0‡" in section("published", runs, "Published").body
     assert "‡" not in write_report(runs[1:], tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_transfer_gap_is_below_each_score(make_run):
     folder = make_run("mlm", gain=0.0)
-    body = section("scores", [folder], "gap").body
+    body = section("transfer_gap", [folder], "gap").body
     for one in ComparisonTable(read_scores([folder])).tasks:
         source = cells(one, "en")["mlm"].mean
         for language in ("de", "hi"):
@@ -153,7 +153,7 @@ def test_transfer_gap_is_below_each_score(make_run):
             assert f">{mean:.1f}<" in body
             assert f">{mean - source:+.1f}<".replace("-", "−") in body
     change(folder, "scores.json", lambda rows: [row for row in rows if row["language"] != "en"])
-    assert "−" not in section("scores", [folder], "gap").body
+    assert "−" not in section("transfer_gap", [folder], "gap").body
 
 
 def answers(language, seed, f1, exact, **more):
@@ -294,20 +294,20 @@ def store_outcomes(folder, language, right):
 def test_single_runs_are_compared_over_paired_examples(tmp_path):
     before = bare_run(tmp_path / "before", "before", [score("de", 50.0), score("es", 50.0)])
     after = bare_run(tmp_path / "after", "after", [score("de", 60.0), score("es", 50.0)])
-    assert "other examples" not in section("scores", [before, after], "Differences").body, "nothing is stored"
+    assert "other examples" not in section("differences", [before, after], "Differences").body, "nothing is stored"
     half = [1, 0] * 500
     better = [1] * 200 + half[200:]
     for language, right in (("de", better), ("es", half)):
         store_outcomes(before, language, half)
         store_outcomes(after, language, right)
-    found = section("scores", [before, after], "Differences")
+    found = section("differences", [before, after], "Differences")
     assert "Differences from before, the baseline." in found.lead
     assert "about these models, not about the methods" in found.lead
     assert re.search(
         r"<td class=\"text\">de<.*?\+10\.0<.*?1° \(1\).*?\+10\.0.*?&lt; 0\.001 \(1000\)", found.body, re.DOTALL
     )
     again = bare_run(tmp_path / "again", "after", [score("de", 61.0), score("es", 50.0)], seed=2)
-    body = section("scores", [before, after, again], "Differences").body
+    body = section("differences", [before, after, again], "Differences").body
     assert "other runs" in body
     assert "other examples" not in body, "two runs are no single model"
 

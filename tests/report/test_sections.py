@@ -10,9 +10,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from interlace.report.runs import LoggedScores, Run, Sample, SampleRow, read_runs
-from interlace.report.sections.analysis import transfer_points
-from interlace.report.sections.examples import shown_sample
-from interlace.report.sections.training import evenly
+from interlace.report.sections.derived_languages import transfer_points
+from interlace.report.sections.diagnostics import evenly
+from interlace.report.sections.training_examples import shown_sample
 from interlace.report.sections.word_maps import cosines_note, project
 from interlace.scores import ScoreTable, table_of_entries
 from report_runs import bare_run, change, score, section
@@ -57,7 +57,7 @@ ON = {"en-de": {"pairs": 128, "from": "dev"}}
 def diagnosed(label="a", style=0, on=None, scores=None, **more):
     lines = [
         LoggedScores(step=step, scores={name: value * step for name, value in (scores or SCORES).items()},
-                     on=on or ON, seconds=0.5)
+                     on=on or ON)
         for step in (0, 1, 2)
     ]  # fmt: skip
     return Run(Path(label), {}, more.pop("facts", {}), label, style, diagnoses=lines, **more)
@@ -65,7 +65,7 @@ def diagnosed(label="a", style=0, on=None, scores=None, **more):
 
 def test_diagnostics_have_a_panel_per_pair_and_name_those_left_out():
     pair, hindi = f"English {DASH} German", f"English {DASH} Hindi"
-    found = section("training", [diagnosed()], DIAGNOSTICS)
+    found = section("diagnostics", [diagnosed()], DIAGNOSTICS)
     assert titles(found.body) == [
         pair, "align_mlm, trained on", "align_mlm, held out", "align_mlm, trained on", pair, hindi, "Mean of all",
         pair,
@@ -75,7 +75,7 @@ def test_diagnostics_have_a_panel_per_pair_and_name_those_left_out():
     assert [drawing.label for drawing in found.figures][4].endswith("a 100")
     languages = "ar bg de el es fr hi ru sw th tr ur vi".split()
     scores = {f"gap/en-{language}": 0.1 for language in languages} | {"gap/mean": 0.1}
-    body = section("training", [diagnosed(scores=scores)], DIAGNOSTICS).body
+    body = section("diagnostics", [diagnosed(scores=scores)], DIAGNOSTICS).body
     assert (titles(body)[0], titles(body)[-1], len(titles(body))) == (f"English {DASH} Arabic", "Mean of all", 12)
     assert "Not drawn: English" in body
     for count, most, expected in ((3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])):
@@ -87,12 +87,12 @@ def test_mixture_by_objective_and_language():
     mixture = {what: dict(zip(("mlm/de", "tlm/en-de"), each, strict=True)) for what, each in counts.items()}
     mixture["languages"] = {"de": 1750, "en": 250}
     shares = {"mlm/de": 0.75, "tlm/en-de": 0.25}
-    body = section("training", [Run(Path("a"), {}, {"shares": shares, "mixture": mixture}, "a")], MIXTURE).body
+    body = section("mixture", [Run(Path("a"), {}, {"shares": shares, "mixture": mixture}, "a")], MIXTURE).body
     assert "1,500 subwords, 15 rows, 3 steps" in body
     languages = body.partition("By language")[2]
     for expected in ("German", "87.5\u202f%", "12.5\u202f%"):
         assert expected in languages
-    plain = section("training", [Run(Path("a"), {}, {"shares": {"mlm/de": 1.0}}, "a")], MIXTURE).body
+    plain = section("mixture", [Run(Path("a"), {}, {"shares": {"mlm/de": 1.0}}, "a")], MIXTURE).body
     assert "100.0\u202f%" in plain
     assert "By language" not in plain
 
@@ -101,13 +101,13 @@ def published(make_run, **row):
     """The text of the section for a run with one score."""
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda _: [{"source": "en", "seed": 0, "n": 9, **row}])
-    return text_of(section("scores", [folder], "Published"))
+    return text_of(section("published", [folder], "Published"))
 
 
 def test_published_results_are_below_ours(make_run):
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "source-dev"}} for row in rows])
-    found = section("scores", [folder], "Published")
+    found = section("published", [folder], "Published")
     labels = list(rows_of(found))
     weam = "Yang et al. 2021, table 2, mBERT+WEAM (xnli, zero-shot, accuracy, %)"
     assert labels.index("mlm") < labels.index(weam)
@@ -123,7 +123,7 @@ def test_published_translate_test_is_not_beside_an_oracle(translations, there, m
     about = {"setting": "translate-test", "translations": translations, "task": "xnli", "metric": "accuracy"}
     row = {**about, "unit": "%", "source": "en", "seed": 0, "n": 9, "language": "de", "score": 50.0}
     change(folder, "scores.json", lambda _: [row, {**row, "setting": "zero-shot"}])
-    published = text_of(section("scores", [folder], "Published"))
+    published = text_of(section("published", [folder], "Published"))
     assert ("78.1" in published) == there  # XLM's translate-test in German
     assert "77.8" in published  # zero-shot
     assert ("translate-test, oracle" in text_of(section("scores", [folder], "Scores"))) != there
@@ -182,10 +182,10 @@ def test_a_run_shows_the_row_of_each_paper(label, score, figure, make_run):
     places = [{"where": where, **more} for where, more in NAMED.items()]
     change(folder, "recipe.json", lambda recipe: {**recipe, "published": places})
     change(folder, "scores.json", lambda _: [{"source": "en", "seed": 0, "n": 9, "score": 50.0, **score}])
-    assert figure in rows_of(section("scores", [folder], "Published"))[label]
+    assert figure in rows_of(section("published", [folder], "Published"))[label]
     change(folder, "recipe.json", lambda recipe: {**recipe, "published": []})
     is_named = any(label.startswith(where) for where in NAMED)
-    assert (label in rows_of(section("scores", [folder], "Published"))) is not is_named
+    assert (label in rows_of(section("published", [folder], "Published"))) is not is_named
 
 
 def test_printing_errors_and_notes_of_recipes_are_shown(make_run):
@@ -197,7 +197,7 @@ def test_printing_errors_and_notes_of_recipes_are_shown(make_run):
         {"where": "Doe 2020, table 9, X"},
     ]
     change(folder, "recipe.json", lambda recipe: {**recipe, "published": places})
-    text = text_of(section("scores", [folder], "Published"))
+    text = text_of(section("published", [folder], "Published"))
     assert "Yang et al. 2020, table 3, ALM (cross-lingual test): Ours is less." in text
     assert "Doe 2020" not in text
 
@@ -251,18 +251,18 @@ def derived_runs():
 def test_transfer_points_are_means_over_runs_and_seeds(derived_runs):
     points = {(point.system, point.transformation): point for point in transfer_points(derived_runs)}
     assert list(points) == [("MLM", "Trans"), ("MLM", "Trans + Inv"), ("ALIGN", "Trans"), ("ALIGN", "Trans + Inv")]
-    assert points["MLM", "Trans"].gaps == (5.0,)  # 90 minus the mean of 80 and 90
+    assert points["MLM", "Trans"].gaps == (10.0,)  # 90 minus 80: the seed that has both
     assert points["ALIGN", "Trans + Inv"].gaps == (30.0, 20.0)
     assert points["ALIGN", "Trans"].alignment == 70.0  # over all words, not only held-out ones
 
 
 def test_gaps_scores_and_alignment_are_drawn(derived_runs):
-    found = section("analysis", derived_runs, "derived")
+    found = section("derived_languages", derived_runs, "derived")
     labels = [drawing.label for drawing in found.figures]
     starts = ["Part-of-speech tagging: transfer gap", "Part-of-speech tagging: gap by alignment (%)"]
     assert [label.startswith(start) for label, start in zip(labels, starts, strict=True)] == [True] * 2
     assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, gap 25.0" in labels[0]
-    assert section("analysis", [transferred("MLM", TRANS, [], [80])], "derived").body == ""
+    assert section("derived_languages", [transferred("MLM", TRANS, [], [80])], "derived").body == ""
 
 
 def test_words_are_drawn_before_and_after_training(make_run):
@@ -300,8 +300,8 @@ def test_a_run_with_nan_costs_the_others_no_page(make_run):
 def parts(tokens, corpus, sides=None):
     """(language, tokens) of each part of a training example."""
     row = SampleRow(tokens=tokens.split(), sides=sides or [])
-    found = shown_sample(Sample(objective="tlm", corpus=corpus, rows=[row]))["parts"]
-    return [(part["language"], [token["text"] for token in part["tokens"]]) for part in found]
+    found = shown_sample(Sample(objective="tlm", corpus=corpus, rows=[row])).parts
+    return [(part.language, [token.text for token in part.tokens]) for part in found]
 
 
 def test_sides_are_recorded_or_cut_at_the_first_closing_token():
@@ -310,8 +310,8 @@ def test_sides_are_recorded_or_cut_at_the_first_closing_token():
     assert (first, second) == (("en", ["<s>", "a", "</s>", "</s>"]), ("de", ["b", "c", "</s>"]))
     assert parts("<s> a </s> b </s>", "en") == [("en", ["<s>", "a", "</s>", "b", "</s>"])]
     row = SampleRow(tokens="the Hund sees eine cat".split(), sides=[0, 1, 0, 1, 0])
-    [mixed] = shown_sample(Sample(objective="alm", corpus="en-de", rows=[row]))["parts"]
-    assert [token["side"] for token in mixed["tokens"]] == [0, 1, 0, 1, 0]
+    [mixed] = shown_sample(Sample(objective="alm", corpus="en-de", rows=[row])).parts
+    assert [token.side for token in mixed.tokens] == [0, 1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -323,8 +323,8 @@ def test_sides_are_recorded_or_cut_at_the_first_closing_token():
     ],
 )
 def test_tokens_of_a_word_are_joined(tokens, joined):
-    [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())]))["parts"]
-    assert [token["joined"] for token in part["tokens"]] == joined
+    [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())])).parts
+    assert [token.joined for token in part.tokens] == joined
 
 
 def test_shared_fine_tuning_counts_once(make_run):
@@ -332,7 +332,7 @@ def test_shared_fine_tuning_counts_once(make_run):
     change(folder, "scores.json", lambda rows: [
         {**row, "seconds": 1.0, "tuning": {"seconds": 60.0 + row["seed"], "learning_rate": 1e-5}} for row in rows
     ])  # fmt: skip
-    found = words_of(section("setup", [folder], COMPUTE))
+    found = words_of(section("compute", [folder], COMPUTE))
     assert "6 min 6 s" in found  # two tasks, three seeds: 60, 61 and 62 s each
     assert "36 s" in found  # two tasks, six languages, three seeds
     assert "4.92 million" in found
@@ -347,13 +347,13 @@ def test_checkpoints_of_one_fine_tuning_count_once(make_run):
         {**row, "key": "k", "tuning": dict(zip(("seconds", "learning_rate"), spent[row["language"]], strict=True))}
         for row in rows if (row["task"], row["seed"]) == ("pos", 0) and row["language"] in spent
     ])  # fmt: skip
-    assert "2 min 0 s" in words_of(section("setup", [folder], COMPUTE))
+    assert "2 min 0 s" in words_of(section("compute", [folder], COMPUTE))
     change(folder, "scores.json", lambda rows: [{**row, "setting": "supervised"} for row in rows])
-    assert "3 min 0 s" in words_of(section("setup", [folder], COMPUTE))  # a training for each language
+    assert "3 min 0 s" in words_of(section("compute", [folder], COMPUTE))  # a training for each language
 
 
 def commands(*folders):
-    body = section("setup", folders, REPRODUCTION).body
+    body = section("reproduction", folders, REPRODUCTION).body
     found = re.search(r"Commands</h3>\n<pre[^>]*><code>(.*?)</code>", body, re.DOTALL)
     return unescape(found[1]).strip().split("\n")
 
@@ -369,7 +369,7 @@ def test_commands_for_checkpoints(tmp_path):
     first = "evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,perplexity --seeds 2 --output again/xlmr"
     second = "report again/xlmr --output again/report.html"
     assert commands(folder) == [f"interlace {first}", f"interlace {second}"]
-    assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("setup", [folder], REPRODUCTION).body
+    assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("reproduction", [folder], REPRODUCTION).body
     private = of_checkpoint(tmp_path / "a", {"pos": str(tmp_path / "mine" / "bert")})
     assert commands(private)[0].startswith("interlace evaluate bert --recipe a/evaluate.json ")
     unknown = of_checkpoint(tmp_path / "b", {"pos": ""})
@@ -381,16 +381,16 @@ def test_settings_are_those_that_a_run_was_scored_by(make_run):
     recipe = json.loads((runs[0] / "recipe.json").read_text())
     used = {**recipe, "evaluate": {**recipe["evaluate"], "source": "de"}}
     (runs[0] / "evaluate.json").write_text(json.dumps(used))
-    assert "evaluate.source de en" in text_of(section("setup", runs, RECIPE))
+    assert "evaluate.source de en" in text_of(section("recipe", runs, RECIPE))
     assert commands(runs[0])[1].startswith("interlace evaluate again/mlm --recipe mlm/evaluate.json --tasks ")
 
 
 def test_commands_for_runs(make_run, tmp_path):
     folder = make_run("mlm+tlm", gain=0.0)
     change(folder, "recipe.json", lambda recipe: {**recipe, "about": "für Wörter"})
-    assert "für Wörter" in section("setup", [folder], RECIPE).body
+    assert "für Wörter" in section("recipe", [folder], RECIPE).body
     assert commands(folder)[0] == "interlace pretrain mlm+tlm/recipe.json --output again/mlm+tlm"
-    assert "<dt>checkpoint" not in section("setup", [folder], REPRODUCTION).body
+    assert "<dt>checkpoint" not in section("reproduction", [folder], REPRODUCTION).body
     checkpoint = of_checkpoint(tmp_path / "xlmr", {"pos": "some/xlm-r"})
-    assert section("setup", [checkpoint], RECIPE).body == ""
-    assert "xlmr" not in section("setup", [folder, checkpoint], RECIPE).body
+    assert section("recipe", [checkpoint], RECIPE).body == ""
+    assert "xlmr" not in section("recipe", [folder, checkpoint], RECIPE).body

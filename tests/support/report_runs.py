@@ -10,8 +10,9 @@ import numpy as np
 from markupsafe import Markup
 from safetensors.numpy import save_file
 
+from interlace.report import sections
 from interlace.report.runs import read_runs
-from interlace.report.sections import SECTIONS, Section
+from interlace.report.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -162,7 +163,7 @@ def change(folder: Path, name: str, edit: Callable[[Any], Any]) -> None:
 
 
 def section(module: str, runs: Sequence[Any], title: str) -> Section:
-    """The section of a module whose title contains these words; without a body if there is none."""
+    """The section of a function of `sections` whose title contains these words; without a body if there is none."""
     read = read_runs(runs) if isinstance(runs[0], Path) else runs
-    found = [each for each in SECTIONS.get(module)(read) if title in each.title]
+    found = [each for each in getattr(sections, module)(read) if title in each.title]
     return found[0] if found else Section(title, "", Markup())

@@ -17,7 +17,8 @@ from interlace.core.outputs import is_stream, output_file
 from interlace.report import svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.runs import Run, all_scores, first_of_each, read_runs
-from interlace.report.sections import Section, sections_of
+from interlace.report.section import Section
+from interlace.report.sections import sections_of
 from interlace.report.tables import html_fragment
 from interlace.report.text import BLEU, language_name, language_names, number, p_value, render, style_sheet
 from interlace.scores import ZERO_SHOT, ScoreTable, from_to

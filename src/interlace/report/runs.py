@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -75,13 +75,12 @@ class LoggedStep(_Part):
 class LoggedScores(_Part):
     """An evaluation or diagnosis of `metrics.jsonl`, by names such as `perplexity/de`.
 
-    on: of a diagnosis, the sentence pairs by language pair. seconds: that it took.
+    on: of a diagnosis, the sentence pairs by language pair.
     """
 
     step: int
     scores: dict[str, float | None]
     on: dict[str, dict[str, Any]] = {}
-    seconds: float = 0.0
 
 
 class SampleRow(_Part):
@@ -127,23 +126,26 @@ class AlignmentMatrix(_Part):
     possible: list[tuple[int, int]] | None = None
 
     @classmethod
-    def of(cls, words: WordPairs, found: Alignments, row: int, **gold: Any) -> AlignmentMatrix:
-        """Return the matrix of a pair by its alignments `found`; raise an IndexError if there is no such pair."""
+    def of(cls, words: WordPairs, alignments: Alignments, row: int, **gold: Any) -> AlignmentMatrix:
+        """Return the matrix of a pair by its alignments; raise an IndexError if there is no such pair."""
+        links = alignments.links
+        confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
         return cls(
             corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
             source=[words.source_types[word] for word in words.source[row]],
             target=[words.target_types[word] for word in words.target[row]],
-            links=found.links[row].tolist(),
-            confidence=Ragged(found.confidence, found.links.offsets - found.links.offsets[0])[row].tolist(),
+            links=links[row].tolist(),
+            confidence=confidence[row].tolist(),
             **gold,
         )
 
     @model_validator(mode="after")
     def _check(self) -> AlignmentMatrix:
-        n, m = len(self.source), len(self.target)
+        source_length = len(self.source)
+        target_length = len(self.target)
         for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
-            if not (0 <= i < n and 0 <= j < m):
-                raise ValueError(f"a link {i}-{j} between {n} and {m} words")
+            if not (0 <= i < source_length and 0 <= j < target_length):
+                raise ValueError(f"a link {i}-{j} between {source_length} and {target_length} words")
         if self.confidence and len(self.confidence) != len(self.links):
             raise ValueError(f"{len(self.confidence)} confidences of {len(self.links)} links")
         return self
@@ -160,14 +162,21 @@ class ConceptWords:
     @property
     def words(self) -> list[tuple[int, str, str]]:
         """(concept, language, word) of each vector."""
-        return [(row, language, word) for row, words in enumerate(self.concepts) for language, word in words.items()]
+        words = []
+        for concept, translations in enumerate(self.concepts):
+            words += [(concept, language, word) for language, word in translations.items()]
+        return words
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """The first word of each concept with each of its other words."""
-        firsts: dict[int, int] = {}
-        places = [(firsts.setdefault(concept, place), place) for place, (concept, _, _) in enumerate(self.words)]
-        return [(first, place) for first, place in places if first != place]
+        first_words: dict[int, int] = {}  # by concept
+        pairs = []
+        for index, (concept, _, _) in enumerate(self.words):
+            first = first_words.setdefault(concept, index)
+            if first != index:
+                pairs.append((first, index))
+        return pairs
 
 
 @dataclass(frozen=True)
@@ -196,7 +205,9 @@ class Run:
     @property
     def models(self) -> list[str]:
         """The names of the checkpoints of a folder of scores, "" if unknown."""
-        return [] if self.recipe else list(dict.fromkeys(shown_model(row.model) for row in self.scores))
+        if self.recipe:
+            return []
+        return list(dict.fromkeys(shown_model(row.model) for row in self.scores))
 
 
 def shown_model(model: str) -> str:
@@ -206,10 +217,23 @@ def shown_model(model: str) -> str:
 
 def first_of_each(runs: Iterable[Run]) -> list[Run]:
     """Return the first run of each column."""
-    found: dict[str, Run] = {}
+    columns: dict[str, Run] = {}
     for run in runs:
-        found.setdefault(run.label, run)
-    return list(found.values())
+        columns.setdefault(run.label, run)
+    return list(columns.values())
+
+
+def of_first_runs(
+    runs: Sequence[Run], items: Callable[[Run], Iterable[T]], key: Callable[[T], str]
+) -> dict[str, list[T]]:
+    """Group the items of runs by key; all items of a key are from the first run that has it."""
+    groups: dict[str, list[T]] = {}
+    for run in first_of_each(runs):
+        of_run: dict[str, list[T]] = {}
+        for item in items(run):
+            of_run.setdefault(key(item), []).append(item)
+        groups |= {name: members for name, members in of_run.items() if name not in groups}
+    return groups
 
 
 def all_scores(runs: Sequence[Run]) -> ScoreTable:
@@ -252,8 +276,8 @@ def _baseline_label(runs: Sequence[Run], baseline: str) -> str:
 
 def _is_ancestor(run: Run, runs: Sequence[Run]) -> bool:
     """Return whether other runs start from a run, which itself starts from none of them."""
-    is_start = any(_starts_from(descendant, run) for descendant in runs)
-    return is_start and not any(_starts_from(run, start) for start in runs)
+    has_descendants = any(_starts_from(descendant, run) for descendant in runs)
+    return has_descendants and not any(_starts_from(run, start) for start in runs)
 
 
 def _starts_from(run: Run, start: Run) -> bool:
@@ -289,19 +313,17 @@ def _read_run(folder: Path) -> Run:
     if recipe and "evaluate" in evaluation:  # what the scores were computed with
         recipe = {**recipe, "evaluate": evaluation["evaluate"]}
     metrics = _read_metrics(folder / run_folder.METRICS)
-    entries = read_json(folder / run_folder.SCORES, list[dict[str, Any]], None) or []
-    entries = scores_of_model(folder, entries)
-    scores = table_of_entries(
-        entries, str(folder / run_folder.SCORES), _scale, run=str(folder), pretrained=bool(recipe)
-    )
+    scores_path = folder / run_folder.SCORES
+    entries = scores_of_model(folder, read_json(scores_path, list[dict[str, Any]], None) or [])
+    scores = table_of_entries(entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe))
     return Run(
         folder=folder,
         recipe=recipe,
         facts=run_folder.read_run(folder),
         label=recipe.get("name") or folder.resolve().name,
-        steps=metrics["step"],
-        evaluations=metrics["evaluation"],
-        diagnoses=metrics["diagnosis"],
+        steps=metrics.steps,
+        evaluations=metrics.evaluations,
+        diagnoses=metrics.diagnoses,
         samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
         scores=scores,
         alignments=read_json(folder / run_folder.ALIGNMENTS, list[AlignmentMatrix], None) or [],
@@ -310,14 +332,10 @@ def _read_run(folder: Path) -> Run:
 
 
 def _check_folder(folder: Path) -> None:
+    """Raise a DataError if a folder is no run folder; it names the nearest, or where a study's runs are."""
     if not folder.is_dir():
         must_not_be_special(folder, "run folder")
-        siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
-        # the scores of a local checkpoint NAME are in NAME-HASH
-        hashed = sorted(name for name in siblings if re.fullmatch(rf"{re.escape(folder.name)}-[0-9a-f]{{6}}", name))
-        near = hashed or get_close_matches(folder.name, siblings, n=1)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise DataError(f"{folder}: no such run folder{hint}")
+        raise DataError(f"{folder}: no such run folder{_near_folders(folder)}")
     if any((folder / name).is_file() for name in (run_folder.RECIPE, run_folder.SCORES)):
         return
     if (folder / "study.json").is_file():
@@ -328,14 +346,38 @@ def _check_folder(folder: Path) -> None:
     raise DataError(f"{folder}: not a run folder: it has neither {run_folder.RECIPE} nor {run_folder.SCORES}")
 
 
-def _read_metrics(path: Path) -> dict[str, list[Any]]:
-    """Return the records of `metrics.jsonl` by kind; unknown kinds are skipped."""
-    found: dict[str, list[Any]] = {"step": [], "evaluation": [], "diagnosis": []}
+def _near_folders(folder: Path) -> str:
+    """Return a hint for an error message: the scores of a local checkpoint NAME are in NAME-HASH."""
+    if not folder.parent.is_dir():
+        return ""
+    siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()]
+    hashed = sorted(name for name in siblings if re.fullmatch(rf"{re.escape(folder.name)}-[0-9a-f]{{6}}", name))
+    near = hashed or get_close_matches(folder.name, siblings, n=1)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+@dataclass(frozen=True)
+class _Metrics:
+    """The records of `metrics.jsonl` by kind."""
+
+    steps: list[LoggedStep] = field(default_factory=list)
+    evaluations: list[LoggedScores] = field(default_factory=list)
+    diagnoses: list[LoggedScores] = field(default_factory=list)
+
+
+def _read_metrics(path: Path) -> _Metrics:
+    """Read the records of `metrics.jsonl`; unknown kinds are skipped."""
+    metrics = _Metrics()
     for number, row in enumerate(run_folder.read_metrics(path), 1):
-        if (kind := row.get("kind", "")) in found:
-            schema = LoggedStep if kind == "step" else LoggedScores
-            found[kind].append(checked(row, schema, f"{path}, row {number}"))
-    return found
+        where = f"{path}, row {number}"
+        kind = row.get("kind")
+        if kind == "step":
+            metrics.steps.append(checked(row, LoggedStep, where))
+        elif kind == "evaluation":
+            metrics.evaluations.append(checked(row, LoggedScores, where))
+        elif kind == "diagnosis":
+            metrics.diagnoses.append(checked(row, LoggedScores, where))
+    return metrics
 
 
 def _read_words(path: Path) -> ConceptWords | None:
@@ -347,65 +389,107 @@ def _read_words(path: Path) -> ConceptWords | None:
     try:
         with safe_open(path, "np") as file:
             concepts = checked(parse_json((file.metadata() or {})["concepts"]), list[dict[str, str]], str(path))
-            found = ConceptWords(concepts, file.get_tensor("before"), file.get_tensor("after"))
+            words = ConceptWords(concepts, file.get_tensor("before"), file.get_tensor("after"))
     except (SafetensorError, KeyError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
-    if not len(found.words) == len(found.before) == len(found.after):
-        sizes = f"{len(found.words)} words, {len(found.before)} and {len(found.after)} vectors"
+    if not len(words.words) == len(words.before) == len(words.after):
+        sizes = f"{len(words.words)} words, {len(words.before)} and {len(words.after)} vectors"
         raise DataError(f"{path}: damaged: {sizes}")
-    return found if len(found.concepts) > 2 and found.pairs else None
+    if len(words.concepts) < 3 or not words.pairs:
+        return None
+    return words
 
 
 def _scale(task: str, metric: str) -> Scale:
     """Return unit and direction of a metric; "" and unknown for tasks that are not installed."""
     if task not in TASKS.names():
         return "", None
-    kind = TASKS.get(task)
-    unit, greater = kind.other_scales.get(metric.split(", ", maxsplit=1)[0], (kind.unit, kind.greater_is_better))
-    return unit if isinstance(unit, str) else "", greater if isinstance(greater, bool) else None
+    entry = TASKS.get(task)
+    unit, greater_is_better = entry.other_scales.get(
+        metric.split(", ", maxsplit=1)[0], (entry.unit, entry.greater_is_better)
+    )
+    # of some tasks these are properties, which only an instance has
+    return (
+        unit if isinstance(unit, str) else "",
+        greater_is_better if isinstance(greater_is_better, bool) else None,
+    )
 
 
 def _labelled(runs: list[Run]) -> list[Run]:
     """Assign runs to columns; columns with the same name get folder names behind it."""
-    groups: list[list[Run]] = []
-    for run in runs:
-        group = next((some for some in groups if all(_same_column(run, other) for other in some)), None)
-        groups.append([run]) if group is None else group.append(run)
-    names = [group[0].label for group in groups]
-    folders = _shortest([group[0].folder for group in groups])
-    columns: dict[Path, Run] = {}
-    for style, (group, name, folder) in enumerate(zip(groups, names, folders, strict=True)):
-        label = name if names.count(name) == 1 or name == folder else f"{name} ({folder})"
-        for run in group:
+    columns = _columns(runs)
+    names = [members[0].label for members in columns]
+    folders = _shortest([members[0].folder for members in columns])
+    labelled: dict[Path, Run] = {}
+    for style, members in enumerate(columns):
+        label = names[style]
+        if names.count(label) > 1 and label != folders[style]:
+            label = f"{label} ({folders[style]})"
+        for run in members:
             scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
-            columns[run.folder] = replace(run, label=label, style=style, scores=scores)
-    return [columns[run.folder] for run in runs]
+            labelled[run.folder] = replace(run, label=label, style=style, scores=scores)
+    return [labelled[run.folder] for run in runs]
+
+
+def _columns(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs of each column."""
+    columns: list[list[Run]] = []
+    for run in runs:
+        for members in columns:
+            if all(_is_same_column(run, member) for member in members):
+                members.append(run)
+                break
+        else:
+            columns.append([run])
+    return columns
+
+
+def _is_same_column(run: Run, member: Run) -> bool:
+    """Return whether two runs share name and pre-training settings but for the seed, and were scored alike."""
+    if run.label != member.label or not run.recipe or _pretraining(run) != _pretraining(member):
+        return False
+    conditions = _scoring_conditions(run)
+    for evaluation, condition in _scoring_conditions(member).items():
+        if evaluation in conditions and not conditions[evaluation].agrees_with(condition):
+            return False
+    return True
+
+
+def _pretraining(run: Run) -> dict[str, Any]:
+    ignored = {"seed", "evaluate", "about", "changes", "published"}
+    return {key: value for key, value in run.recipe.items() if key not in ignored}
+
+
+@dataclass(frozen=True)
+class _ScoringCondition:
+    """What a score was computed with; older scores have no key of their files."""
+
+    settings: str
+    files: str
+
+    def agrees_with(self, condition: _ScoringCondition) -> bool:
+        if self.settings != condition.settings:
+            return False
+        return self.files == condition.files or not self.files or not condition.files
+
+
+def _scoring_conditions(run: Run) -> dict[tuple[str, str, str], _ScoringCondition]:
+    """Return what scores were computed with, by task, setting and language."""
+    section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)  # of scores without a settings key
+    conditions = {}
+    for row in run.scores:
+        condition = _ScoringCondition(row.settings_key or section, row.files_key)
+        conditions[row.task, row.setting, row.language] = condition
+    return conditions
 
 
 def _shortest(folders: Sequence[Path]) -> list[str]:
     """Return the last parts of the paths, as many as distinguish them."""
     parts = [folder.resolve().parts for folder in folders]
-    for length in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-length:]) for part in parts]
+    longest = max(len(folder_parts) for folder_parts in parts)
+    names: list[str] = []
+    for length in range(1, longest + 1):
+        names = ["/".join(folder_parts[-length:]) for folder_parts in parts]
         if len(set(names)) == len(names):
-            return names
+            break
     return names
-
-
-def _same_column(one: Run, other: Run) -> bool:
-    """Return whether two runs share name and pre-training settings but for the seed, and were scored alike."""
-    pretraining, scored = [], []
-    for run in (one, other):
-        ignored = {"seed", "evaluate", "about", "changes", "published"}
-        pretraining.append({key: value for key, value in run.recipe.items() if key not in ignored})
-        section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)  # of scores without a settings key
-        scored.append({
-            (row.task, row.setting, row.language): (row.settings_key or section, row.files_key) for row in run.scores
-        })  # fmt: skip
-    if one.label != other.label or not one.recipe or pretraining[0] != pretraining[1]:
-        return False
-    return all(
-        settings == scored[1][place][0] and (not files or not scored[1][place][1] or files == scored[1][place][1])
-        for place, (settings, files) in scored[0].items()
-        if place in scored[1]
-    )

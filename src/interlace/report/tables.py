@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -41,8 +41,14 @@ class Entry:
     small: str = ""
 
     def __str__(self) -> str:
-        marks = SIGNIFICANT * self.significant + COLLAPSED * self.collapsed
-        return self.text + (f" ± {self.spread}" if self.spread else "") + marks
+        text = self.text
+        if self.spread:
+            text += f" ± {self.spread}"
+        if self.significant:
+            text += SIGNIFICANT
+        if self.collapsed:
+            text += COLLAPSED
+        return text
 
 
 @dataclass(frozen=True)
@@ -77,9 +83,11 @@ class Table:
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """(head, number of columns) of adjacent columns."""
-        found = [(group, len(list(some))) for group, some in groupby(self.columns, key=lambda column: column.group)]
-        return found if any(group for group, _ in found) else []
+        """(head, number of columns) of adjacent columns; empty without heads."""
+        if not any(column.group for column in self.columns):
+            return []
+        by_group = groupby(self.columns, key=lambda column: column.group)
+        return [(group, len(list(columns))) for group, columns in by_group]
 
     def _repr_html_(self) -> str:
         return str(html_fragment(self))
@@ -100,46 +108,44 @@ def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
 def markdown(table: Table) -> str:
     """Return a pipe table with its caption below."""
     heads = [" ".join(filter(None, [column.group, column.name])) for column in table.columns]
-    lines = [[markdown_text(head) for head in (table.head, *heads)]]
-    lines.append(["---", *("---" if column.is_text else "---:" for column in table.columns)])
+    rows = [[markdown_text(head) for head in (table.head, *heads)]]
+    rows.append(["---", *("---" if column.is_text else "---:" for column in table.columns)])
     for line in table.lines:
-        texts = ["–" if entry is None else markdown_text(str(entry)) for entry in line.entries]
         label = markdown_text(line.label)
-        label = f"*{label}*" if line.theirs else label
-        lines.append([label, *_emphasized(line, texts, "**{}**")])
-    body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+        if line.theirs:
+            label = f"*{label}*"
+        rows.append([label, *_texts(line, markdown_text, bold="**{}**", missing="–")])
+    body = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return f"## {markdown_text(table.title)}\n\n{body}\n\n{markdown_text(table.caption)}\n"
 
 
-def _emphasized(line: Line, texts: Sequence[str], bold: str) -> list[str]:
-    return [bold.format(text) if one and one.bold else text for one, text in zip(line.entries, texts, strict=True)]
+def _texts(line: Line, escape: Callable[[str], str], *, bold: str, missing: str) -> list[str]:
+    """Return the cells of a line as escaped text; bold: a template."""
+    texts = []
+    for entry in line.entries:
+        if entry is None:
+            texts.append(missing)
+        elif entry.bold:
+            texts.append(bold.format(escape(str(entry))))
+        else:
+            texts.append(escape(str(entry)))
+    return texts
 
 
 def latex(table: Table) -> str:
     """Return a `table` for the package booktabs."""
-    heads, rules, place = [""], [], 2
-    for group, span in table.groups:
-        heads.append(f"\\multicolumn{{{span}}}{{c}}{{{latex_text(group)}}}" if group else "&".join([""] * span))
-        rules += [f"\\cmidrule(lr){{{place}-{place + span - 1}}}"] if group else []
-        place += span
-    body: list[str] = []
-    for theirs, block in groupby(table.lines, key=lambda line: line.theirs):
-        body += ["\\midrule"] * theirs
-        for line in block:
-            label = latex_text(line.label)
-            texts = ["--" if one is None else _NEGATIVE.sub(r"$-\1$", latex_text(str(one))) for one in line.entries]
-            cells = [f"\\textit{{{label}}}" if theirs else label, *_emphasized(line, texts, r"\textbf{{{}}}")]
-            body.append(" & ".join(cells) + r" \\")
+    alignments = "".join("l" if column.is_text else "r" for column in table.columns)
+    heads = [latex_text(head) for head in (table.head, *(column.name for column in table.columns))]
     lines = [
         "% needs \\usepackage{booktabs}",
         "\\begin{table}",
         "\\centering",
-        f"\\begin{{tabular}}{{l{''.join('l' if column.is_text else 'r' for column in table.columns)}}}",
+        f"\\begin{{tabular}}{{l{alignments}}}",
         "\\toprule",
-        *([" & ".join(heads) + r" \\", " ".join(rules)] if rules else []),
-        " & ".join(latex_text(head) for head in (table.head, *(column.name for column in table.columns))) + r" \\",
+        *_latex_groups(table),
+        " & ".join(heads) + r" \\",
         "\\midrule",
-        *body,
+        *_latex_body(table),
         "\\bottomrule",
         "\\end{tabular}",
         f"\\caption{{{latex_text(f'{table.title}. {table.caption}')}}}",
@@ -149,9 +155,55 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _latex_groups(table: Table) -> list[str]:
+    """Return a row with the heads of groups of columns, and a row with rules below them; none without groups."""
+    heads = [""]
+    rules = []
+    first = 2  # column of a group
+    for group, span in table.groups:
+        last = first + span - 1
+        if group:
+            heads.append(f"\\multicolumn{{{span}}}{{c}}{{{latex_text(group)}}}")
+            rules.append(f"\\cmidrule(lr){{{first}-{last}}}")
+        else:
+            heads += [""] * span
+        first = last + 1
+    if not rules:
+        return []
+    return [" & ".join(heads) + r" \\", " ".join(rules)]
+
+
+def _latex_body(table: Table) -> list[str]:
+    """Return the rows, with a rule above published ones."""
+    rows = []
+    for theirs, lines in groupby(table.lines, key=lambda line: line.theirs):
+        if theirs:
+            rows.append("\\midrule")
+        for line in lines:
+            label = latex_text(line.label)
+            if theirs:
+                label = f"\\textit{{{label}}}"
+            cells = _texts(line, _latex_cell, bold=r"\textbf{{{}}}", missing="--")
+            rows.append(" & ".join([label, *cells]) + r" \\")
+    return rows
+
+
+def _latex_cell(text: str) -> str:
+    return _NEGATIVE.sub(r"$-\1$", latex_text(text))
+
+
 def html_fragment(table: Table, kind: str = "scores") -> Markup:
     """Return the table in a frame that scrolls; `kind` is its HTML class."""
     return render("table", table=table, kind=kind)
+
+
+def facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Markup:
+    """Return rows of text by name as HTML, a column for each label; nothing without rows."""
+    if not rows:
+        return Markup("")
+    columns = tuple(Column(label, is_text=True) for label in labels)
+    lines = [Line(name, tuple(Entry(text) for text in texts)) for name, texts in rows.items()]
+    return html_fragment(Table("facts", title, columns, tuple(lines)), "facts")
 
 
 def html_page(table: Table) -> str:
@@ -170,7 +222,6 @@ def terminal(table: Table) -> rich.table.Table:
         head = escape("\n".join(filter(None, [column.group, column.name])))
         shown.add_column(head, justify="left" if column.is_text else "right")
     for line in table.lines:
-        cells = ["–" if entry is None else escape(str(entry)) for entry in line.entries]
-        style = "italic" if line.theirs else None
-        shown.add_row(escape(line.label), *_emphasized(line, cells, "[bold]{}[/]"), style=style)
+        cells = _texts(line, escape, bold="[bold]{}[/]", missing="–")
+        shown.add_row(escape(line.label), *cells, style="italic" if line.theirs else None)
     return shown

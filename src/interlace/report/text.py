@@ -100,12 +100,12 @@ def duration(seconds: float | None) -> str:
         return MISSING
     if seconds < 9.95:
         return f"{number(seconds)} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{number(whole // 3600, 0)} h {whole % 3600 // 60} min"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{number(minutes // 60, 0)} h {minutes % 60} min"
 
 
 def p_value(p: float) -> str:
@@ -124,15 +124,17 @@ def language_name(code: str) -> str:
     >>> [language_name(code) for code in ("de", "en-de", "en-de:de", "zh-TW", "xx")]
     ['German', 'English \N{EN DASH} German', 'German (English \N{EN DASH} German)', 'Chinese (TW)', 'xx']
     """
-    within, _, code = code.rpartition(":")
-    if within:
-        return f"{language_name(code)} ({language_name(within)})"
+    pair, _, code = code.rpartition(":")
+    if pair:
+        return f"{language_name(code)} ({language_name(pair)})"
     if code in _NAMES:
         return _NAMES[code]
-    first, _, rest = code.replace("_", "-").partition("-")
-    if first not in _NAMES:
+    source, _, target = code.replace("_", "-").partition("-")
+    if source not in _NAMES:
         return code
-    return f"{_NAMES[first]} {DASH} {_NAMES[rest]}" if rest in _NAMES else f"{_NAMES[first]} ({rest})"
+    if target in _NAMES:
+        return f"{_NAMES[source]} {DASH} {_NAMES[target]}"
+    return f"{_NAMES[source]} ({target})"
 
 
 def language_names(codes: Sequence[str]) -> str:
@@ -165,16 +167,13 @@ def clipped(text: str, length: int) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("interlace", "report/templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {each.__name__: each for each in (number, signed, spread, count, duration)}
-    environment.filters["language"] = language_name
-    return environment
 
 
 def render(template: str, **values: Any) -> Markup:

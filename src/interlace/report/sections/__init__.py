@@ -1,51 +1,44 @@
-"""Registry of report sections: a module has a function of its own name, which takes runs and returns their sections."""
+"""The sections of the report page, one a file: results first, then explanations, training, and how to reproduce it."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from interlace.core.registry import Registry
 from interlace.report.runs import Run
-from interlace.report.svg import Drawing
-from interlace.report.text import render
+from interlace.report.section import Section
+from interlace.report.sections.compute import compute
+from interlace.report.sections.derived_languages import derived_languages
+from interlace.report.sections.diagnostics import diagnostics
+from interlace.report.sections.differences import differences
+from interlace.report.sections.evaluation import evaluation
+from interlace.report.sections.losses import losses
+from interlace.report.sections.mixture import mixture
+from interlace.report.sections.published import published
+from interlace.report.sections.recipe import recipe
+from interlace.report.sections.reproduction import reproduction
+from interlace.report.sections.scores import scores
+from interlace.report.sections.training_examples import training_examples
+from interlace.report.sections.transfer_gap import transfer_gap
+from interlace.report.sections.word_alignments import word_alignments
+from interlace.report.sections.word_maps import word_maps
 
-
-@dataclass(frozen=True)
-class Section:
-    """A section of the page: a title, a sentence or two on what it shows, and safe HTML.
-
-    figures: the drawings in the body, which are also written as files. folded: whether readers open it first.
-    """
-
-    title: str
-    lead: str
-    body: Markup
-    figures: Sequence[Drawing] = ()
-    folded: bool = False
-
-    @property
-    def anchor(self) -> str:
-        """The name of the section in links and in the names of figure files."""
-        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
-
-
-SECTIONS: Registry[list[Section]] = Registry(__name__, "report section")
-
-ORDER = ("scores", "analysis", "word_maps", "training", "examples", "setup")
-"""Results first, then explanations, training, and how to reproduce the page; plugins come last, by name."""
+SECTIONS = (
+    scores,
+    differences,
+    transfer_gap,
+    published,
+    derived_languages,
+    word_maps,
+    diagnostics,
+    evaluation,
+    losses,
+    mixture,
+    training_examples,
+    word_alignments,
+    recipe,
+    compute,
+    reproduction,
+)
 
 
 def sections_of(runs: Sequence[Run]) -> list[Section]:
-    """Return the sections of the page."""
-    names = [*ORDER, *(name for name in SECTIONS.names() if name not in ORDER)]
-    return [section for name in names for section in SECTIONS.get(name)(runs)]
-
-
-def figure_section(title: str, lead: str, figures: Sequence[tuple[str, Drawing]], note: str = "") -> list[Section]:
-    """Return a section of drawings with captions above them; none without drawings."""
-    if not figures:
-        return []
-    body = render("figures", figures=figures, note=note)
-    return [Section(title, lead, body, [drawing for _, drawing in figures])]
+    """Return the sections of the page that runs have results for."""
+    return [section for sections in SECTIONS for section in sections(runs)]

@@ -1,50 +1,32 @@
-"""Scores by language and system, their differences, the gap of each language to the source, and published results."""
+"""Scores by language and system."""
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
-from markupsafe import Markup
-
-from interlace.core.errors import DataError
 from interlace.report import svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
-from interlace.report.differences import difference_tables
-from interlace.report.example_tests import compare_over_examples
 from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
-from interlace.report.figures.heat_map import Shade, heat_map
-from interlace.report.published_rows import CitedRow, printed_metrics, rows_on
 from interlace.report.runs import Run, all_scores, first_of_each, short_names
-from interlace.report.sections import Section, figure_section
+from interlace.report.section import Section
 from interlace.report.tables import html_fragment
-from interlace.report.text import language_name, language_names, number, render, signed, spread
-from interlace.scores import COLLAPSED, ZERO_SHOT, ScoreTable
-from interlace.scores.aggregation import GAP, Measure, Result, System
-from interlace.scores.comparison import compare
-from interlace.scores.published import find_rows
+from interlace.report.text import language_names, number, render, spread
+from interlace.scores import ZERO_SHOT
+from interlace.scores.aggregation import GAP, Measure, Result
 
 log = logging.getLogger(__name__)
 
 
 def scores(runs: Sequence[Run]) -> list[Section]:
-    """Return the sections `Scores by language`, which without scores says how to evaluate, and those that follow it."""
+    """Return the section `Scores by language`, which without scores says how to evaluate."""
     table = all_scores(runs)
     if not table:
         body = render("scores", tables=[], figures=[], keys=[])
         return [Section("Scores by language", "No task has been scored yet; run `interlace evaluate`.", body)]
     comparison = ComparisonTable(table)
     tasks = [task for task in comparison.tasks if task.setting != GAP]
-    return [
-        _by_language(runs, comparison, tasks),
-        *_differences(table),
-        *_transfer_gap(tasks),
-        *_published(runs, table),
-    ]
-
-
-def _by_language(runs: Sequence[Run], comparison: ComparisonTable, tasks: Sequence[TaskScores]) -> Section:
     styles = {run.label: run.style for run in first_of_each(runs)}
-    figures = [_dots(task, styles, short_names(runs)) for task in tasks]
+    short = short_names(runs)
+    figures = [_dots(task, styles, short) for task in tasks]
     tables = []
     for name, members in comparison.settings.items():
         other_metrics = members[0].other_metrics()
@@ -54,7 +36,7 @@ def _by_language(runs: Sequence[Run], comparison: ComparisonTable, tasks: Sequen
     if len(styles) > 1 and any(len(task.systems) <= svg.STYLES for task in tasks):
         keys = [(svg.key(style), label) for label, style in styles.items()]
     body = render("scores", tables=tables, figures=figures, keys=keys)
-    return Section("Scores by language", _lead(tasks), body, figures)
+    return [Section("Scores by language", _lead(tasks), body, figures)]
 
 
 def _lead(tasks: Sequence[TaskScores]) -> str:
@@ -123,113 +105,3 @@ def _ends(task: TaskScores) -> tuple[float, float]:
     if is_percent and lowest >= 0 and highest <= 100:
         return max(low, 0.0), min(high, 100.0)
     return low, high
-
-
-def _differences(table: ScoreTable) -> list[Section]:
-    """Return the differences from the baseline over runs and, between models of a single run, over test examples."""
-    comparisons = compare(table)
-    if not comparisons:
-        return []
-    single = {system for system, rows in table.group("system").items() if len(rows.unique("run")) == 1}
-    over_examples = compare_over_examples(table.filter(lambda row: row.system in single), table[0].system)
-    tables = difference_tables([*comparisons, *over_examples.comparisons], "Tests", table)
-    body = Markup("").join(html_fragment(table, "beside") for table in tables)
-    lead = f"Differences from {comparisons[0].baseline.label}, the baseline."
-    if over_examples.comparisons:
-        lead += (
-            " Other examples: would other test examples give the same result? Paired over examples, this is a "
-            "statement about these models, not about the methods that trained them: for that, train each with several "
-            "seeds (`interlace study`)."
-        )
-    return [Section("Differences", lead, body, folded=True)]
-
-
-def _transfer_gap(tasks: Sequence[TaskScores]) -> list[Section]:
-    """Return a shaded table a system: languages down, tasks across, with the difference to the source language."""
-    figures = []
-    is_collapsed = False
-    for system in dict.fromkeys(system for task in tasks for system in task.systems):
-        scored = [task for task in tasks if system in task.systems]
-        figures.append((system.label, _gap_map(system, scored)))
-        for task in scored:
-            is_collapsed |= any(by[system].collapsed for by in task.results.values() if system in by)
-    lead = (
-        "Mean score of each language and task, with the difference to the source language (framed) below. The "
-        "stronger the color, the closer to the source."
-    )
-    note = f"{COLLAPSED}: includes a collapsed fine-tuning." if is_collapsed else ""
-    return figure_section("Transfer gap", lead, figures, note)
-
-
-def _gap_map(system: System, tasks: Sequence[TaskScores]) -> svg.Drawing:
-    measures = [measure for task in tasks for measure in task.measures]
-    languages = dict.fromkeys(measure.language for measure in measures if measure.language)
-    names = [language_name(language) for language in languages]
-    titles = [task.title for task in tasks]
-    cells = []
-    rows_aloud = []
-    for language, name in zip(languages, names, strict=True):
-        row = [_shade(task, system, language) for task in tasks]
-        cells.append(row)
-        scores_aloud = [f", {title} {cell.words}" for title, cell in zip(titles, row, strict=True) if cell]
-        rows_aloud.append(name + "".join(scores_aloud))
-    return heat_map(names, titles, cells, f"Scores of {system.label}: {'; '.join(rows_aloud)}", width=86.0)
-
-
-def _shade(task: TaskScores, system: System, language: str) -> Shade | None:
-    """Return the cell of a language: its score, the difference to the source, and their ratio as a shade."""
-    measures = {measure.language: measure for measure in task.measures}
-    measure = measures.get(language)
-    result = task.results[measure].get(system) if measure else None
-    if measure is None or result is None:
-        return None
-    source_measure = measures.get(measure.source)
-    source = task.results[source_measure].get(system) if source_measure else None
-    title = f"{language_name(language)}, {measure.metric} {number(result.mean)}{task.unit}"
-    gap = ""
-    best = 100.0
-    if source:
-        best = source.mean
-        if not measure.is_source:
-            gap = signed(result.mean - source.mean)
-            title += f", {gap}"
-    if measure.greater_is_better is False:
-        ratio = best / result.mean if result.mean > 0 else 0.0
-    else:
-        ratio = result.mean / best if best > 0 else 0.0
-    words = number(result.mean) + (COLLAPSED if result.collapsed else "")
-    return Shade(words, gap, ratio, measure.is_source, title)
-
-
-def _published(runs: Sequence[Run], table: ScoreTable) -> list[Section]:
-    """Return a table for each of our metrics that a paper prints for the same task and setting."""
-    cited = [entry for run in runs for entry in _cited_by(run)]
-    rows = rows_on(table.unique("task"), cited)
-    comparison = ComparisonTable(table, metrics=printed_metrics(table, rows), cited=rows, title="Published")
-    tables = []
-    for name in comparison.settings:
-        published = comparison.published_table(name)
-        if published is not None:
-            tables.append(published)
-    if not tables:
-        return []
-    lead = (
-        "Published results are on other data and models, at another scale. They show the order of systems and "
-        "languages that the papers found and are not comparable with the scores here."
-    )
-    body = Markup("").join(html_fragment(published, "beside") for published in tables)
-    return [Section("Published results", lead, body)]
-
-
-def _cited_by(run: Run) -> list[CitedRow]:
-    """Return the rows of papers that the recipe of a run cites; those that are not stored here are logged."""
-    entries = []
-    for place in run.recipe.get("published", []):
-        arguments: dict[str, Any] = {
-            key: place[key] for key in ("where", "task", "system", "columns") if place.get(key)
-        }
-        try:
-            entries += [CitedRow(row, place.get("note", "")) for row in find_rows(**arguments)]
-        except DataError as error:
-            log.info("%s", error)
-    return entries

@@ -3,7 +3,8 @@
 By t-SNE (Yang et al. 2021, figure 2) and by PCA (Yang et al. 2020, figure 4).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,51 +12,88 @@ import numpy as np
 from interlace.report import svg
 from interlace.report.figures.word_map import word_map
 from interlace.report.runs import ConceptWords, Run, Vectors, first_of_each
-from interlace.report.sections import Section
+from interlace.report.section import Section
 from interlace.report.text import language_name, language_names, number, render
 
-Map = tuple[str, str, ConceptWords, Any]  # label, note, words, (words, 2) coordinates
+_METHODS = ("t-SNE", "PCA")
+_WIDE = 520.0
+_NARROW = 370.0
+
+
+@dataclass(frozen=True)
+class _Embedding:
+    """The words of a run with their vectors before or after training."""
+
+    label: str
+    words: ConceptWords
+    vectors: Vectors  # (W, H)
+
+
+@dataclass(frozen=True)
+class DrawnMap:
+    """A map with its caption, for wide and for narrow screens."""
+
+    label: str
+    note: str
+    wide: svg.Drawing
+    narrow: svg.Drawing
 
 
 def word_maps(runs: Sequence[Run]) -> list[Section]:
     """Return the section `Words and their translations`; each map is drawn for wide and for narrow screens."""
-    kept = []
-    not_finite = []
-    for run in first_of_each([run for run in runs if run.words]):
-        if run.words is None:
-            continue
-        if np.isfinite(run.words.before).all() and np.isfinite(run.words.after).all():
-            kept.append((run.label, run.words))
-        else:
-            not_finite.append(run.label)
-    if not kept:
+    runs = first_of_each(run for run in runs if run.words)
+    drawable = [run for run in runs if _is_finite(run)]
+    embeddings = _embeddings(drawable)
+    if not embeddings:
         return []
-    maps: list[Map] = []
-    drawn_starts: list[Vectors] = []
-    for label, words in kept:
-        for when, vectors in (("before", words.before), ("after", words.after)):
-            if when == "before" and any(np.array_equal(vectors, other) for other in drawn_starts):
-                continue
-            drawn_starts.append(vectors)
-            for method in ("t-SNE", "PCA"):
-                note = f"{method}. {cosines_note(words, vectors)}"
-                maps.append((f"{label}, {when} training", note, words, project(vectors, method)))
-    languages = list(dict.fromkeys(language for _, _, found, _ in maps for _, language, _ in found.words))
+    languages: dict[str, None] = {}
+    for embedding in embeddings:
+        languages |= dict.fromkeys(language for _, language, _ in embedding.words.words)
     styles = {language: style for style, language in enumerate(languages)}
-    drawn = [
-        (label, note, word_map(found, places, styles, 520.0), word_map(found, places, styles, 370.0))
-        for label, note, found, places in maps
-    ]
+    maps = []
+    for embedding in embeddings:
+        maps += [_draw(embedding, method, styles) for method in _METHODS]
     keys = [(svg.key(style), language_name(language)) for language, style in styles.items()]
-    body = render("word_maps", maps=drawn, keys=keys)
+    body = render("word_maps", maps=maps, keys=keys)
     lead = (
-        f"Words in {language_names(languages)} by their input embeddings; a line joins two translations. "
+        f"Words in {language_names(list(languages))} by their input embeddings; a line joins two translations. "
         "Distances are comparable only within a map. "
         "Runs that start from the same embeddings share the map before training."
     )
-    if not_finite:
-        lead += f" Left out, with vectors that are not finite: {', '.join(not_finite)}."
-    return [Section("Words and their translations", lead, body, [each[2] for each in drawn])]
+    left_out = [run.label for run in runs if run not in drawable]
+    if left_out:
+        lead += f" Left out, with vectors that are not finite: {', '.join(left_out)}."
+    return [Section("Words and their translations", lead, body, [drawn.wide for drawn in maps])]
+
+
+def _is_finite(run: Run) -> bool:
+    return run.words is not None and bool(np.isfinite(run.words.before).all() and np.isfinite(run.words.after).all())
+
+
+def _embeddings(runs: Iterable[Run]) -> list[_Embedding]:
+    """Return the vectors of runs before and after training; equal vectors before training only once."""
+    embeddings = []
+    starts: list[Vectors] = []
+    for run in runs:
+        if run.words is None:
+            continue
+        before = run.words.before
+        if not any(np.array_equal(before, start) for start in starts):
+            starts.append(before)
+            embeddings.append(_Embedding(f"{run.label}, before training", run.words, before))
+        embeddings.append(_Embedding(f"{run.label}, after training", run.words, run.words.after))
+    return embeddings
+
+
+def _draw(embedding: _Embedding, method: str, styles: dict[str, int]) -> DrawnMap:
+    words = embedding.words
+    coordinates = project(embedding.vectors, method)
+    return DrawnMap(
+        label=embedding.label,
+        note=f"{method}. {cosines_note(words, embedding.vectors)}",
+        wide=word_map(words, coordinates, styles, _WIDE),
+        narrow=word_map(words, coordinates, styles, _NARROW),
+    )
 
 
 def project(vectors: Vectors, method: str) -> Any:
@@ -75,13 +113,16 @@ def project(vectors: Vectors, method: str) -> Any:
 def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
     """Return the mean cosines of translations and of other words of the same two languages."""
     unit = _unit(vectors)
-    cosines = unit @ unit.T
+    cosines = unit @ unit.T  # (W, W)
     languages = np.array([language for _, language, _ in words.words])
-    pairs = np.array(words.pairs)
-    blocks = [cosines[np.ix_(languages == languages[a], languages == languages[b])] for a, b in words.pairs]
-    far = [(block.sum() - np.trace(block)) / max(block.size - len(block), 1) for block in blocks]
-    near = float(cosines[pairs[:, 0], pairs[:, 1]].mean())
-    return f"Mean cosine of translations {number(near, 2)}, of other words {number(float(np.mean(far)), 2)}."
+    near = []
+    far = []
+    for first, second in words.pairs:
+        near.append(cosines[first, second])
+        block = cosines[np.ix_(languages == languages[first], languages == languages[second])]
+        far.append((block.sum() - np.trace(block)) / max(block.size - len(block), 1))
+    near_mean = number(float(np.mean(near)), 2)
+    return f"Mean cosine of translations {near_mean}, of other words {number(float(np.mean(far)), 2)}."
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -1,0 +1,45 @@
+"""A section of the report page."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from interlace.report.svg import Drawing
+from interlace.report.text import render
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: a title, a sentence or two on what it shows, and safe HTML.
+
+    figures: the drawings in the body, which are also written as files. folded: whether readers open it first.
+    """
+
+    title: str
+    lead: str
+    body: Markup
+    figures: Sequence[Drawing] = ()
+    folded: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """The name of the section in links and in the names of figure files."""
+        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class CaptionedFigure:
+    """A drawing with the caption above it."""
+
+    caption: str
+    drawing: Drawing
+
+
+def figure_section(title: str, lead: str, figures: Sequence[CaptionedFigure], note: str = "") -> list[Section]:
+    """Return a section of drawings; none without drawings."""
+    if not figures:
+        return []
+    body = render("figures", figures=figures, note=note)
+    return [Section(title, lead, body, [figure.drawing for figure in figures])]
