@@ -14,7 +14,8 @@ from interlace.experiments.recipe import RECIPES
 from interlace.models.build import from_shape, load
 from interlace.models.checkpoint_files import read_config
 from interlace.models.settings import Shape
-from interlace.readers import READERS, find_files
+from interlace.readers import READERS
+from interlace.readers.common.files import find_files
 from interlace.report.runs import read_runs
 from interlace.tasks.common.files import FileQuery, find_parts
 from little_translators import little_vocab

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from interlace.core.errors import DataError, MissingDependencyError
-from interlace.readers import READERS, find_files
-from interlace.readers.dataset import HubAddress
+from interlace.readers import READERS
+from interlace.readers.common.files import find_files
+from interlace.readers.common.hub import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.lines import MAX_LINE
 
@@ -143,13 +144,16 @@ def test_plain_text_in_a_named_column(publish):
         read(address, text="bod")
 
 
-def test_numbers_without_names(publish):
+def test_numbers_without_and_outside_of_names(publish, tmp_path):
     rows = [{"premise": "a", "hypothesis": "b", "label": 2}]
     address = publish(rows, {"premise": TEXT, "hypothesis": TEXT, "label": Value("int64")})
     assert read(address).labels == ["2"]
-    assert read(address, label_names=NLI).labels == ["contradiction"]
+    names = pa.table({"premise": ["a"], "hypothesis": ["b"], "label": [2]})
+    features = {"info": {"features": {"label": {"names": ["yes"]}}}}
+    names = names.replace_schema_metadata({"huggingface": json.dumps(features)})
+    pq.write_table(names, tmp_path / "a.parquet")
     with pytest.raises(DataError, match="row 1: 'label' is 2, but there are 1 names: yes"):
-        read(address, label_names=["yes"])
+        read(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_long_values_of_parquet_are_decoded_a_few_at_a_time(tmp_path):
 
 
 def test_a_column_that_expands_beyond_all_expectation_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr("interlace.readers.dataset.MAX_EXPANDED", 1 << 20)
+    monkeypatch.setattr("interlace.readers.common.tables.MAX_EXPANDED", 1 << 20)
     table = pa.table({"text": ["a" * 1_000_000] * 3})
     parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
     with pytest.raises(DataError, match=r"a\.parquet: column 'text' has [\d,]+ bytes that expand to 3,"):

@@ -26,12 +26,9 @@ def test_tokens_are_words_and_tags_are_names_which_are_repaired_in_any_columns(t
     assert text.notes == {"I- without B- changed to B-": 3}
 
 
-@pytest.mark.parametrize(
-    ("settings", "line"), [({}, "我们GPT 4。"), ({"join": "space"}, "我 们 GPT 4 。"), ({"join": "none"}, "我们GPT4。")]
-)
-def test_unspaced_scripts_are_joined_without_spaces(tmp_path, settings, line):
-    (text,) = _read(tmp_path, "我\tO\n们\tO\nGPT\tO\n4\tO\n。\tO\n", **settings)
-    assert text.lines == [line]
+def test_unspaced_scripts_are_joined_without_spaces(tmp_path):
+    (text,) = _read(tmp_path, "我\tO\n们\tO\nGPT\tO\n4\tO\n。\tO\n")
+    assert text.lines == ["我们GPT 4。"]
     assert text.tokens(0) == ["我", "们", "GPT", "4", "。"]
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.readers import READERS, find_files, find_sides
+from interlace.readers import READERS
+from interlace.readers.common.files import find_files, find_sides
 from interlace.text.lines import write_lines
 
 

@@ -7,7 +7,7 @@ from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.experiments.contamination import held_out_text
 from interlace.experiments.recipe import CorpusGroup, read_recipe
-from interlace.readers.dataset import DatasetRows
+from interlace.readers.common.tables import ColumnTable
 from interlace.tasks import TASKS
 
 datasets = pytest.importorskip("datasets")
@@ -74,8 +74,14 @@ def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
     root = publish("facebook/xnli", "en", "train", nli(30), NLI)
     monkeypatch.setattr("interlace.readers.CHUNK", 4)
     seen = []
-    rows = DatasetRows.rows
-    monkeypatch.setattr(DatasetRows, "rows", lambda self: (seen.append(self.count) or row for row in rows(self)))
+    rows = ColumnTable.rows
+
+    def counted(self, columns):
+        for row in rows(self, columns):
+            seen.append(self.count)
+            yield row
+
+    monkeypatch.setattr(ColumnTable, "rows", counted)
 
     def read(part):
         seen.clear()

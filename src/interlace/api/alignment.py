@@ -21,7 +21,8 @@ from interlace.alignment.projection import project as project_labels
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.tokenization import AUTO, reader_of_words, word_tokenizer_for
-from interlace.readers import READERS, find_files, find_sides, read_pairs, reader_for
+from interlace.readers import READERS, read_pairs, reader_for
+from interlace.readers.common.files import find_files, find_sides
 from interlace.text import TextPairs
 from interlace.text.lines import plain_name, write_lines
 
@@ -127,7 +128,7 @@ class ParallelText:
             DataError: there are no such columns. MissingDependencyError: `datasets` is not installed.
         """
         if isinstance(dataset, str):
-            from interlace.readers.dataset import open_dataset
+            from interlace.readers.common.hub import open_dataset
 
             dataset = open_dataset(dataset)
         names = list(dataset.column_names)

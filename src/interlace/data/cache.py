@@ -20,7 +20,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic, atomic_folder, file_lock, must_exist, user_path, write_fault
 from interlace.core.json_files import read_json
 from interlace.readers import is_hub
-from interlace.readers.dataset import stored_files
+from interlace.readers.common.hub import stored_files
 
 FORMAT = 3  # of cached data; raise it to rebuild everything
 KEY, DIGESTS = "key.json", "digests"

@@ -22,7 +22,7 @@ from interlace.experiments.run_record import DIGEST
 from interlace.experiments.score_store import scores_of_model
 from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub
-from interlace.readers.dataset import HubAddress
+from interlace.readers.common.hub import HubAddress
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
 from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run
 

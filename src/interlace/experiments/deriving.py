@@ -35,7 +35,8 @@ from interlace.derived.common.folder import (
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import OriginalPattern, files_of
 from interlace.experiments.texts import RecipeTexts
-from interlace.readers import READERS, find_files
+from interlace.readers import READERS
+from interlace.readers.common.files import find_files
 
 log = logging.getLogger(__name__)
 

@@ -22,6 +22,7 @@ from interlace.core.json_files import read_json
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Pairs
 from interlace.experiments.score_store import scores_of_model
+from interlace.readers import READERS
 from interlace.readers.common.questions import NOT_FOUND, AnsweredQuestion, question_pairs
 from interlace.readers.common.text import join_tokens
 from interlace.readers.squad import Squad
@@ -173,9 +174,8 @@ class Predictor:
         """Return a line `word<TAB>tag` for each word, and an empty line after each sentence."""
         text = Text.of(lines, self.language, self.word_tokenizer)
         words = [text.tokens(line) for line in range(len(text))]
-        join = _joined(task)
-        if join:
-            text = _join(words, self.language, join)
+        if READERS.build(task.reader).joins_words:
+            text = _joined(words, self.language)
         sentences = self.model.prepared.vocab.encode_words_apart(text)
         tags = Ragged.of([[0] * len(row) for row in words])
         predicted: Any = self.model.predict(LabeledExamples(sentences, tags=tags), self._accelerator)
@@ -216,16 +216,9 @@ class Predictor:
         return Predictions(out, len(questions), {"questions without an answer": out.count("")})
 
 
-def _joined(task: TaggingTask) -> Any:
-    """Return how the task's reader joins the words of its files to lines; None for readers of running text."""
-    from interlace.readers import READERS
-
-    return getattr(READERS.build(task.reader), "join", None)
-
-
-def _join(words: Sequence[Sequence[str]], language: str, join: Any) -> Text:
-    """Return sentences whose words are joined as a task's reader joins them."""
-    joined = [join_tokens(row, join) for row in words]
+def _joined(words: Sequence[Sequence[str]], language: str) -> Text:
+    """Return sentences whose words are joined as readers of words join them."""
+    joined = [join_tokens(row) for row in words]
     return Text(language, [line for line, _ in joined], Ragged.of([spans for _, spans in joined], width=2))
 
 

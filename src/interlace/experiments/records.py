@@ -34,7 +34,7 @@ from interlace.experiments.sections import AlignSettings
 from interlace.experiments.workspace import Workspace
 from interlace.models.backbone import Backbone
 from interlace.readers import is_hub
-from interlace.readers.dataset import stored_files
+from interlace.readers.common.hub import stored_files
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
 from interlace.training.loop import Progress, Training

@@ -17,7 +17,7 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import AlignSettings
 from interlace.experiments.workspace import Workspace
 from interlace.readers import is_hub
-from interlace.readers.dataset import stored_files
+from interlace.readers.common.hub import stored_files
 from interlace.training.loop import Progress, Training
 
 DIGEST = "BLAKE2b, 128 bit"  # of files

@@ -19,8 +19,9 @@ from interlace.core.settings import Settings
 from interlace.core.store import merged
 from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
-from interlace.readers import READERS, ROWS_PATTERN, Reader, RowSubset, check_pattern, find_files, find_sides, is_hub
-from interlace.readers.dataset import HubAddress
+from interlace.readers import READERS, ROWS_PATTERN, Reader, RowSubset, is_hub
+from interlace.readers.common.files import check_pattern, find_files, find_sides
+from interlace.readers.common.hub import HubAddress
 from interlace.scores.published import PublishedRow, find_rows
 from interlace.training.optimizer import OptimizerSettings
 

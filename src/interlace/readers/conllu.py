@@ -19,7 +19,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.readers import Reader
-from interlace.readers.common.text import check_sentence, chunks_with_notes, expect, tagged_text
+from interlace.readers.common.text import TaggedLine, check_sentence, chunks_with_notes, expect, tagged_text
 from interlace.text import Text
 from interlace.text.lines import read_lines
 
@@ -76,33 +76,38 @@ class Conllu(Reader):
         """Read one file after another. Lines are rebuilt from tokens; those that differ from `# text` are counted."""
         expect("conllu", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
         for chunk, notes in chunks_with_notes(paths, self._sentences):
-            tagged = [(one.line, one.spans, [word.tag for word in one.words]) for one in chunk]
+            tagged = []
+            for sentence in chunk:
+                tagged.append(TaggedLine(sentence.line, sentence.spans, [word.tag for word in sentence.words]))
             text = tagged_text(tagged, languages[0], "pos", "conllu", notes)
             if self.trees:
-                tags = text.tags | {"deprel": [one.relations for one in chunk]}
-                text = replace(text, tags=tags, heads=Ragged.of([one.heads for one in chunk]))
+                tags = text.tags | {"deprel": [sentence.relations for sentence in chunk]}
+                text = replace(text, tags=tags, heads=Ragged.of([sentence.heads for sentence in chunk]))
             yield text
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
         tokens: list[_Token] = []
-        stated: str | None = None
-        found = False
+        stated_line: str | None = None  # in `# text`
+        is_empty = True
         for number, line in enumerate(chain(read_lines(path), [""]), 1):
             if line.startswith("#"):
                 match = _TEXT.fullmatch(line)
-                stated = match[1] if match else stated
+                if match:
+                    stated_line = match[1]
             elif line.strip():
                 tokens += self._tokens(path, number, line)
                 check_sentence(tokens, path, number)
             elif tokens:
                 sentence = _sentence(tokens, notes)
-                if stated is not None and stated.strip() != sentence.line:
+                if stated_line is not None and stated_line.strip() != sentence.line:
                     notes["lines that differ from # text"] += 1
                 if self.trees:
                     _add_tree(path, sentence)
                 yield sentence
-                tokens, stated, found = [], None, True
-        if not found:
+                tokens = []
+                stated_line = None
+                is_empty = False
+        if is_empty:
             raise DataError(f"{path}: the file holds no sentence")
 
     def _tokens(self, path: Path, number: int, line: str) -> Iterator[_Token]:
@@ -113,16 +118,24 @@ class Conllu(Reader):
         match = _ID.fullmatch(cells[0])
         if match is None:
             raise DataError(f"{path}, line {number}: {cells[0]!r} is not a CoNLL-U id such as 4, 4-5 or 8.1")
-        if match[3] is None:
-            first = int(match[1])
-            tag = intern(cells[3] if self.tag == "upos" else cells[4])  # one string per tag instead of one per word
-            space = "SpaceAfter=No" not in cells[9].split("|")
-            last, form = int(match[2] or first), cells[1].strip()
-            yield _Token(first, last, form, tag, space, cells[6], intern(cells[7]), number)
+        if match[3] is not None:
+            return
+        first = int(match[1])
+        yield _Token(
+            first=first,
+            last=int(match[2] or first),
+            form=cells[1].strip(),
+            tag=intern(cells[3] if self.tag == "upos" else cells[4]),  # one string per tag instead of one per word
+            space="SpaceAfter=No" not in cells[9].split("|"),
+            head=cells[6],
+            relation=intern(cells[7]),
+            line=number,
+        )
 
 
 def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
-    found = _Sentence()
+    """Return the line of the tokens, the words and their spans."""
+    sentence = _Sentence()
     line = ""
     covered = 0  # words up to this id belong to the last multiword token
     for index, token in enumerate(tokens):
@@ -131,23 +144,31 @@ def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
         words = [token]
         if token.is_multiword:
             covered = token.last
-            parts = [other for other in tokens[index + 1 :] if not other.is_multiword and other.first <= token.last]
-            joined = "".join(part.form for part in parts)
-            spelled = len(joined) == len(token.form) and joined.lower() == token.form.lower()
-            words = parts if spelled else parts[:1]
-            if len(words) < len(parts):
+            parts = [part for part in tokens[index + 1 :] if not part.is_multiword and part.first <= token.last]
+            words = parts
+            if not _spells(parts, token.form):
+                words = parts[:1]
                 notes[LEFT_OUT] += len(parts) - len(words)
-                found.left_out.extend((part, parts[0].first) for part in parts[1:])
+                sentence.left_out += [(part, parts[0].first) for part in parts[1:]]
         start = len(line)
         for word in words:
-            end = start + len(word.form if len(words) > 1 else token.form)
+            form = word.form if len(words) > 1 else token.form
+            end = start + len(form)
             if end > start:
-                found.spans.append((start, end))
-                found.words.append(word)
+                sentence.spans.append((start, end))
+                sentence.words.append(word)
             start = end
-        line += token.form + (" " if token.space else "")
-    found.line = line.rstrip(" ")
-    return found
+        line += token.form
+        if token.space:
+            line += " "
+    sentence.line = line.rstrip(" ")
+    return sentence
+
+
+def _spells(words: list[_Token], form: str) -> bool:
+    """Return whether the forms of words concatenate to the form of their multiword token."""
+    joined = "".join(word.form for word in words)
+    return len(joined) == len(form) and joined.lower() == form.lower()
 
 
 def _add_tree(path: Path, sentence: _Sentence) -> None:
@@ -156,31 +177,45 @@ def _add_tree(path: Path, sentence: _Sentence) -> None:
     A word that was left out is merged with the word that has its characters: dependents of one become dependents of the
     other, which depends on the head of the uppermost of them.
     """
-    places = {word.first: place for place, word in enumerate(sentence.words)}
-    left_out = [(word, kept) for word, kept in sentence.left_out if kept in places]
-    merged = {word.first: word for word, _ in left_out}
-    places |= {word.first: places[kept] for word, kept in left_out}
-    uppermost = [_uppermost(path, word, places, merged) for word in sentence.words]
-    sentence.relations = [word.relation for word in uppermost]
-    sentence.heads = heads = [_ROOT if word.head == "0" else places[int(word.head)] for word in uppermost]
-    for place, word in enumerate(sentence.words):
-        above, steps = heads[place], 0
-        while above not in {_ROOT, place} and steps <= len(heads):
-            above, steps = heads[above], steps + 1
-        if above == place:
+    positions = {word.first: position for position, word in enumerate(sentence.words)}  # by id
+    merged: dict[int, _Token] = {}  # words that were left out, by id
+    for word, kept_id in sentence.left_out:
+        if kept_id in positions:
+            merged[word.first] = word
+    for word, kept_id in sentence.left_out:
+        if word.first in merged:
+            positions[word.first] = positions[kept_id]
+    for word in sentence.words:
+        uppermost = _uppermost(path, word, positions, merged)
+        sentence.relations.append(uppermost.relation)
+        sentence.heads.append(_ROOT if uppermost.head == "0" else positions[int(uppermost.head)])
+    _check_cycles(path, sentence)
+
+
+def _check_cycles(path: Path, sentence: _Sentence) -> None:
+    """Raise a DataError if a word is its own ancestor."""
+    heads = sentence.heads
+    for position, word in enumerate(sentence.words):
+        ancestor = heads[position]
+        for _ in heads:
+            if ancestor in {_ROOT, position}:
+                break
+            ancestor = heads[ancestor]
+        if ancestor == position:
             raise DataError(f"{path}, line {word.line}: the word is in a cycle of heads; expected a tree")
 
 
-def _uppermost(path: Path, word: _Token, places: dict[int, int], merged: dict[int, _Token]) -> _Token:
-    """Return the word among those at its place that depends on none of the others."""
-    own = places[word.first]
+def _uppermost(path: Path, word: _Token, positions: dict[int, int], merged: dict[int, _Token]) -> _Token:
+    """Return the word among those at its position that depends on none of the others."""
+    position = positions[word.first]
     for _ in range(len(merged) + 1):
-        if word.head != "0" and not (word.head.isascii() and word.head.isdigit() and int(word.head) in places):
+        is_id = word.head.isascii() and word.head.isdigit()
+        if word.head != "0" and not (is_id and int(word.head) in positions):
             raise DataError(
                 f"{path}, line {word.line}: head {word.head!r} is not a word of the sentence; expected its id, or 0"
             )
-        above = merged.get(int(word.head))
-        if above is None or places[above.first] != own:
+        head = merged.get(int(word.head))
+        if head is None or positions[head.first] != position:
             return word
-        word = above
+        word = head
     return word

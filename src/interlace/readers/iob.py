@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from sys import intern
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -21,11 +22,10 @@ class Iob(Reader):
     An `I-` that does not continue an entity of its type becomes a `B-` and is counted.
     """
 
+    joins_words: ClassVar[bool] = True
+
     token: int = Field(0, description="Column of the token, from 0.")
     tag: int = Field(-1, description="Column of the tag, from 0; -1 is the last one.")
-    join: common.Join = Field(
-        "auto", description="Separator of tokens in the line; auto: a space, none in unspaced scripts."
-    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
@@ -36,7 +36,7 @@ class Iob(Reader):
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[common.TaggedLine]:
         tokens: list[str] = []
         tags: list[str] = []
-        found = False
+        is_empty = True
         for number, row in enumerate(chain(read_lines(path), [""]), 1):
             if row.strip(" \t") and not row.startswith("-DOCSTART-"):
                 token, tag = self._cells(path, number, row)
@@ -47,13 +47,16 @@ class Iob(Reader):
                 else:
                     notes["tokens of white space left out"] += 1
             elif tokens:
-                line, spans = common.join_tokens(tokens, self.join)
-                yield line, spans, common.repaired_iob(tags, notes)
-                tokens, tags, found = [], [], True
-        if not found:
+                line, spans = common.join_tokens(tokens)
+                yield common.TaggedLine(line, spans, common.repaired_iob(tags, notes))
+                tokens = []
+                tags = []
+                is_empty = False
+        if is_empty:
             raise DataError(f"{path}: the file holds no sentence")
 
     def _cells(self, path: Path, number: int, line: str) -> tuple[str, str]:
+        """Return the token and the tag of a line."""
         cells = line.split("\t") if "\t" in line else line.split(" ")
         if len(cells) < 2 or not all(-len(cells) <= column < len(cells) for column in (self.token, self.tag)):
             raise DataError(f"{path}, line {number}: {len(cells)} columns, expected a token and a tag: {line[:60]!r}")

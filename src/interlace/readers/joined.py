@@ -8,7 +8,7 @@ from pydantic import Field
 
 from interlace.alignment.gold_text import joined_lines
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_with_notes, expect, plain
+from interlace.readers.common.text import chunks_with_notes, columns_of, expect, plain
 from interlace.text import TextPairs
 
 
@@ -26,7 +26,7 @@ class Joined(Reader):
         fits = bool(paths) and len(languages) == 2
         expect("joined", "files of pairs in two languages", paths, languages, fits=fits)
         for chunk, notes in chunks_with_notes(paths, _pairs):
-            yield plain(list(map(list, zip(*chunk, strict=True))), languages, self.word_tokenizer, notes=notes)
+            yield plain(columns_of(chunk), languages, self.word_tokenizer, notes=notes)
 
 
 def _pairs(path: Path, notes: Counter[str]) -> Iterator[tuple[str, str]]:

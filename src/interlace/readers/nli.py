@@ -10,7 +10,7 @@ from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_with_notes, expect, plain, tsv_rows
+from interlace.readers.common.text import chunks_with_notes, columns_of, expect, plain, tsv_rows
 from interlace.text import TextPairs
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -46,14 +46,14 @@ class Nli(Reader):
         language = languages[0]
         empty = f"{listed(paths)}: no labelled pair of language {language!r}"
         for chunk, notes in chunks_with_notes(paths, partial(self._pairs, language), empty):
-            premises, hypotheses, labels = map(list, zip(*chunk, strict=True))
+            premises, hypotheses, labels = columns_of(chunk)
             yield plain((premises, hypotheses), (language, language), self.word_tokenizer, labels, notes)
 
     def _pairs(self, language: str, path: Path, notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
         columns = [getattr(self, column) or usual for column, usual in _USUAL.items()]
         for row in tsv_rows(path, columns, header=True, optional=(self.language_column,)):
-            premise, hypothesis, label, own = row.cells
-            if own and own != language:
+            premise, hypothesis, label, row_language = row.cells
+            if row_language and row_language != language:
                 continue
             name = label.strip().lower()
             name = _SYNONYMS.get(name, name)

@@ -11,7 +11,8 @@ from pydantic import Field
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_with_notes, expect, one_line, plain, read_elements
+from interlace.readers.common.text import chunks_with_notes, columns_of, expect, one_line, plain
+from interlace.readers.common.xml import read_elements
 from interlace.text import Text, TextPairs
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # hold formatting codes of the original document
@@ -30,13 +31,13 @@ class Tmx(Reader):
         """Read one file after another."""
         expect("tmx", "files of one language or two", paths, languages, fits=bool(paths) and len(languages) in {1, 2})
         for chunk, notes in chunks_with_notes(paths, partial(_rows, languages)):
-            yield plain(list(map(list, zip(*chunk, strict=True))), languages, self.word_tokenizer, notes=notes)
+            yield plain(columns_of(chunk), languages, self.word_tokenizer, notes=notes)
 
 
 def _rows(languages: list[str], path: Path, notes: Counter[str]) -> Iterator[list[str]]:
     """Yield the segments of each unit in these languages."""
-    others: set[str] = set()
-    empty = True
+    other_languages: set[str] = set()
+    is_empty = True
     for line, unit in read_elements(path, "tu"):
         segments: dict[str, str] = {}
         for variant in unit.iter("tuv"):
@@ -48,24 +49,27 @@ def _rows(languages: list[str], path: Path, notes: Counter[str]) -> Iterator[lis
         row = [_in_language(language, segments) for language in languages]
         if None in row:
             notes["units without a segment in each language left out"] += 1
-            others.update(segments)
+            other_languages.update(segments)
         else:
-            empty = False
+            is_empty = False
             yield [text or "" for text in row]
-    if empty:
-        known = f"; it has {listed(sorted(others))}" if others else ""
+    if is_empty:
+        known = f"; it has {listed(sorted(other_languages))}" if other_languages else ""
         raise DataError(f"{path}: no translation unit <tu> in {' and '.join(languages)}{known}")
 
 
 def _in_language(language: str, segments: dict[str, str]) -> str | None:
-    wanted = language.lower().replace("_", "-")
-    matches = (text for code, text in segments.items() if code == wanted or code.startswith(f"{wanted}-"))
-    return segments.get(wanted, next(matches, None))
+    """Return the segment in a language or else in the first of its varieties; None if there is none."""
+    language = language.lower().replace("_", "-")
+    varieties = (text for code, text in segments.items() if code.startswith(f"{language}-"))
+    return segments.get(language, next(varieties, None))
 
 
 def _text(element: Element) -> str:
-    for part in [part for part in element.iter() if part.tag in _CODES]:
-        after = part.tail
-        part.clear()
-        part.tail = after
+    """Return the text of a segment without formatting codes."""
+    codes = [part for part in element.iter() if part.tag in _CODES]
+    for code in codes:
+        following_text = code.tail
+        code.clear()
+        code.tail = following_text
     return "".join(element.itertext())

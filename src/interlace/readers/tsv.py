@@ -9,7 +9,7 @@ from pydantic import Field
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, plain, tsv_rows
+from interlace.readers.common.text import chunks_of, columns_of, expect, plain, tsv_rows
 from interlace.text import Text, TextPairs
 
 _Number = Annotated[int, Field(ge=0)]
@@ -29,13 +29,18 @@ class Tsv(Reader):
         """Read one file after another; cells may be empty."""
         fits = bool(paths) and len(languages) in {1, 2}
         expect("tsv", "files of one language or two", paths, languages, fits=fits)
-        columns = list(self.columns) or (list(languages) if self.header else list(range(len(languages))))
+        columns: list[str | int] = list(self.columns)
+        if not columns and self.header:
+            columns = list(languages)
+        elif not columns:
+            columns = list(range(len(languages)))
         if len(columns) != len(languages):
             raise DataError(f"the reader 'tsv' has {len(columns)} columns for {len(languages)} languages; one each")
         if self.label is not None:
             columns.append(self.label)
         rows = (row.cells for path in paths for row in tsv_rows(path, columns, header=self.header))
-        for chunk in chunks_of(rows, f"{listed(paths)}: no row{' below the header' * self.header}"):
-            labels = None if self.label is None else [cells[-1] for cells in chunk]
-            sides = [[cells[side] for cells in chunk] for side in range(len(languages))]
+        below = " below the header" if self.header else ""
+        for chunk in chunks_of(rows, f"{listed(paths)}: no row{below}"):
+            sides = columns_of(chunk)
+            labels = None if self.label is None else sides.pop()
             yield plain(sides, languages, self.word_tokenizer, labels)

@@ -14,7 +14,8 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.guarded import GuardedFunction
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_with_notes, expect, plain, read_elements
+from interlace.readers.common.text import chunks_with_notes, expect, plain
+from interlace.readers.common.xml import read_elements
 from interlace.text import Text
 from interlace.text.codes import base_language
 
@@ -26,10 +27,10 @@ _MEDIA = re.compile(
     r"[^:]+\.(jpe?g|png|gif|svg|tiff?|webp|xcf|pdf|djvu|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)",
     re.IGNORECASE,
 )
-_DROPPED = set("ref references gallery math chem syntaxhighlight source timeline score imagemap".split())
+_DROPPED = "ref references gallery math chem syntaxhighlight source timeline score imagemap".split()
 _LITERAL = {"nowiki", "pre"}
-_LISTS = {"li", "dd", "dt"}
-_LIST = "\0"
+_LIST = "\0"  # begins an item of a list
+_TAG_TEXT = {"br": "\n", "table": "\n\n", "li": _LIST, "dd": _LIST, "dt": _LIST, **dict.fromkeys(_DROPPED, "")}
 _LIST_LINE = re.compile(rf"^[ \t]*{_LIST}.*$", re.MULTILINE)
 _MAGIC = re.compile(r"__[^\W\d_]+__")  # such as __NOTOC__
 _INTERLANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?|simple")  # [[de:Anarchie]], in old dumps
@@ -116,7 +117,8 @@ def _paragraphs(code: Any, hidden: set[str], language: str) -> Iterator[str]:
     if base_language(language) in _CONVERTED:
         text = _in_variant(text, language)
     for paragraph in re.split(r"\n\s*\n", text):
-        if line := " ".join(_EMPTY_BRACKETS.sub("", paragraph).split()):
+        line = " ".join(_EMPTY_BRACKETS.sub("", paragraph).split())
+        if line:
             yield line
 
 
@@ -126,31 +128,47 @@ def _without_style(line: str) -> str:
     lengths = [len(mark[1]) for mark in marks]
     apostrophes = [1 if length == 4 else max(length - 5, 0) for length in lengths]
     bold = [number for number, length in enumerate(lengths) if length in {3, 4}]
-    both = sum(length >= 5 for length in lengths)
-    if (len(bold) + both) % 2 and (lengths.count(2) + both) % 2 and bold:
+    bold_italic = sum(length >= 5 for length in lengths)
+    bold_is_open = (len(bold) + bold_italic) % 2 == 1
+    italics_are_open = (lengths.count(2) + bold_italic) % 2 == 1
+    if bold and bold_is_open and italics_are_open:
         # ''Iliad'''s has an apostrophe and italics; of several such places, one as in l'''Iliad'', none after a space
-        likely = [line[max(marks[number].start() - 2, 0) : marks[number].start()] for number in bold]
-        ranks = [2 if before.endswith(" ") else 0 if before.startswith(" ") else 1 for before in likely]
+        ranks = [_apostrophe_rank(line, marks[number].start()) for number in bold]
         apostrophes[bold[ranks.index(min(ranks))]] += 1
-    kept = iter(apostrophes)
-    return _STYLE.sub(lambda _: "'" * next(kept), line)
+    counts = iter(apostrophes)
+    return _STYLE.sub(lambda _: "'" * next(counts), line)
+
+
+def _apostrophe_rank(line: str, start: int) -> int:
+    """Return the rank of a mark as an apostrophe and italics; lowest where one letter stands before it."""
+    before = line[max(start - 2, 0) : start]
+    if before.endswith(" "):
+        return 2
+    return 0 if before.startswith(" ") else 1
 
 
 def _in_variant(text: str, language: str) -> str:
     """Return text with one variant of each `-{zh-hans:..;zh-hant:..}-`: that of the language, else the first."""
-    wanted = set(language.lower().replace("_", "-").split("-")[1:])
-    same = [scripts for scripts in _SAME_SCRIPT if scripts & wanted]
+    subtags = set(language.lower().replace("_", "-").split("-")[1:])
+    same_script = set()
+    for scripts in _SAME_SCRIPT:
+        if scripts & subtags:
+            same_script |= scripts
 
     def distance(variant: tuple[str, str]) -> int:
         subtag = variant[0].lower().partition("-")[2]
-        return 0 if subtag in wanted else 1 if any(subtag in scripts for scripts in same) else 2
+        if subtag in subtags:
+            return 0
+        return 1 if subtag in same_script else 2
 
     def choose(match: re.Match[str]) -> str:
         flags, bar, rules = match[1].partition("|")
         if bar and _NOT_SHOWN & {flag.strip() for flag in flags.split(";")}:
             return ""
         content = rules if bar else flags
-        return min(_CHOICE.findall(content), key=distance, default=("", content))[1].strip()
+        variants: list[tuple[str, str]] = _CHOICE.findall(content)
+        _, chosen = min(variants, key=distance, default=("", content))
+        return chosen.strip()
 
     for _ in range(_MAX_NESTED):
         chosen = _VARIANT.sub(choose, text)
@@ -179,22 +197,31 @@ def _text(code: Any, hidden: set[str]) -> str:
             case nodes.Heading():
                 parts.append("\n\n")
             case nodes.Tag():
-                tag = str(node.tag).strip().lower()
-                if tag in _LITERAL:
-                    parts.append(html.unescape(str(node.contents)))
-                    continue
-                plain = {"br": "\n", "table": "\n\n", **dict.fromkeys(_LISTS, _LIST), **dict.fromkeys(_DROPPED, "")}
-                parts.append(plain[tag] if tag in plain else _text(node.contents, hidden))
+                parts.append(_tag_text(node, hidden))
     return "".join(parts)
+
+
+def _tag_text(node: Any, hidden: set[str]) -> str:
+    """Return what an HTML tag shows."""
+    tag = str(node.tag).strip().lower()
+    if tag in _LITERAL:
+        return html.unescape(str(node.contents))
+    if tag in _TAG_TEXT:
+        return _TAG_TEXT[tag]
+    return _text(node.contents, hidden)
 
 
 def _link_text(link: Any, hidden: set[str]) -> str:
     """Return what a link shows: nothing for files, categories, and the page in other languages."""
-    space, colon, page = (part.strip() for part in str(link.title).partition(":"))
-    if space and colon and (space.replace("_", " ").lower() in hidden or _MEDIA.fullmatch(page)):
-        return ""
+    title = str(link.title)
+    namespace, colon, page = title.partition(":")
+    namespace = namespace.strip()
+    if namespace and colon:
+        is_hidden = namespace.replace("_", " ").lower() in hidden
+        if is_hidden or _MEDIA.fullmatch(page.strip()):
+            return ""
     if link.text:
         return _text(link.text, hidden)
-    if colon and _INTERLANGUAGE.fullmatch(space):
+    if colon and _INTERLANGUAGE.fullmatch(namespace):
         return ""
     return _INTERWIKI.sub("", _text(link.title, hidden).strip(), count=1)

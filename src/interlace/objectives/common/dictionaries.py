@@ -28,7 +28,7 @@ from interlace.core.names import PairName
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
-from interlace.readers import check_pattern
+from interlace.readers.common.files import check_pattern
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -64,10 +64,10 @@ class JsonNode:
 
     def get(self, key: str) -> Any:
         """Return the value under a key."""
-        found = self._object()
-        if key not in found:
-            raise self.error(f"there is no {key!r}{did_you_mean(key, found)}")
-        return found[key]
+        values = self._object()
+        if key not in values:
+            raise self.error(f"there is no {key!r}{did_you_mean(key, values)}")
+        return values[key]
 
     def _under(self, key: str, kind: type) -> Any:
         value = self.get(key)
@@ -83,7 +83,8 @@ class JsonNode:
 
 def read_json(path: Path) -> JsonNode:
     """Return a JSON file, plain or gzip; raise a DataError with the line if it is missing or damaged."""
-    lines, size = [], 0
+    lines = []
+    size = 0
     for line in read_lines(path, MAX_BYTES):
         size += len(line)
         check_length(size, str(path), "JSON", MAX_BYTES)
@@ -99,28 +100,33 @@ def read_json(path: Path) -> JsonNode:
 def read_question(node: JsonNode, context: str, notes: Counter[str]) -> AnsweredQuestion:
     """Return the question in an object of SQuAD's shape: `question`, optional `answers` and `id`."""
     text = one_line(node.text("question"), notes)
-    answers, spans = [], []
-    for answer in node.each("answers") if node.has("answers") else ():
-        wanted = one_line(answer.text("text"), notes)
-        if wanted.strip():
-            answers.append(wanted)
-            spans.append(_span(wanted, answer.number("answer_start"), context, notes))
-    span = next((span for span in spans if span != NOT_FOUND), NOT_FOUND)
-    notes["questions without an answer (neither scored nor trained on)"] += not answers
-    notes["questions whose answers do not occur in the passage (scored, not trained on)"] += (
-        bool(answers) and span == NOT_FOUND
-    )
-    notes["questions without text"] += not text.strip()
-    notes["questions whose passage has no text"] += not context.strip()
+    answers: list[str] = []
+    first_span = NOT_FOUND
+    if node.has("answers"):
+        for answer_node in node.each("answers"):
+            answer = one_line(answer_node.text("text"), notes)
+            if answer.strip():
+                answers.append(answer)
+                span = _span(answer, answer_node.number("answer_start"), context, notes)
+                if first_span == NOT_FOUND:
+                    first_span = span
+    if not answers:
+        notes["questions without an answer (neither scored nor trained on)"] += 1
+    elif first_span == NOT_FOUND:
+        notes["questions whose answers do not occur in the passage (scored, not trained on)"] += 1
+    if not text.strip():
+        notes["questions without text"] += 1
+    if not context.strip():
+        notes["questions whose passage has no text"] += 1
     # ids may repeat, as TyDi QA's do
-    return AnsweredQuestion(context, text, str(node.value.get("id", "")), span, answers)
+    return AnsweredQuestion(context, text, str(node.value.get("id", "")), first_span, answers)
 
 
 def question_pairs(
     questions: list[AnsweredQuestion], languages: tuple[str, str], word_tokenizer: str, notes: Counter[str]
 ) -> TextPairs:
     """Return passages as the source and questions as the target; `languages` are in this order."""
-    sides = ([item.context for item in questions], [item.text for item in questions])
+    sides = [[item.context for item in questions], [item.text for item in questions]]
     pairs: TextPairs = plain(sides, languages, word_tokenizer, notes=notes)
     return replace(
         pairs,
@@ -134,9 +140,9 @@ def _span(answer: str, start: int, context: str, notes: Counter[str]) -> tuple[i
     """Return the span of an answer: at `start`, or its only occurrence in the passage."""
     if start >= 0 and context.startswith(answer, start):
         return start, start + len(answer)
-    found = context.find(answer)
-    if found < 0 or context.find(answer, found + 1) >= 0:
+    occurrence = context.find(answer)
+    if occurrence < 0 or context.find(answer, occurrence + 1) >= 0:
         notes["answers not found at answer_start nor at exactly one other position"] += 1
         return NOT_FOUND
     notes["answers with a wrong answer_start, moved to their only occurrence"] += 1
-    return found, found + len(answer)
+    return occurrence, occurrence + len(answer)

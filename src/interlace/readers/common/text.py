@@ -1,33 +1,35 @@
-"""What several readers share: chunks of lines as `Text` and `TextPairs`, tagged tokens, tab-separated tables, XML."""
+"""What several readers share: chunks of lines as `Text` and `TextPairs`, tagged tokens, tab-separated tables."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers.expat import ExpatError, ParserCreate
-from xml.parsers.expat.errors import XML_ERROR_UNDEFINED_ENTITY, codes
+from typing import Any, TypeVar
 
 from interlace import readers
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
-from interlace.text.lines import binary_format, check_length, read_blocks, read_lines
+from interlace.text.lines import read_lines
 from interlace.text.scripts import is_unspaced
 
 T = TypeVar("T")
 
-TaggedLine = tuple[str, list[tuple[int, int]], list[str]]  # a line, the spans of its words, their tags
-Join = Literal["auto", "space", "none"]
 _OUTSIDE = "O"
 _STEP = 100  # items whose length is taken together
 _CHUNK_CHARACTERS = 1 << 22  # of a chunk of long lines
 _MAX_TOKENS = 100_000  # of a sentence
-_MAX_DEPTH = 100  # of elements of XML around those that are read
+
+
+@dataclass(frozen=True)
+class TaggedLine:
+    """A line, the spans of its words, and their tags."""
+
+    line: str
+    spans: list[tuple[int, int]]
+    tags: list[str]
 
 
 def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[str], *, fits: bool) -> None:
@@ -41,23 +43,33 @@ def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[s
 
 def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
     """Yield lists of at most `CHUNK` items, and of few that are long; raise a DataError, `empty` if given, for none."""
-    items, step = iter(items), min(_STEP, readers.CHUNK)
-    chunk, size = list[T](), 0
-    while part := list(islice(items, step)):
+    remaining = iter(items)
+    step = min(_STEP, readers.CHUNK)
+    chunk: list[T] = []
+    chunk_length = 0
+    is_empty = True
+    while part := list(islice(remaining, step)):
+        is_empty = False
         length = _characters(part)
-        if chunk and (len(chunk) + len(part) > readers.CHUNK or size + length > _CHUNK_CHARACTERS):
+        is_full = len(chunk) + len(part) > readers.CHUNK or chunk_length + length > _CHUNK_CHARACTERS
+        if chunk and is_full:
             yield chunk
-            chunk, size, empty = [], 0, ""
+            chunk = []
+            chunk_length = 0
         if length > _CHUNK_CHARACTERS:
             yield from ([item] for item in part)
-            empty = ""
         else:
             chunk += part
-            size += length
+            chunk_length += length
     if chunk:
         yield chunk
-    elif empty:
+    if is_empty and empty:
         raise DataError(empty)
+
+
+def columns_of(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Return the columns of rows of equal length."""
+    return list(map(list, zip(*rows, strict=True)))
 
 
 def _characters(items: Sequence[Any]) -> int:
@@ -93,32 +105,41 @@ def plain(
     notes: Counter[str] | None = None,
 ) -> Any:
     """Return the lines of one side as `Text`, of two as `TextPairs`, with the words that a word tokenizer finds."""
+    text: Text | TextPairs
     if len(sides) == 1:
-        return replace(Text.of(sides[0], languages[0], word_tokenizer), labels=labels, notes=dict(notes or {}))
-    pairs = TextPairs.of(sides[0], sides[1], (languages[0], languages[1]), word_tokenizer)
-    return replace(pairs, labels=labels, notes=dict(notes or {}))
+        text = Text.of(sides[0], languages[0], word_tokenizer)
+    else:
+        text = TextPairs.of(sides[0], sides[1], (languages[0], languages[1]), word_tokenizer)
+    return replace(text, labels=labels, notes=dict(notes or {}))
 
 
 def tagged_text(
     sentences: list[TaggedLine], language: str, kind: str, word_tokenizer: str, notes: Counter[str]
 ) -> Text:
     """Return sentences with the words and tags of the file."""
-    words = Ragged.of([words for _, words, _ in sentences], width=2)
-    tags = {kind: [tags for _, _, tags in sentences]}
-    return Text(language, [line for line, _, _ in sentences], words, word_tokenizer, tags=tags, notes=dict(notes))
+    return Text(
+        language=language,
+        lines=[sentence.line for sentence in sentences],
+        words=Ragged.of([sentence.spans for sentence in sentences], width=2),
+        word_tokenizer=word_tokenizer,
+        tags={kind: [sentence.tags for sentence in sentences]},
+        notes=dict(notes),
+    )
 
 
-def join_tokens(tokens: Sequence[str], join: Join = "auto") -> tuple[str, list[tuple[int, int]]]:
+def join_tokens(tokens: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
     """Return a line of tokens and their spans; tokens have no white space at their ends.
 
-    join: what separates tokens; `auto`: a space, except next to a character of an unspaced script.
+    They are separated by a space, except next to a character of an unspaced script.
     """
-    line, spans = "", []
+    line = ""
+    spans = []
     for token in tokens:
-        if line and (join == "space" or (join == "auto" and not (_is_unspaced(line[-1]) or _is_unspaced(token[0])))):
+        if line and not _is_unspaced(line[-1]) and not _is_unspaced(token[0]):
             line += " "
-        spans.append((len(line), len(line) + len(token)))
+        start = len(line)
         line += token
+        spans.append((start, len(line)))
     return line, spans
 
 
@@ -129,13 +150,16 @@ def is_iob(tag: str) -> bool:
 
 def repaired_iob(tags: Iterable[str], notes: Counter[str]) -> list[str]:
     """Return IOB2 tags of a sentence: an `I-` that does not continue an entity of its type becomes `B-`, counted."""
-    repaired = [_OUTSIDE]
+    repaired: list[str] = []
+    previous = _OUTSIDE
     for tag in tags:
-        wrong = tag.startswith("I-") and repaired[-1][2:] != tag[2:]
-        repaired.append("B-" + tag[2:] if wrong else tag)
-        if wrong:
+        if tag.startswith("I-") and previous[2:] != tag[2:]:
+            repaired.append("B-" + tag[2:])
             notes["I- without B- changed to B-"] += 1
-    return repaired[1:]
+        else:
+            repaired.append(tag)
+        previous = tag
+    return repaired
 
 
 def one_line(text: str, notes: Counter[str]) -> str:
@@ -174,18 +198,19 @@ def tsv_rows(
     """
     lines = enumerate(read_lines(path), 1)
     names = next(lines)[1].split("\t") if header else []
-    required = [_index(path, column, names, header=header) for column in columns]
+    numbers: list[int | None] = [_index(path, column, names, header=header) for column in columns]
     must_be_unique(optional, names, path)
-    extra = [names.index(name) if name in names else -1 for name in optional]
-    width = max(*required, *extra, 0) + 1
-    for number, line in lines:
+    numbers += [names.index(name) if name in names else None for name in optional]
+    width = max(number + 1 for number in numbers if number is not None)
+    for line_number, line in lines:
         cells = line.split("\t")
         if len(cells) < max(width, len(names)):
             if not line.strip():
                 continue  # an empty line at the end of a file
             expected = f"the header names {len(names)}" if header else f"column {width - 1} (counted from 0) is needed"
-            raise DataError(f"{path}, line {number}: {len(cells)} tab-separated columns, {expected}")
-        yield TsvRow(path, number, [*(cells[at] for at in required), *(cells[at] if at >= 0 else "" for at in extra)])
+            raise DataError(f"{path}, line {line_number}: {len(cells)} tab-separated columns, {expected}")
+        selected = ["" if number is None else cells[number] for number in numbers]
+        yield TsvRow(path, line_number, selected)
 
 
 def must_be_unique(used: Iterable[str], names: Sequence[str], path: Path) -> None:
@@ -196,17 +221,13 @@ def must_be_unique(used: Iterable[str], names: Sequence[str], path: Path) -> Non
 
 
 def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *, header: bool) -> int:
-    if isinstance(column, tuple):
-        present = [name for name in column if name in names]
-        if not present:
-            known = listed(map(repr, column))
-            near = next(filter(None, (did_you_mean(name, names) for name in column)), "; name yours in the reader")
-            raise DataError(f"{path}: the header has none of the columns {known}{near}")
-        column = present[0]
+    """Return the number of a column."""
     if isinstance(column, int):
         if header and column >= len(names):
             raise DataError(f"{path}: there is no column {column}; the header names {len(names)}, counted from 0")
         return column
+    if isinstance(column, tuple):
+        column = _first_present(path, column, names)
     if not header:
         raise DataError(f"{path}: column {column!r} is a name, but header = false; give its number from 0")
     if column not in names:
@@ -215,118 +236,11 @@ def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
     return names.index(column)
 
 
-class _Elements:
-    """Collects the elements with some tags, and the prefixes of these, from the events of an XML parser."""
-
-    def __init__(self, parser: Any, path: Path, tags: Sequence[str]) -> None:
-        self._parser = parser
-        self._path = path
-        self._tags = tags
-        self._builder: TreeBuilder | None = None  # of the element that is read
-        self._tag = ""
-        self._line = 0
-        self._depth = 0
-        self.start = -1  # byte at which the element that is read begins; -1: none is read
-        self.whole: list[tuple[int, Element]] = []  # elements that were read, with the lines that they begin in
-        parser.StartElementHandler = self._begin
-        parser.EndElementHandler = self._end
-        parser.EntityDeclHandler = self._refuse
-
-    @property
-    def place(self) -> str:
-        """The file and line of the parser."""
-        return f"{self._path}, line {self._parser.CurrentLineNumber}"
-
-    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._builder is None and self._depth > _MAX_DEPTH:
-            raise DataError(f"{self.place}: elements inside of more than {_MAX_DEPTH} others")
-        if self._builder is not None and tag == self._tag:
-            raise DataError(f"{self.place}: <{tag}> inside of <{tag}>; is </{tag}> missing before it?")
-        if self._builder is None:
-            if tag not in self._tags:
-                return
-            self._builder = TreeBuilder()
-            self._tag = tag
-            self._line = self._parser.CurrentLineNumber
-            self.start = self._parser.CurrentByteIndex
-            self._parser.CharacterDataHandler = self._builder.data
-        self._builder.start(tag, attributes)
-
-    def _end(self, tag: str) -> None:
-        self._depth -= 1
-        if self._builder is None:
-            return
-        self._builder.end(tag)
-        if tag == self._tag:
-            self.whole.append((self._line, self._builder.close()))
-            self._builder = None
-            self.start = -1
-            self._parser.CharacterDataHandler = None
-
-    def _refuse(self, name: str, *_: Any) -> None:
-        raise DataError(f"{self.place}: declares the entity {name!r}; remove the declaration")
-
-
-def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
-    """Yield the elements of an XML file with one of these tags and prefixes, with the line that each begins in.
-
-    Encodings are UTF-8, UTF-16 and those with a byte a character; a DataError names the conversion of others.
-    """
-    parser = ParserCreate()
-    elements = _Elements(parser, path, tags)
-    encodings: list[str | None] = []  # that the file declares
-    parser.buffer_text = True
-    parser.XmlDeclHandler = lambda _, encoding, __: encodings.append(encoding)
-    size = 0  # of what was read
-    try:
-        for block in chain(read_blocks(path), [b""]):
-            if not block and not size:
-                raise DataError(f"{path}: the file is empty")
-            part = block if size else _standalone(block)
-            _parse(parser, part, path, encodings)
-            size += len(part)
-            begin = parser.CurrentByteIndex if elements.start < 0 else elements.start  # of an element, or else a tag
-            check_length(size - begin, elements.place, "an element")
-            yield from elements.whole
-            elements.whole.clear()
-    except ExpatError as error:
-        remedy = binary_format(block[:1024])
-        if error.code == codes[XML_ERROR_UNDEFINED_ENTITY]:
-            remedy = "an entity that is not declared: replace it by its character"
-        raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}; {remedy}".rstrip("; ")) from None
-
-
-# the byte order mark, and the fields of the declaration of XML
-_DECLARATION = re.compile(r"(\ufeff|\xef\xbb\xbf)?(?:<\?xml(\s[\s!-=?-~]*?)\?>)?")
-_STANDALONE = re.compile(r"""(?<=\s)standalone\s*=\s*("\w*"|'\w*')""")
-
-
-def _standalone(begin: bytes) -> bytes:
-    """Return the beginning of a document with the declaration that it needs no other file.
-
-    Without it, and after a DOCTYPE that names a file, the parser leaves undeclared entities out; those in attributes
-    without any event.
-    """
-    codec = "latin-1"  # stands for all in which a byte is a character of ASCII
-    if begin.startswith(b"\xff\xfe") or begin[1:2] == b"\0":
-        codec = "utf-16-le"
-    elif begin.startswith((b"\xfe\xff", b"\0")):
-        codec = "utf-16-be"
-    declaration = next(_DECLARATION.finditer(begin[:1024].decode(codec, "replace")))
-    mark, fields = declaration.groups()
-    fields = _STANDALONE.sub("", fields or " version='1.0'")
-    written = f"{mark or ''}<?xml{fields} standalone='yes'?>"
-    return written.encode(codec) + begin[len(declaration[0].encode(codec)) :]
-
-
-def _parse(parser: Any, block: bytes, path: Path, encodings: list[str | None]) -> None:
-    """Parse a block, the last one if it is empty; encodings: those that were declared before."""
-    try:
-        parser.Parse(block, not block)
-    except (LookupError, ValueError) as error:  # of Python's codecs
-        name = listed(filter(None, encodings))
-        raise DataError(
-            f"{path}: the encoding {name!r} that it declares cannot be read ({error}); expected UTF-8: convert the "
-            f"file (iconv -f {name.upper()} -t UTF-8), and declare UTF-8 in its first line"
-        ) from error
+def _first_present(path: Path, columns: tuple[str, ...], names: list[str]) -> str:
+    """Return the first of the columns that the header names."""
+    for column in columns:
+        if column in names:
+            return column
+    hints = [hint for hint in (did_you_mean(column, names) for column in columns) if hint]
+    hint = hints[0] if hints else "; name yours in the reader"
+    raise DataError(f"{path}: the header has none of the columns {listed(map(repr, columns))}{hint}")

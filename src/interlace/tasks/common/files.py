@@ -22,8 +22,9 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special
 from interlace.data import Sentences
 from interlace.data.filters import on_all_sides, sides
-from interlace.readers import READERS, check_pattern, is_hub
-from interlace.readers.dataset import HubAddress
+from interlace.readers import READERS, is_hub
+from interlace.readers.common.files import check_pattern
+from interlace.readers.common.hub import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
 

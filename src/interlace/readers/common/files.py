@@ -1,0 +1,178 @@
+"""Files that patterns of paths name."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from glob import escape, glob
+from pathlib import Path
+from string import Formatter
+
+from typing_extensions import TypedDict
+
+from interlace.core.data_root import Root
+from interlace.core.errors import DataError, did_you_mean
+from interlace.core.files import must_exist, walk
+from interlace.core.json_files import json_record, read_json
+from interlace.core.names import file_in
+from interlace.readers import is_hub
+from interlace.readers.common.hub import HubAddress
+
+
+@json_record
+class _DataFile(TypedDict):
+    filename: str
+
+
+@json_record
+class _SavedDataset(TypedDict):
+    """What is read of the `state.json` of `datasets`."""
+
+    _data_files: list[_DataFile]
+
+
+def find_files(root: Root, pattern: str) -> list[Path]:
+    """Return the files below `root` that a pattern names, sorted, each once: links give a file several names.
+
+    pattern: a path with `*`, `?` and `**`; a folder, for all files in it and its folders; one of `save_to_disk`, for
+        its Arrow files; or `hub:...`. A path that matches no file is returned as it is: readers say what is missing.
+        What accompanies data is left out if a pattern matches other files, too: README, LICENSE and `.md` files, and
+        `.json` files.
+
+    Raises:
+        DataError: a folder of `save_to_disk` has an index mapping, or a name `hub:...` is incomplete.
+    """
+    rows = _without_repeats([[file] for file in _matching_files(root, pattern)])
+    return [row[0] for row in rows]
+
+
+def find_sides(root: Root, patterns: tuple[str, str], languages: Sequence[str]) -> list[Path]:
+    """Return the files of both sides of line-aligned text: all of the first, then all of the second.
+
+    What the wildcards of counterparts match, or their names in two folders, must be equal except for the languages.
+    Each pair of files is returned once, as in `find_files`.
+    """
+    sources = _matching_files(root, patterns[0])
+    targets = _matching_files(root, patterns[1])
+    if len(sources) <= 1 and len(targets) <= 1:
+        return [*sources, *targets]
+    source_by_key = _by_language_free_name(root / patterns[0], sources, languages)
+    target_by_key = _by_language_free_name(root / patterns[1], targets, languages)
+    for key in sorted(source_by_key.keys() ^ target_by_key.keys()):
+        if key in source_by_key:
+            path, other_pattern = source_by_key[key], patterns[1]
+        else:
+            path, other_pattern = target_by_key[key], patterns[0]
+        raise DataError(f"{path}: no file of {root / other_pattern} corresponds to it on the other side")
+    pairs = _without_repeats([[source_by_key[key], target_by_key[key]] for key in sorted(source_by_key)])
+    return [source for source, _ in pairs] + [target for _, target in pairs]
+
+
+def _by_language_free_name(pattern: Path, paths: list[Path], languages: Sequence[str]) -> dict[str, Path]:
+    """Return files by what the wildcards of a pattern match in their paths, with `*` in place of a language."""
+    codes = re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, languages))})(?![^\W_])")
+    parts = _WILDCARD.split(_with_wildcards(pattern))
+    regex = re.compile("".join(_MATCHES.get(part, re.escape(part)) for part in parts))
+    files: dict[str, Path] = {}
+    for path in paths:
+        match = regex.fullmatch(str(path))
+        matched = "/".join(match.groups()) if match else ""
+        earlier = files.setdefault(codes.sub("*", matched), path)
+        if earlier != path:
+            names = f"their names differ only in the languages {' and '.join(languages)}"
+            raise DataError(f"{earlier} and {path}: {names}; expected a pattern for each language")
+    return files
+
+
+def _matching_files(root: Root, pattern: str) -> list[Path]:
+    """Return the files as `find_files`, but under all of their names."""
+    if is_hub(pattern):
+        try:
+            return [Path(str(HubAddress.parse(pattern).under(root)))]
+        except ValueError as error:
+            raise DataError(str(error)) from None
+    path = root / pattern
+    if (path / "state.json").is_file():
+        return _saved_files(path)
+    pattern_of_files = _with_wildcards(path)
+    files = [path]
+    if _WILDCARD.search(pattern_of_files):
+        names = sorted(set(_expanded(pattern_of_files.replace("[", "[[]"))))
+        files = [must_exist(name) for name in names if not Path(name).is_dir()] or files
+    for accompanying in _ACCOMPANYING:
+        files = [file for file in files if not accompanying.fullmatch(file.name)] or files
+    return files
+
+
+def _saved_files(folder: Path) -> list[Path]:
+    """Return the Arrow files of a folder of `save_to_disk`."""
+    state = read_json(folder / "state.json", _SavedDataset)
+    if state.get("_indices_data_files") or state.get("_indices_files"):
+        raise DataError(f"{folder}: has an index mapping; save it again after `flatten_indices()`")
+    return [file_in(folder, file["filename"]) for file in state["_data_files"]]
+
+
+def _expanded(pattern: str) -> Iterator[str]:
+    """Yield the paths that a pattern of `glob` matches, without hidden ones; `**` does not enter a folder twice."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob(pattern)  # noqa: PTH207 - `Path.glob` also matches hidden files
+        return
+    position = parts.index("**")
+    rest = parts[position + 1 :] or ["*"]
+    for start in glob(str(Path(*parts[:position]))):  # noqa: PTH207
+        for folder in _folders(Path(start)):
+            yield from _expanded(str(Path(escape(str(folder)), *rest)))
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """Yield a folder and all inside of it, without hidden ones; links to a folder that has another path come last."""
+    entered: set[str] = set()
+    waiting = [top]
+    links: list[Path] = []
+    while waiting or links:
+        folder = (waiting or links).pop()
+        target = os.path.realpath(folder)
+        if target in entered:
+            continue
+        entered.add(target)
+        yield folder
+        _, names, _ = next(walk(folder), ("", [], []))
+        for name in sorted(names, reverse=True):
+            if name.startswith("."):
+                continue
+            if (folder / name).is_symlink():
+                links.append(folder / name)
+            else:
+                waiting.append(folder / name)
+
+
+def _without_repeats(rows: Iterable[list[Path]]) -> list[list[Path]]:
+    """Return rows of files, without those that links make the same files as an earlier row."""
+    distinct: dict[tuple[str, ...], list[Path]] = {}
+    for row in rows:
+        distinct.setdefault(tuple(map(os.path.realpath, row)), row)
+    return list(distinct.values())
+
+
+def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
+    """Return the pattern unchanged, or raise ValueError for a placeholder that is not in `placeholders`."""
+    names = []
+    try:
+        for _, name, width, _ in Formatter().parse(pattern):
+            if name is not None:
+                names.append(f"{name}:{width}" if width else name)
+    except ValueError as error:
+        raise ValueError(f"{pattern!r} is not a pattern of a path: {error}") from None
+    for name in names:
+        if name not in placeholders:
+            raise ValueError(f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, placeholders)}")
+    return pattern
+
+
+_ACCOMPANYING = (re.compile(r"(README|LICEN[CS]E)([._-].*)?|.*\.md", re.IGNORECASE), re.compile(r".*\.json"))
+_WILDCARD = re.compile(r"(\*\*/?|\*|\?)")
+_MATCHES = {"**/": "(.*)", "**": "(.*)", "*": "([^/]*)", "?": "([^/])"}
+
+
+def _with_wildcards(path: Path) -> str:
+    return f"{path}/**" if path.is_dir() else str(path)

@@ -1,0 +1,132 @@
+"""Data sets of the Hugging Face hub: their names, and opening them with the package `datasets`.
+
+A data set is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION` for a revision other than `main`.
+`OWNER/NAME` may be a folder. Only tables are read, so no code of a data set is ever run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from interlace.core.data_root import Root
+from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
+from interlace.core.files import must_hold_files
+from interlace.core.hub import failure, hub_or_cache
+from interlace.readers import HUB, is_hub
+
+SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
+_PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
+# Formats that `datasets` reads without running or unpickling; it does not check Arrow files (`ColumnTable` does).
+_TABLES = {"parquet", "json", "csv", "text"}
+
+
+@dataclass(frozen=True)
+class HubAddress:
+    """The name of a data set; `repository` is its name on the hub or a folder with its files."""
+
+    repository: str
+    configuration: str
+    split: str
+    revision: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> HubAddress:
+        """Return the address in `hub:...`; raise a ValueError if the text does not have that form."""
+        path, _, revision = text.removeprefix(HUB).partition("@")
+        rest, _, split = path.rpartition("/")
+        repository, _, configuration = rest.rpartition("/")
+        if not (text.startswith(HUB) and "/" in repository and configuration and split):
+            raise ValueError(f"{text!r} does not name a data set of the hub; expected {SYNTAX}")
+        return cls(repository, configuration, split, revision)
+
+    def __str__(self) -> str:
+        revision = f"@{self.revision}" if self.revision else ""
+        return f"{HUB}{self.repository}/{self.configuration}/{self.split}{revision}"
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the repository is a local folder."""
+        return Path(self.repository).is_dir()
+
+    def under(self, root: Root) -> HubAddress:
+        """Return the address of the repository's files under the data root if they were downloaded there."""
+        folder = root / self.repository
+        return replace(self, repository=str(folder)) if folder.is_dir() else self
+
+
+def stored_files(path: Path) -> list[Path]:
+    """Return the files that hold a data set: the path itself, or the Arrow files in the cache of `datasets`."""
+    if not is_hub(path):
+        return [path]
+    return [Path(file["filename"]) for file in open_dataset(path).cache_files]
+
+
+def open_dataset(name: Path | str) -> Any:
+    """Return the split that `hub:..` names as a `datasets.Dataset`, downloaded unless it is in the cache."""
+    try:
+        from datasets import load_dataset_builder
+        from datasets.exceptions import DatasetNotFoundError, DatasetsError
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(f"{name}", "datasets", "hub") from error
+    try:
+        address = HubAddress.parse(str(name))
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    try:
+        return _load(address, load_dataset_builder)
+    except DatasetNotFoundError as error:
+        raise DataError(f"{address}: {first_line(error)} A gated one needs `hf auth login`") from error
+    except RuntimeError as error:
+        raise DataError(f"{address}: {first_line(error)}; {_parquet_hint(address)}") from error
+    except ConnectionError as error:
+        options = "--repo-type dataset"
+        if address.revision:
+            options += f" --revision {address.revision}"
+        raise DataError(
+            f"{address}: not in the cache, and {failure(error)}. Where there is a "
+            f"network, run `hf download {address.repository} {options} --local-dir DATA_ROOT/{address.repository}`; "
+            f"files under the data root are used first"
+        ) from error
+    except (DatasetsError, OSError, ValueError) as error:
+        raise DataError(f"{address}: {first_line(error.__cause__ or error)}") from error
+
+
+def _load(address: HubAddress, load_dataset_builder: Callable[..., Any]) -> Any:
+    revision = None
+    access: AbstractContextManager[None] = nullcontext()
+    if address.is_folder:
+        must_hold_files(Path(address.repository), "**/*")
+    else:
+        revision = address.revision or None
+        access = hub_or_cache()
+    with access:
+        builder = load_dataset_builder(address.repository, name=address.configuration, revision=revision)
+        _check_builder(address, builder)
+        builder.download_and_prepare()
+        return builder.as_dataset(split=address.split)
+
+
+def _check_builder(address: HubAddress, builder: Any) -> None:
+    """Raise a DataError before any download unless the files are tables and the split exists."""
+    if builder.name not in _TABLES:
+        raise DataError(f"{address}: its files are of kind {builder.name!r}, not tables; {_parquet_hint(address)}")
+    splits = [str(split) for split in builder.config.data_files or {}]
+    if address.split not in splits:
+        raise DataError(f"{address}: there is no split {address.split!r}{did_you_mean(address.split, splits)}")
+
+
+def _parquet_hint(address: HubAddress) -> str:
+    if address.is_folder:
+        return f"download the hub's tables of it: hf download NAME --repo-type dataset --revision {_PARQUET}"
+    if address.revision == _PARQUET:
+        return "the hub has no tables of it"
+    return f"the hub may have tables of it: {replace(address, revision=_PARQUET)}"
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message."""
+    return str(error).strip().partition("\n")[0]

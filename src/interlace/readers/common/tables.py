@@ -1,0 +1,261 @@
+"""Tables of named columns: JSON Lines, Parquet and Arrow files, and data sets of the Hugging Face hub."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from interlace.core.display import listed
+from interlace.core.errors import DataError
+from interlace.core.files import must_exist
+from interlace.core.json_files import parse_json
+from interlace.readers import is_hub
+from interlace.readers.common.arrow import MAX_EXPANDED, MAX_RATIO, check_messages, small_parts
+from interlace.readers.common.hub import first_line, open_dataset
+from interlace.readers.common.questions import JsonNode
+from interlace.text.lines import plain_name, read_lines
+
+Row = Mapping[str, Any]
+
+_BATCH_ROWS = 1000
+_MEAN_BYTES = 1 << 26  # that a batch may have if all rows are of mean length
+_BATCH_BYTES = 1 << 30  # that a batch may have if all rows hold the longest value
+_ALIGNMENT = 64  # bytes to which parts of an Arrow file may be padded
+_ARROW_MARK = b"ARROW1"  # begins a file of the random access format
+
+
+@dataclass
+class ColumnTable:
+    """A table that is read once.
+
+    columns: those of the schema, or of the first row. read: gives the rows with the values of some columns.
+    names: names of numbered labels and tags, by column. count: rows read so far.
+    """
+
+    path: Path
+    columns: list[str]
+    read: Callable[[list[str]], Iterable[Row]]
+    names: Mapping[str, list[str]] = field(default_factory=dict)
+    count: int = 0
+
+    @classmethod
+    def open(cls, path: Path) -> ColumnTable:
+        """Open the data set that `hub:..` names, or a file; raise a DataError if it is missing or damaged."""
+        if is_hub(path):
+            return _open_hub(path)
+        suffix = plain_name(path).suffix
+        if suffix not in {".parquet", ".arrow"}:
+            return _open_json_lines(path)
+        with _damage(path):
+            must_exist(path)
+            if suffix == ".parquet":
+                return _open_parquet(path)
+            return _open_arrow(path)
+
+    def rows(self, columns: list[str]) -> Iterator[JsonNode]:
+        """Yield and count all rows with the values of some columns."""
+        for values in self.read(columns):
+            self.count += 1
+            yield JsonNode(self.path, f"row {self.count}", values)
+
+
+def _open_hub(path: Path) -> ColumnTable:
+    dataset = open_dataset(path)
+
+    def batches(columns: list[str]) -> Iterable[Any]:
+        batch_iterator: Iterable[Any] = dataset.select_columns(columns).with_format("arrow").iter(_BATCH_ROWS)
+        return batch_iterator
+
+    table = _table_of_batches(path, dataset.features.arrow_schema, batches)
+    if dataset.info.builder_name == "csv":
+        table.columns = [_name_in_csv(name, table.columns) for name in table.columns]
+    return table
+
+
+def _name_in_csv(name: str, names: list[str]) -> str:
+    """Return the name of a column in the header of a CSV file: pandas reads a second `text` as `text.1`."""
+    first, _, number = name.rpartition(".")
+    return first if number.isdecimal() and first in names else name
+
+
+def _open_json_lines(path: Path) -> ColumnTable:
+    objects = _objects(path)
+    first = next(objects, None)
+    if first is None:
+        return ColumnTable(path, [], lambda _: [])
+    return ColumnTable(path, list(first), lambda _: chain([first], objects))
+
+
+def _objects(path: Path) -> Iterator[Row]:
+    """Yield the object on each non-empty line."""
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            value = parse_json(line, unique=True)
+        except ValueError as error:
+            raise DataError(f"{path}, line {number}: invalid JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise DataError(f"{path}, line {number}: {line[:60]!r}; expected an object with a value for each column")
+        yield value
+
+
+def _table_of_batches(path: Path, schema: Any, batches: Callable[[list[str]], Iterable[Any]]) -> ColumnTable:
+    """Return a table of Arrow's record batches; `batches` gives those with some columns."""
+
+    def read(columns: list[str]) -> Iterator[Row]:
+        with _damage(path):
+            for batch in batches(columns):
+                batch.validate(full=True)  # Arrow trusts offsets, and reads outside of a buffer or crashes
+                for part in small_parts(batch, path):
+                    yield from _python_rows(part, path)
+
+    try:
+        names = _label_names(schema)
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: damaged metadata of `datasets`, expected the features: {error}") from error
+    return ColumnTable(path, schema.names, read, names)
+
+
+def _label_names(schema: Any) -> dict[str, list[str]]:
+    """Return the names of numbered labels and tags by column, from what `datasets` stores in a schema."""
+    stored = parse_json((schema.metadata or {}).get(b"huggingface", b"{}"))
+    names: dict[str, list[str]] = {}
+    for column, feature in stored.get("info", {}).get("features", {}).items():
+        element = feature
+        while isinstance(element, list) or "feature" in element:  # a list of labels
+            element = element[0] if isinstance(element, list) else element["feature"]
+        if "names" in element:
+            names[column] = list(map(str, element["names"]))
+    return names
+
+
+def _python_rows(part: Any, path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a batch; raise a DataError that names the columns if Python has no such value."""
+    try:
+        rows: list[dict[str, Any]] = part.to_pylist()
+    except (ValueError, OverflowError) as error:  # such as a time after the year 9999, or text that is not UTF-8
+        columns = listed(f"{field.name!r} ({field.type})" for field in part.schema)
+        raise DataError(f"{path}: a value in the columns {columns} cannot be read: {error}") from error
+    return rows
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Convert errors of pyarrow."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError, struct.error) as error:
+        raise DataError(f"{path}: damaged {path.suffix[1:]} file: {first_line(error)}") from error
+
+
+def _open_parquet(path: Path) -> ColumnTable:
+    """Open a Parquet file; the more a value can hold that is stored once, the fewer rows are decoded together."""
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path)
+
+    def batches(columns: list[str]) -> Iterable[Any]:
+        rows = _BATCH_ROWS
+        for group in range(file.metadata.num_row_groups):
+            for number in range(file.metadata.num_columns):
+                chunk = file.metadata.row_group(group).column(number)
+                if chunk.path_in_schema.partition(".")[0] in columns:
+                    _check_expansion(path, chunk)
+                    rows = min(rows, _max_rows(path, chunk))
+        batch_iterator: Iterable[Any] = file.iter_batches(rows, columns=columns)
+        return batch_iterator
+
+    return _table_of_batches(path, file.schema_arrow, batches)
+
+
+def _check_expansion(path: Path, chunk: Any) -> None:
+    """Raise a DataError if a column chunk expands to more than is to be expected of its compressed size."""
+    size = chunk.total_uncompressed_size
+    limit = max(MAX_EXPANDED, MAX_RATIO * chunk.total_compressed_size)
+    if size > limit:
+        raise DataError(
+            f"{path}: column {chunk.path_in_schema!r} has {chunk.total_compressed_size:,} bytes that expand to "
+            f"{size:,}; at most {limit:,} are read"
+        )
+
+
+def _max_rows(path: Path, chunk: Any) -> int:
+    """Return how many rows of a column chunk may be decoded together."""
+    mean = chunk.total_uncompressed_size // max(chunk.num_values, 1)
+    rows = int(_MEAN_BYTES // max(mean, 1))
+    longest = _longest_value(path, chunk)
+    if longest:
+        rows = min(rows, _BATCH_BYTES // longest)
+    return max(rows, 1)
+
+
+def _longest_value(path: Path, chunk: Any) -> int:
+    """Return the size that the longest repeated value of a column chunk can have in bytes; 0 if no value repeats.
+
+    That is the size of the dictionary, which begins with its Thrift header: type, uncompressed and compressed size.
+    """
+    if "DELTA_BYTE_ARRAY" in chunk.encodings:
+        return int(chunk.total_uncompressed_size)
+    if not any("DICTIONARY" in encoding for encoding in chunk.encodings):
+        return 0
+    # old files do not tell the place of the dictionary, which comes first
+    start = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+    with path.open("rb") as file:
+        file.seek(start)
+        header = file.read(16)
+    position = header.find(b"\x15", 1) + 1
+    size = 0
+    for index, byte in enumerate(header[position : position + 5]):
+        size |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            break
+    return size >> 1  # zigzag
+
+
+def _open_arrow(path: Path) -> ColumnTable:
+    """Open a file of the streaming format, as `datasets` writes, or of the random access format: a stream, its footer.
+
+    Both are read as a stream, after checks that nothing but the footer follows it.
+    """
+    import pyarrow as pa
+
+    source = pa.memory_map(str(path))
+    is_random_access = source.read(len(_ARROW_MARK)) == _ARROW_MARK
+    start = 8 if is_random_access else 0
+    batch_count = pa.ipc.open_file(source).num_record_batches if is_random_access else None
+    source.seek(start)
+    check_messages(source, path)
+    following = source.size() - source.tell()
+    padding = 0
+    if is_random_access:
+        following -= _footer_size(source)
+        padding = _ALIGNMENT
+    if following > padding:
+        raise DataError(f"{path}: damaged arrow file: {following:,} bytes follow the end of the stream")
+    source.seek(start)
+    stream = pa.ipc.open_stream(source)
+
+    def batches(columns: list[str]) -> Iterator[Any]:
+        read_count = 0
+        for batch in stream:
+            read_count += 1
+            yield batch.select(columns)
+        if batch_count is not None and read_count != batch_count:
+            raise DataError(f"{path}: damaged arrow file: {read_count} batches, but its contents name {batch_count}")
+
+    return _table_of_batches(path, stream.schema, batches)
+
+
+def _footer_size(source: Any) -> int:
+    """Return the bytes of the contents at the end of a file of the random access format, and of their size and mark."""
+    source.seek(source.size() - 10)
+    (size,) = struct.unpack("<i", source.read(4))
+    return int(size) + 10
