@@ -15,6 +15,7 @@ from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.model_folder import ModelMetadata
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
 from interlace.experiments.studies.folder import requested_items
+from interlace.tasks.common.translation import Direction
 
 
 @pytest.fixture
@@ -324,12 +325,17 @@ def test_max_source_length_follows_training_in_each_direction(tmp_path):
     }
     evaluated = {"tasks": {"mt": {}, "short": {"task": "mt", "max_length": 12}}}
     trained = translating(objectives=objectives, evaluate=evaluated)
-    assert _task(target_of(trained), "mt").max_length == {"en-de": 16, "de-en": 32}
-    assert _task(target_of(trained), "short").max_length == 12
+    directions = Direction("en", "de"), Direction("de", "en")
+
+    def lengths(task):
+        return [task.max_source_tokens(direction) for direction in directions]
+
+    assert lengths(_task(target_of(trained), "mt")) == [14, 30]
+    assert lengths(_task(target_of(trained), "short")) == [10, 10]
     alone = replace(target_of(trained), trained=None, model=str(tmp_path))
-    assert _task(alone, "mt").max_length is None  # nobody knows: the model's own
+    assert lengths(_task(alone, "mt")) == [None, None]  # nobody knows: the model's own
     ModelMetadata.of(trained).write(tmp_path)
-    assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
+    assert lengths(_task(alone, "mt")) == [14, 30]
 
 
 def test_scores_all_learned_directions_by_default_and_warns_about_others(caplog, tmp_path):

@@ -26,6 +26,7 @@ from interlace.training.predictions import (
     write_probe_outcomes,
 )
 from interlace.training.predictions import write_outcomes as keep
+from interlace.training.selection import Item
 from study_rows import write_outcomes
 
 
@@ -61,7 +62,7 @@ def predicted(folder, cell, examples, predictions, gold=None, language="de"):
 def written(folder, cell, examples, predictions, language="de"):
     gold = examples.labels if examples.tags is None else examples.tags
     scores = cell.task.score(examples, predictions)
-    return write_predictions(folder, cell, ("zero-shot", language), examples, predictions, gold, scores)
+    return write_predictions(folder, cell, Item("zero-shot", language), examples, predictions, gold, scores)
 
 
 def test_classes_and_outcomes(tmp_path, xnli):
@@ -86,7 +87,7 @@ def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     path = outcomes_file(tmp_path, "mine", 0)
     scores = Scores({}, Examples(np.array([0.5, 1.0]), np.ones(2)))
     job = Cell("mine", task, vocab)
-    found = write_predictions(tmp_path, job, ("zero-shot", "de"), None, None, None, scores)
+    found = write_predictions(tmp_path, job, Item("zero-shot", "de"), None, None, None, scores)
     assert found == {"low": 50.0, "high": 100.0}  # of two examples, one or the other may be drawn twice
     assert set(load_file(path)) == {"de.score", "de.weight"}
     assert json.loads(path.with_suffix(".de.answers.json").read_text()) == {"a": "a dog"}
@@ -114,12 +115,12 @@ def test_the_identity_depends_on_sentence_ends(tmp_path, vocab):
 def test_stores_outcomes_of_probes_with_an_interval(tmp_path, vocab):
     cell = Cell("retrieval", TASKS.build("retrieval"), vocab)
     got = Examples(np.array([1.0, 0.5, 0.0]), np.ones(3), "three lines")
-    found = write_probe_outcomes(tmp_path, cell, ("zero-shot", "de"), Scores({"p@1": 50.0}, got))
+    found = write_probe_outcomes(tmp_path, cell, Item("zero-shot", "de"), Scores({"p@1": 50.0}, got))
     assert 0 <= found["low"] < 50 < found["high"] <= 100
     assert found["examples"] == "three lines"
     read = read_outcomes(outcomes_file(tmp_path, "retrieval", 0), "de", "model")
     assert (read.total, read.identity) == (0.5, "three lines")
-    assert write_probe_outcomes(tmp_path, cell, ("zero-shot", "es"), Scores({"p@1": 1.0})) == {}
+    assert write_probe_outcomes(tmp_path, cell, Item("zero-shot", "es"), Scores({"p@1": 1.0})) == {}
 
 
 def examples(*score, identity="these"):

@@ -114,10 +114,10 @@ class EmbeddingAlignment(DictionaryTask):
         """
         sources = examples.source.ids
         targets = examples.target.ids
-        numbers, _ = distinct_rows(sources)  # (m,) the source word of each entry
         target_fits = spellable(targets, vocab, single=True)
-        alike = [source.tobytes() == target.tobytes() for source, target in zip(sources, targets, strict=True)]
-        kept = np.flatnonzero(spellable(sources, vocab, single=True) & target_fits & ~np.array(alike, np.bool_))
+        is_alike = np.array([np.array_equal(*pair) for pair in zip(sources, targets, strict=True)], np.bool_)
+        is_usable = spellable(sources, vocab, single=True) & target_fits & ~is_alike
+        kept = np.flatnonzero(is_usable)
         if not len(kept):
             raise DataError(
                 f"{self.name}: none of the {len(examples)} entries from {examples.source.language!r} to "
@@ -127,17 +127,18 @@ class EmbeddingAlignment(DictionaryTask):
         target_ids = targets.take(np.flatnonzero(target_fits)).flat
         text_ids = np.intersect1d(examples.text_ids, vocab.regular_ids)
         candidates = np.union1d(target_ids, text_ids)  # (k,) sorted
-        kept_numbers, firsts = distinct_rows(sources.take(kept))
         hits = self._hits(backbone, examples, candidates, kept)
 
         def metrics_of(words: NDArray[np.bool_]) -> dict[str, float]:
             return {"p@1": 100 * float(hits[words].mean())}
 
-        groups = examples.trained.groups(examples.words.take(kept), kept_numbers, examples.shared[kept])
+        kept_words, first_entries = distinct_rows(sources.take(kept))
+        groups = examples.trained.groups(examples.words.take(kept), kept_words, examples.shared[kept])
         metrics = groups.metrics(f"{self.name}, {examples.name}", metrics_of)
-        metrics["coverage"] = 100 * len(hits) / len(np.unique(numbers))
+        words, _ = distinct_rows(sources)  # (m,) the source word of each entry
+        metrics["coverage"] = 100 * len(hits) / len(np.unique(words))
         identity = examples.trained.identity(examples.words, examples.shared)
-        outcomes = groups.outcomes(numbers, kept[firsts], hits, identity)
+        outcomes = groups.outcomes(words, kept[first_entries], hits, identity)
         return Scores(metrics, outcomes, details={"candidates": {self.candidates: len(candidates)}})
 
     def _hits(
@@ -157,14 +158,15 @@ class EmbeddingAlignment(DictionaryTask):
         translations = np.searchsorted(candidates, examples.target.ids.take(kept).flat)
         gold = np.unique(np.stack([numbers, translations], axis=1), axis=0)
         is_candidate = np.isin(words, candidates)
-        own_rows = np.searchsorted(candidates, words[is_candidate])
+        own_candidates = np.searchsorted(candidates, words[is_candidate])
         table = backbone.input_embeddings.detach().float().cpu().numpy()
         source_vector, target_vector = self._language_vectors(backbone, examples)
+        queries = unit(table[words] + source_vector)
         best_ranks = ranks(
-            unit(table[words] + source_vector),
+            queries,
             unit(table[candidates] + target_vector),
             Ragged.from_lengths(gold[:, 1], np.bincount(gold[:, 0])),
-            excluded=Ragged.from_lengths(own_rows, is_candidate),
+            excluded=Ragged.from_lengths(own_candidates, is_candidate),
         )
         return np.asarray(best_ranks == 1)
 

@@ -102,25 +102,29 @@ class Ner(TaggingTask):
         those of words without a prediction. A type that is neither in the gold nor predicted has no F1.
         """
         gold: Any = examples.tags
-        known = gold.flat >= 0
-        starts = gold.offsets - gold.offsets[0]
-        predicted = entities(Ragged(np.where(known, predictions.flat, 0), starts))
-        expected = entities(Ragged(np.where(known, gold.flat, 0), starts))
+        is_known = gold.flat >= 0
+        first_words = gold.offsets - gold.offsets[0]
+        predicted = entities(Ragged(np.where(is_known, predictions.flat, 0), first_words))
+        expected = entities(Ragged(np.where(is_known, gold.flat, 0), first_words))
         right = is_among(predicted, expected)
         metrics = entity_rates(len(expected), len(predicted), int(right.sum()))
         for number, kind in enumerate(self.types):
-            of_kind = predicted.types == number
+            is_kind = predicted.types == number
             gold_count = int((expected.types == number).sum())
-            predicted_count = int(of_kind.sum())
+            predicted_count = int(is_kind.sum())
+            right_count = int((is_kind & right).sum())
             if gold_count or predicted_count:
-                metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, int((of_kind & right).sum()))["f1"]
-        metrics["invalid start"] = 100 * float(predicted.opened.mean()) if len(predicted) else 0.0
-        metrics["unread"] = 100 * float((predictions.flat < 0)[known].mean())
+                metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, right_count)["f1"]
+        metrics["invalid start"] = 0.0
+        if len(predicted):
+            metrics["invalid start"] = 100 * float(predicted.opened.mean())
+        is_unread = predictions.flat < 0
+        metrics["unread"] = 100 * float(is_unread[is_known].mean())
 
-        rows = gold.rows()  # (W,) the sentence of each word
+        sentences = gold.rows()  # (W,) the sentence of each word
 
         def by_sentence(starts: NDArray[np.int64]) -> NDArray[np.float64]:
-            return np.bincount(rows[starts], minlength=len(gold)).astype(np.float64)
+            return np.bincount(sentences[starts], minlength=len(gold)).astype(np.float64)
 
         score = 2 * by_sentence(predicted.starts[right])
         weight = by_sentence(predicted.starts) + by_sentence(expected.starts)
@@ -159,8 +163,11 @@ def tag_numbers(types: Sequence[str]) -> dict[str, int]:
     >>> tag_numbers(["PER"])
     {'O': 0, 'B-PER': 1, 'I-PER': 2}
     """
-    tags = ["O", *(f"{part}-{kind}" for kind in types for part in "BI")]
-    return {tag: number for number, tag in enumerate(tags)}
+    numbers = {"O": 0}
+    for kind in types:
+        numbers[f"B-{kind}"] = len(numbers)
+        numbers[f"I-{kind}"] = len(numbers)
+    return numbers
 
 
 def entities(tags: Ragged) -> Entities:

@@ -77,20 +77,23 @@ class Pos(TaggingTask):
         equal tags for entities. With whole files also `left out`, the share of gold words that are not in the text.
         """
         gold: Any = examples.tags
-        scored = gold.flat >= 0
-        hits = (predictions.flat == gold.flat) & scored
-        rows = gold.rows()  # (W,) the sentence of each word
-        predicted = _chunks(predictions.flat[scored], rows[scored])
-        expected = _chunks(gold.flat[scored], rows[scored])
+        is_scored = gold.flat >= 0
+        hits = (predictions.flat == gold.flat) & is_scored
+        sentences = gold.rows()  # (W,) the sentence of each word
+        predicted = _chunks(predictions.flat[is_scored], sentences[is_scored])
+        expected = _chunks(gold.flat[is_scored], sentences[is_scored])
+        common = len(np.intersect1d(predicted, expected))
+        is_unread = predictions.flat < 0
         metrics = {
-            "accuracy": 100 * float(hits[scored].mean()),
-            "f1": 200 * len(np.intersect1d(predicted, expected)) / max(len(predicted) + len(expected), 1),
-            "unread": 100 * float((predictions.flat < 0)[scored].mean()),
+            "accuracy": 100 * float(hits[is_scored].mean()),
+            "f1": 200 * common / max(len(predicted) + len(expected), 1),
+            "unread": 100 * float(is_unread[is_scored].mean()),
         }
         if examples.left_out is not None:
-            metrics["left out"] = 100 * examples.left_out / (examples.left_out + int(scored.sum()))
-        score = np.bincount(rows, hits, len(gold)).astype(np.float64)
-        weight = np.bincount(rows, scored, len(gold)).astype(np.float64)
+            words = examples.left_out + int(is_scored.sum())
+            metrics["left out"] = 100 * examples.left_out / words
+        score = np.bincount(sentences, hits, len(gold)).astype(np.float64)
+        weight = np.bincount(sentences, is_scored, len(gold)).astype(np.float64)
         return Scores(metrics, Examples(score, weight, identity_of(gold.lengths, gold.flat)))
 
     def explain_unknown(self, tag: str) -> str:
@@ -98,10 +101,10 @@ class Pos(TaggingTask):
         return f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"
 
 
-_NO_TAG = len(TAGS)  # row of words without a prediction in the two arrays below
-_SINGLE = np.array([*(tag.startswith("S") for tag in TAGS), False])
-_NUMBER_OF_REST = {tag[1:]: number for number, tag in enumerate(TAGS)}  # of the last tag with this rest
-_TYPES = np.array([*(_NUMBER_OF_REST[tag[1:]] for tag in TAGS), TAGS.index("X")])
+_SINGLE = np.array([tag.startswith("S") for tag in TAGS])
+_LAST_WITH_REST = {tag[1:]: number for number, tag in enumerate(TAGS)}
+_TYPES = np.array([_LAST_WITH_REST[tag[1:]] for tag in TAGS])  # one number for all tags with the same rest
+_OUTSIDE = _TYPES[TAGS.index("X")]  # seqeval's O has an empty rest, too
 
 
 def _chunks(tags: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -115,11 +118,13 @@ def _chunks(tags: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int6
     sentence_ends = np.flatnonzero(np.diff(rows, append=-1)) + 1
     tags = np.insert(tags, sentence_ends, -1)
     is_tag = tags >= 0
-    types = _TYPES[np.where(is_tag, tags, _NO_TAG)]
-    is_single = _SINGLE[np.where(is_tag, tags, _NO_TAG)]
-    type_changes = np.diff(types, prepend=-1) != 0
-    begins = (is_single | type_changes) & is_tag
-    ends = (is_single | np.append(type_changes[1:], True)) & is_tag  # the O at the end ends X, too
-    begin_before = np.maximum.accumulate(np.where(begins, np.arange(len(tags)), 0))
+    types = np.where(is_tag, _TYPES[tags], _OUTSIDE)
+    is_single = is_tag & _SINGLE[tags]
+    type_begins = np.diff(types, prepend=-1) != 0
+    type_ends = np.append(type_begins[1:], True)
+    begins = is_single | (is_tag & type_begins)
+    ends = is_single | (is_tag & type_ends)  # the O at the end ends X, too
+    begin_so_far = np.maximum.accumulate(np.where(begins, np.arange(len(tags)), 0))
     last = np.flatnonzero(ends)
-    return np.asarray((begin_before[last] * len(tags) + last) * len(TAGS) + types[last], np.int64)
+    spans = begin_so_far[last] * len(tags) + last
+    return np.asarray(spans * len(TAGS) + types[last], np.int64)

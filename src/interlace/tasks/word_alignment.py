@@ -17,7 +17,7 @@ from pydantic import Field
 from interlace.aligners.similarity import Similarity, SimilaritySettings
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
-from interlace.alignment.formats import FORMATS, read_alignments
+from interlace.alignment.formats import FORMATS, GoldAlignments, read_alignments
 from interlace.alignment.gold_text import read_gold_text
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
@@ -90,18 +90,29 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         path = find_file(self.gold, query)
         gold = read_alignments(path, text.lengths, text.numbers, self.base, self.format)
         log_notes(self.name, path, gold.notes, text.pairs.source.notes, text.pairs.target.notes)
-        links = len(gold.possible.flat) + gold.beyond
-        if gold.beyond > _MAX_BEYOND * links:
-            message = (
-                "%s: %s: %d of %d links (%.2g %%) are beyond a sentence's end and left out. Are the sides swapped "
-                "(links are read as %s word, then %s word), or is the first word %d, not %d ('base')?"
-            )
-            share = 100 * gold.beyond / links
-            languages = (query.source, query.language)
-            log.warning(message, self.name, path, gold.beyond, links, share, *languages, 1 - gold.base, gold.base)
+        self._warn_of_links_beyond(path, gold, query)
         if not len(gold.possible.flat):
             raise DataError(f"{self.name}: {path}: no links to compare with")
         return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
+
+    def _warn_of_links_beyond(self, path: Path, gold: GoldAlignments, query: FileQuery) -> None:
+        """Warn of many links beyond the ends of sentences, which were left out."""
+        links = len(gold.possible.flat) + gold.beyond
+        if gold.beyond <= _MAX_BEYOND * links:
+            return
+        log.warning(
+            "%s: %s: %d of %d links (%.2g %%) are beyond a sentence's end and left out. Are the sides swapped (links "
+            "are read as %s word, then %s word), or is the first word %d, not %d ('base')?",
+            self.name,
+            path,
+            gold.beyond,
+            links,
+            100 * gold.beyond / links,
+            query.source,
+            query.language,
+            1 - gold.base,
+            gold.base,
+        )
 
     def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
         """Read both sides."""
@@ -114,13 +125,14 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         with inference(backbone):
             aligner = Similarity(start="the model", standardize=False, **settings)
             alignments = aligner.with_backbone(backbone, vocab).align(examples.pairs)
-        counts = agreement_by_pair(alignments.links, examples.sure, examples.possible)
-        rates = Agreement(*map(int, counts.sum(axis=0)))
-        metrics = {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
+        counts = agreement_by_pair(alignments.links, examples.sure, examples.possible)  # (n, 5)
+        agreement = Agreement(*map(int, counts.sum(axis=0)))
+        metrics = {name: 100 * getattr(agreement, name) for name in ("aer", "precision", "recall", "f1")}
         links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)
-        errors = links + sure - in_sure - in_possible
+        weight = links + sure
+        errors = weight - in_sure - in_possible
         gold = (examples.sure.lengths, examples.sure.flat, examples.possible.lengths, examples.possible.flat)
-        return Scores(metrics, Examples(errors, links + sure, identity_of(*gold)))
+        return Scores(metrics, Examples(errors, weight, identity_of(*gold)))
 
     def _sides(self, query: FileQuery) -> list[Path]:
         """Return the file of both sides, or one of each."""

@@ -123,20 +123,26 @@ class WordSimilarity(ProbeTask):
         first, second = (vectors_of(self.name, vectors, language) for language in examples.languages)
         first_rows = first.find(examples.first, fold=True)
         second_rows = second.find(examples.second, fold=True)
-        known = (first_rows >= 0) & (second_rows >= 0)
-        if known.sum() < _MIN_PAIRS:
+        is_known = (first_rows >= 0) & (second_rows >= 0)
+        if is_known.sum() < _MIN_PAIRS:
+            languages = "-".join(dict.fromkeys(examples.languages))
             raise DataError(
-                f"{self.name}: {known.sum()} of {len(examples)} pairs in "
-                f"{'-'.join(dict.fromkeys(examples.languages))!r} have vectors for both words; expected {_MIN_PAIRS}"
+                f"{self.name}: {is_known.sum()} of {len(examples)} pairs in {languages!r} have vectors for both words; "
+                f"expected {_MIN_PAIRS}"
             )
-        products = unit(first.vectors[first_rows[known]]) * unit(second.vectors[second_rows[known]])
+        first_vectors = unit(first.vectors[first_rows[is_known]])
+        second_vectors = unit(second.vectors[second_rows[is_known]])
         cosines = np.full(len(examples), _MIDPOINT)
-        cosines[known] = products.sum(axis=1)
-        counted = known if self.missing == "skip" else np.ones_like(known)
-        gold = examples.scores[counted]
+        cosines[is_known] = (first_vectors * second_vectors).sum(axis=1)
+        gold = examples.scores
+        if self.missing == "skip":
+            cosines = cosines[is_known]
+            gold = gold[is_known]
         if np.ptp(gold) == 0:
             raise DataError(f"{self.name}: all {len(gold)} pairs have the score {gold[0]:g}")
-        return Scores({**correlations(cosines[counted], gold), "coverage": 100 * float(known.mean())})
+        metrics = correlations(cosines, gold)
+        metrics["coverage"] = 100 * float(is_known.mean())
+        return Scores(metrics)
 
 
 def correlations(cosines: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:
@@ -167,12 +173,10 @@ def read_table(path: Path, column: str = "") -> list[JudgedPair]:
                 raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
             must_be_unique([column], cells, path)
             score_column = cells.index(column)
-        has_score = len(cells) > score_column
-        score = _number(cells[score_column]) if has_score else None
-        if number == 1 and has_score and score is None and (column or _are_names(cells)):
             continue
-        if not line.strip():
+        if not line.strip() or (number == 1 and _is_header(cells)):
             continue
+        score = _number(cells[score_column]) if len(cells) > score_column else None
         if score is None or not (cells[0] and cells[1]):
             raise DataError(
                 f"{path}, line {number}: expected two words and a score separated by tabs, found {line[:60]!r}"
@@ -185,9 +189,9 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.split("\t")]
 
 
-def _are_names(cells: list[str]) -> bool:
-    """Return whether cells may be a header, and no damaged first row."""
-    return all(cell and _number(cell) is None for cell in cells)
+def _is_header(cells: list[str]) -> bool:
+    """Return whether cells are names, and no damaged first row."""
+    return len(cells) > 2 and all(cell and _number(cell) is None for cell in cells)
 
 
 def read_two_files(words: Path, gold: Path) -> list[JudgedPair]:

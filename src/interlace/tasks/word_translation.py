@@ -112,18 +112,15 @@ class WordTranslation(DictionaryTask):
         source_candidates = self._candidates(source, entries.source_rows)
         target_candidates = self._candidates(target, entries.target_rows)
         ranking = entries.ranking(source_candidates, target_candidates)
-
         groups = examples.trained.groups(entries.spelled, entries.words, entries.shared)
         metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", ranking.metrics)
-        numbers = {word: number for number, word in enumerate(dict.fromkeys(examples.words.source))}
-        covered = {examples.words.source[entry] for entry in entries.numbers}
-        metrics["coverage"] = 100 * len(covered) / len(numbers)
-        outcomes = groups.outcomes(
-            np.array([numbers[word] for word in examples.words.source], np.int64),
-            entries.first_numbers,
-            ranking.csls == 1,
-            examples.trained.identity(examples.words, examples.shared),
-        )
+
+        number_of_word = {word: number for number, word in enumerate(dict.fromkeys(examples.words.source))}
+        numbers = np.array([number_of_word[word] for word in examples.words.source], np.int64)
+        covered = np.unique(numbers[entries.numbers])
+        metrics["coverage"] = 100 * len(covered) / len(number_of_word)
+        identity = examples.trained.identity(examples.words, examples.shared)
+        outcomes = groups.outcomes(numbers, entries.first_numbers, ranking.csls == 1, identity)
         return Scores(metrics, outcomes, details={"candidates": {self.candidates: len(target_candidates)}})
 
     def _candidates(self, vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -144,16 +141,18 @@ class WordTranslation(DictionaryTask):
                 "a vector for both words; for a model, reading.multi_subword = 'mean' includes words of several "
                 "subwords"
             )
-        found_rows = np.stack([source_rows[numbers], target_rows[numbers]], axis=1)  # (e, 2)
-        rows, row_of_entry = np.unique(found_rows, axis=0, return_inverse=True)
+        pairs_of_rows = np.stack([source_rows[numbers], target_rows[numbers]], axis=1)  # (e, 2)
+        rows, row_of_entry = np.unique(pairs_of_rows, axis=0, return_inverse=True)  # (m, 2), (e,)
+        shared_entries = np.bincount(row_of_entry.ravel(), examples.shared[numbers])  # (m,)
+        _, first_entries = np.unique(pairs_of_rows[:, 0], return_index=True)  # (n,)
         return _EntriesWithVectors(
             source,
             target,
             source_rows=rows[:, 0],
             target_rows=rows[:, 1],
-            shared=np.bincount(row_of_entry.ravel(), examples.shared[numbers]) > 0,
+            shared=shared_entries > 0,
             numbers=numbers,
-            first_numbers=numbers[np.unique(found_rows[:, 0], return_index=True)[1]],
+            first_numbers=numbers[first_entries],
         )
 
 
@@ -192,18 +191,21 @@ class _EntriesWithVectors:
         """
         words = self.words
         word_rows = np.unique(self.source_rows)  # (n,)
-        candidates = unit(self.target.vectors[target_candidates])
-        gold = Ragged.from_lengths(np.searchsorted(target_candidates, self.target_rows), np.bincount(words))
         queries = unit(self.source.vectors[word_rows])
+        candidates = unit(self.target.vectors[target_candidates])
+        neighbors = unit(self.source.vectors[source_candidates])
+        csls = Csls.of(candidates, neighbors, NEIGHBORS)
+        translations = np.searchsorted(target_candidates, self.target_rows)
+        gold = Ragged.from_lengths(translations, np.bincount(words))
         own_vectors = self._same_vectors(word_rows, target_candidates)
-        csls = Csls.of(candidates, unit(self.source.vectors[source_candidates]), NEIGHBORS)
-        source = self.source.vectors[self.source_rows]
+        source = self.source.vectors[self.source_rows]  # (m, H)
         target = self.target.vectors[self.target_rows]
-        alike = [one == other for one, other in zip(self.spelled.source, self.spelled.target, strict=True)]
+        spelled = zip(self.spelled.source, self.spelled.target, strict=True)
+        is_alike = [source_word == target_word for source_word, target_word in spelled]
         return _Ranking(
             csls=ranks(queries, candidates, gold, csls, own_vectors),
             cosine=ranks(queries, candidates, gold, None, own_vectors),
-            identical=np.bincount(words, alike) > 0,
+            identical=np.bincount(words, is_alike) > 0,
             words=words,
             cosines=(unit(source) * unit(target)).sum(axis=1),
             distances=np.linalg.norm(source - target, axis=1),

@@ -35,6 +35,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +80,14 @@ def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]
 
     It does not cover the variance of seeds. Empty for a single example.
     """
-    found = bootstrap(examples, generator(Purpose.STATISTICS, 0, 3), draws=_BOOTSTRAP_SAMPLES)
+    interval = bootstrap(examples, generator(Purpose.STATISTICS, 0, 3), draws=_BOOTSTRAP_SAMPLES)
     scale = 100.0 if unit == "%" else 1.0
-    ends = {"low": found.low, "high": found.high}
-    return {name: round(scale * end, 4) for name, end in ends.items() if math.isfinite(end)}
+    ends = {}
+    if math.isfinite(interval.low):
+        ends["low"] = round(scale * interval.low, 4)
+    if math.isfinite(interval.high):
+        ends["high"] = round(scale * interval.high, 4)
+    return ends
 
 
 def write_predictions(
@@ -95,18 +100,23 @@ def write_predictions(
     """
     task: Any = job.task
     outcomes: Any = scores.outcomes
-    path = outcomes_file(run, job.name, job.seed, item[0])
-    arrays: Arrays = {}
-    if task.classes:
-        if isinstance(gold, Ragged):
-            offsets = gold.offsets - gold.offsets[0]
-            arrays = {"predicted": np.asarray(predictions.flat), "gold": np.asarray(gold.flat), "offsets": offsets}
-        else:
-            arrays = {"predicted": np.asarray(predictions, np.int32), "gold": np.asarray(gold, np.int32)}
-    write_outcomes(path, item[1], outcomes, job.key, arrays=arrays, classes=task.classes)
+    path = outcomes_file(run, job.name, job.seed, item.setting)
+    arrays = _class_arrays(predictions, gold) if task.classes else {}
+    write_outcomes(path, item.language, outcomes, job.key, arrays=arrays, classes=task.classes)
     for name, content in task.exports(examples, predictions).items():
-        write_json(path.with_suffix(f".{safe_file_name(item[1])}.{name}.json"), content)
+        write_json(path.with_suffix(f".{safe_file_name(item.language)}.{name}.json"), content)
     return _interval_and_identity(outcomes, job)
+
+
+def _class_arrays(predictions: Any, gold: Any) -> Arrays:
+    """Return predicted and gold classes, one an example or one a word, as `write_outcomes` takes them."""
+    if not isinstance(gold, Ragged):
+        return {"predicted": np.asarray(predictions, np.int32), "gold": np.asarray(gold, np.int32)}
+    return {
+        "predicted": np.asarray(predictions.flat),
+        "gold": np.asarray(gold.flat),
+        "offsets": gold.offsets - gold.offsets[0],
+    }
 
 
 def write_probe_outcomes(run: Path, job: EvaluationJob, item: Item, scores: Scores) -> dict[str, Any]:
@@ -114,11 +124,11 @@ def write_probe_outcomes(run: Path, job: EvaluationJob, item: Item, scores: Scor
     outcomes = scores.outcomes
     if outcomes is None:
         return {}
-    path = outcomes_file(run, job.name, job.seed, item[0])
-    write_outcomes(path, item[1], outcomes, job.key)
+    path = outcomes_file(run, job.name, job.seed, item.setting)
+    write_outcomes(path, item.language, outcomes, job.key)
     if scores.outputs:
-        with atomic(path.with_suffix(f".{safe_file_name(item[1])}.txt")) as partial:
-            lines = (text.replace("\r", " ").replace("\n", " ") for text in scores.outputs)
+        with atomic(path.with_suffix(f".{safe_file_name(item.language)}.txt")) as partial:
+            lines = [text.replace("\r", " ").replace("\n", " ") for text in scores.outputs]
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return _interval_and_identity(outcomes, job)
 
@@ -140,31 +150,49 @@ def write_outcomes(
     """
     from safetensors.numpy import save_file
 
-    new: dict[str, NDArray[Any]] = {
-        "score": examples.score.astype(np.float32),
-        "weight": examples.weight.astype(np.float32),
-    }
-    kept: dict[str, NDArray[Any]] = {}
-    about: dict[str, dict[str, str]] = {}
-    if path.is_file():
-        with _open_outcomes(path) as file:
-            stored = _about(file.metadata(), path)
-            about = {name: each for name, each in stored.items() if name != language and _is_kept(path, each, key)}
-            kept = {name: file.get_tensor(name) for name in file.keys() if name.rpartition(".")[0] in about}  # noqa: SIM118 - no mapping
-    about[language] = {"key": key, "identity": examples.identity}
+    stored = _other_languages(path, language, key)
+    about: dict[str, str] = {"key": key, "identity": examples.identity}
     if examples.measure != "ratio":
-        about[language]["measure"] = examples.measure
+        about["measure"] = examples.measure
     if classes:
-        about[language]["classes"] = json.dumps(list(classes))
+        about["classes"] = json.dumps(list(classes))
+    columns: Arrays = {"score": examples.score.astype(np.float32), "weight": examples.weight.astype(np.float32)}
     if examples.counts is not None:
-        new["counts"] = examples.counts.astype(np.float32)
+        columns["counts"] = examples.counts.astype(np.float32)
     if examples.groups is not None:
-        new["groups"] = examples.groups.astype(np.int32)
-    new |= arrays or {}
-    kept |= {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()}
+        columns["groups"] = examples.groups.astype(np.int32)
+    columns |= arrays or {}
+    for name, values in columns.items():
+        stored.arrays[f"{language}.{name}"] = np.ascontiguousarray(values)
+    stored.about[language] = about
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as partial:
-        save_file(kept, partial, {"about": json.dumps(about)})  # several entries would be in any order
+        metadata = {"about": json.dumps(stored.about)}  # several entries would be in any order
+        save_file(stored.arrays, partial, metadata)
+
+
+@dataclass(frozen=True)
+class _StoredOutcomes:
+    """Arrays by `LANGUAGE.NAME`, and facts by language."""
+
+    arrays: Arrays
+    about: dict[str, dict[str, str]]
+
+
+def _other_languages(path: Path, language: str, key: str) -> _StoredOutcomes:
+    """Return what is kept of the other languages in a file when one is written under `key`."""
+    stored = _StoredOutcomes({}, {})
+    if not path.is_file():
+        return stored
+    keeps_all = any(f".{setting}." in path.name for setting in PER_LANGUAGE)
+    with _open_outcomes(path) as file:
+        for name, about in _about(file.metadata(), path).items():
+            if name != language and (keeps_all or about.get("key") == key):
+                stored.about[name] = about
+        for name in file.keys():  # noqa: SIM118 - no mapping
+            if name.rpartition(".")[0] in stored.about:
+                stored.arrays[name] = file.get_tensor(name)
+    return stored
 
 
 def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples:
@@ -175,22 +203,32 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
     if not path.is_file():
         raise DataError(f"{path}: no such file; `interlace evaluate` writes it")
     with _open_outcomes(path) as file:
-        known = [name.removesuffix(".score") for name in file.keys() if name.endswith(".score")]  # noqa: SIM118
-        if language not in known:
-            raise DataError(f"{path}: no language {language!r}{did_you_mean(language, known)}")
-        score, weight = (file.get_tensor(f"{language}.{part}").astype(np.float64) for part in ("score", "weight"))
+        names = set(file.keys())
+        languages = [name.removesuffix(".score") for name in file.keys() if name.endswith(".score")]  # noqa: SIM118
+        if language not in languages:
+            raise DataError(f"{path}: no language {language!r}{did_you_mean(language, languages)}")
+        score = file.get_tensor(f"{language}.score").astype(np.float64)
+        weight = file.get_tensor(f"{language}.weight").astype(np.float64)
+        counts = None
+        if f"{language}.counts" in names:
+            counts = file.get_tensor(f"{language}.counts").astype(np.float64)
+        groups = None
+        if f"{language}.groups" in names:
+            groups = file.get_tensor(f"{language}.groups").astype(np.int64)
         about = _about(file.metadata(), path).get(language, {})
-        more = {
-            part: file.get_tensor(f"{language}.{part}").astype(kind)
-            for part, kind in (("counts", np.float64), ("groups", np.int64))
-            if f"{language}.{part}" in file.keys()  # noqa: SIM118 - no mapping
-        }
     if score.ndim != 1 or score.shape != weight.shape or not weight.sum() > 0:
-        found = f"scores of shape {score.shape}, weights of shape {weight.shape} and sum {weight.sum():g}"
-        raise DataError(f"{path}: {language}: expected rows of one length with some weight, found {found}")
+        shapes = f"scores of shape {score.shape}, weights of shape {weight.shape} and sum {weight.sum():g}"
+        raise DataError(f"{path}: {language}: expected rows of one length with some weight, found {shapes}")
     if key is not None and about.get("key") != key:
         raise DataError(f"{path}: {language}: outcomes of another model or settings; run `interlace evaluate` again")
-    return Examples(score, weight, about.get("identity", ""), measure=about.get("measure", "ratio"), **more)
+    return Examples(
+        score,
+        weight,
+        about.get("identity", ""),
+        measure=about.get("measure", "ratio"),
+        counts=counts,
+        groups=groups,
+    )
 
 
 @contextmanager
@@ -205,18 +243,14 @@ def _open_outcomes(path: Path) -> Iterator[Any]:
         raise DataError(f"{path}: damaged: {error}") from error
 
 
-def _is_kept(path: Path, about: dict[str, Any], key: str) -> bool:
-    """Return whether stored data of one language is kept when another is written under `key`."""
-    return about.get("key") == key or any(f".{setting}." in path.name for setting in PER_LANGUAGE)
-
-
 def _about(metadata: dict[str, str] | None, path: Path) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = checked(
-        parse_json((metadata or {}).get("about", "{}")), dict[str, dict[str, str]], str(path)
-    )
-    return found
+    text = (metadata or {}).get("about", "{}")
+    about: dict[str, dict[str, str]] = checked(parse_json(text), dict[str, dict[str, str]], str(path))
+    return about
 
 
 def _interval_and_identity(outcomes: Examples, job: EvaluationJob) -> dict[str, Any]:
-    identity = {"examples": outcomes.identity} if outcomes.identity else {}
-    return confidence_interval(outcomes, job.task.unit) | identity
+    columns: dict[str, Any] = dict(confidence_interval(outcomes, job.task.unit))
+    if outcomes.identity:
+        columns["examples"] = outcomes.identity
+    return columns

@@ -130,37 +130,41 @@ class ClassificationTask(FineTuneTask):
         log_notes(self.name, path, {"rows without a label, not scored": int((labels < 0).sum())})
         if (labels < 0).all():
             raise DataError(f"{self.name}: {path}: no row has a label")
+        texts = [chunk for _, chunk in chunks]
         if self.text_type is Text:
-            return LabeledExamples(encode((chunk for _, chunk in chunks), vocab), labels=labels)
-        source = encode((chunk.source for _, chunk in chunks), vocab)
-        target = encode((chunk.target for _, chunk in chunks), vocab)
+            return LabeledExamples(encode(texts, vocab), labels=labels)
+        source = encode([pairs.source for pairs in texts], vocab)
+        target = encode([pairs.target for pairs in texts], vocab)
         return LabeledExamples(Pairs(source, target), labels=labels)
 
     def _label_ids(self, path: Path, chunk: Text | TextPairs) -> NDArray[np.int32]:
         """(n,) label numbers, -1 for rows without a label."""
         if chunk.labels is None:
             raise DataError(f"{self.name}: {path}: the reader found no labels")
-        numbers = {label: number for number, label in enumerate(self.classes)} | {"": -1}
-        labels = [label.strip() for label in chunk.labels]
-        for row, label in enumerate(labels):
-            if label not in numbers:
+        numbers = {"": -1}
+        for number, label in enumerate(self.classes):
+            numbers[label] = number
+        label_ids = np.zeros(len(chunk), np.int32)
+        for row, label in enumerate(chunk.labels):
+            if label.strip() not in numbers:
                 text = " and ".join(repr(side.lines[row][:60]) for side in sides(chunk))
-                hint = did_you_mean(label, self.classes)
-                raise DataError(f"{self.name}: {path}: unknown label {label!r} of {text}{hint}")
-        return np.array([numbers[label] for label in labels], np.int32)
+                hint = did_you_mean(label.strip(), self.classes)
+                raise DataError(f"{self.name}: {path}: unknown label {label.strip()!r} of {text}{hint}")
+            label_ids[row] = numbers[label.strip()]
+        return label_ids
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
         """Return `accuracy` of labeled rows and the majority share; a bootstrap draws equal first sentences at once."""
         gold = np.asarray(examples.labels)
         sentences = _sides(examples)
-        scored = gold >= 0
-        hits = (np.asarray(predictions) == gold) & scored
+        is_scored = gold >= 0
+        hits = (np.asarray(predictions) == gold) & is_scored
         word_counts = [side.word_counts for side in sentences]  # two languages may have the same labels
         identity = identity_of(gold, *word_counts)
         groups = distinct_rows(sentences[0].ids)[0] if len(sentences) == 2 else None
-        outcomes = Examples(hits.astype(np.float64), scored.astype(np.float64), identity, groups=groups)
-        majority = float(np.bincount(gold[scored]).max() / scored.sum())
-        return Scores({"accuracy": 100 * float(hits[scored].mean()), MAJORITY: 100 * majority}, outcomes)
+        majority = np.bincount(gold[is_scored]).max() / is_scored.sum()
+        metrics = {"accuracy": 100 * float(hits[is_scored].mean()), MAJORITY: 100 * float(majority)}
+        return Scores(metrics, Examples(hits.astype(np.float64), is_scored.astype(np.float64), identity, groups=groups))
 
 
 class PairClassificationTask(ClassificationTask):
@@ -186,20 +190,22 @@ class Tagger(TaskHead):
         if tags is None:
             raise DataError("tagging: these examples have no tags")
         layout = sentence_layout(sentences, prepared.vocab, self.sequence_length(prepared))
-        begins = layout.content.copy()
+        begins = layout.content.copy()  # (B, L) the first subword of each word
         begins[:, 1:] &= layout.words[:, 1:] != layout.words[:, :-1]
         rows, columns = np.nonzero(begins)
         words = layout.words[rows, columns]
-        if (words >= tags.lengths[rows]).any():
-            row = int(rows[words >= tags.lengths[rows]][0])
+        is_beyond = words >= tags.lengths[rows]
+        if is_beyond.any():
+            row = int(rows[is_beyond][0])
             raise DataError(
                 f"tagging: row {row} has words beyond its {tags.lengths[row]} tags; "
                 "tags and subwords must come from the same word tokenizer"
             )
         labels = tags.values[tags.offsets[rows] + words]
-        known = labels >= 0
-        at = (rows[known], columns[known])
-        return self.batch_of(layout, (sentences.language,), prepared, at, labels[known], words=words[known])
+        is_known = labels >= 0
+        at = (rows[is_known], columns[is_known])
+        languages = (sentences.language,)
+        return self.batch_of(layout, languages, prepared, at, labels[is_known], words=words[is_known])
 
 
 class TaggingTask(FineTuneTask):
@@ -217,18 +223,19 @@ class TaggingTask(FineTuneTask):
     def encode(self, chunks: Chunks[Text], vocab: Vocab, numbers: Mapping[str, int]) -> LabeledExamples:
         """Encode words' tags, no subword in two words; raise a DataError that names the place of an unknown one."""
         tags: list[list[int]] = []
+        sentences: list[Sentences] = []
         for path, chunk in chunks:
             if self.tag_kind not in chunk.tags:
                 hint = did_you_mean(self.tag_kind, chunk.tags)
                 raise DataError(f"{self.name}: {path}: the reader found no tags of kind {self.tag_kind!r}{hint}")
             for line, row in enumerate(chunk.tags[self.tag_kind]):
-                unknown = next((word for word, tag in enumerate(row) if tag not in numbers), None)
-                if unknown is not None:
-                    position = f"sentence {chunk.lines[line]!r}, word {chunk.tokens(line)[unknown]!r}"
-                    raise DataError(f"{self.name}: {path}: {position}: {self.explain_unknown(row[unknown])}")
+                for word, tag in enumerate(row):
+                    if tag not in numbers:
+                        position = f"sentence {chunk.lines[line]!r}, word {chunk.tokens(line)[word]!r}"
+                        raise DataError(f"{self.name}: {path}: {position}: {self.explain_unknown(tag)}")
                 tags.append([numbers[tag] for tag in row])
-        sentences = Sentences.concatenate([vocab.encode_words_apart(chunk) for _, chunk in chunks])
-        return LabeledExamples(sentences, tags=Ragged.of(tags))
+            sentences.append(vocab.encode_words_apart(chunk))
+        return LabeledExamples(Sentences.concatenate(sentences), tags=Ragged.of(tags))
 
     @abstractmethod
     def explain_unknown(self, tag: str) -> str:

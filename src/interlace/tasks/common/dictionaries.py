@@ -160,24 +160,28 @@ class WordGroups:
         all_words = np.ones(len(self.seen), np.bool_)
         if self.held_out.all():
             return measure(all_words)
-        log.info(
-            "%s: %d of %d words are held out; %d were trained on, %d share a translation or embedding row with those",
-            task,
-            self.held_out.sum(),
-            len(all_words),
-            self.seen.sum(),
-            (~self.held_out & ~self.seen).sum(),
-        )
-        if not self.held_out.any():
-            log.warning(
-                "%s: all %d words, or their translations, were trained on; they are scored", task, len(all_words)
-            )
+        self._log(task)
         metrics = measure(self.counted)
         metrics |= {f"{name}, all": value for name, value in measure(all_words).items()}
         if self.seen.any():
             metrics |= {f"{name}, seen": value for name, value in measure(self.seen).items()}
         metrics["held out"] = 100 * float(self.held_out.mean())
         return metrics
+
+    def _log(self, task: str) -> None:
+        words = len(self.seen)
+        held_out = int(self.held_out.sum())
+        seen = int(self.seen.sum())
+        log.info(
+            "%s: %d of %d words are held out; %d were trained on, %d share a translation or embedding row with those",
+            task,
+            held_out,
+            words,
+            seen,
+            words - held_out - seen,
+        )
+        if not held_out:
+            log.warning("%s: all %d words, or their translations, were trained on; they are scored", task, words)
 
     def outcomes(
         self, numbers: NDArray[np.int64], entries: NDArray[np.int64], hits: NDArray[np.bool_], identity: str

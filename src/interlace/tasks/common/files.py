@@ -251,10 +251,7 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
     """
     parts: list[FilePart] = []
     for pattern in _patterns(files, query):
-        paths = _candidate_paths(pattern.path, query, language)
-        path = paths[0] if is_hub(pattern.path) else _first_file(paths)
-        if path is None:
-            raise _missing_file(files, pattern.path, query, paths)
+        path = _existing_path(files, pattern.path, query, language)
         part = FilePart(path, pattern.rows)
         if any(part.repeats(earlier) for earlier in parts):
             raise DataError(f"{query.missing}: {path} is named twice; each of its rows would count twice")
@@ -262,17 +259,12 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
     return parts
 
 
-def expected_files(files: FilePatterns, query: FileQuery, language: str | None = None) -> list[Path]:
-    """Return whole files, present or not, without Hub data sets; raise a MissingDataError if none is named.
-
-    language: of the side of a pair; None: the one that is scored.
-    """
-    expected = []
-    for pattern in _patterns(files, query):
-        if not is_hub(pattern.path):
-            paths = _candidate_paths(pattern.path, query, language)
-            expected.append(_first_file(paths) or paths[0])
-    return expected
+def _existing_path(files: FilePatterns, pattern: str, query: FileQuery, language: str | None) -> Path:
+    paths = _candidate_paths(pattern, query, language)
+    path = paths[0] if is_hub(pattern) else _first_file(paths)
+    if path is None:
+        raise _missing_file(files, pattern, query, paths)
+    return path
 
 
 def _first_file(paths: Sequence[Path]) -> Path | None:
@@ -349,7 +341,10 @@ def _candidate_paths(pattern: str, query: FileQuery, language: str | None) -> li
         code_of = dict(zip(codes, choice, strict=True))
         three_letter = {placeholder: code_of[names[name]] for placeholder, name in THREE_LETTER.items()}
         path = pattern.format(**names, **three_letter)
-        paths.append(Path(str(HubAddress.parse(path).under(query.root))) if is_hub(path) else query.root / path)
+        if is_hub(path):
+            paths.append(Path(str(HubAddress.parse(path).under(query.root))))
+        else:
+            paths.append(query.root / path)
     return paths
 
 
@@ -412,18 +407,21 @@ def _read_files(
     if name != "dataset" and any(map(is_hub, paths)):
         reader = "dataset"
     limit = _rows_to_read(part.rows)
+    rows = 0
     chunks: list[Any] = []
     for chunk in READERS.build(reader, f"{task}.reader").read_chunks(paths, languages):
         if not isinstance(chunk, kind):
             actual = _KIND_NAMES[type(chunk)]
-            raise DataError(
-                f"{task}: {paths[-1]}: the reader gives {actual}, expected {_KIND_NAMES[kind]}; set another 'reader'"
-            )
+            expected = _KIND_NAMES[kind]
+            raise DataError(f"{task}: {paths[-1]}: the reader gives {actual}, not {expected}; set another 'reader'")
         chunks.append(chunk)
-        if limit is not None and sum(map(len, chunks)) >= limit:
+        rows += len(chunk)
+        if limit is not None and rows >= limit:
             break
     log_notes(task, paths[-1], *(chunk.notes for chunk in chunks))
-    return chunks if part.rows is None else _select_rows(task, part, chunks)
+    if part.rows is None:
+        return chunks
+    return _select_rows(task, part, part.rows, chunks)
 
 
 def _rows_to_read(rows: slice | None) -> int | None:
@@ -433,19 +431,20 @@ def _rows_to_read(rows: slice | None) -> int | None:
     return int(rows.stop)
 
 
-def _select_rows(task: str, part: FilePart, chunks: list[T]) -> list[T]:
+def _select_rows(task: str, part: FilePart, rows: slice, chunks: list[T]) -> list[T]:
     """Return the selected rows of all chunks; raise a DataError if there is none."""
     ends = np.cumsum([len(chunk) for chunk in chunks])
-    selected = np.zeros(ends[-1], np.bool_)
-    selected[part.rows] = True
-    chosen = []
-    for chunk, mask in zip(chunks, np.split(selected, ends[:-1]), strict=True):
+    is_selected = np.zeros(ends[-1], np.bool_)
+    is_selected[rows] = True
+    selected = []
+    for chunk, mask in zip(chunks, np.split(is_selected, ends[:-1]), strict=True):
         if mask.any():
-            chosen.append(chunk.where(mask))
-    if not chosen and part.rows is not None:
-        bounds = ["" if bound is None else str(bound) for bound in (part.rows.start, part.rows.stop)]
-        raise DataError(f"{task}: {part.path} has no rows [{':'.join(bounds)}]")
-    return chosen
+            selected.append(chunk.where(mask))
+    if not selected:
+        start = "" if rows.start is None else rows.start
+        stop = "" if rows.stop is None else rows.stop
+        raise DataError(f"{task}: {part.path} has no rows [{start}:{stop}]")
+    return selected
 
 
 def log_notes(task: str, path: Path, *notes: Mapping[str, int]) -> None:

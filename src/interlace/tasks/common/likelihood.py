@@ -63,17 +63,19 @@ def hold_out(
     """Make batches whose masks depend on no seed and no batch size of a run; raise a DataError if there are no rows."""
     if not len(rows):
         raise DataError(f"the held-out text of {corpus!r} does not fill one row of {objective.max_length} subwords")
-    rows_per_batch = max(1, BATCH // int(rows.lengths.max() + 2))
+    longest = int(rows.lengths.max() + 2)
+    rows_per_batch = max(1, BATCH // longest)
     measured = objective.for_evaluation()
     batches = []
     for start in range(0, len(rows), rows_per_batch):
-        chosen = np.arange(start, min(start + rows_per_batch, len(rows)))
-        rng = generator(Purpose.EVALUATE, 0, start)
-        batches.append(measured.batch(rows.take(chosen), prepared, 0, rng))
+        stop = min(start + rows_per_batch, len(rows))
+        chosen = rows.take(np.arange(start, stop))
+        batches.append(measured.batch(chosen, prepared, 0, generator(Purpose.EVALUATE, 0, start)))
+    words = 0
+    characters = 0
     if objective.architecture == "causal" and isinstance(rows, Sentences):
         words, characters = stream_size(rows, prepared.vocab)
-        return HeldOutBatches(corpus, measured, batches, words, characters, name)
-    return HeldOutBatches(corpus, measured, batches, name=name)
+    return HeldOutBatches(corpus, measured, batches, words, characters, name)
 
 
 def summed_loss(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) -> tuple[float, float]:
@@ -133,7 +135,8 @@ def causal_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
     for start in range(0, len(sequences), rows_per_batch):
         rows = np.arange(start, min(start + rows_per_batch, len(sequences)))
         batch = clm.batch(sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
-        predicted = length * rows[batch.at[0]] + batch.at[1]  # `at` is one to the left of what is predicted
+        sequence, column = batch.at
+        predicted = length * rows[sequence] + column  # `at` is one to the left of what is predicted
         likelihood.add(owners[predicted], _nats(backbone, batch))
     return likelihood
 
@@ -148,9 +151,9 @@ def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
     longest_first = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(longest_first):
-        rows_per_batch = max(1, limits.tokens_per_batch // int(lengths[longest_first[start]]))
+        longest = int(lengths[longest_first[start]])
+        rows_per_batch = max(1, limits.tokens_per_batch // longest)
         chosen = longest_first[start : start + rows_per_batch]
-        start += rows_per_batch
         layout = sentence_layout(text.take(owners[chosen]), vocab, limits.max_length)
         at = (np.arange(len(chosen)), columns[chosen] + 1)  # a sequence begins with a special token
         labels = layout.ids[at]
@@ -158,18 +161,21 @@ def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
         inputs = backbone.traits.encoder_inputs(layout, (text.language,))
         batch = Batch(inputs, at, labels, {"pseudo": len(labels)}, layout.tokens)
         likelihood.add(owners[chosen], _nats(backbone, batch))
+        start += rows_per_batch
     return likelihood
 
 
 def running_text(text: Sentences, length: int, separator: int) -> Sentences:
     """Return sequences of `length` subwords of the text, a separator behind each sentence; the last may be shorter."""
-    size = len(text.ids.flat) + len(text)
+    subwords = len(text.ids.flat)
+    size = subwords + len(text)
+    positions = np.arange(subwords) + text.ids.rows()  # of the subwords, behind the separators so far
     ids = np.full(size, separator, np.int32)
-    words = np.full(size, -1, np.int32)
-    positions = np.arange(len(text.ids.flat)) + text.ids.rows()  # of the subwords, behind the separators so far
     ids[positions] = text.ids.flat
+    words = np.full(size, -1, np.int32)
     words[positions] = text.words.flat
-    lengths = np.minimum(length, size - np.arange(0, size, length))
+    starts = np.arange(0, size, length)
+    lengths = np.minimum(length, size - starts)
     return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language)
 
 
@@ -179,7 +185,8 @@ def _nats(backbone: Backbone, batch: Batch) -> NDArray[np.float64]:
 
     batch = batch.to(backbone.device)
     states = backbone.encode(batch.inputs)[batch.at]
-    return np.asarray(vocabulary_loss(backbone, states, batch.labels)[1].double().cpu().numpy())
+    _, losses = vocabulary_loss(backbone, states, batch.labels)
+    return np.asarray(losses.double().cpu().numpy())
 
 
 @dataclass(frozen=True)
@@ -210,13 +217,14 @@ def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
         sentences.append(encoded)
         offsets.append(spans_of_text)
     spans = Ragged.concatenate(offsets)
-    flat = spans.flat.astype(np.int64)
+    starts, ends = spans.flat.astype(np.int64).T
     is_first = spans.columns() == 0
-    origins = np.repeat(flat[is_first, 0], spans.lengths[spans.lengths > 0])  # where each line's text begins
-    line_starts = spans.rows() * (1 + int(flat.max(initial=0)))  # so that ends of different lines do not mix
-    reached = np.maximum.accumulate(line_starts + np.maximum(flat[:, 1], origins))
+    has_subwords = spans.lengths > 0
+    text_begins = np.repeat(starts[is_first], spans.lengths[has_subwords])  # of the line of each subword
+    line_begins = spans.rows() * (1 + int(ends.max(initial=0)))  # so that ends of different lines do not mix
+    reached = np.maximum.accumulate(line_begins + np.maximum(ends, text_begins))
     reached_before = np.concatenate([[0], reached[:-1]])
-    reached_before[is_first] = (line_starts + origins)[is_first]
+    reached_before[is_first] = (line_begins + text_begins)[is_first]
     characters = Ragged.from_lengths((reached - reached_before).astype(np.int32), spans.lengths)
     whole = Sentences.concatenate(sentences)
     return SpelledSentences(whole.ids, whole.words, whole.language, characters=characters)
@@ -246,23 +254,26 @@ def sizes_of(text: Sentences, vocab: Vocab) -> TextSize:
     """
     is_counted = known_subwords(text, vocab) & (text.words.flat >= 0)
     rows = text.ids.rows()[is_counted]
-    words = np.unique(np.stack([rows, text.words.flat[is_counted]]), axis=1)  # (2, words) row and number in the row
-    word_counts = np.bincount(words[0], minlength=len(text)).astype(np.int64)
+    numbered_words = np.stack([rows, text.words.flat[is_counted]])
+    rows_of_words = np.unique(numbered_words, axis=1)[0]  # the sentence of each word
+    words = np.bincount(rows_of_words, minlength=len(text)).astype(np.int64)
     if isinstance(text, SpelledSentences):
         characters = np.bincount(rows, text.characters.flat[is_counted], len(text)).astype(np.int64)
     else:
         characters = np.array([len(vocab.decode(row)) for row in text.ids], np.int64)
-    return TextSize(word_counts, characters)
+    return TextSize(words, characters)
 
 
 def stream_size(rows: Sentences, vocab: Vocab) -> tuple[int, int]:
     """Return words and characters of running text, one of each per sentence end; a cut word counts in both parts."""
     is_inside = rows.words.flat >= 0
-    begins = is_inside & ~np.concatenate([[False], is_inside[:-1]])  # pieces of text between sentence ends
-    begins |= is_inside & (rows.ids.columns() == 0)
+    follows_end = ~np.concatenate([[False], is_inside[:-1]])
+    begins_sequence = rows.ids.columns() == 0
+    begins = is_inside & (follows_end | begins_sequence)  # pieces of text without a sentence end
     lengths = np.zeros(0, np.int64)
     if is_inside.any():
-        lengths = np.bincount(np.cumsum(begins)[is_inside] - 1)
+        pieces = np.cumsum(begins)[is_inside] - 1  # the piece of each subword
+        lengths = np.bincount(pieces)
     ids = Ragged.from_lengths(rows.ids.flat[is_inside], lengths)
     words = Ragged.from_lengths(rows.words.flat[is_inside], lengths)
     size = sizes_of(Sentences(ids, words, rows.language), vocab)

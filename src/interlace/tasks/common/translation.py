@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr
 
-from interlace.core.errors import DataError, MissingDependencyError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.data.layout import SPECIALS
 from interlace.models.settings import SearchSettings
 from interlace.scores.examples import Examples, identity_of
@@ -39,8 +39,6 @@ log = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 
 _WITHOUT_SPACES = {"th", "km", "lo", "my", "bo", "dz"}  # in which sacreBLEU's tokenizer makes no words
-
-Length = Annotated[int, Field(ge=8)]
 
 
 @dataclass(frozen=True)
@@ -88,11 +86,12 @@ class TranslationTask(ProbeTask):
     search: SearchSettings = Field(
         default_factory=SearchSettings, description="The search for translations (ALM: a beam of 8)."
     )
-    max_length: Length | dict[str, Length] | None = Field(
+    max_length: int | None = Field(
         None,
+        ge=8,
         description="Maximum source length in tokens, at most the model's own; longer sources are read in pieces, as "
-        "`interlace translate` does. A number, or a table by direction; for directions without one: the longest source "
-        "that the run was trained to translate, else the model's own length.",
+        "`interlace translate` does. None: the longest source that the run was trained to translate in this direction, "
+        "else the model's own length.",
     )
     tokens_per_batch: int = Field(16_384, ge=16, description="Source tokens per batch with padding, times the beam.")
     lower_case: bool = Field(False, description="Ignore case in all metrics.")
@@ -102,11 +101,7 @@ class TranslationTask(ProbeTask):
         "'round-trip bleu' (XLM: 'strip'). References of 'bleu' stay as they are.",
     )
 
-    @model_validator(mode="after")
-    def _check_directions(self) -> Self:
-        if self.targets is not None:
-            self._require_known(str(self.direction(target)) for target in self.targets)
-        return self
+    _trained_lengths: dict[str, int] = PrivateAttr(default_factory=dict)
 
     def direction(self, language: str) -> Direction:
         """Return what a target means: `en-de`, or `de` alone, from `source`."""
@@ -124,25 +119,15 @@ class TranslationTask(ProbeTask):
 
     def with_trained_lengths(self, lengths: Mapping[str, int]) -> Self:
         """Return the task for a model that was trained on sources of these lengths, without specials, by direction."""
-        if self.targets is None:
-            self._require_known(lengths)
-        if isinstance(self.max_length, int):
-            return self
-        trained = {direction: length + SPECIALS for direction, length in lengths.items()}
-        return self.model_copy(update={"max_length": trained | (self.max_length or {})})
+        task = self.model_copy()
+        task._trained_lengths = dict(lengths)  # noqa: SLF001 - its own copy
+        return task
 
-    def _require_known(self, directions: Iterable[str]) -> None:
-        """Reject limits of directions that are not among these or their opposites, which round trips take."""
-        if not isinstance(self.max_length, dict):
-            return
-        known = set()
-        for direction in directions:
-            source, _, target = direction.partition("-")
-            known |= {f"{source}-{target}", f"{target}-{source}"}
-        for direction in self.max_length:
-            if direction not in known:
-                hint = did_you_mean(direction, known)
-                raise SettingsError(f"{self.name}: max_length names {direction!r}, no direction here{hint}")
+    def max_source_tokens(self, direction: Direction) -> int | None:
+        """Return the maximum source length without special tokens; None: the model's own."""
+        if self.max_length is not None:
+            return self.max_length - SPECIALS
+        return self._trained_lengths.get(str(direction))
 
     @abstractmethod
     def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:
@@ -162,20 +147,22 @@ class TranslationTask(ProbeTask):
             returned = self.translate(backbone, vocab, direction.back, outputs)
             back = self.normalized([translation.text for translation in returned], direction.source)
         metrics = self.compare(examples, outputs, back)
-        values = {name: metric.value for name, metric in metrics.items()}
+        values = {}
+        signatures = {}
+        sentence_chrf = np.zeros(len(outputs))
+        for name, metric in metrics.items():
+            values[name] = metric.value
+            signatures[name] = metric.signature
+            if name.endswith("chrf"):
+                sentence_chrf = metric.sentences
         copied_lines, copied_words = copied(outputs, examples.sources)
+        in_pieces = np.array([translation.pieces > 1 for translation in translations])
         values["copied lines"] = 100 * float(copied_lines.mean())
         values["copied words"] = 100 * float(copied_words.mean())
-        values["in pieces"] = 100 * sum(translation.pieces > 1 for translation in translations) / len(translations)
-        sentence_chrf = next(metric.sentences for name, metric in metrics.items() if name.endswith("chrf"))
-        outcomes = Examples(
-            sentence_chrf / 100,
-            np.ones(len(outputs)),
-            identity_of(examples.references),
-            metrics[self.metric].sentences,
-            "bleu",
-        )
-        signatures = {name: metric.signature for name, metric in metrics.items()}
+        values["in pieces"] = 100 * float(in_pieces.mean())
+        weight = np.ones(len(outputs))
+        bleu_counts = metrics[self.metric].sentences
+        outcomes = Examples(sentence_chrf / 100, weight, identity_of(examples.references), bleu_counts, "bleu")
         return Scores(values, outcomes, details={"signatures": signatures}, outputs=outputs)
 
     def translate(
@@ -190,9 +177,6 @@ class TranslationTask(ProbeTask):
                 f"{self.name}: translation needs an encoder-decoder, but this model is an encoder: train one with the "
                 "objective 'translation', as the recipe tiny/mt does; it may start from this model ([model] start = ..)"
             )
-        max_length = self.max_length
-        if isinstance(max_length, dict):
-            max_length = max_length.get(str(direction))
         translator = Translator(
             backbone,
             vocab,
@@ -200,7 +184,7 @@ class TranslationTask(ProbeTask):
             direction.target,
             self.search,
             tokens=self.tokens_per_batch,
-            max_length=None if max_length is None else max_length - SPECIALS,
+            max_length=self.max_source_tokens(direction),
         )
         return translator.lines(self.normalized(sources, direction.source))
 

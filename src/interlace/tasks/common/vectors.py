@@ -35,15 +35,16 @@ def layer_vectors(
     from interlace.models.backbone import pool
 
     prepared = Prepared(vocab, backbone.traits)
+    max_length = min(limits.max_length, backbone.traits.max_length)
     vectors = np.zeros((len(sentences), backbone.width), np.float32)
     with inference(backbone):
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
-            layout = sentence_layout(sentences.take(rows), vocab, min(limits.max_length, backbone.traits.max_length))
+            layout = sentence_layout(sentences.take(rows), vocab, max_length)
             arrays = backbone.traits.encoder_inputs(layout, (sentences.language,))
             inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
             content = torch.from_numpy(layout.content).to(backbone.device)
-            states = backbone.hidden_states(inputs)
-            vectors[rows] = pool(states[layer].float(), content, "mean").cpu().numpy()
+            states = backbone.hidden_states(inputs)[layer].float()
+            vectors[rows] = pool(states, content, "mean").cpu().numpy()
     return vectors
 
 
@@ -81,7 +82,8 @@ def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
     """(n, H) the mean vector of each row's subwords; no row is empty."""
     if not len(rows):
         return np.zeros((0, table.shape[1]), np.float32)
-    sums = np.add.reduceat(table[rows.flat], rows.offsets[:-1] - rows.offsets[0])
+    starts = rows.offsets[:-1] - rows.offsets[0]
+    sums = np.add.reduceat(table[rows.flat], starts)
     return np.asarray(sums / rows.lengths[:, None], np.float32)
 
 
