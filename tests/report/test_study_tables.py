@@ -173,6 +173,12 @@ def test_published_results_are_of_the_same_task_setting_and_metric(results, reci
         assert not any(column.is_text for table in found for column in table.columns)
 
 
+def test_caption_names_contamination(results):
+    assert "Contamination" not in tables(results, "t", "a")[1].caption
+    rows = [replace(one, contamination={"ngram": 12.34 * (one.language == "de")}) for one in results]
+    assert "Contamination: up to 12.3 % of a language" in tables(rows, "t", "a")[1].caption
+
+
 def test_captions_name_selection_and_printing_errors(results, recipes):
     _, xnli = tables(changed(results, task="xnli", tuning={"rule": "mean-dev"}), "t", "a", recipes)
     assert "of which language is not in the paper (ours: mean-dev)." in xnli.caption

@@ -89,12 +89,17 @@ def data_notes(rows: ScoreTable, results: Sequence[Result]) -> list[str]:
     infinite = sum(not math.isfinite(row.score) for row in main)
     if infinite:
         notes.append(f"Left out, not finite: {infinite} scores.")
+    signatures = []
+    unknown: list[str] = []
+    for row in main:
+        signatures += [f"{metric} {text}" for metric, text in row.signatures.items()]
+        unknown += row.contamination.get("unknown", ())
     lists = {
         "Systems have different test examples in": different_examples(main),
         "Weights selected by": rules_of(main),
         "Translations": [name for name in main.unique("translations") if name],
-        "Signatures": [f"{metric} {text}" for row in main for metric, text in row.signatures.items()],
-        "Pre-training text unknown": [name for row in main for name in row.contamination.get("unknown", ())],
+        "Signatures": signatures,
+        "Pre-training text unknown": unknown,
     }
     for head, items in lists.items():
         if items:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 from markupsafe import Markup
 
 from interlace.report import captions
 from interlace.report.published_rows import CitedRow, with_printed, with_published
-from interlace.report.tables import LOWER, Column, Entry, Line, Table, html_fragment, markdown
+from interlace.report.tables import LOWER, Column, Entry, Line, Table, html_fragment, markdown, number_entries
 from interlace.report.text import DASH, NARROW, language_name, task_name
 from interlace.scores import ZERO_SHOT, ScoreTable, from_to
 from interlace.scores.aggregation import (
@@ -100,12 +100,10 @@ class ComparisonTable:
     @cached_property
     def settings(self) -> dict[str, list[TaskScores]]:
         """The scores by the name of their table: the task, with the setting if the task has several."""
-        settings_of_task = Counter(task for task, _ in {(task.name, task.setting) for task in self.tasks})
         groups: dict[str, list[TaskScores]] = {}
         for task in self.tasks:
-            name = task.name
-            if settings_of_task[task.name] > 1:
-                name = f"{task.name}.{task.setting}"
+            task_settings = {member.setting for member in self.tasks if member.name == task.name}
+            name = task.name if len(task_settings) == 1 else f"{task.name}.{task.setting}"
             groups.setdefault(name, []).append(task)
         return groups
 
@@ -129,10 +127,11 @@ class ComparisonTable:
     def setting_table(self, name: str) -> Table:
         """Return all languages of a task and setting, a name in `settings`."""
         measures = self._measures(name)
-        systems = [system for system in self.systems if any(system in self.results[measure] for measure in measures)]
+        scored = set(chain.from_iterable(self.results[measure] for measure in measures))
+        systems = [system for system in self.systems if system in scored]
         table = self._table(name, f"{self.title}: {name.replace('.', ', ')}", measures, systems)
         rows = captions.rows_of(measures, self.table)
-        results = [result for measure in measures for result in self.results[measure].values()]
+        results = list(chain.from_iterable(self.results[measure].values() for measure in measures))
         return replace(table, caption=" ".join([table.caption, *captions.data_notes(rows, results)]))
 
     def published_table(self, name: str) -> Table | None:
@@ -146,7 +145,7 @@ class ComparisonTable:
         return with_printed(self.table, self.metrics, self.cited)
 
     def _measures(self, name: str) -> list[Measure]:
-        return [measure for task in self.settings[name] for measure in task.measures]
+        return list(chain.from_iterable(task.measures for task in self.settings[name]))
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], systems: Sequence[System]) -> Table:
         best = {measure: significant_best(measure, self.results[measure]) for measure in measures}
@@ -252,7 +251,7 @@ class TaskScores:
     @property
     def systems(self) -> list[System]:
         """The systems with a score, in order."""
-        scored = {system for by_system in self.results.values() for system in by_system}
+        scored = set(chain.from_iterable(self.results.values()))
         return [system for system in self.comparison.systems if system in scored]
 
     @property
@@ -292,35 +291,22 @@ class TaskScores:
 
     def other_metrics(self) -> Table | None:
         """Return the metrics other than this one, a row per language and system; None if there are none."""
-        metrics = [metric for metric in self.rows.unique("metric") if not self._repeats(metric)]
-        means: dict[tuple[str, System], dict[str, float]] = {}
+        metrics = [metric for metric in self.rows.unique("metric") if metric != self.first.metric]
+        means: dict[tuple[str, System, str], float] = {}
         for measure, by_system in aggregate(self.rows, {self.name: metrics}).items():
             for system, result in by_system.items():
-                if measure.language != OTHERS and measure.setting == self.setting:
-                    means.setdefault((measure.language, system), {})[measure.metric] = result.mean
+                means[measure.language, system, measure.metric] = result.mean
         lines = []
-        for language, system in sorted(means, key=self._place):
-            values = [means[language, system].get(metric) for metric in metrics]
-            entries = [None if value is None else Entry(f"{value:.2f}") for value in values]
-            lines.append(Line(language_name(language), (Entry(system.label), *entries)))
+        for measure in self.measures:
+            for system in self.systems:
+                values = [means.get((measure.language, system, metric)) for metric in metrics]
+                if any(value is not None for value in values):
+                    entries = (Entry(system.label), *number_entries(values, ".2f"))
+                    lines.append(Line(self.measure_name(measure), entries))
         if not lines:
             return None
         columns = (Column("System", is_text=True), *map(Column, metrics))
         return Table("other", f"{self.title}: other metrics", columns, tuple(lines), "", "Language")
-
-    def _repeats(self, metric: str) -> bool:
-        """Return whether a metric is this one, or has the same scores."""
-        scores = {}
-        for row in self.rows.filter(metric=self.first.metric):
-            scores[row.run, row.language, row.seed] = round(row.score, 4)
-        same = (row.score == scores.get((row.run, row.language, row.seed)) for row in self.rows.filter(metric=metric))
-        return all(same)
-
-    def _place(self, cell: tuple[str, System]) -> tuple[int, int]:
-        """Return where a language and system come in the order of the tables."""
-        languages = [measure.language for measure in self.measures]
-        language, system = cell
-        return languages.index(language) if language in languages else len(languages), self.systems.index(system)
 
 
 def _in_order(measures: Sequence[Measure]) -> list[Measure]:

@@ -54,9 +54,8 @@ def correlation_tables(scores: ScoreTable, title: str) -> list[Table]:
     groups = _by_metric(aggregate(scores))
     tasks = _fine_tuned(groups)
     trained = {task.first.task for task in tasks}
-    probes_over_all_words = _by_metric(
-        aggregate(held_out.over_all_words(scores.filter(lambda row: row.task not in trained)))
-    )
+    untrained = scores.filter(lambda row: row.task not in trained)
+    probes_over_all_words = _by_metric(aggregate(held_out.over_all_words(untrained)))
     # main metrics of probes with a dictionary are over different words
     left_out = trained | {probe.first.task for probe in probes_over_all_words}
     probes = [group for group in groups if group.first.task not in left_out]
@@ -135,7 +134,7 @@ def _changes(task: _MetricScores) -> dict[tuple[str, System], float]:
     """Return the negated gap, or the score minus that in the source language, by language and system."""
     means = task.means()
     if task.is_gap:
-        return {place: -mean for place, mean in means.items()}
+        return {point: -mean for point, mean in means.items()}
     changes = {}
     source = task.first.source
     for (language, system), mean in means.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -45,7 +46,7 @@ def panel_section(title: str, lead: str, runs: Sequence[Run], figures: Sequence[
     if len(styles) > 1:
         keys = [(svg.key(style, with_line=True), label) for label, style in styles.items()]
     body = render("panels", figures=figures, keys=keys)
-    drawings = [panel for figure in figures for panel in figure.panels]
+    drawings = list(chain.from_iterable(figure.panels for figure in figures))
     return [Section(title, lead, body, drawings)]
 
 
@@ -66,8 +67,8 @@ def curves_of(runs: Sequence[Run], logged: Logged, panels: Mapping[str, str]) ->
 
 def _mean(line: LoggedScores, names: Sequence[str]) -> float | None:
     scores = (line.scores.get(name) for name in names)
-    known = [score for score in scores if score is not None]
-    return fmean(known) if known else None
+    present = [score for score in scores if score is not None]
+    return fmean(present) if present else None
 
 
 def score_names(logged: Logged) -> list[str]:
@@ -87,4 +88,4 @@ def is_of_dictionary(name: str) -> bool:
 
 def span_of(panels: Iterable[Sequence[Curve]], log: bool = False) -> Domain:
     """Return the range of the curves of several panels."""
-    return domain([curve for curves in panels for curve in curves], log)
+    return domain(list(chain.from_iterable(panels)), log)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from interlace.experiments.recipe import Recipe
-from interlace.report.tables import Column, Entry, Line, Table
+from interlace.report.tables import Column, Entry, Line, Table, number_entries
 from interlace.scores import ScoreTable
 from interlace.scores.aggregation import Measure
 from interlace.scores.published import PublishedRow, rows
@@ -117,9 +117,9 @@ def with_published(
     )
 
 
-def _figures(entry: CitedRow, measures: Sequence[Measure]) -> list[Entry | None]:
+def _figures(entry: CitedRow, measures: Sequence[Measure]) -> tuple[Entry | None, ...]:
     """Return the figure of each measure, and the printed mean at the end."""
     figures = [entry.figures(measure).get(measure.language) for measure in measures]
     means = [entry.figures(measure).get("mean") for measure in measures]
     figures.append(next((mean for mean in means if mean is not None), None))
-    return [None if figure is None else Entry(f"{figure:g}") for figure in figures]
+    return number_entries(figures, "g")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypeVar
 
@@ -238,7 +239,7 @@ def of_first_runs(
 
 def all_scores(runs: Sequence[Run]) -> ScoreTable:
     """Return the scores of all runs as one table, whose systems are the columns of the page."""
-    return ScoreTable(row for run in runs for row in run.scores)
+    return ScoreTable(chain.from_iterable(run.scores for run in runs))
 
 
 def short_names(runs: Sequence[Run]) -> dict[str, str]:

@@ -22,7 +22,8 @@ from interlace.scores import ScoreTable
 from interlace.scores.comparison import Comparison, Untested, compare
 from interlace.scores.findings import judge
 
-TABLES, COMPARISONS = "tables", "comparisons.json"
+TABLES = "tables"
+COMPARISONS = "comparisons.json"
 
 
 def summarize(study: Study, folder: Path, into: Path) -> list[Table]:

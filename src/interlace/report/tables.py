@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -49,6 +49,11 @@ class Entry:
         if self.collapsed:
             text += COLLAPSED
         return text
+
+
+def number_entries(values: Iterable[float | None], form: str) -> tuple[Entry | None, ...]:
+    """Return a cell for each number, None where it is missing; form: a format specification."""
+    return tuple(None if value is None else Entry(format(value, form)) for value in values)
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,8 @@ def _texts(line: Line, escape: Callable[[str], str], *, bold: str, missing: str)
 def latex(table: Table) -> str:
     """Return a `table` for the package booktabs."""
     alignments = "".join("l" if column.is_text else "r" for column in table.columns)
-    heads = [latex_text(head) for head in (table.head, *(column.name for column in table.columns))]
+    heads = [latex_text(table.head)]
+    heads += [latex_text(column.name) for column in table.columns]
     lines = [
         "% needs \\usepackage{booktabs}",
         "\\begin{table}",
@@ -202,7 +208,7 @@ def facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[s
     if not rows:
         return Markup("")
     columns = tuple(Column(label, is_text=True) for label in labels)
-    lines = [Line(name, tuple(Entry(text) for text in texts)) for name, texts in rows.items()]
+    lines = [Line(name, tuple(map(Entry, texts))) for name, texts in rows.items()]
     return html_fragment(Table("facts", title, columns, tuple(lines)), "facts")
 
 

@@ -80,8 +80,9 @@ def signed(value: float, digits: int = 1) -> str:
 
 def spread(low: float, high: float, digits: int = 1) -> str:
     """Format a range `82.1–84.0`, or one number if both ends read the same."""
-    first, last = number(low, digits), number(high, digits)
-    return first if first == last else f"{first}{DASH}{last}"
+    low_text = number(low, digits)
+    high_text = number(high, digits)
+    return low_text if low_text == high_text else f"{low_text}{DASH}{high_text}"
 
 
 def count(value: float | None) -> str:
@@ -100,11 +101,11 @@ def duration(seconds: float | None) -> str:
         return MISSING
     if seconds < 9.95:
         return f"{number(seconds)} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     if not minutes:
-        return f"{rest} s"
+        return f"{remainder} s"
     if minutes < 60:
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {remainder} s"
     return f"{number(minutes // 60, 0)} h {minutes % 60} min"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from interlace.report.published_rows import THEIRS, CitedRow, with_printed
-from interlace.report.tables import Column, Entry, Line, Table
+from interlace.report.tables import Column, Line, Table, number_entries
 from interlace.scores import SUPERVISED, ZERO_SHOT, ScoreTable, held_out
 from interlace.scores.aggregation import GAP, OTHERS, Results, System, aggregate, systems_of
 from interlace.scores.published import PublishedRow
@@ -48,9 +48,9 @@ def transfer_tables(scores: ScoreTable, title: str, cited: Sequence[CitedRow] = 
             figures = [*(means.get(key) for key in keys), *_alignment(means)]
             if any(figure is not None for figure in figures):
                 label = system.label if len(languages) == 1 else f"{system.label}, {language}"
-                lines.append(Line(label, _entries(figures)))
+                lines.append(Line(label, number_entries(figures, ".1f")))
     theirs = _published_lines(cited, keys)
-    notes = [_CAPTION, probe.candidates_note(), scores.majority_note(), _contamination_note(scores)]
+    notes = [_CAPTION, probe.candidates_note(), scores.majority_note()]
     if theirs:
         notes.append(THEIRS)
     caption = " ".join(filter(None, notes))
@@ -80,22 +80,6 @@ def _alignment(means: Mapping[_Key, float]) -> list[float | None]:
     return [by_metric[main + held_out.ALL_WORDS], seen, by_metric.get(main)]
 
 
-def _entries(figures: Iterable[float | None]) -> tuple[Entry | None, ...]:
-    return tuple(None if figure is None else Entry(f"{figure:.1f}") for figure in figures)
-
-
-def _contamination_note(scores: ScoreTable) -> str:
-    """Return a sentence on the largest share of contaminated test examples by task, or nothing."""
-    shares: dict[str, float] = {}
-    for row in scores:
-        if row.contamination:
-            shares[row.task] = max(shares.get(row.task, 0.0), row.contamination.get("ngram", 0.0))
-    if not shares:
-        return ""
-    parts = ", ".join(f"{task} up to {share:.1f} %" for task, share in shares.items())
-    return f"Contamination, test examples that share word n-grams with the pre-training text: {parts}."
-
-
 def _published_lines(cited: Sequence[CitedRow], keys: Sequence[_Key]) -> list[Line]:
     """Return a line for each published system and condition, over all tables of it, with figures of our metrics."""
     systems: list[list[PublishedRow]] = []
@@ -111,7 +95,9 @@ def _published_lines(cited: Sequence[CitedRow], keys: Sequence[_Key]) -> list[Li
         for row in rows:
             for column, figure in row.scores.items():
                 figures[row.table.task, row.table.score, column] = figure
-        entries = _entries([*(figures.get(key) for key in keys), figures.get((_PROBE, "p@1", "mean")), None, None])
+        printed = [figures.get(key) for key in keys]
+        printed += [figures.get((_PROBE, "p@1", "mean")), None, None]
+        entries = number_entries(printed, ".1f")
         if any(entries):
             numbers = " and ".join(dict.fromkeys(row.table.number for row in rows))
             label = f"{rows[0].cite}, table {numbers}, {rows[0].system}, {rows[0].condition}"

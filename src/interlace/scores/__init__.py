@@ -20,7 +20,8 @@ from interlace.core.display import visible
 from interlace.core.errors import MissingDependencyError, pandas_for
 from interlace.core.json_files import checked, json_record
 
-ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
+ZERO_SHOT = "zero-shot"
+SUPERVISED = "supervised"
 ORACLE = ", oracle"  # behind translate-test on human translations
 MAJORITY = "majority class"  # metric: percent of the examples in the most frequent class
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from statistics import fmean
 
 from interlace.core.errors import SettingsError, did_you_mean
@@ -87,7 +88,7 @@ class Result:
     @property
     def values(self) -> list[float]:
         """All measurements."""
-        return [value for seeds in self.by_run.values() for value in seeds.values()]
+        return list(chain.from_iterable(seeds.values() for seeds in self.by_run.values()))
 
     @property
     def sample(self) -> list[float]:
@@ -106,9 +107,9 @@ class Result:
         """Lowest and highest measurement, or the bootstrap interval of a single one."""
         return self.interval or (min(self.values), max(self.values))
 
-    def against(self, other: Result) -> list[float]:
+    def against(self, rival: Result) -> list[float]:
         """Return the values for a test against another system, one for a checkpoint against pre-training runs."""
-        return [self.mean] if other.pretrained and not self.pretrained else self.sample
+        return [self.mean] if rival.pretrained and not self.pretrained else self.sample
 
 
 Results = dict[Measure, dict[System, Result]]
@@ -244,7 +245,7 @@ def _means(results: Results) -> Results:
 
 def _shared(results: Results, measures: Sequence[Measure]) -> list[Measure]:
     """Return the measures in which all systems of these measures have scores."""
-    systems = {system for measure in measures for system in results[measure]}
+    systems = set(chain.from_iterable(results[measure] for measure in measures))
     return [measure for measure in measures if systems == set(results[measure])]
 
 

@@ -292,11 +292,15 @@ class _Outcomes:
         for rows in self._rows_by_language(measure, system):
             runs: dict[Hashable, list[Score]] = {}
             for row in rows:
-                run = row.run if row.pretrained else (row.run, row.seed)
-                runs.setdefault(run, []).append(row)
+                unit = row.run if row.pretrained else (row.run, row.seed)
+                runs.setdefault(unit, []).append(row)
             by_language.append({run: self._mean(run_rows) for run, run_rows in runs.items()})
-        shared = [run for run in by_language[0] if all(run in runs for runs in by_language)]
-        return [_joined([runs[run] for runs in by_language]) for run in shared]
+        pooled = []
+        for run in by_language[0]:
+            outcomes = [runs[run] for runs in by_language if run in runs]
+            if len(outcomes) == len(by_language):
+                pooled.append(_joined(outcomes))
+        return pooled
 
     def _rows_by_language(self, measure: Measure, system: System) -> list[list[Score]]:
         languages = [measure.language] if measure.language else averaged_languages(self.results, measure)

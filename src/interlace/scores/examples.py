@@ -33,8 +33,10 @@ def bleu(sums: Floats) -> Floats:
     Smoothing is "exp" of sacreBLEU: an order without a match counts as half a match, the next such order as a quarter.
     The score is 0 where nothing matches, or the output has no n-gram of some order.
     """
-    length, reference = sums[0], sums[1]
-    correct, total = sums[2 : 2 + BLEU_ORDERS], sums[2 + BLEU_ORDERS :]
+    length = sums[0]
+    reference = sums[1]
+    correct = sums[2 : 2 + BLEU_ORDERS]  # (4, ...)
+    total = sums[2 + BLEU_ORDERS :]  # (4, ...)
     smoothed = np.where(correct > 0, correct, 0.5 ** np.cumsum((correct <= 0) & (total > 0), axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(smoothed) - np.log(total)

@@ -105,7 +105,9 @@ class _Trial:
 
     def test(self, level: float, slot: int) -> Verdict:
         """Return difference and p-value, undecided; level: of the interval; slot: of the random generator."""
-        first, second = (_sample(side, self.results) for side in self.finding.sides)
+        first_side, second_side = self.finding.sides
+        first = _sample(first_side, self.results)
+        second = _sample(second_side, self.results)
         fewest = min(len(first.scores), len(second.scores))
         if first.measure is None or fewest < self.min_runs:
             missing = Interval(math.nan, math.nan, math.nan, 0)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from markupsafe import Markup
 
@@ -69,7 +70,7 @@ def smoothed(points: list[Point], max_points: int = 60) -> Smoothed:
 
 def domain(curves: Sequence[Curve], log: bool = False) -> Domain:
     """Return the range of all curves; logarithmic only if all values are positive."""
-    points = [point for curve in curves for point in curve.points]
+    points = list(chain.from_iterable(curve.points for curve in curves))
     steps = [step for step, _ in points]
     low = min(value for _, value in points)
     high = max(value for _, value in points)

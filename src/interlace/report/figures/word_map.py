@@ -40,8 +40,10 @@ def word_map(words: ConceptWords, coordinates: Points, styles: Mapping[str, int]
     """
     points = map_points(coordinates, width)
     lines = []
-    for first, second in words.pairs:
-        lines.append(f"M{points[first, 0]:.1f} {points[first, 1]:.1f}L{points[second, 0]:.1f} {points[second, 1]:.1f}")
+    for pair in words.pairs:
+        start = points[pair[0]]
+        end = points[pair[1]]
+        lines.append(f"M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}")
     # one path, so that crossing lines do not darken each other
     parts = [svg.element("path", d="".join(lines), class_="links")]
     for (x, y), (_, language, word) in zip(points.tolist(), words.words, strict=True):

@@ -41,4 +41,7 @@ SECTIONS = (
 
 def sections_of(runs: Sequence[Run]) -> list[Section]:
     """Return the sections of the page that runs have results for."""
-    return [section for sections in SECTIONS for section in sections(runs)]
+    page: list[Section] = []
+    for sections in SECTIONS:
+        page += sections(runs)
+    return page

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from statistics import fmean
 
 from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
@@ -112,8 +113,10 @@ def _points(condition: _Condition, scores: ScoreTable) -> list[TransferPoint]:
 def _alignment(probe: ScoreTable) -> float | None:
     """Return the score over all words, including those that training read in a dictionary."""
     results = aggregate(over_all_words(probe) or probe)
-    means = [result.mean for by_system in results.values() for result in by_system.values()]
-    return means[0] if means else None
+    for by_system in results.values():
+        for result in by_system.values():
+            return result.mean
+    return None
 
 
 def _styles(names: Iterable[str]) -> dict[str, int]:
@@ -128,7 +131,7 @@ def _gap_chart(points: Sequence[TransferPoint]) -> Drawing:
         dot = Dot(styles[point.transformation], point.gap, min(point.gaps), max(point.gaps), str(point))
         dots.setdefault(point.system, []).append(dot)
     rows = [DotRow(system, system_dots) for system, system_dots in dots.items()]
-    gaps = [gap for point in points for gap in point.gaps]
+    gaps = list(chain.from_iterable(point.gaps for point in points))
     ends = (min(0.0, *gaps), max(1.0, *gaps))
     return dot_chart(f"{task_name(points[0].task)}: transfer gap", rows, ends, styles)
 

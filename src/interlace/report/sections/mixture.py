@@ -1,6 +1,7 @@
 """Shares of the training tokens by objective, corpus and language."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from markupsafe import Markup
@@ -55,7 +56,7 @@ def _share(run: Run, name: str) -> Entry | None:
 
 def _by_language(runs: Sequence[Run]) -> Markup:
     counts: list[Mapping[str, int]] = [(run.facts.get("mixture") or {}).get("languages", {}) for run in runs]
-    languages = dict.fromkeys(language for run_counts in counts for language in run_counts)
+    languages = dict.fromkeys(chain.from_iterable(counts))
     if not languages:
         return Markup("")
     lines = []

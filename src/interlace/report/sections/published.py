@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from markupsafe import Markup
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 def published(runs: Sequence[Run]) -> list[Section]:
     """Return the section `Published results`, a table for each task and setting that papers print a metric of."""
     table = all_scores(runs)
-    cited = [entry for run in runs for entry in _cited_by(run)]
+    cited = list(chain.from_iterable(_cited_by(run) for run in runs))
     rows = rows_on(table.unique("task"), cited)
     comparison = ComparisonTable(table, metrics=printed_metrics(table, rows), cited=rows, title="Published")
     tables = []

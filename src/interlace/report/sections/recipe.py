@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 
 from interlace.core.store import leaves
 from interlace.report.runs import Run, first_of_each
@@ -17,8 +18,8 @@ def recipe(runs: Sequence[Run]) -> list[Section]:
     pretrained = [run for run in first_of_each(runs) if run.recipe]
     if not pretrained:
         return []
-    settings = [{key: _text(value) for key, value in leaves(run.recipe)} for run in pretrained]
-    keys = dict.fromkeys(key for run_settings in settings for key in run_settings if key not in _IGNORED)
+    settings = [_settings(run) for run in pretrained]
+    keys = dict.fromkeys(chain.from_iterable(settings))
     differing = {}
     for key in keys:
         values = [run_settings.get(key, MISSING) for run_settings in settings]
@@ -30,6 +31,11 @@ def recipe(runs: Sequence[Run]) -> list[Section]:
     sources = [(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in pretrained]
     table = facts_table("Settings that differ", [run.label for run in pretrained], differing)
     return [Section("Recipe", lead, render("recipe", table=table, sources=sources), folded=True)]
+
+
+def _settings(run: Run) -> dict[str, str]:
+    """Return the settings of a recipe as text, by key."""
+    return {key: _text(value) for key, value in leaves(run.recipe) if key not in _IGNORED}
 
 
 def _text(value: object) -> str:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from interlace.report.runs import Run, first_of_each, shown_model
@@ -29,7 +30,7 @@ def reproduction(runs: Sequence[Run]) -> list[Section]:
     """Return the section `Reproduction`."""
     columns = first_of_each(runs)
     facts = [_facts(run) for run in columns]
-    names = dict.fromkeys(name for run_facts in facts for name in run_facts)
+    names = dict.fromkeys(chain.from_iterable(facts))
     shared = {}
     differing = {}
     for name in names:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from itertools import chain
 
 from interlace.report import svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
@@ -91,15 +92,16 @@ def _dot(result: Result, style: int, name: str) -> Dot:
 
 def _ends(task: TaskScores) -> tuple[float, float]:
     """Return round ends around all scores; percentages stay within 0 and 100."""
-    ends = [result.ends for by_system in task.results.values() for result in by_system.values()]
-    lowest = min((low for low, _ in ends), default=0.0)
-    highest = max((high for _, high in ends), default=1.0)
+    results = chain.from_iterable(by_system.values() for by_system in task.results.values())
+    ends = [result.ends for result in results]
+    lowest = min(low for low, _ in ends)
+    highest = max(high for _, high in ends)
     is_percent = task.first.unit == "%"
     margin = max((highest - lowest) * 0.05, 0.5 if is_percent else abs(highest) * 0.01, 1e-6)
     low = lowest - margin
     high = highest + margin
-    first, second = [*svg.ticks(low, high, 5), low, high][:2]
-    half_step = abs(second - first) / 2 or 1.0
+    ticks = [*svg.ticks(low, high, 5), low, high]
+    half_step = abs(ticks[1] - ticks[0]) / 2 or 1.0
     low = (low // half_step) * half_step
     high = -((-high) // half_step) * half_step
     if is_percent and lowest >= 0 and highest <= 100:

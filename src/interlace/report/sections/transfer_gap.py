@@ -1,6 +1,7 @@
 """Scores of each language with their difference to the source language."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from interlace.report import svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
@@ -32,7 +33,7 @@ def transfer_gap(runs: Sequence[Run]) -> list[Section]:
 
 
 def _gap_map(system: System, tasks: Sequence[TaskScores]) -> svg.Drawing:
-    measures = [measure for task in tasks for measure in task.measures]
+    measures = chain.from_iterable(task.measures for task in tasks)
     languages = dict.fromkeys(measure.language for measure in measures if measure.language)
     names = [language_name(language) for language in languages]
     titles = [task.title for task in tasks]

@@ -117,9 +117,9 @@ def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
     languages = np.array([language for _, language, _ in words.words])
     near = []
     far = []
-    for first, second in words.pairs:
-        near.append(cosines[first, second])
-        block = cosines[np.ix_(languages == languages[first], languages == languages[second])]
+    for word, translation in words.pairs:
+        near.append(cosines[word, translation])
+        block = cosines[np.ix_(languages == languages[word], languages == languages[translation])]
         far.append((block.sum() - np.trace(block)) / max(block.size - len(block), 1))
     near_mean = number(float(np.mean(near)), 2)
     return f"Mean cosine of translations {near_mean}, of other words {number(float(np.mean(far)), 2)}."

@@ -10,9 +10,11 @@ import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.settings import Settings
@@ -105,7 +107,7 @@ class _Line(Settings):
     system: str
     setting: str = ""
     condition: str = ""
-    scores: list[float | str]
+    scores: list[float | Literal["-"]]
     correct: dict[str, float] = {}
     theirs: bool = True
     source: str = ""
@@ -142,22 +144,6 @@ class PublishedTable(Settings):
     def measured(self) -> str:
         """The metric with its unit, if that is not its name."""
         return self.metric if self.unit == self.metric else f"{self.metric}, {self.unit}"
-
-    @model_validator(mode="after")
-    def _fits(self) -> PublishedTable:
-        for line in self.rows:
-            unknown = [score for score in line.scores if isinstance(score, str) and score != "-"]
-            unknown += set(line.correct) - set(self.columns)
-            problem = ""
-            if len(line.scores) != len(self.columns):
-                problem = f"{len(line.scores)} figures for {len(self.columns)} columns"
-            elif unknown:
-                problem = f"{unknown[0]!r} is neither a number nor a column"
-            elif line.correct and not self.errata:
-                problem = "a figure is corrected, but 'errata' is empty"
-            if problem:
-                raise ValueError(f"{line.system}: {problem}")
-        return self
 
 
 class PublishedFigure(Settings):
@@ -216,7 +202,7 @@ def rows(task: str = "", system: str = "") -> list[PublishedRow]:
 
 @cache
 def _all_rows() -> tuple[PublishedRow, ...]:
-    return tuple(row for name in papers() for row in paper(name).rows())
+    return tuple(chain.from_iterable(paper(name).rows() for name in papers()))
 
 
 def find_rows(
