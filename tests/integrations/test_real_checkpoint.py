@@ -105,11 +105,11 @@ def test_learns_every_objective(name, tmp_path):
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
-    """A run, scored on every task of encoders."""
+    """A run with low-rank adapters, scored on every task of encoders."""
     tasks = "".join(f"[evaluate.tasks.{name}]\n" for name in OF_ENCODERS if name != "word_translation")
     tasks += "[evaluate.tasks.word_translation]\nmax_words = 20000\n"
     tasks += "".join(f"[evaluate.tasks.{name}.tuning]\nepochs = 1\n" for name in TUNED)
-    folder = pretrained(tmp_path_factory.mktemp("real"), ["mlm"], tasks)
+    folder = pretrained(tmp_path_factory.mktemp("real"), ["mlm"], "[model.lora]\nrank = 4\n" + tasks)
     run("evaluate", folder, "--save-models")
     return folder
 

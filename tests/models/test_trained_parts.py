@@ -1,15 +1,18 @@
-"""Frozen parts: what is trained, and that a run resumes."""
+"""Frozen parts and low-rank adapters: what is trained, that a run resumes, and that export merges."""
 
 import json
 
 import pytest
 import torch
+import transformers
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments import pretrain as experiment
 from interlace.experiments.estimate import estimate
+from interlace.experiments.export import average_checkpoints
 from interlace.experiments.recipe import Recipe
+from interlace.models.adapters import merge_adapters
 from interlace.models.build import build_model, load
 from interlace.models.settings import ModelSettings
 from interlace.training.optimizer import OptimizerSettings
@@ -64,6 +67,35 @@ def test_frozen_parts_keep_their_weights_and_have_no_optimizer_state(kind, build
         assert len(trained(everything)) < len(trained(whole))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("targets", [["attention"], ["attention", "feed_forward"]])
+def test_adapters_are_trained_alone_and_merged(kind, targets, build, folders, tmp_path):
+    backbone = build(kind, lora={"rank": 2, "targets": targets})
+    assert trained(backbone)
+    assert all("lora_" in name for name in trained(backbone))
+    others = [name for name in trained(backbone) if not any(part in name for part in ("attention", "attn"))]
+    assert bool(others) == (len(targets) == 2)
+    ids = {"input_ids": torch.arange(5, 25).reshape(2, 10)}
+    original = load(folders[kind])
+    torch.testing.assert_close(backbone.eval().encode(ids), original.eval().encode(ids))  # B starts at 0
+    take_a_step(backbone.train())
+    states = backbone.eval().encode(ids)
+    assert (states - original.encode(ids)).abs().max() > 1e-3
+    merged = merge_adapters(backbone)
+    assert set(merged.model.state_dict()) == set(original.model.state_dict())
+    merged.save_pretrained(tmp_path / "model", Vocab.load(folders[kind]))
+    reopened = load(tmp_path / "model").eval()
+    torch.testing.assert_close(reopened.encode(ids), states, atol=1e-5, rtol=1e-4)
+    weights = transformers.AutoModel.from_pretrained(tmp_path / "model", trust_remote_code=False).state_dict()
+    assert not [name for name in weights if "lora" in name or "base_layer" in name]
+
+
+def test_parts_may_be_trained_beside_adapters(build):
+    names = trained(build("mbert", lora={"train": ["embeddings", "1"]}))
+    assert {"bert.embeddings.word_embeddings.weight", "bert.encoder.layer.1.output.dense.weight"} <= names
+    assert "bert.encoder.layer.0.output.dense.weight" not in names
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -71,6 +103,9 @@ def test_frozen_parts_keep_their_weights_and_have_no_optimizer_state(kind, build
         ({"freeze": ["1-0"]}, "'1-0', but the model has"),
         ({"freeze": ["embedings"]}, r"freeze\.0"),
         ({"freeze": ["embeddings", "0-1", "head"]}, "nothing to train"),
+        ({"lora": {"train": ["7"]}}, "'7', but the model has"),
+        ({"lora": {"targets": ["querry"]}}, "did you mean 'query'"),
+        ({"lora": {}, "freeze": ["0"]}, "either 'freeze' or 'lora'"),
         ({"start": None, "shape": {"layers": 2}, "freeze": ["2"]}, "layers 0 to 1"),
     ],
 )
@@ -97,8 +132,8 @@ def recipe(folders, tmp_path, monkeypatch):
     return make
 
 
-def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(recipe, folders, tmp_path):
-    settings = {"freeze": ["embeddings", "0"]}
+@pytest.mark.parametrize("settings", [{"freeze": ["embeddings", "0"]}, {"lora": {"rank": 2, "dropout": 0.1}}])
+def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(settings, recipe, folders, tmp_path):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     experiment.pretrain(recipe(**settings), whole)
     with pytest.raises(StoppedError):
@@ -109,7 +144,11 @@ def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(recipe, fo
     after = load(whole / "model").model.state_dict()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed
-    assert not [name for name in changed if "embeddings" in name or ".layer.0." in name]
+    assert not [name for name in changed if "embeddings" in name or ("lora" not in settings and ".layer.0." in name)]
+    if "lora" in settings:
+        assert all(".attention." in name for name in changed)
+        with pytest.raises(SettingsError, match=r"model\.lora"):
+            average_checkpoints(whole, tmp_path / "mean", 2)
     assert json.loads((whole / "run.json").read_text())["parameters"] == sum(
         weight.numel() for weight in load(whole / "model").parameters()
     )
@@ -117,8 +156,10 @@ def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(recipe, fo
 
 def test_the_estimate_counts_what_is_trained(recipe, monkeypatch):
     monkeypatch.setattr("interlace.experiments.estimate._SECONDS", 0.05)
-    whole = estimate(recipe()).model
-    frozen = estimate(recipe(freeze=["embeddings"])).model
+    whole, frozen, adapted = (
+        estimate(recipe(**settings)).model for settings in ({}, {"freeze": ["embeddings"]}, {"lora": {"rank": 2}})
+    )
     assert whole.trainable == whole.parameters == frozen.parameters
     positions, norm = LONGEST * 16, 2 * 16
     assert frozen.trainable == whole.parameters - whole.table - positions - 2 * 16 - norm
+    assert adapted.trainable == 2 * 4 * 2 * (16 + 16)  # layers, matrices, rank, sides

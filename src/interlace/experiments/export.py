@@ -117,6 +117,10 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.Sto
     recipe = _finished(run)
     folder = run / "checkpoints"
     steps = checkpoint.steps_in(folder)
+    if recipe.model.lora is not None:
+        raise SettingsError(
+            f"{run}: was trained with model.lora; the mean of its adapters is not the mean of its models"
+        )
     if not steps:
         raise SettingsError(f"{run}: has no checkpoints to average")
     state = checkpoint.read_state(checkpoint.path_of(folder, steps[-1]))

@@ -31,6 +31,7 @@ from interlace.experiments.run import RunFolder
 from interlace.experiments.run_record import data_of, run_record
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.workspace import Workspace
+from interlace.models.adapters import merge_adapters
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model
@@ -324,7 +325,7 @@ def _finish(
     recipe = prepared.recipe
     training = prepared.training
     model = _final_model(prepared, run, progress)
-    backbone: Backbone = model.backbone.eval()
+    backbone: Backbone = merge_adapters(model.backbone).eval()
     vocab = prepared.workspace.vocab
     shutil.rmtree(run.model_folder, ignore_errors=True)
     save_model(backbone, vocab, recipe, run.model_folder)

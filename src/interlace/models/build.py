@@ -17,6 +17,7 @@ from interlace.core.files import user_path
 from interlace.core.finite import check_finite_weights
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
+from interlace.models.adapters import add_adapters
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, encoder_weight_name, freeze_unused_bias, parts_of, to_encoder_form
 from interlace.models.checkpoint_files import find_checkpoint, opening, quiet, read_config, read_weights, weight_files
@@ -69,8 +70,8 @@ def build_model(
         SettingsError: the family, the languages or the width of the start or of the vectors do not fit the settings.
         DataError: there are no vectors, or none of a token of the vocabulary.
     """
-    if seq2seq and settings.freeze:
-        raise SettingsError("model.freeze is for encoders; a translation model is trained as a whole")
+    if seq2seq and (settings.freeze or settings.lora is not None):
+        raise SettingsError("model.freeze and model.lora are for encoders; a translation model is trained as a whole")
     builder = _ModelBuilder(settings, vocab, languages, seed)
     if seq2seq:
         backbone: Backbone = builder.seq2seq()
@@ -79,6 +80,8 @@ def build_model(
     if settings.vectors is not None:
         initialize_from_vectors(backbone, builder.models_without_checkpoint(backbone), settings, vocab)
     freeze_parts(backbone, settings)
+    if settings.lora is not None:
+        add_adapters(backbone, settings.lora, seed)
     return backbone
 
 

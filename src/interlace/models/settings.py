@@ -85,6 +85,22 @@ class DecoderSettings(Settings):
             raise ValueError(f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it")
 
 
+class LoraSettings(Settings):
+    """Low-rank adapters (LoRA, Hu et al. 2022), by the package peft; merged into the weights at export."""
+
+    rank: int = Field(8, ge=1, description="Rank of the update of each matrix.")
+    alpha: int = Field(16, ge=1, description="Scale of the updates, divided by the rank.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout before the adapters.")
+    targets: list[str] = Field(
+        ["attention"],
+        min_length=1,
+        description="Linear layers that get adapters: 'attention', 'feed_forward', or names such as 'query'.",
+    )
+    train: list[Part] = Field(
+        [], description="Parts also trained in full: 'embeddings' (of new tokens), 'head', layers such as '0-3'."
+    )
+
+
 class ModelSettings(Settings):
     """The backbone of a recipe: a checkpoint to start from, or the shape of a fresh one."""
 
@@ -124,10 +140,17 @@ class ModelSettings(Settings):
         [], description="Parts that keep their initial weights: 'embeddings', 'head', and layers from 0, such as '0-3'."
     )
 
+    lora: LoraSettings | None = Field(
+        None, description="Low-rank adapters: they are trained in place of the model, whose weights are frozen."
+    )
+
     def model_post_init(self, _context: object) -> None:
         """Check that the settings do not contradict each other."""
+        if self.freeze and self.lora is not None:
+            raise ValueError("give either 'freeze' or 'lora': adapters freeze the whole model, except lora.train")
         if self.shape is not None:
-            chosen_layers(self.freeze, self.shape.layers, "freeze")
+            parts = self.freeze if self.lora is None else self.lora.train
+            chosen_layers(parts, self.shape.layers, "freeze")
         self._check_start()
         self._check_languages()
         self._check_vectors()
