@@ -84,7 +84,8 @@ class Batch:
         extra: dict[str, Any] | None = None,
     ) -> Batch:
         """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
-        fed, restart = prepared.language_ids, prepared.restart
+        fed = prepared.language_ids
+        restart = prepared.restart
         return cls(
             prepared.traits.encoder_inputs(layout, languages, restart=restart, language_ids=fed),
             at=at,
@@ -305,11 +306,16 @@ def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:
     distinguish the sides: else restarted positions make the first words of both sides look alike. Restarting is an
     error where layers of the model use relative positions only.
     """
-    traits, name, restart = prepared.traits, objective.name, objective.reset_positions
+    traits = prepared.traits
+    name = objective.name
+    restart = objective.reset_positions
     if restart is True and not traits.restarts:
         message = f"{name}: reset_positions = true, but local layers of {traits.family} models ignore position ids"
         raise SettingsError(f"{message}; set {name}.reset_positions = 'auto'")
     if restart == "auto":
         restart = traits.restarts and traits.has_languages
-    layout = prepared.vocab.pair_layout if objective.layout == "auto" else objective.layout
+    if objective.layout == "auto":
+        layout = prepared.vocab.pair_layout
+    else:
+        layout = objective.layout
     return replace(prepared, layout=layout, restart=restart)

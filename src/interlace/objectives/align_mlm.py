@@ -98,7 +98,8 @@ class AlignMlm(Mlm):
             raise ValueError(f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect")
         used = {"cosine": (), "hinge": ("negatives", "margin"), "contrastive": ("negatives", "temperature")}
         for name in ("negatives", "margin", "temperature"):
-            value, default = getattr(self, name), AlignMlm.model_fields[name].default
+            value = getattr(self, name)
+            default = AlignMlm.model_fields[name].default
             if name not in used[self.alignment_loss] and value != default:
                 raise ValueError(f"{name} = {value} has no effect with alignment_loss = {self.alignment_loss!r}")
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
@@ -106,13 +107,17 @@ class AlignMlm(Mlm):
 
     def prepare(self, resources: Resources) -> PreparedAlignMlm:
         """Split and tokenize the dictionaries; reject aligned states if the model reads language ids."""
-        lexicons, seed = resources.lexicons, resources.seed
+        lexicons = resources.lexicons
+        seed = resources.seed
         dictionaries = self.dictionary.prepare(
             lexicons, resources.vocab, self.name, seed=seed, max_tokens=self.max_subwords
         )
         at = dictionaries.of(DictionaryPart.TRAIN)
         both = np.unique(np.stack([dictionaries.source[at], dictionaries.target[at]]), axis=1)
-        count = both.shape[1] if self.pairs_per_step == "all" else min(self.pairs_per_step, both.shape[1])
+        if self.pairs_per_step == "all":
+            count = both.shape[1]
+        else:
+            count = min(self.pairs_per_step, both.shape[1])
         negatives = 0 if self.alignment_loss == "cosine" else self.negatives
         entries = AlignmentEntries(dictionaries.words, both[0], both[1], count, negatives, seed)
         text = replace(super().prepare(resources), dictionaries=dictionaries)
@@ -147,7 +152,10 @@ class AlignMlm(Mlm):
         extra = batch.extra
         words = [vocab.decode(ids).strip() for ids in np.split(extra["align_ids"], extra["align_starts"][1:])]
         pairs = [f"{words[a]}-{words[b]}" for a, b in zip(extra["align_source"], extra["align_target"], strict=True)]
-        more = f" and {len(pairs) - PREVIEWED} more" if len(pairs) > PREVIEWED else ""
+        if len(pairs) > PREVIEWED:
+            more = f" and {len(pairs) - PREVIEWED} more"
+        else:
+            more = ""
         notes = [f"aligned: {' '.join(pairs[:PREVIEWED])}{more}"]
         if len(negatives := extra.get("align_negatives", [])):
             notes.append(f"negatives: {' '.join(words[word] for word in negatives[:PREVIEWED])}")
@@ -167,7 +175,10 @@ class AlignMlm(Mlm):
             {key.removeprefix(_INPUT): extra[key] for key in extra if key.startswith(_INPUT)}
         )
         depth = len(states) - 1
-        layer = (depth + 1) // 2 if self.layer == "middle" else self.layer or 0
+        if self.layer == "middle":
+            layer = (depth + 1) // 2
+        else:
+            layer = self.layer or 0
         return states[layer_number(f"{self.name}: layer", layer, depth)].flatten(end_dim=1)
 
     def _alignment(self, weights: Tensor, ids: Tensor, extra: dict[str, Tensor]) -> Tensor:
@@ -216,7 +227,10 @@ class AlignmentEntries:
         if whole and not self.negatives:
             return self._whole
         rng = generator(Purpose.DICTIONARY, self.seed, step, 1)
-        at = np.arange(self.count) if whole else np.sort(rng.permutation(len(self.source))[: self.count])
+        if whole:
+            at = np.arange(self.count)
+        else:
+            at = np.sort(rng.permutation(len(self.source))[: self.count])
         negatives = rng.permutation(self._targets)[: self.negatives]
         return self._arrays(self.source[at], self.target[at], negatives)
 

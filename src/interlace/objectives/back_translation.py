@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-COPIED, LENGTH = "copied_share", "length_ratio"
+COPIED = "copied_share"
+LENGTH = "length_ratio"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,8 @@ class BackTranslation(Seq2SeqObjective):
 
     def batch(self, examples: Sentences, prepared: PreparedBackTranslation, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Lay out what the first pass reads and the second writes; raise a SettingsError for a lone language."""
-        vocab, language = prepared.vocab, examples.language
+        vocab = prepared.vocab
+        language = examples.language
         layout = sentence_layout(examples, vocab, self.max_length)
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
         batch = self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
@@ -114,7 +116,8 @@ class BackTranslation(Seq2SeqObjective):
         begin, end, pad, _ = batch.extra["roles"].tolist()
         inputs = add_specials(ids, lengths, begin, end, pad)
         if "target_language" in batch.extra:
-            name, languages = str(backbone.traits.language_input), batch.extra["target_language"]
+            name = str(backbone.traits.language_input)
+            languages = batch.extra["target_language"]
             inputs[name] = languages.expand_as(inputs["input_ids"]).contiguous()
         terms = super().loss(backbone, heads, replace(batch, inputs=inputs))
         terms[COPIED] = Term(copied_share(ids, lengths, batch.inputs["input_ids"]).sum(), weight=0.0)
@@ -134,7 +137,8 @@ class BackTranslation(Seq2SeqObjective):
 
         from interlace.models.search import ModelState, TokenConstraints, eval_mode, greedy_search
 
-        inputs, extra = batch.inputs, batch.extra
+        inputs = batch.inputs
+        extra = batch.extra
         model = require_decoder(backbone, self.term)
         rows = len(extra["limits"])
         _, end, pad, size = extra["roles"].tolist()

@@ -113,11 +113,14 @@ class Denoise(Seq2SeqObjective):
 
     def prepare(self, resources: Resources) -> PreparedDenoise:
         """Build the translation tables, if words are translated; raise a DataError without usable entries."""
-        prepared, tables = super().prepare(resources), {}
+        prepared = super().prepare(resources)
+        tables = {}
         if self.needs:
-            lexicons, seed = resources.lexicons, resources.seed
+            lexicons = resources.lexicons
+            seed = resources.seed
             dictionaries = self.dictionary.prepare(lexicons, resources.vocab, self.term, seed=seed)
-            prepared, tables = replace(prepared, dictionaries=dictionaries), word_translations(dictionaries)
+            prepared = replace(prepared, dictionaries=dictionaries)
+            tables = word_translations(dictionaries)
         return PreparedDenoise(**vars(prepared), translations=tables)
 
     def for_evaluation(self) -> Self:
@@ -126,9 +129,11 @@ class Denoise(Seq2SeqObjective):
 
     def batch(self, examples: Sentences, prepared: PreparedDenoise, step: int, rng: Generator) -> Batch:
         """Read the noised sentences, write the original ones."""
-        vocab, language = prepared.vocab, examples.language
+        vocab = prepared.vocab
+        language = examples.language
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
-        if (table := prepared.translations.get(language)) and (rate := value_at(self.translation_rate, step)):
+        table = prepared.translations.get(language)
+        if table and (rate := value_at(self.translation_rate, step)):
             examples = translate_words(examples, table, rate, rng, self.max_length - SPECIALS)
         noised = self.noise.apply(examples, vocab, step, rng)
         layout = sentence_layout(noised, vocab, self.max_length)
@@ -147,7 +152,8 @@ class NoiseUnits:
     @classmethod
     def of(cls, sentences: Sentences, unit: str) -> NoiseUnits:
         """Return the units; a separator inside a stream is a word by itself."""
-        owner, words = sentences.ids.rows(), sentences.words.flat
+        owner = sentences.ids.rows()
+        words = sentences.words.flat
         new = np.ones(len(words), np.bool_)
         if unit == "word":
             new[1:] = (owner[1:] != owner[:-1]) | (words[1:] != words[:-1]) | (words[1:] < 0)
@@ -198,10 +204,13 @@ def translate_words(
     vocabulary spells differently at the start of a line is kept there. Once a sentence has `max_tokens`, the remaining
     words are kept, so that nothing is truncated.
     """
-    ids, units = sentences.ids.flat, NoiseUnits.of(sentences, "word")
+    ids = sentences.ids.flat
+    units = NoiseUnits.of(sentences, "word")
     if not len(ids):
         return sentences
-    starts, lengths, rows = units.starts, units.lengths, units.rows
+    starts = units.starts
+    lengths = units.lengths
+    rows = units.rows
     spans = Ragged(np.stack([starts, starts + lengths], axis=1), np.array([0, len(starts)]))  # of the text as one row
     known = table.index.find(Ragged(ids, np.array([0, len(ids)])), spans)
     known[rng.random(len(known)) >= share] = -1
@@ -214,7 +223,8 @@ def translate_words(
     grown = np.cumsum(growth)
     before = np.append(0, grown)[np.searchsorted(rows, np.arange(len(sentences)))]  # of the sentences before
     fits = (grown - before[rows] <= (max_tokens - sentences.lengths)[rows])[chosen]
-    chosen, translation = chosen[fits], translation[fits]
+    chosen = chosen[fits]
+    translation = translation[fits]
     both = Ragged.concatenate([Ragged.from_lengths(ids, lengths), table.words.take(translation)])
     which = np.arange(len(starts))
     which[chosen] = len(starts) + np.arange(len(chosen))

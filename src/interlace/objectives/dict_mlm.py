@@ -74,7 +74,9 @@ class DictMlm(Mlm):
 
     def prepare(self, resources: Resources) -> PreparedDictMlm:
         """Split the dictionaries and build a table for each language of the model; a DataError if none is usable."""
-        lexicons, vocab, seed = resources.lexicons, resources.vocab, resources.seed
+        lexicons = resources.lexicons
+        vocab = resources.vocab
+        seed = resources.seed
         max_tokens = 1 if self.multi_subword == "drop" else None
         dictionaries = self.dictionary.prepare(lexicons, vocab, self.name, seed=seed, max_tokens=max_tokens)
         text = replace(super().prepare(resources), dictionaries=dictionaries)
@@ -94,10 +96,12 @@ class DictMlm(Mlm):
         if self.whole_words:
             words = chosen[_is_whole_word(examples, rows[chosen], columns[chosen])]
         tokens = batch.labels[words]
-        starts, counts = table.offsets[tokens], table.offsets[tokens + 1] - table.offsets[tokens]
+        starts = table.offsets[tokens]
+        counts = table.offsets[tokens + 1] - table.offsets[tokens]
         nth = (rng.random(len(tokens)) * counts).astype(np.int64)
         known = counts > 0
-        words, drawn = words[known], table.values[(starts + nth)[known]]
+        words = words[known]
+        drawn = table.values[(starts + nth)[known]]
         if self.mode == "label":
             labels = batch.labels.copy()
             labels[words] = drawn[:, 0]
@@ -105,7 +109,8 @@ class DictMlm(Mlm):
         ids = batch.inputs["input_ids"]
         ids[rows[chosen], columns[chosen]] = batch.labels[chosen]
         ids[rows[words], columns[words]] = drawn[:, 0]
-        if (language_input := prepared.traits.language_input) in batch.inputs:
+        language_input = prepared.traits.language_input
+        if language_input in batch.inputs:
             batch.inputs[language_input][rows[words], columns[words]] = drawn[:, 1]
         return batch
 
@@ -138,7 +143,8 @@ def translation_tables(dictionaries: Dictionaries, size: int, language_ids: Mapp
 def _is_whole_word(examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether the token at each place of `sentence_layout` is the only one of its word."""
     words = examples.words
-    first, last = words.offsets[rows] - words.offsets[0], words.offsets[rows + 1] - words.offsets[0] - 1
+    first = words.offsets[rows] - words.offsets[0]
+    last = words.offsets[rows + 1] - words.offsets[0] - 1
     at = first + columns - 1
     owner = words.flat
     begins = (at == first) | (owner[np.maximum(at - 1, 0)] != owner[at])

@@ -62,16 +62,22 @@ class Mass(Seq2SeqObjective):
 
     def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) the length of the fragment, and of masks before it."""
-        return read if self.decoder == "masked" else np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1)
+        if self.decoder == "masked":
+            return read
+        return np.asarray(np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1))
 
     def batch(self, examples: Sentences, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Mask a fragment of every sentence."""
-        vocab, original, languages = prepared.vocab, examples.ids, (examples.language,)
+        vocab = prepared.vocab
+        original = examples.ids
+        languages = (examples.language,)
         span = draw_spans(examples.lengths, self.share, self.at_edge, rng)
-        ids, masked = original.flat.copy(), within(original, *span)
+        ids = original.flat.copy()
+        masked = within(original, *span)
         ids[masked] = self._masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
         targets = np.full(len(examples), vocab.target(examples.language))
-        masks, placed = self.decoder == "masked", self.decoder == "placed"
+        masks = self.decoder == "masked"
+        placed = self.decoder == "placed"
         decoder = fragment_layout(original, span, targets, vocab, masked=masks, placed=placed)
         read = replace(examples, ids=Ragged.from_lengths(ids, examples.lengths))
         return self.seq2seq_batch(
@@ -88,7 +94,8 @@ def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generat
     at_edge: share of rows whose fragment begins or ends the row, half each; the others start anywhere.
     """
     sizes = np.minimum(np.maximum(np.rint(share * lengths), 1), lengths).astype(np.int64)
-    edge, anywhere = rng.random(len(lengths)), rng.random(len(lengths))
+    edge = rng.random(len(lengths))
+    anywhere = rng.random(len(lengths))
     latest = lengths - sizes
     starts = np.floor(anywhere * (latest + 1)).astype(np.int64)
     starts = np.where(edge < at_edge, np.where(edge < at_edge / 2, 0, latest), starts).astype(np.int64)

@@ -43,7 +43,9 @@ class Tlm(Objective):
 
     def packed_length(self) -> int | None:
         """Return half the sequence length without special tokens."""
-        return (self.max_length - MAX_SPECIALS) // 2 if self.packed else None
+        if self.packed:
+            return (self.max_length - MAX_SPECIALS) // 2
+        return None
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables; check that the model can restart positions if the setting requires it."""
@@ -53,7 +55,9 @@ class Tlm(Objective):
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens that pairs take in a batch."""
-        return np.full(len(source), self.max_length) if self.packed == "halves" else super().pair_costs(source, target)
+        if self.packed == "halves":
+            return np.full(len(source), self.max_length)
+        return super().pair_costs(source, target)
 
     def for_evaluation(self) -> Self:
         """Return the objective without padded halves, which change no state and make held-out batches large."""
@@ -61,6 +65,8 @@ class Tlm(Objective):
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides and mask both."""
-        layout, restart, halves = prepared.layout, prepared.restart, self.packed == "halves"
+        layout = prepared.layout
+        restart = prepared.restart
+        halves = self.packed == "halves"
         rows = pair_layout(examples, prepared.vocab, self.max_length, layout, restart=restart, inner_padding=halves)
         return self.masking.batch(rows, examples.languages, prepared, term=self.term, step=step, rng=rng)

@@ -44,7 +44,10 @@ class Translation(Seq2SeqObjective):
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Read one side, write the other."""
         backward = self.directions == "backward" or (self.directions == "both" and bool(rng.integers(2)))
-        source, target = (examples.target, examples.source) if backward else (examples.source, examples.target)
+        if backward:
+            source, target = (examples.target, examples.source)
+        else:
+            source, target = (examples.source, examples.target)
         vocab = prepared.vocab
         layout = sentence_layout(source, vocab, self.max_length)
         decoder = decoder_layout(target.ids, vocab.target(target.language), vocab, self.max_length)

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 Expansion = Literal["all", "first", "monotone"]
 
 RATE = "0.3"
-CROSS, SHARE = "cross_lingual", "aligned_share"
+CROSS = "cross_lingual"
+SHARE = "aligned_share"
 
 
 class Weam(Objective):
@@ -109,11 +110,14 @@ class Weam(Objective):
     @classmethod
     def _default_rate(cls, masking: Any) -> Any:
         """Keep the paper's rate if only other settings of the masking are given."""
-        return {"rate": RATE, **masking} if isinstance(masking, dict) else masking
+        if isinstance(masking, dict):
+            return {"rate": RATE, **masking}
+        return masking
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables; check that the model can read segment ids if they are fed."""
-        prepared, traits = self.masking.prepare(super().prepare(resources), resources), resources.traits
+        prepared = self.masking.prepare(super().prepare(resources), resources)
+        traits = resources.traits
         if self.segment_ids and traits.language_input != "token_type_ids":
             raise SettingsError(f"weam: segment_ids = true, but {traits.family} models have no token_type_ids")
         if self.segment_ids and prepared.language_ids:
@@ -172,7 +176,8 @@ class Weam(Objective):
         """Return both cross-entropies from one pass of the encoder."""
         from interlace.objectives.common.losses import linear_cross_entropy, vocabulary_loss, weighted_sums
 
-        states, extra = backbone.encode(batch.inputs), batch.extra  # (B, L, H)
+        states = backbone.encode(batch.inputs)  # (B, L, H)
+        extra = batch.extra
         terms = {self.term: Term(vocabulary_loss(backbone, states[batch.at], batch.labels)[0])}
         if self.cross_lingual_weight:  # eq. 5 to 8
             which = extra["which"]
@@ -232,60 +237,81 @@ def exchange_states(
     order. expansion: how a link between words of several tokens is expanded. mean: divide by the number of partners.
     every: add a row of zeros for predictions without a partner. exclude_masked: ignore partners that are predicted.
     """
-    count, width = len(at[0]), layout.ids.shape[1]
-    flat = at[0] * width + at[1]
-    to, places = _partners(layout, links, flat, expansion)
+    count = len(at[0])
+    predicted = at[0] * layout.ids.shape[1] + at[1]  # (N,) places
+    to, places = _partners(layout, links, predicted, expansion)
     if exclude_masked:
-        predicted = np.zeros(layout.ids.size, np.bool_)
-        predicted[flat] = True
-        keep = ~predicted[places]
-        to, places = to[keep], places[keep]
-    degree = np.bincount(to, minlength=count)
-    aligned = degree > 0
-    weights = 1 / degree[to] if mean else np.ones(len(to))
-    which = np.arange(count) if every else np.flatnonzero(aligned)
-    row = to if every else (np.cumsum(aligned) - 1)[to]
+        is_predicted = np.zeros(layout.ids.size, np.bool_)
+        is_predicted[predicted] = True
+        unmasked = ~is_predicted[places]
+        to = to[unmasked]
+        places = places[unmasked]
+    partners = np.bincount(to, minlength=count)  # (N,)
+    aligned = partners > 0
+    weights = 1 / partners[to] if mean else np.ones(len(to))
+    if every:
+        which = np.arange(count)
+        row = to
+    else:
+        which = np.flatnonzero(aligned)
+        row = (np.cumsum(aligned) - 1)[to]
     return StateExchange(which, row, places, weights.astype(np.float32), int(aligned.sum()))
 
 
 def _partners(
-    layout: Layout, links: Ragged, flat: NDArray[np.int64], expansion: Expansion
+    layout: Layout, links: Ragged, predicted: NDArray[np.int64], expansion: Expansion
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the prediction, ascending, and the place of each partner; `flat` are the places of the predictions.
+    """Return the prediction, ascending, and the place of each partner; `predicted` are the places of the predictions.
 
-    Words have keys that ascend with row, side and number, so that a word's tokens are adjacent.
+    Words have keys that ascend with row, side and number, so that a word's tokens are adjacent: with at most W words
+    on a side, word w of side s in row r has the key (2 r + s) W + w. The link 1-0 of row 3 joins the keys 6 W + 1 and
+    7 W + 0.
     """
-    places = np.flatnonzero(layout.content.reshape(-1))
+    places = np.flatnonzero(layout.content.reshape(-1))  # (T,) of all tokens of words
     words = layout.words.reshape(-1)
+    sides = layout.sides.reshape(-1)
     max_words = int(words.max(initial=0)) + 1
     width = max(layout.ids.shape[1], 1)
 
-    def keys(of: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray((of // width * 2 + layout.sides.reshape(-1)[of]) * max_words + words[of])
+    def keys_of(place: NDArray[np.int64]) -> NDArray[np.int64]:
+        rows = place // width
+        return np.asarray((2 * rows + sides[place]) * max_words + words[place])
 
-    size = np.bincount(keys(places), minlength=len(layout.ids) * 2 * max_words)
-    first = np.cumsum(size) - size  # of each word, in `places`
-    mine = keys(flat)
-    # Links by word: those of word `key` begin at `begin[key]` in `others`, the keys of the words they lead to.
-    ends = links.flat.astype(np.int64)
-    linked = (links.rows()[:, None] * (2 * max_words) + ends + [[0, max_words]])[(ends < max_words).all(axis=1)]
-    needed = np.zeros(len(size), np.bool_)
-    needed[mine] = True
-    owners, others = linked.T.ravel(), linked[:, ::-1].T.ravel()
-    keep = np.flatnonzero(needed[owners])
-    owners, others = owners[keep], others[keep]
-    others = others[np.argsort(owners, kind="stable")]
-    degree = np.bincount(owners, minlength=len(size))
-    begin = np.cumsum(degree) - degree
-    prediction = np.repeat(np.arange(len(mine)), degree[mine])
-    other = others[ranges(begin[mine], degree[mine])]
+    tokens = np.bincount(keys_of(places), minlength=len(layout.ids) * 2 * max_words)  # of each word, by key
+    first_token = np.cumsum(tokens) - tokens  # of each word, in `places`
+    predicted_words = keys_of(predicted)
+    linked = _links_by_word(links, max_words, predicted_words, len(tokens))
+    degree = linked.lengths[predicted_words]  # (N,) links of the word of each prediction
+    prediction = np.repeat(np.arange(len(predicted)), degree)
+    partner = linked.flat[ranges(linked.offsets[predicted_words], degree)]  # keys of partner words
     if expansion == "all":
-        start, pieces = first[other], size[other]
+        start = first_token[partner]
+        count = tokens[partner]
     else:
-        rank = np.searchsorted(places, flat) - first[mine]  # of the predicted token in its word
-        start, pieces = _partner_range(rank[prediction], size[mine[prediction]], size[other], expansion)
-        start += first[other]
-    return np.repeat(prediction, pieces), places[ranges(start, pieces)]
+        rank = np.searchsorted(places, predicted) - first_token[predicted_words]  # of the predicted token in its word
+        own_tokens = tokens[predicted_words[prediction]]
+        start, count = _partner_range(rank[prediction], own_tokens, tokens[partner], expansion)
+        start += first_token[partner]
+    return np.repeat(prediction, count), places[ranges(start, count)]
+
+
+def _links_by_word(links: Ragged, max_words: int, wanted: NDArray[np.int64], words: int) -> Ragged:
+    """Return for each word, by key, the keys of the words that it is linked with; only of the `wanted` words.
+
+    Links of truncated words are left out.
+    """
+    ends = links.flat.astype(np.int64)
+    is_whole = (ends < max_words).all(axis=1)
+    first_key = 2 * max_words * links.rows()[is_whole]  # of each link's row
+    source = first_key + ends[is_whole, 0]
+    target = first_key + max_words + ends[is_whole, 1]
+    owners = np.concatenate([source, target])
+    partners = np.concatenate([target, source])
+    is_wanted = np.zeros(words, np.bool_)
+    is_wanted[wanted] = True
+    kept = np.flatnonzero(is_wanted[owners])
+    by_owner = kept[np.argsort(owners[kept], kind="stable")]
+    return Ragged.from_lengths(partners[by_owner], np.bincount(owners[kept], minlength=words))
 
 
 def _partner_range(

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 Pooling = Literal["last", "first", "mean"]
-BOTH, ANCHOR = "both", "anchor"
+BOTH = "both"
+ANCHOR = "anchor"
 
 
 class WordAligned(Objective):
@@ -79,8 +80,12 @@ class WordAligned(Objective):
         Raise a DataError if the pairs have no links, a SettingsError if neither side is in the anchor language.
         """
         first = self._first_side(examples.languages)
-        sides = (examples.target, examples.source) if first else (examples.source, examples.target)
-        languages, n = (sides[0].language, sides[1].language), len(examples)
+        if first:
+            sides = (examples.target, examples.source)
+        else:
+            sides = (examples.source, examples.target)
+        languages = (sides[0].language, sides[1].language)
+        n = len(examples)
         layout = sentence_layout(Sentences.concatenate(sides), prepared.vocab, self.max_length)
         second = (np.arange(2 * n) >= n).astype(np.int8)
         layout = replace(layout, sides=second[:, None] * layout.real)
@@ -90,7 +95,10 @@ class WordAligned(Objective):
         arrays: dict[str, NDArray[Any]] = {name: getattr(words, name) for name in ("places", "to", "weights", "heads")}
         extra = {"one": one, "other": other, **arrays}
         if self.anchor_weight:
-            anchored = words.numbers if self.anchor_language == BOTH else words.numbers[:n]
+            if self.anchor_language == BOTH:
+                anchored = words.numbers
+            else:
+                anchored = words.numbers[:n]
             count = int(anchored.max(initial=-1)) + 1
             pieces = int(np.searchsorted(words.to, count))
             counts[ANCHOR] = count
@@ -126,7 +134,8 @@ class WordAligned(Objective):
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Return the partners of aligned words, and which words are anchored."""
-        ids, extra = batch.inputs["input_ids"], batch.extra
+        ids = batch.inputs["input_ids"]
+        extra = batch.extra
         rows, columns = np.divmod(extra["heads"], ids.shape[1])
         words = token_texts(vocab, ids[rows, columns])
         partners: dict[int, list[str]] = {}
@@ -154,7 +163,9 @@ class WordAligned(Objective):
     def _links(self, pairs: Pairs, words: BatchWords, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (links,) the word of the first side, and that of the second."""
         links = require_links(pairs, "word_aligned")
-        rows, width, found = links.rows(), words.numbers.shape[1], []
+        rows = links.rows()
+        width = words.numbers.shape[1]
+        found = []
         for block, side in enumerate((first, 1 - first)):
             place = links.flat[:, side]
             number = words.numbers[rows + block * len(links), np.minimum(place, width - 1)]
@@ -168,7 +179,9 @@ class WordAligned(Objective):
     def _distance(self, one: Tensor, other: Tensor) -> Tensor:
         """Return (n,) squared distances of (n, H) vectors."""
         squares = (one - other).square()
-        return squares.mean(dim=1) if self.distance == "mean" else squares.sum(dim=1)
+        if self.distance == "mean":
+            return squares.mean(dim=1)
+        return squares.sum(dim=1)
 
 
 @dataclass(frozen=True)
@@ -192,7 +205,8 @@ def batch_words(layout: Layout, pooling: Pooling) -> BatchWords:
     """Return the words of a batch of single sentences."""
     places = np.flatnonzero(layout.content.reshape(-1))
     words = layout.words.reshape(-1)[places].astype(np.int64)
-    rows, width = len(layout.ids), int(words.max(initial=0)) + 1
+    rows = len(layout.ids)
+    width = int(words.max(initial=0)) + 1
     pieces = np.bincount(places // max(layout.ids.shape[1], 1) * width + words, minlength=rows * width)
     there = pieces > 0
     numbers = np.where(there, np.cumsum(there) - 1, -1).reshape(rows, width)
@@ -226,7 +240,8 @@ def require_links(pairs: Pairs, name: str) -> Ragged:
 
 def one_to_one(links: Ragged, confidence: Ragged | None) -> NDArray[np.bool_]:
     """Return (total,) which links are the unique best, by confidence if given, of both their words."""
-    rows, flat = links.rows(), links.flat
+    rows = links.rows()
+    flat = links.flat
     keep = np.ones(len(flat), np.bool_)
     for side in (0, 1):
         keys = rows * (int(flat[:, side].max(initial=0)) + 1) + flat[:, side]

@@ -128,35 +128,65 @@ class Dictionary(Settings):
         if not lexicons:
             raise DataError(f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus")
         seed = seed if self.seed is None else self.seed
-        numbers: dict[bytes, int] = {}  # of each distinct word, by its tokens
+        numbers = _WordNumbers(vocab, best=self.case == "best")
         splits: list[DictionarySplit] = []
-        columns = []
+        words_of_entries: list[NDArray[np.int64]] = []  # (2, m) of each dictionary
         for languages, lexicon in sorted(lexicons.items()):
             split = split_dictionary(lexicon, languages, self.share, seed)
-            words, lengths = [], []  # of each entry, by side
-            for side, types in enumerate((lexicon.source_types, lexicon.target_types)):
-                rows = spellings(vocab, types, best=self.case == "best")
-                number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], np.int64)
-                length = np.where(_irregular(rows, vocab) == 0, rows.lengths, 0)
-                words.append(number[lexicon.entries[:, side]])
-                lengths.append(length[lexicon.entries[:, side]])
-            statuses = np.where(words[0] == words[1], EntryStatus.IDENTICAL, EntryStatus.USED)
-            if max_tokens is not None:
-                statuses[np.maximum(*lengths) > max_tokens] = EntryStatus.TOO_LONG
-            statuses[np.minimum(*lengths) == 0] = EntryStatus.UNSPELLABLE
-            columns.append(np.stack(words))
-            splits.append(replace(split, statuses=statuses.astype(np.uint8)))
-        flat = np.frombuffer(b"".join(numbers), np.int32).copy()
-        rows = Ragged.from_lengths(flat, [len(row) // 4 for row in numbers])
-        splits = _hold_out(splits, columns, rows)
+            words, statuses = numbers.of_entries(lexicon, max_tokens)
+            splits.append(replace(split, statuses=statuses))
+            words_of_entries.append(words)
+        splits = _hold_out(splits, words_of_entries, numbers.words)
         used = np.concatenate([split.statuses == EntryStatus.USED for split in splits])
-        source, target = np.concatenate(columns, axis=1)[:, used]
         parts = np.concatenate([split.parts for split in splits])[used]
-        owner = np.repeat(np.arange(len(splits)), [len(split.parts) for split in splits])[used]
         notes = [split.note() for split in splits]
         if not (parts == DictionaryPart.TRAIN).any():
             raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(notes)}")
-        return Dictionaries(tuple(splits), rows, source, target, parts, owner, tuple(f"{name}: {one}" for one in notes))
+        source, target = np.concatenate(words_of_entries, axis=1)[:, used]
+        owners = np.repeat(np.arange(len(splits)), [len(split.parts) for split in splits])
+        return Dictionaries(
+            splits=tuple(splits),
+            words=numbers.words,
+            source=source,
+            target=target,
+            parts=parts,
+            owner=owners[used],
+            notes=tuple(f"{name}: {note}" for note in notes),
+        )
+
+
+class _WordNumbers:
+    """Numbers words by their tokens, so that words with the same tokens have the same number.
+
+    best: see `spellings`.
+    """
+
+    def __init__(self, vocab: Vocab, *, best: bool) -> None:
+        self._vocab = vocab
+        self._best = best
+        self._numbers: dict[bytes, int] = {}  # by the bytes of the token ids
+
+    @property
+    def words(self) -> Ragged:
+        """The tokens of each numbered word."""
+        flat = np.frombuffer(b"".join(self._numbers), np.int32).copy()
+        return Ragged.from_lengths(flat, [len(tokens) // 4 for tokens in self._numbers])
+
+    def of_entries(self, lexicon: Lexicon, max_tokens: int | None) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return (2, m) numbers of the source and target word of each entry, and its (m,) `EntryStatus`."""
+        words: list[NDArray[np.int64]] = []
+        lengths: list[NDArray[np.int64]] = []  # 0 for words with a special or unknown token
+        for side, spelled in enumerate((lexicon.source_types, lexicon.target_types)):
+            rows = spellings(self._vocab, spelled, best=self._best)
+            numbers = [self._numbers.setdefault(row.tobytes(), len(self._numbers)) for row in rows]
+            length = np.where(_irregular(rows, self._vocab) == 0, rows.lengths, 0)
+            words.append(np.array(numbers, np.int64)[lexicon.entries[:, side]])
+            lengths.append(length[lexicon.entries[:, side]])
+        statuses = np.where(words[0] == words[1], EntryStatus.IDENTICAL, EntryStatus.USED)
+        if max_tokens is not None:
+            statuses[np.maximum(*lengths) > max_tokens] = EntryStatus.TOO_LONG
+        statuses[np.minimum(*lengths) == 0] = EntryStatus.UNSPELLABLE
+        return np.stack(words), statuses.astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -180,18 +210,23 @@ class DictionarySplit:
 
     def note(self) -> str:
         """Describe the size of each part, of usable entries, and the unusable ones, with examples."""
-        usable = self.parts if self.statuses is None else self.parts[self.statuses == EntryStatus.USED]
+        if self.statuses is None:
+            statuses = np.full(len(self.parts), EntryStatus.USED)
+        else:
+            statuses = self.statuses
+        usable = self.parts[statuses == EntryStatus.USED]
         train, held_out, overlap = np.bincount(usable, minlength=len(DictionaryPart)).tolist()
-        found = [f"{self.name}: {len(self.lexicon):,} entries"]
+        facts = [f"{self.name}: {len(self.lexicon):,} entries"]
         if held_out or overlap:
-            found.append(f"{train:,} for training, {held_out:,} held out")
+            facts.append(f"{train:,} for training, {held_out:,} held out")
         if overlap:
-            found.append(f"{overlap:,} neither, with a word or an embedding row of training entries")
+            facts.append(f"{overlap:,} neither, with a word or an embedding row of training entries")
         for status, reason in _REASONS.items():
-            if self.statuses is not None and len(at := np.flatnonzero(self.statuses == status)):
-                examples = " ".join("/".join(self.lexicon[int(entry)][:2]) for entry in at[:5])
-                found.append(f"{len(at):,} {reason} ({examples})")
-        return ", ".join(found)
+            entries = np.flatnonzero(statuses == status)
+            if len(entries):
+                examples = " ".join("/".join(self.lexicon[int(entry)][:2]) for entry in entries[:5])
+                facts.append(f"{len(entries):,} {reason} ({examples})")
+        return ", ".join(facts)
 
 
 @dataclass(frozen=True)
@@ -230,17 +265,15 @@ class Dictionaries:
 
 def split_dictionary(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> DictionarySplit:
     """Draw a share of source words, ignoring case, for training; smaller shares are subsets of larger ones."""
-    source, target = (
-        _folded(types)[lexicon.entries[:, side]]
-        for side, types in enumerate((lexicon.source_types, lexicon.target_types))
-    )
+    source = _folded(lexicon.source_types)[lexicon.entries[:, 0]]
+    target = _folded(lexicon.target_types)[lexicon.entries[:, 1]]
     words = np.unique(source)
     key = int.from_bytes(blake2b("-".join(languages).encode(), digest_size=4).digest(), "big")
     order = generator(Purpose.DICTIONARY, seed, key).permutation(len(words))
     train = np.isin(source, words[order[: max(1, round(share * len(words)))]])
-    overlap = np.isin(target, target[train])
-    part = DictionaryPart
-    parts = np.where(train, part.TRAIN, np.where(overlap, part.OVERLAP, part.HELD_OUT)).astype(np.uint8)
+    parts = np.full(len(source), DictionaryPart.HELD_OUT, np.uint8)
+    parts[np.isin(target, target[train])] = DictionaryPart.OVERLAP
+    parts[train] = DictionaryPart.TRAIN
     return DictionarySplit(languages, lexicon, parts)
 
 
@@ -256,17 +289,18 @@ def _hold_out(
     splits: Sequence[DictionarySplit], columns: Sequence[NDArray[np.int64]], words: Ragged
 ) -> list[DictionarySplit]:
     """Return splits without held-out entries that have a row of a trained one; columns: (2, m) words of entries."""
-    trained = [
-        both[:, (split.parts == DictionaryPart.TRAIN) & (split.statuses == EntryStatus.USED)]
-        for split, both in zip(splits, columns, strict=True)
-    ]
+    trained = []
+    for split, words_of_entries in zip(splits, columns, strict=True):
+        is_trained = (split.parts == DictionaryPart.TRAIN) & (split.statuses == EntryStatus.USED)
+        trained.append(words_of_entries[:, is_trained])
     ids = words.take(np.unique(np.concatenate(trained, axis=1))).flat
     shares = shares_rows(words, ids)
-    found = []
-    for split, both in zip(splits, columns, strict=True):
-        overlap = (split.parts == DictionaryPart.HELD_OUT) & shares[both].any(axis=0)
-        found.append(replace(split, parts=np.where(overlap, DictionaryPart.OVERLAP, split.parts).astype(np.uint8)))
-    return found
+    changed = []
+    for split, words_of_entries in zip(splits, columns, strict=True):
+        parts = split.parts.copy()
+        parts[(parts == DictionaryPart.HELD_OUT) & shares[words_of_entries].any(axis=0)] = DictionaryPart.OVERLAP
+        changed.append(replace(split, parts=parts))
+    return changed
 
 
 def shares_rows(words: Ragged, trained: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -282,7 +316,10 @@ def spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
     """
     rows = vocab.encode_words(words)
     rows = Ragged.from_lengths(rows.flat.astype(np.int32), rows.lengths)
-    at = np.flatnonzero(rows.lengths > 1) if best else np.zeros(0, np.int64)
+    if best:
+        at = np.flatnonzero(rows.lengths > 1)
+    else:
+        at = np.zeros(0, np.int64)
     if not len(at):
         return rows
     other = vocab.encode_words([words[word][:1].upper() + words[word][1:] for word in at.tolist()])
@@ -314,18 +351,19 @@ def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionarie
         for name, dictionary in dictionaries.items():
             if dictionary is None:
                 continue
-            ids, starts = (
-                torch.from_numpy(array.astype(np.int64)).to(embeddings.device)
-                for array in (dictionary.words.flat, dictionary.words.offsets[:-1])
-            )
+            ids = torch.from_numpy(dictionary.words.flat.astype(np.int64)).to(embeddings.device)
+            starts = torch.from_numpy(dictionary.words.offsets[:-1].astype(np.int64)).to(embeddings.device)
             vectors = normalize(embedding_bag(ids, embeddings, starts, mode="mean").float())  # (W, H)
             for part, label in ((DictionaryPart.TRAIN, "train"), (DictionaryPart.HELD_OUT, "held-out")):
-                if len(at := dictionary.of(part)):
-                    cosine = (vectors[dictionary.source[at]] * vectors[dictionary.target[at]]).sum(dim=1)
-                    owners = np.unique(dictionary.owner[at])
-                    hits = [hit for owner in owners for hit in _hits(vectors, dictionary, part, owner)]
-                    scores[f"{name}/{label}/cosine"] = round(float(cosine.mean()), 5)
-                    scores[f"{name}/{label}/p@1"] = round(100 * sum(hits) / len(hits), 3)
+                entries = dictionary.of(part)
+                if not len(entries):
+                    continue
+                cosine = (vectors[dictionary.source[entries]] * vectors[dictionary.target[entries]]).sum(dim=1)
+                hits: list[bool] = []
+                for owner in np.unique(dictionary.owner[entries]):
+                    hits += _hits(vectors, dictionary, part, owner)
+                scores[f"{name}/{label}/cosine"] = round(float(cosine.mean()), 5)
+                scores[f"{name}/{label}/p@1"] = round(100 * sum(hits) / len(hits), 3)
     return scores
 
 

@@ -54,8 +54,13 @@ class _LinearCrossEntropy(torch.autograd.Function):
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float, learn: bool
     ) -> tuple[Tensor, Tensor]:
         """Return the total and its parts; if `learn`, keep the gradients of the total."""
-        kind, share, size = features.device.type, smoothing / len(weight), max(1, MAX_LOGITS // len(weight))
-        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else features.dtype
+        kind = features.device.type
+        share = smoothing / len(weight)
+        size = max(1, MAX_LOGITS // len(weight))
+        if torch.is_autocast_enabled(kind):
+            dtype = torch.get_autocast_dtype(kind)
+        else:
+            dtype = features.dtype
         if kind == "cpu" and dtype == torch.bfloat16:
             dtype = weight.dtype
         inputs = zip((features, weight, bias), ctx.needs_input_grad, strict=False)
@@ -63,7 +68,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
         nll = features.new_empty(len(labels), dtype=torch.float32)
         spread = nll.new_zeros(())
         with torch.autocast(kind, enabled=False):
-            read, table, offset = features.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype)
+            read = features.to(dtype)
+            table = weight.to(dtype)
+            offset = None if bias is None else bias.to(dtype)
             for start in range(0, len(labels), size):
                 rows = slice(start, start + size)
                 at = torch.arange(len(labels[rows]), device=labels.device), labels[rows]
@@ -85,7 +92,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, outer: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """Return the kept gradients, scaled in place."""
-        gradients, ctx.gradients = ctx.gradients, None  # the only reference, so autograd need not copy them
+        # the only reference, so autograd need not copy them
+        gradients = ctx.gradients
+        ctx.gradients = None
         if gradients is None:
             raise RuntimeError("the gradient of linear_cross_entropy can be computed once")
         return *(each if each is None else each.mul_(outer) for each in gradients), None, None, None

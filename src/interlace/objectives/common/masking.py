@@ -107,7 +107,8 @@ class Masking(Component):
         rng: Generator,
     ) -> Batch:
         """Choose tokens of each sequence's content, mask them, and return the batch; term: name of the loss."""
-        flat, width = layout.ids.reshape(-1), layout.ids.shape[1]
+        flat = layout.ids.reshape(-1)
+        width = layout.ids.shape[1]
         candidates = np.flatnonzero(layout.content.reshape(-1) & prepared.predictable[flat])
         chosen = candidates[self.choose(candidates, layout, prepared, value_at(self.rate, step), rng)]
         if self.at_least_one:  # add a random candidate to every row without a chosen one
@@ -117,7 +118,8 @@ class Masking(Component):
         labels = flat[chosen]
         ids = layout.ids.copy()
         ids.reshape(-1)[chosen] = self.corrupt(labels, prepared.vocab, rng)
-        at, counts = (chosen // width, chosen % width), {term: len(labels)}
+        at = (chosen // width, chosen % width)
+        counts = {term: len(labels)}
         return Batch.of(replace(layout, ids=ids), languages, prepared, at=at, labels=labels, counts=counts)
 
     def choose(
@@ -125,7 +127,10 @@ class Masking(Component):
     ) -> Chosen:
         """Return (C,) which candidates, ascending places in the flattened layout, are predicted: a share `rate`."""
         width = layout.ids.shape[1]
-        weights = None if prepared.weights is None else prepared.weights[layout.ids.reshape(-1)[candidates]]
+        if prepared.weights is None:
+            weights = None
+        else:
+            weights = prepared.weights[layout.ids.reshape(-1)[candidates]]
         units: NDArray[np.int64] = candidates
         lengths: NDArray[np.int64] | int = 1
         if self.unit == "word":
@@ -134,7 +139,8 @@ class Masking(Component):
             begins = np.ones(len(candidates), np.bool_)
             begins[1:] = (owners[:, 1:] != owners[:, :-1]).any(axis=0)
             first = np.flatnonzero(begins)
-            units, lengths = candidates[first], np.diff(first, append=len(candidates))
+            units = candidates[first]
+            lengths = np.diff(first, append=len(candidates))
             if weights is not None and len(first):
                 weights = (np.add.reduceat(weights, first) / lengths).astype(np.float32)
         if weights is None:
@@ -166,7 +172,8 @@ def sampling_scale(frequencies: NDArray[Any], weights: NDArray[Any]) -> NDArray[
     """
     met = (frequencies > 0) & (weights > 0)
     order = np.argsort(-weights[met], kind="stable")
-    counts, weights = frequencies[met][order].astype(np.float64), weights[met][order].astype(np.float64)
+    counts = frequencies[met][order].astype(np.float64)
+    weights = weights[met][order].astype(np.float64)
     certain = np.cumsum(counts)  # types so heavy that they are always drawn
     left = np.cumsum((counts * weights)[::-1])[::-1] - counts * weights
     chosen = certain + left / weights

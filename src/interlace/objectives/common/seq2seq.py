@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-DECODER_IDS, DECODER_LANGUAGES, DECODER_FIRST = "decoder_ids", "decoder_languages", "decoder_first"
+DECODER_IDS = "decoder_ids"
+DECODER_LANGUAGES = "decoder_languages"
+DECODER_FIRST = "decoder_first"
 NLL = "nll"
 
 
@@ -121,7 +123,9 @@ class Seq2SeqObjective(Objective):
         states = self.decoder_states(backbone, batch)
         total, nll = vocabulary_loss(backbone, states, batch.labels, self.label_smoothing)
         terms = {self.term: Term(total)}
-        return terms | {NLL: Term(nll.sum(), weight=0.0)} if self.label_smoothing else terms
+        if self.label_smoothing:
+            return terms | {NLL: Term(nll.sum(), weight=0.0)}
+        return terms
 
     def decoder_states(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) decoder states of the predictions; raise a SettingsError without a decoder."""
