@@ -147,7 +147,10 @@ def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.
 
 
 def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
-    """(C, draws) sums of each column (C, N) over examples drawn with replacement."""
+    """(C, draws) sums of each column (C, N) over examples drawn with replacement.
+
+    Of one column (1, 0, 2), the draw of examples 0, 2 and 2 counts them (1, 0, 2) times, and its sum is 5.
+    """
     n = columns.shape[1]
     sums = np.empty((len(columns), draws))
     for begin in range(0, draws, _BLOCK):
@@ -174,6 +177,9 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
     """Test whether two systems differ on the same examples by swapping their outcomes at random (Noreen 1989).
 
     Outcomes of one group are swapped together. `n` is the number of examples that count for either system.
+
+    Of outcomes (1, 1, 0) and (0, 1, 0), a swap of the first example turns the difference from 1/3 to -1/3, and other
+    swaps leave it: every arrangement is as extreme, and p is 1.
     """
     n = _pair_count(a, b)
     a_sums = a.group_sums(a.groups)  # (C, G)

@@ -138,7 +138,11 @@ def _all_splits(a: int, b: int) -> NDArray[np.intp]:
 def _welch_t(x: Floats, y: Floats, splits: NDArray[np.intp]) -> Floats:
     """Return (S,) Welch's t of the splits: the difference of means over its standard error.
 
-    A side with one value adds no variance. Without variance on both sides t is infinite, or 0 for equal means.
+    t = (m1 - m2) / sqrt(s1^2 / n1 + s2^2 / n2), where the second side is the rest of the joined values. A side with one
+    value adds no variance. Without variance on both sides t is infinite, or 0 for equal means.
+
+    Of x = (1, 3) and y = (2, 6), the split (0, 1) has means 2 and 4 with squared errors 1 and 4: t = -2 / sqrt(5). The
+    split (0, 2) has means 1.5 and 4.5 with squared errors 0.25 and 2.25: t = -3 / sqrt(2.5).
     """
     joined = np.concatenate([x, y])
     joined = joined - joined.mean()  # against rounding
@@ -203,6 +207,9 @@ def spearman(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> 
     within their condition, so differences between conditions do not correlate (a partial rank correlation given the
     condition). The test permutes columns as wholes, because the values of one column depend on each other; it is exact
     for up to 8, else over `draws` permutations. Equal values share the mean of their ranks. nan without variance.
+
+    rho = sum(r s) / sqrt(sum(r^2) sum(s^2)) of ranks r and s whose mean in each row is 0. Of a = (1, 2, 3) and
+    b = (5, 4, 9), the ranks are (-1, 0, 1) and (0, -1, 1): rho = 1 / sqrt(2 * 2) = 0.5.
     """
     x = np.atleast_2d(np.asarray(a, np.float64))  # (conditions, n)
     y = np.atleast_2d(np.asarray(b, np.float64))
