@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import interlace.report
-from interlace.core.errors import SettingsError
 from interlace.report import read_scores, write_report
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.overview import overview
@@ -61,22 +60,16 @@ def test_mean_range_and_marks(tmp_path):
 
 
 def test_mean_is_over_languages_that_all_systems_have(tmp_path):
-    rows = [score("de", 40), score("tr", 60), score("de", 60, 1), score("tr", 40, 1), score("en", 99), score("hi", 1)]
+    rows = [score(language, 40) for language in ("de", "tr", "en", "hi")]
     runs = [bare_run(tmp_path / "a", "a", rows), bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)])]
-    scores, table = only(*runs), table_of(*runs)
-    assert scores.averaged == ["de", "tr"]
-    found = cells(scores, "")
-    assert (found["a"].values, found["b"].mean) == ([50, 50], 2)
+    table = table_of(*runs)
     assert [column.name for column in table.columns] == ["runs", "en", "others", "de", "hi", "tr"]
     assert "others: mean of de, tr." in table.caption
     assert "Mean of 2 shared" in section("scores", runs, "Scores").body
     assert column(table, "hi")["b"] is None
 
 
-def test_caption_names_lower_scores_and_those_that_are_not_finite(tmp_path):
-    rows = {"a": 3.0, "b": 2.0}
-    runs = [bare_run(tmp_path / n, n, [score("de", v, greater_is_better=False)]) for n, v in rows.items()]
-    assert "↓: lower is better." in table_of(*runs).caption
+def test_caption_names_scores_that_are_not_finite(tmp_path):
     run = bare_run(tmp_path / "c", "a", [score("de", float("nan")), score("de", 5, 1)])
     assert cells(only(run), "de")["a"].values == [5]
     assert "Left out, not finite: 1 scores." in table_of(run).caption
@@ -181,32 +174,12 @@ def probe(value, **more):
     return score("de", value, task="embedding_alignment", metric="p@1", scores={"p@1": value, **more})
 
 
-def test_systems_that_held_out_different_words_are_shown_over_all_words(tmp_path):
-    """Over its held-out words ALIGN has 30 %, and 60 % over the words that MLM's 50 % are over."""
-    probes = {"align": probe(30.0, **LEARNT), "mlm": probe(50)}
-    runs = [bare_run(tmp_path / name, name, [row]) for name, row in probes.items()]
-    scores = only(*runs)
-    assert scores.first.metric == "p@1, all"
-    assert [entry.text for entry in column(table_of(*runs), "de").values()] == ["60.0", "50.0"]
-    assert "p@1, all is over all words, also those that training read" in table_of(*runs).caption
-    assert HELD_OUT not in table_of(*runs).caption
-    table = scores.other_metrics()
-    assert [column.name for column in table.columns][:2] == ["System", "p@1"]
-    assert [str(entry) for entry in table.lines[0].entries][:2] == ["align", "30.00"]
-
-
-def test_systems_that_held_out_the_same_words_are_shown_over_these(tmp_path):
-    probes = {"align": probe(30.0, **LEARNT), "dict": probe(50.0, **LEARNT)}
-    runs = [bare_run(tmp_path / name, name, [row]) for name, row in probes.items()]
-    assert only(*runs).first.metric == "p@1"
-    assert HELD_OUT in table_of(*runs).caption
-
-
 @pytest.mark.parametrize(("more", "named"), [({}, False), ({**LEARNT, "held out": 0.0}, False), (LEARNT, True)])
 def test_words_are_named_only_if_held_out(tmp_path, more, named):
-    run = bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)])
-    assert (HELD_OUT in table_of(run).caption) is named
-    assert ("held-out" in overview(read_scores([run])).lines[0].label) is named
+    runs = [bare_run(tmp_path / name, name, [probe(50.0, **more)]) for name in ("align", "dict")]
+    assert only(*runs).first.metric == "p@1"
+    assert (HELD_OUT in table_of(*runs).caption) is named
+    assert ("held-out" in overview(read_scores(runs)).lines[0].label) is named
 
 
 def head(*folders):
@@ -314,12 +287,9 @@ def test_single_runs_are_compared_over_paired_examples(tmp_path):
 
 def test_comparing_over_examples_reads_the_outcomes_of_runs(tmp_path):
     folders = [bare_run(tmp_path / name, name, [score("de", 50.0)]) for name in ("a", "b")]
-    table = read_scores(folders)
-    with pytest.raises(SettingsError, match=r"outcomes=interlace\.report\.read_outcomes"):
-        compare(table, unit="examples")
     for folder, right in zip(folders, ([1, 0] * 50, [1, 1] * 50), strict=True):
         store_outcomes(folder, "de", right)
-    [found] = compare(table, unit="examples", outcomes=interlace.report.read_outcomes)
+    [found] = compare(read_scores(folders), unit="examples", outcomes=interlace.report.read_outcomes)
     assert (found.difference.value, found.n) == (50.0, 100)
 
 

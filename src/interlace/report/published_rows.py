@@ -1,13 +1,18 @@
 """Rows of papers below our scores: which rows belong there, and what to know before comparing them with ours."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from interlace.experiments.recipe import Recipe
 from interlace.report.tables import Column, Entry, Line, Table, number_entries
 from interlace.scores import ScoreTable
 from interlace.scores.aggregation import Measure
 from interlace.scores.published import PublishedRow, rows
+
+if TYPE_CHECKING:
+    from interlace.experiments.recipe import Recipe
 
 THEIRS = "Rows in italics are published results (other data and models), not comparable with ours."
 
