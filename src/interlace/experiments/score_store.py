@@ -4,6 +4,8 @@ A score is identified by four columns: a hash of the model's files, a hash of th
 fine-tuned, a hash of the files that are read, and the task's scoring version. `key` is a hash of all four.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import logging
@@ -12,14 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, RunError
 from interlace.core.json_files import read_json, write_json
 from interlace.data.cache import content_key, plugin_hash
-from interlace.experiments.data_root import data_key, data_root
-from interlace.experiments.recipe import Recipe
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.scores import ScoreEntry
 from interlace.tasks import FineTuneTask, Task
@@ -27,6 +27,9 @@ from interlace.tasks.common.files import MissingDataError, translated_files
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.run_folder import SCORES
 from interlace.training.selection import FineTuneRun, runs_of_task, selection_groups
+
+if TYPE_CHECKING:
+    from interlace.experiments.recipe import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -191,6 +194,9 @@ def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, 
 
     Toy and derived data are identified by how they are made, so that nothing is generated or downloaded.
     """
+    # a report reads stored scores without the modules that make data
+    from interlace.experiments.data_root import data_key, data_root
+
     try:
         if recipe.toy is not None or recipe.derived:
             found = [json.dumps(data_key(recipe), sort_keys=True)]
