@@ -135,7 +135,8 @@ class ParallelText:
         if column in names:
             rows = dataset[column]
             for side in (source, target):
-                if (known := next((row for row in rows if side not in row), None)) is not None:
+                known = next((row for row in rows if side not in row), None)
+                if known is not None:
                     raise DataError(f"{column!r} of the dataset: no {side!r}{did_you_mean(side, known)}")
             sides = [[row[side] for row in rows] for side in (source, target)]
         elif source in names and target in names:
@@ -303,7 +304,8 @@ def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[l
     >>> project([["DET", "NOUN"]] * 18, align(pairs, "diagonal"))[0]
     ['DET', 'NOUN']
     """
-    links, confidence = aligned.alignments.links, aligned.alignments.confidence
+    links = aligned.alignments.links
+    confidence = aligned.alignments.confidence
     types = aligned.pairs.types
     try:
         return project_labels(labels, links, confidence, (types.source.lengths, types.target.lengths), missing)

@@ -101,7 +101,8 @@ def pretrain(
 
     >>> run = pretrain("tiny/mlm", steps=1000, output="runs/mlm")  # doctest: +SKIP
     """
-    into, changes = Path(output), dict(settings or {})
+    into = Path(output)
+    changes = dict(settings or {})
     if steps is not None:
         changes = merged(changes, {"train": {"steps": steps}})
     if pairs is None:
@@ -126,7 +127,10 @@ def _recipe_of(
     given = ([objectives] if isinstance(objectives, str) else objectives) or ("mlm", "alm")
     for name in given:
         value = given[name] if isinstance(given, Mapping) else 1
-        entry = dict(value) if isinstance(value, Mapping) else {"weight": value}
+        if isinstance(value, Mapping):
+            entry = dict(value)
+        else:
+            entry = {"weight": value}
         entries[name] = entry
     train = ["train.{source}", "train.{target}"]
     return {
@@ -201,9 +205,13 @@ def encode(
 
     if isinstance(sentences, str):
         raise SettingsError("sentences: expected a list of strings, found a string")
-    path = model.path if isinstance(model, FinishedRun) else Path(model)
+    if isinstance(model, FinishedRun):
+        path = model.path
+    else:
+        path = Path(model)
     folder = str(path / "model" if (path / "model" / "config.json").is_file() else model)
-    vocab, task = Vocab.load(folder), TASKS.get("retrieval")(layer=layer)
+    vocab = Vocab.load(folder)
+    task = TASKS.get("retrieval")(layer=layer)
     loaded = load(folder, vocab)
     backbone = loaded.encoder if isinstance(loaded, Seq2Seq) else loaded
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)

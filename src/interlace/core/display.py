@@ -14,7 +14,8 @@ from itertools import islice
 MAX_MESSAGE = 4000  # characters of a message; its end, with the remedy, is kept
 _END = 1000
 _NOTE = 40  # characters of the note in place of the middle
-_MAX_LISTED, _MAX_NAME = 20, 200
+_MAX_LISTED = 20
+_MAX_NAME = 200
 _HIDDEN = "***"
 _MIN_SECRET = 6  # characters; shorter ones occur in words
 # C0 except tab and newline, DEL and C1, marks and overrides of direction, separators of lines, lone surrogates.
@@ -30,7 +31,9 @@ _TOKEN = re.compile(r"(?<=bearer )[^\s'\"]+|\bhf_[a-z0-9]{20,}", re.IGNORECASE)
 def message(text: str) -> str:
     """Return the text of a message as it may be shown: without secrets, not too long, control characters visible."""
     shown = visible(without_secrets(text))  # escapes are longer than what they stand for
-    return shown if len(shown) <= MAX_MESSAGE else shortened(shown, MAX_MESSAGE - _NOTE)
+    if len(shown) <= MAX_MESSAGE:
+        return shown
+    return shortened(shown, MAX_MESSAGE - _NOTE)
 
 
 def block(text: str) -> str:

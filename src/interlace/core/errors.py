@@ -74,10 +74,13 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     '; there are: tiny/mlm'
     """
     options = sorted(options)
-    if hint := nearest(word, options):
+    hint = nearest(word, options)
+    if hint:
         return hint
     options = _beginning_alike(word[:_MAX_COMPARED], options)
-    return f"; there are: {listed(options)}" if options else "; there are none"
+    if options:
+        return f"; there are: {listed(options)}"
+    return "; there are none"
 
 
 def nearest(word: str, options: Iterable[str]) -> str:
@@ -94,6 +97,7 @@ def nearest(word: str, options: Iterable[str]) -> str:
 def _beginning_alike(word: str, options: list[str]) -> list[str]:
     """Return the options that share the longest beginning with a word, of three characters or more; else all."""
     for length in range(len(word), 2, -1):
-        if alike := [option for option in options if option.startswith(word[:length])]:
+        alike = [option for option in options if option.startswith(word[:length])]
+        if alike:
             return alike
     return options

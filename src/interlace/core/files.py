@@ -53,7 +53,10 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
         inner = folder / path.relative_to(folder).parts[0]
         must_not_be_special(inner, "folder")
         hint = did_you_mean(inner.name, _names(folder))
-        fault = f"{inner} is not a folder" if inner.exists() else f"the folder {inner} does not exist{hint}"
+        if inner.exists():
+            fault = f"{inner} is not a folder"
+        else:
+            fault = f"the folder {inner} does not exist{hint}"
         raise DataError(f"{path}: no such {what}; {fault}")
     raise DataError(f"{path}: no such {what}{did_you_mean(path.name, _names(folder))}")
 
@@ -142,7 +145,10 @@ def check_contents(folder: Path, patterns: Iterable[str], what: str) -> None:
     for place, inner_folders, names in walk(folder):
         for name in (*inner_folders, *names):
             entry = Path(place, name)
-            expected = folders if name in inner_folders and not entry.is_symlink() else files
+            if name in inner_folders and not entry.is_symlink():
+                expected = folders
+            else:
+                expected = files
             inner = PurePosixPath("/", entry.relative_to(folder).as_posix())
             if not any(inner.match(str(path)) for path in expected):
                 raise DataError(f"{entry}: is not of the {what}, and would be deleted; choose a new folder")
@@ -251,7 +257,10 @@ def raise_open_files_limit() -> int:
     except ImportError:  # not on Windows
         return 0
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, _MANY_FILES)
+    if hard == resource.RLIM_INFINITY:
+        wanted = _MANY_FILES
+    else:
+        wanted = min(hard, _MANY_FILES)
     if soft < wanted:
         with contextlib.suppress(ValueError, OSError):  # macOS has a further limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
@@ -283,7 +292,8 @@ def _beside(path: Path, suffix: str) -> Path:
     if folder not in _cleaned and path.parent.is_dir():
         _cleaned.add(folder)
         for each in path.parent.iterdir():
-            if not (found := _LEFT.fullmatch(each.name)) or _is_alive(int(found[1])):
+            found = _LEFT.fullmatch(each.name)
+            if not found or _is_alive(int(found[1])):
                 continue
             if each.is_dir() and not each.is_symlink():
                 shutil.rmtree(each, ignore_errors=True)

@@ -16,7 +16,8 @@ _MAX_MEMORY = 4 << 30  # bytes of address space of the child process
 _SECONDS = 2.0  # of computing, for each call
 _SECONDS_PER_CHARACTER = 20e-6  # further ones, of the arguments as JSON
 _MAX_WAIT = 30  # seconds by the clock, for each of computing
-_BATCH_CALLS, _BATCH_CHARACTERS = 1000, 1 << 22  # that are sent together: each message wakes a process
+_BATCH_CALLS = 1000  # that are sent together: each message wakes a process
+_BATCH_CHARACTERS = 1 << 22
 _READY = "ready\n"
 
 
@@ -34,7 +35,8 @@ class GuardedFunction:
     """
 
     def __init__(self, function: Callable[..., Any], seconds: float = _SECONDS) -> None:
-        module, name = function.__module__, function.__qualname__
+        module = function.__module__
+        name = function.__qualname__
         code = f"from {module} import {name}; from interlace.core.guarded import serve; serve({name}, {seconds})"
         self._command = [sys.executable, "-P", "-c", code]
         self._child: subprocess.Popen[str] | None = None

@@ -114,7 +114,8 @@ def _limit_silence(request: Any) -> None:
 
 def check_variables() -> None:
     """Raise a SettingsError for environment variables that make `huggingface_hub` fail when it is imported."""
-    if address := os.environ.get("HF_ENDPOINT"):
+    address = os.environ.get("HF_ENDPOINT")
+    if address:
         _server(address)
     for name in ("HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT"):
         value = os.environ.get(name)

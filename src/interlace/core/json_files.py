@@ -52,7 +52,10 @@ def read_limited(
     try:
         return parse(path.read_bytes())
     except ValueError as invalid:
-        what = f"not UTF-8 at byte {invalid.start}" if isinstance(invalid, UnicodeDecodeError) else str(invalid)
+        if isinstance(invalid, UnicodeDecodeError):
+            what = f"not UTF-8 at byte {invalid.start}"
+        else:
+            what = str(invalid)
         raise error(f"{path}: {fault}: {what}{f'; {remedy}' if remedy else ''}") from invalid
 
 
@@ -85,7 +88,8 @@ def parse_json(text: str | bytes, *, surrogates: bool = False, unique: bool = Fa
     surrogates: allow lone surrogates, which JSON can escape and UTF-8 cannot encode.
     unique: reject an object with several values of a key, of which the last one is read otherwise.
     """
-    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+    if isinstance(text, bytes):
+        text = text.decode("utf-8-sig")
     decoder = _UNIQUE_DECODER if unique else _DECODER
     data = _parsed(text, decoder.decode)
     if not surrogates and "\\u" in text:
@@ -142,7 +146,8 @@ _UNIQUE_DECODER = json.JSONDecoder(parse_int=_integer, object_pairs_hook=_unique
 
 def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
     """Parse; check the depth where the text is long enough to exceed the limit."""
-    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+    if isinstance(text, bytes):
+        text = text.decode("utf-8-sig")
     try:
         data = parse(text)
         deep = text.count("[") + text.count("{") + text.count(".") >= MAX_DEPTH and _is_deep(data)
@@ -157,6 +162,7 @@ def _is_deep(data: Any) -> bool:
     level = [data]
     for _ in range(MAX_DEPTH):
         inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
-        if not (level := [value for values in inner for value in values]):
+        level = [value for values in inner for value in values]
+        if not level:
             return False
     return True

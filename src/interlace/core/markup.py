@@ -11,7 +11,8 @@ _BACKSLASHED = re.compile(
     r"|(?<!\S)[#>]|^=|^[+-](?=[ -]|$)"  # headings, quotes, lists
 )
 _ITEM = re.compile(r"^(\d{1,9})([.)](?= |$))")  # of a numbered list
-_TAG, _ENTITY = re.compile("<(?=[a-zA-Z/!?])"), re.compile(r"&(?=#?\w+;)")
+_TAG = re.compile("<(?=[a-zA-Z/!?])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 _LATEX = str.maketrans(
     {
         **{char: f"\\{char}" for char in "&%$#_{}"},

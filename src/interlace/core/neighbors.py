@@ -92,12 +92,15 @@ def nearest_among_sample(
     """
     import torch
 
-    places, there, total = np.zeros(len(queries), np.int64), np.zeros(len(queries), bool), 0.0
+    places = np.zeros(len(queries), np.int64)
+    there = np.zeros(len(queries), bool)
+    total = 0.0
     for rows, scores in _blocks(queries, candidates, scorer):
         total += float(scores.amax(dim=1).sum())
         hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share).to(scores.device)
         best = scores.masked_fill_(hidden, -torch.inf).max(dim=1)
-        places[rows], there[rows] = best.indices.cpu().numpy(), best.values.isfinite().cpu().numpy()
+        places[rows] = best.indices.cpu().numpy()
+        there[rows] = best.values.isfinite().cpu().numpy()
     found = np.flatnonzero(there)
     return found, places[found], total / max(len(queries), 1)
 

@@ -19,7 +19,8 @@ from typing import BinaryIO, Literal
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic, disk_errors, walk, write_fault
 
-STANDARD_INPUT, STANDARD_OUTPUT = Path("/dev/stdin"), Path("/dev/stdout")
+STANDARD_INPUT = Path("/dev/stdin")
+STANDARD_OUTPUT = Path("/dev/stdout")
 _MAX_LINKS = 40
 _DESCRIPTOR = re.compile(r"/proc/(\d+)(?:/task/\d+)?/fd/(\d+)")
 

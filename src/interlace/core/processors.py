@@ -5,6 +5,11 @@ import os
 
 def processors() -> int:
     """Return the number of processors that this process may use, at least 1; NUMBA_NUM_THREADS lowers it."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        usable = len(os.sched_getaffinity(0))
+    else:
+        usable = os.cpu_count() or 1
     limit = os.environ.get("NUMBA_NUM_THREADS", "")
-    return max(1, min(usable, int(limit))) if limit.isdecimal() else usable
+    if limit.isdecimal():
+        return max(1, min(usable, int(limit)))
+    return usable

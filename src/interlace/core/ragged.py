@@ -86,7 +86,10 @@ class Ragged:
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
         """Copy the given rows, by index or boolean mask."""
         rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
+        else:
+            rows = rows.astype(np.int64, copy=False)
         starts = self.offsets[:-1][rows]
         lengths = self.offsets[1:][rows] - starts  # only of these rows: taking a few of millions must be fast
         taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)

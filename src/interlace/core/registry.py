@@ -52,7 +52,10 @@ class Registry(Generic[T]):
     def get(self, name: str) -> Any:
         """Return the class (or function) of an entry; raise a SettingsError if there is no such entry."""
         plugins = _PLUGINS.get(self.name, {})
-        module = plugins[name] if name in plugins else importlib.import_module(self._path(name))
+        if name in plugins:
+            module = plugins[name]
+        else:
+            module = importlib.import_module(self._path(name))
         if self.contract is None:
             return getattr(module, name)
         found = _contract_classes(module, self.contract)
@@ -77,7 +80,10 @@ class Registry(Generic[T]):
             docstring = inspect.getdoc(_PLUGINS[self.name][name])
         else:
             spec = importlib.util.find_spec(self._path(name))
-            source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+            if spec and spec.origin:
+                source = Path(spec.origin).read_text(encoding="utf-8")
+            else:
+                source = ""
             docstring = ast.get_docstring(ast.parse(source))
         return (docstring or "").partition("\n")[0]
 

@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BeforeValidator
 def _points(text: str) -> tuple[list[int], list[float]]:
     pairs = [point.split(":") for point in text.split(",")]
     try:
-        steps, values = [int(step) for step, _ in pairs], [float(value) for _, value in pairs]
+        steps = [int(step) for step, _ in pairs]
+        values = [float(value) for _, value in pairs]
     except ValueError:
         raise ValueError(f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}") from None
     if any(later <= earlier for earlier, later in pairwise(steps)):
@@ -49,7 +50,9 @@ def values_of(schedule: str) -> list[float]:
     >>> values_of("0:1,100:0")
     [1.0, 0.0]
     """
-    return _points(schedule)[1] if ":" in schedule else [float(schedule)]
+    if ":" in schedule:
+        return _points(schedule)[1]
+    return [float(schedule)]
 
 
 def value_at(schedule: str, step: int) -> float:

@@ -88,7 +88,10 @@ def fields_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
     """Return (key, type, default, help) of each field."""
     rows = []
     for key, field in model.model_fields.items():
-        default = "required" if field.is_required() else repr(field.get_default(call_default_factory=True))
+        if field.is_required():
+            default = "required"
+        else:
+            default = repr(field.get_default(call_default_factory=True))
         rows.append((key, type_name(field.annotation), default, field.description or ""))
     return rows
 
@@ -99,7 +102,8 @@ def type_name(annotation: Any) -> str:
     >>> type_name(float | list[float] | None)
     'float | list[float] | None'
     """
-    origin, inner = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    inner = get_args(annotation)
     if origin is Annotated:
         return type_name(inner[0])
     if origin in {Union, UnionType}:
@@ -149,7 +153,7 @@ def _one(item: Any, model: type) -> str:
         return f"unknown key {path!r}" + near.replace("did you mean '", f"did you mean '{parent}")
     if item["type"] == "missing":
         return f"key {path!r} is required"
-    message = item["msg"].removeprefix("Value error, ")
+    message: str = item["msg"].removeprefix("Value error, ")
     shown = isinstance(item["input"], dict) or f"found {item['input']!r}" in message
     found = "" if shown else f" (found {item['input']!r})"
     choices = re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))  # of a literal
@@ -157,7 +161,9 @@ def _one(item: Any, model: type) -> str:
         found += nearest(str(item["input"]), choices)
     if item["type"] == "list_type" and isinstance(item["input"], str):
         found += f'; write ["{item["input"]}"]'
-    return f"{path}: {message[:1].lower()}{message[1:]}{found}" if path else message
+    if path:
+        return f"{path}: {message[:1].lower()}{message[1:]}{found}"
+    return message
 
 
 def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
@@ -169,7 +175,10 @@ def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
     for part in path:
         fields = [candidate.model_fields[part] for candidate in models if part in candidate.model_fields]
         named = [candidate for candidate in models if candidate.__name__ == part]
-        models = [found for field in fields for found in _models_in(field.annotation)] if fields else named or models
+        if fields:
+            models = [found for field in fields for found in _models_in(field.annotation)]
+        else:
+            models = named or models
     return [key for candidate in models for key in candidate.model_fields]
 
 
@@ -189,7 +198,10 @@ def _paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """Yield the dotted paths of all keys, except inside mappings, whose keys are the user's names, and unions."""
     for key, field in model.model_fields.items():
         yield f"{prefix}{key}"
-        inner = [] if get_origin(field.annotation) is dict else _models_in(field.annotation)
+        if get_origin(field.annotation) is dict:
+            inner = []
+        else:
+            inner = _models_in(field.annotation)
         if len(inner) == 1:
             yield from _paths(inner[0], f"{prefix}{key}.")
 

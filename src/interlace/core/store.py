@@ -35,7 +35,9 @@ class ConfigFile:
 
     def __str__(self) -> str:
         """The path, and the variant after a colon."""
-        return f"{self.path}:{self.variant}" if self.variant else str(self.path)
+        if self.variant:
+            return f"{self.path}:{self.variant}"
+        return str(self.path)
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,10 @@ class ConfigStore:
             if not isinstance(sibling, str) or (sibling and not sibling.startswith(":")):
                 raise SettingsError(f"{file}: extends: expected a variant of this file (':NAME'), found {sibling!r}")
             base = self._read(self._checked(ConfigFile(file.path, sibling[1:]), shared=True), (*chain, label))
-            shipped = (
-                file.path.relative_to(self.folder) if file.path.is_relative_to(self.folder) else Path(file.path.name)
-            )
+            if file.path.is_relative_to(self.folder):
+                shipped = file.path.relative_to(self.folder)
+            else:
+                shipped = Path(file.path.name)
             return self._merged(base, {"name": "-".join([*shipped.with_suffix("").parts, file.variant]), **own})
         settings = {key: value for key, value in data.items() if key not in {"variants", "extends"}}
         if "extends" not in data:
