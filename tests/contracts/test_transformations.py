@@ -13,7 +13,6 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.settings import fields_of
 from interlace.derived import TRANSFORMATIONS, Transformation, chain
-from interlace.derived.common.texts import parts
 from interlace.text import Text
 
 WORDS = st.sampled_from(
@@ -206,7 +205,7 @@ def test_result_does_not_depend_on_line_order(change, text, data):
     assert moved.text.lines == [whole.text.lines[line] for line in order]
     assert moved.text.tags == at(whole.text, order).tags
     assert moved.links == whole.links.take(np.array(order, np.int64))
-    alone = [change.apply(part, 5).text.lines[0] for part in parts(text, 1)]
+    alone = [change.apply(text.slice(row, row + 1), 5).text.lines[0] for row in range(len(text))]
     assert alone == whole.text.lines
 
 

@@ -7,6 +7,7 @@ sentence in every file, split and chunk.
 Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022), section 3 and appendix F.
 """
 
+import gc
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -21,9 +22,8 @@ from interlace.derived.common.texts import (
     DerivedPairs,
     DerivedText,
     checked,
-    composed,
     derived_pairs,
-    in_parts,
+    followed_by,
     unchanged,
 )
 from interlace.text import Text, TextPairs
@@ -62,8 +62,7 @@ class Transformation(RegistryEntry, ABC):
             DataError: the text lacks something required, such as trees, or a file cannot be read, or words have not
                 exactly one counterpart each; names the line.
         """
-        key = self.key(seed)
-        return in_parts(text, lambda part: checked(self.derive(part, key), part, self.name))
+        return chain([self]).apply(text, seed)
 
     def apply_pairs(self, pairs: TextPairs, seed: int = 0) -> DerivedPairs:
         """Transform both sides: premise and hypothesis, or passage and question with all answers.
@@ -78,7 +77,7 @@ class Transformation(RegistryEntry, ABC):
 
     @abstractmethod
     def derive(self, text: Text, key: int) -> DerivedText:
-        """Transform a part of a text; the result for a line depends on that line and the key alone."""
+        """Transform a text; the result for a line depends on that line and the key alone."""
 
 
 TRANSFORMATIONS: Registry[Transformation] = Registry(__name__, "transformation", Transformation)
@@ -92,30 +91,36 @@ class Chain(Transformation):
     @property
     def name(self) -> str:
         """The names of the transformations."""
-        return ",".join(one.name for one in self.transformations)
+        return ",".join(step.name for step in self.transformations)
 
     @property
     def shares_words(self) -> bool:
         """Whether all of them do."""
-        return all(one.shares_words for one in self.transformations)
+        return all(step.shares_words for step in self.transformations)
 
     @property
     def missing(self) -> str:
         """What the first incomplete one is missing."""
-        return next((one.missing for one in self.transformations if one.missing), "")
+        return next((step.missing for step in self.transformations if step.missing), "")
 
     def apply(self, text: Text, seed: int = 0) -> DerivedText:
         """Apply each transformation to the result of the previous one, and compose the links."""
-        keys = [one.key(seed) for one in self.transformations]
+        was_enabled = gc.isenabled()
+        gc.disable()  # it takes half of the time where many small lists are made
+        try:
+            return self._apply_steps(text, seed)
+        finally:
+            if was_enabled:
+                gc.enable()
 
-        def derive(part: Text) -> DerivedText:
-            result = unchanged(part)
-            for place, (one, key) in enumerate(zip(self.transformations, keys, strict=True)):
-                step = checked(one.derive(result.text, key), result.text, one.name)
-                result = DerivedText(step.text, composed(result.links, step.links) if place else step.links)
-            return result
-
-        return in_parts(text, derive)
+    def _apply_steps(self, text: Text, seed: int) -> DerivedText:
+        derived = unchanged(text)
+        if not len(text):
+            return derived
+        for step in self.transformations:
+            changed = checked(step.derive(derived.text, step.key(seed)), derived.text, step.name)
+            derived = DerivedText(changed.text, followed_by(derived.links, changed.links))
+        return derived
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Not used: each transformation has a key of its own."""
@@ -129,6 +134,12 @@ def chain(transformations: Iterable[Transformation | Mapping[str, Any] | str], w
     2022, section 4), which is `["invert", "transliterate"]` here.
     Raise a SettingsError if there is no such transformation or setting.
     """
-    built = [one if isinstance(one, Transformation) else TRANSFORMATIONS.build(one, where) for one in transformations]
-    flat = [inner for one in built for inner in (one.transformations if isinstance(one, Chain) else (one,))]
-    return Chain(transformations=tuple(flat))
+    steps: list[Transformation] = []
+    for transformation in transformations:
+        if isinstance(transformation, Chain):
+            steps += transformation.transformations
+        elif isinstance(transformation, Transformation):
+            steps.append(transformation)
+        else:
+            steps.append(TRANSFORMATIONS.build(transformation, where))
+    return Chain(transformations=tuple(steps))

@@ -17,7 +17,7 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import WordSpans, reorder
-from interlace.derived.common.texts import numbered
+from interlace.derived.common.labels import numbered
 from interlace.derived.common.trees import FileState, Forest, file_states, forest_of, parsed, read_trees
 from interlace.text import Text
 

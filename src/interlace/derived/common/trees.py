@@ -19,7 +19,7 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
-from interlace.derived.common.texts import numbered
+from interlace.derived.common.labels import numbered
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.text.types import distinct

@@ -1,0 +1,139 @@
+"""Labels of words that follow them to another place in the line: tags, names and answers.
+
+Legend: L lines, W words of all lines.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interlace.core.ragged import Ragged
+from interlace.text import Text
+
+Span = tuple[int, int]
+NOWHERE: Span = (-1, -1)
+LOST_ANSWERS = "answers lost because their words are no longer adjacent"
+SPLIT_NAMES = "names split because their words are no longer adjacent"
+
+Rows = Sequence[Sequence[str]]
+
+
+def numbered(strings: Iterable[str], count: int) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the number of each string (count,) and the distinct strings in order, without a Python loop."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return np.fromiter(map(numbers.__getitem__, strings), np.int32, count), list(numbers)
+
+
+def moved_tags(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]) -> list[list[str]]:
+    """Return tags in the new order of words.
+
+    offsets: (L + 1,) the words of each line. order: (W,) the word at each place.
+    """
+    flat = np.fromiter(chain.from_iterable(rows), object, len(order))
+    return _split_by_line(flat[order], offsets)
+
+
+@dataclass(frozen=True)
+class MovedNames:
+    """IOB2 tags by line, and how many names were split into several."""
+
+    tags: list[list[str]]
+    split: int
+
+
+def moved_names(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]) -> MovedNames:
+    """Return IOB2 tags in the new order: `B-` at the first word of each run of words of one name, `I-` at the others.
+
+    Moving tags unchanged would put `I-` before `B-` (Tang et al. 2022, appendix G.1). A stray `I-` begins a name.
+
+    >>> moved_names([["B-PER", "I-PER", "O"]], np.array([0, 3]), np.array([2, 1, 0]))
+    MovedNames(tags=[['O', 'B-PER', 'I-PER']], split=0)
+    >>> moved_names([["B-PER", "I-PER", "O"]], np.array([0, 3]), np.array([0, 2, 1]))
+    MovedNames(tags=[['B-PER', 'O', 'B-PER']], split=1)
+    """
+    codes, tags = numbered(chain.from_iterable(rows), len(order))
+    is_first = np.zeros(len(codes), np.bool_)  # (W,) words at the start of a line
+    is_first[offsets[:-1][np.diff(offsets) > 0]] = True
+    names = _name_numbers(codes, tags, is_first)[order]  # (W,) the name of the word at each place
+    begins = is_first | (names != np.append(-1, names[:-1]))
+    runs_of_name = np.bincount(names[begins & (names >= 0)])
+    spellings = np.empty((len(tags), 2), object)  # of each tag as `I-` and as `B-`
+    for code, tag in enumerate(tags):
+        if tag[:1] in {"B", "I"}:
+            spellings[code] = [f"I-{tag[2:]}", f"B-{tag[2:]}"]
+        else:
+            spellings[code] = "O"
+    moved = spellings[codes[order], begins.astype(np.int64)]
+    return MovedNames(_split_by_line(moved, offsets), int((runs_of_name > 1).sum()))
+
+
+def _name_numbers(codes: NDArray[np.int32], tags: Sequence[str], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(W,) the number of the name that each word belongs to, -1 outside of names."""
+    prefixes = np.array([tag[:1] for tag in tags])[codes]
+    type_codes, _ = numbered([tag[2:] for tag in tags], len(tags))
+    types = type_codes[codes]
+    is_outside = (prefixes != "B") & (prefixes != "I")
+    continues = (prefixes == "I") & ~is_first
+    continues[1:] &= ~is_outside[:-1] & (types[1:] == types[:-1])
+    begins = ~is_outside & ~continues
+    return np.where(is_outside, -1, np.cumsum(begins) - 1)
+
+
+def _split_by_line(flat: NDArray[np.object_], offsets: NDArray[np.int64]) -> list[list[str]]:
+    tags = flat.tolist()
+    return [tags[start:stop] for start, stop in pairwise(offsets.tolist())]
+
+
+def moved_answers(text: Text, words: Ragged, to: NDArray[np.int64]) -> list[Span] | None:
+    """Return the answer span of each derived line; `NOWHERE` for an answer whose words are no longer adjacent.
+
+    words: spans in the derived lines. to: (W,) the place in its derived line that each word moves to.
+    """
+    if text.answers is None:
+        return None
+    places = Ragged(to, text.words.offsets - text.words.offsets[0])
+    return [moved_span(span, text.words[row], words[row], places[row]) for row, span in enumerate(text.answers)]
+
+
+def count_lost(before: Sequence[Span] | None, after: Sequence[Span] | None) -> int:
+    """Return how many answers have no position any more."""
+    if before is None or after is None:
+        return 0
+    return after.count(NOWHERE) - before.count(NOWHERE)
+
+
+def moved_span(span: Span, words: NDArray[np.int32], derived_words: NDArray[np.int32], to: NDArray[np.int64]) -> Span:
+    """Return a span of one line after its words moved; nowhere if they are not adjacent, or it had no word.
+
+    A span that begins or ends within a word still does if its words kept their order and that word its length;
+    otherwise it is extended to the whole word.
+
+    words, derived_words: spans of the line's words before and after. to: the place that each word moves to.
+    """
+    if span == NOWHERE:
+        return NOWHERE
+    start, end = span
+    touched = np.flatnonzero((words[:, 1] > start) & (words[:, 0] < end))
+    places = to[touched]
+    if not len(touched) or places.max() - places.min() >= len(touched):
+        return NOWHERE
+    first_begin, first_end = derived_words[places.min()].tolist()
+    last_begin, last_end = derived_words[places.max()].tolist()
+    if (np.diff(places) < 0).any():
+        return first_begin, last_end
+    old_first_begin, old_first_end = words[touched[0]].tolist()
+    old_last_begin, old_last_end = words[touched[-1]].tolist()
+    begin = first_begin
+    stop = last_end
+    if first_end - first_begin == old_first_end - old_first_begin:
+        begin += max(0, start - old_first_begin)
+    if last_end - last_begin == old_last_end - old_last_begin:
+        stop -= max(0, old_last_end - end)
+    return begin, stop
