@@ -28,7 +28,6 @@ from _common import Target, report
 
 from interlace.core.ragged import Ragged
 from interlace.derived import Chain, DerivedText, chain
-from interlace.derived.common.texts import concatenated, unchanged
 from interlace.readers import CHUNK
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
@@ -239,14 +238,13 @@ def dictionary_of(text: Text, change: Chain) -> dict[str, str]:
 
 def check_identical(chunks: list[DerivedText], looped: DerivedText) -> None:
     """Exit if the first lines differ from the output of the loop."""
-    for number, chunk in enumerate(chunks):
-        first = number * CHUNK
+    for chunk, first in zip(chunks, range(0, len(looped.text), CHUNK), strict=False):
         expected = looped.text.slice(first, first + CHUNK)
         head = np.arange(len(chunk.text)) < len(expected)
         text = chunk.text.where(head)
         if (text.lines, text.words, text.tags) != (expected.lines, expected.words, expected.tags):
             raise SystemExit("the text of the loop differs")
-        if chunk.links.take(head) != looped.links.slice(first, first + len(expected)):
+        if chunk.links.take(head) != Ragged.concatenate([looped.links.slice(first, first + len(expected))]):
             raise SystemExit("the links of the loop differ")
 
 

@@ -152,11 +152,3 @@ def test_outputs_of_one_name_are_rejected(files, tmp_path, names, clash):
     with pytest.raises(DataError, match=clash):
         run(*paths, "--transformations", "invert", "--reader", "lines", "--language", "en", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_files_of_two_languages_need_the_option(files, tmp_path):
-    write_lines(files / "b.de.txt", ["ja"])
-    both = [files / "a.en.txt", files / "b.de.txt"]
-    with pytest.raises(DataError, match=r"a\.en\.txt is in 'en' and .*b\.de\.txt in 'de'"):
-        run(*both, "--transformations", "invert", "-o", tmp_path / "out")
-    assert run(*both, "--transformations", "invert", "--language", "en", "-o", tmp_path / "out").exit_code == 0

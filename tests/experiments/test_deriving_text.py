@@ -5,7 +5,7 @@ import json
 import pytest
 
 from interlace.core.ragged import Ragged
-from interlace.derived.common.folder import normalized, normalized_pairs
+from interlace.derived.common.normalizing import normalized, normalized_pairs
 from interlace.experiments import deriving
 from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe

@@ -14,9 +14,7 @@ from interlace.cli.common import options
 from interlace.cli.common.options import comma_separated, parse_changes
 
 if TYPE_CHECKING:
-    from interlace.derived import Chain
-
-_DEFAULT_LANGUAGE = "en"
+    from interlace.derived import Chain, Transformation
 
 
 def derive(
@@ -36,9 +34,7 @@ def derive(
             "--set", help="A setting of a transformation: --set overlap.share=0.5; lists as a,b (repeatable)."
         ),
     ] = [],
-    language: Annotated[
-        str, typer.Option("--language", help="Language of the files. Default: from their names, or en.")
-    ] = "",
+    language: Annotated[str, typer.Option("--language", help="Language of all files.")] = "en",
     name: Annotated[str, typer.Option("--name", help="Name of the derived language. Default: en_x.")] = "",
     reader: Annotated[str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")] = "",
     word_tokenizer: Annotated[
@@ -51,62 +47,61 @@ def derive(
     """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
     load_plugins(code)
     from interlace.core.files import atomic_folder
-    from interlace.derived.common import folder as folders
+    from interlace.derived.common import outputs
+    from interlace.derived.common.folder import Derivation, DerivedDictionary, FolderFile, write_folder
 
-    chosen = _chain(transformations, settings)
-    original, reason = (language, "") if language else folders.language_of(files, _DEFAULT_LANGUAGE)
-    derivation = folders.Derivation(_name_of(name, original), original, chosen, seed, word_tokenizer)
-    derived = [folders.derived_file(path, reader) for path in files]
-    dictionary = folders.DerivedDictionary(f"dictionary.{original}-{derivation.name}.txt")
-    every: list[folders.FolderFile] = [*derived, dictionary]
-    folders.check_outputs(every)
-    folders.check_folder(into, {output for file in every for output in file.outputs})
-    if reason and not as_json:
-        print_line(f"language {original!r}, {reason}; set --language to change it", notes)
+    chain = _chain(transformations, settings)
+    derivation = Derivation(_name_of(name, language), language, chain, seed, word_tokenizer)
+    folder_files: list[FolderFile] = [outputs.derived_file(path, reader) for path in files]
+    folder_files.append(DerivedDictionary(f"dictionary.{language}-{derivation.name}.txt"))
+    outputs.check_outputs(folder_files)
+    outputs.check_folder(into, {output for file in folder_files for output in file.outputs})
     with atomic_folder(into) as folder:
-        about = folders.write_folder(derivation, every, folder)
+        about = write_folder(derivation, folder_files, folder)
     if as_json:
         print_json(about)
         return
     for file in about["files"]:
-        counts = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
+        counts = "".join(f"; {count:,} {note}" for note, count in file["notes"].items())
         print_line(f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}", notes)
     print_line(f"{about['dictionary']:,} words in the dictionary", notes)
     print_line(into)
 
 
 def _chain(names: str, settings: Sequence[str]) -> Chain:
+    """Return the transformations with their settings, such as `overlap.share=0.5`."""
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.derived import TRANSFORMATIONS, chain
 
     chosen = comma_separated(names)
     if not chosen:
         raise SettingsError(f"--transformations {names!r}: expected names{did_you_mean('', TRANSFORMATIONS.names())}")
-    fields: dict[str, dict[str, Any]] = {one: {} for one in chosen}
+    fields: dict[str, dict[str, Any]] = {name: {"name": name} for name in chosen}
     for key, value in parse_changes(list(settings), "NAME.KEY=VALUE, such as overlap.share=0.5").items():
-        one, _, inner = key.partition(".")
-        if one not in fields or not inner:
-            raise SettingsError(f"--set {key}: expected a setting of a transformation{did_you_mean(one, chosen)}")
-        _put(fields[one], inner.split("."), TRANSFORMATIONS.get(one), value)
-    return chain(TRANSFORMATIONS.build({"name": one, **fields[one]}, f"--set {one}") for one in chosen)
+        name, _, path = key.partition(".")
+        if name not in fields or not path:
+            raise SettingsError(f"--set {key}: expected a setting of a transformation{did_you_mean(name, chosen)}")
+        _set(fields[name], path.split("."), TRANSFORMATIONS.get(name), value)
+    return chain(TRANSFORMATIONS.build(fields[name], f"--set {name}") for name in chosen)
 
 
-def _put(fields: dict[str, Any], keys: list[str], kind: Any, value: str) -> None:
-    """Set a value by its key path, as a list if the field is one."""
-    for key in keys[:-1]:
+def _set(fields: dict[str, Any], path: list[str], kind: type[Transformation], value: str) -> None:
+    """Set a value by its key path, as a list if the field of the transformation is one."""
+    field = kind.model_fields.get(path[0]) if len(path) == 1 else None
+    for key in path[:-1]:
         fields = fields.setdefault(key, {})
-    known = kind.model_fields.get(keys[-1]) if len(keys) == 1 else None
-    several = known is not None and "tuple" in str(known.annotation)
-    fields[keys[-1]] = comma_separated(value) if several else value
+    is_list = field is not None and "tuple" in str(field.annotation)
+    fields[path[-1]] = comma_separated(value) if is_list else value
 
 
-def _name_of(name: str, own: str) -> str:
+def _name_of(name: str, language: str) -> str:
     """Return the name of the derived language, which becomes a part of file names."""
     from interlace.core.errors import SettingsError
 
-    if name == own:
+    if name == language:
         raise SettingsError(f"--name {name}: is the name of the original language; give another")
-    for option, given in (("--language", own), ("--name", name)):
-        if given and not re.fullmatch(r"\w+", given):
-            raise SettingsError(f"{option} {given!r}: expected letters, digits and '_', such as en_x")
-    return name or f"{own}_x"
+    name = name or f"{language}_x"
+    for option, value in (("--language", language), ("--name", name)):
+        if not re.fullmatch(r"\w+", value):
+            raise SettingsError(f"{option} {value!r}: expected letters, digits and '_', such as en_x")
+    return name

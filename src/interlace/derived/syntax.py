@@ -16,8 +16,8 @@ from pydantic import Field
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.labels import numbered
+from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.trees import FileState, Forest, file_states, forest_of, parsed, read_trees
 from interlace.text import Text
 

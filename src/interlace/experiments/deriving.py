@@ -29,9 +29,9 @@ from interlace.derived.common.folder import (
     DerivedTranslations,
     FolderFile,
     OriginalFiles,
-    reader_name,
     write_folder,
 )
+from interlace.derived.common.formats import reader_name
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import OriginalPattern, files_of
 from interlace.experiments.texts import RecipeTexts

@@ -3,37 +3,32 @@
 Words are those of the file (treebanks, tagged tokens), otherwise those of a word tokenizer.
 """
 
+from __future__ import annotations
+
 import json
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
-from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError
-from interlace.core.files import must_be_replaceable, must_exist
-from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import Filter, FilterChain
 from interlace.derived import Chain, DerivedText
 from interlace.derived.common.formats import write_as
+from interlace.derived.common.normalizing import normalized, normalized_pairs
 from interlace.derived.common.texts import composed, overlaps
-from interlace.readers import READERS, Reader
+from interlace.readers import Reader
 from interlace.text import Text, TextPairs
-from interlace.text.lines import plain_name, read_blocks, read_lines, write_lines, writing
+from interlace.text.lines import read_blocks, write_lines, writing
 from interlace.text.normalization import Normalization
-from interlace.text.scripts import scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 META = "derived.json"
@@ -74,7 +69,7 @@ class DerivedFile:
 class DerivedTranslations:
     """Lines of the original and the derived language as translations.
 
-    path: the derived side. share: of the lines, drawn by seed.
+    path: the derived side. alignments: may be empty. share: of the lines, drawn by seed.
     """
 
     path: str
@@ -86,7 +81,8 @@ class DerivedTranslations:
     @property
     def outputs(self) -> tuple[str, ...]:
         """All files that are written."""
-        return tuple(filter(None, (self.original, self.path, self.alignments)))
+        paths = (self.original, self.path)
+        return (*paths, self.alignments) if self.alignments else paths
 
 
 @dataclass(frozen=True)
@@ -114,10 +110,29 @@ class Derivation:
     transformations: Chain
     seed: int
     word_tokenizer: str
-    normalize: Normalization | None = None
+    normalization: Normalization | None = None
 
 
 # ---- the folder ----
+
+
+@dataclass
+class DerivedFileRecord:
+    """What `derived.json` says about a file; read, written: hashes of the original and the derived content."""
+
+    file: str
+    reader: str
+    lines: int = 0
+    words: int = 0
+    notes: dict[str, int] = field(default_factory=dict)
+    read: str = ""
+    written: str = ""
+
+    def add_notes(self, notes: dict[str, int]) -> None:
+        """Add up notes; those that count nothing are left out."""
+        for note, count in notes.items():
+            if count:
+                self.notes[note] = self.notes.get(note, 0) + count
 
 
 def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path) -> dict[str, Any]:
@@ -126,7 +141,7 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
     about: dict[str, Any] = {
         "language": derivation.name,
         "of": derivation.of,
-        "transformations": [{"name": one.name, **one.dump()} for one in derivation.transformations.transformations],
+        "transformations": [{"name": step.name, **step.dump()} for step in derivation.transformations.transformations],
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
         "files": [],
@@ -135,7 +150,7 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
         try:
             match file:
                 case DerivedFile():
-                    about["files"].append(writer.write_file(file))
+                    about["files"].append(asdict(writer.write_file(file)))
                 case DerivedTranslations():
                     writer.write_translations(file)
                 case DerivedDictionary():
@@ -146,129 +161,140 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
     return about
 
 
-@json_record
-class _Written(TypedDict):
-    language: str
-    files: list[Any]
+WriteLines = Callable[[Iterable[str]], None]
+WordCounts = Counter[tuple[str, str]]
 
 
 class _FolderWriter:
-    """Writes files of one derived language; `counts` holds how often each word became which."""
+    """Writes files of one derived language, and counts how often each word of those with alignments became which."""
 
     def __init__(self, derivation: Derivation, into: Path) -> None:
         self._derivation = derivation
         self._into = into
         self._tokenizer = WORD_TOKENIZERS.build(derivation.word_tokenizer).of(derivation.of)
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._counts: WordCounts = Counter()
 
     # ---- files ----
 
-    def write_file(self, file: DerivedFile) -> dict[str, Any]:
-        about: dict[str, Any] = {"file": file.path, "reader": file.source.reader.name}
-        about |= {"lines": 0, "words": 0, "notes": Counter()}
+    def write_file(self, file: DerivedFile) -> DerivedFileRecord:
+        record = DerivedFileRecord(file.path, file.source.reader.name)
         with ExitStack() as stack:
-            writers = [stack.enter_context(writing(self._into / name)) for name in file.alignments]
-            chunks = (self._derived_chunk(chunk, about, writers) for chunk in self._chunks(file.source))
+            alignments = [stack.enter_context(writing(self._into / name)) for name in file.alignments]
+            chunks = (self._derived_chunk(chunk, record, alignments) for chunk in self._chunks(file.source))
             write_as(file.source.reader, self._into / file.path, chunks)
-        if not about["lines"]:
+        if not record.lines:
             raise DataError(f"{file.source.paths[0]}: no lines to transform")
-        about["notes"] = {what: count for what, count in about["notes"].items() if count}
-        read, *_, written = (content_hash(path) for path in (*file.source.paths, self._into / file.path))
-        return about | {"read": read, "written": written}
+        record.read = content_hash(file.source.paths[0])
+        record.written = content_hash(self._into / file.path)
+        return record
 
     def write_translations(self, file: DerivedTranslations) -> None:
         with ExitStack() as stack:
-            original, own = (stack.enter_context(writing(self._into / name)) for name in (file.original, file.path))
-            aligned = stack.enter_context(writing(self._into / file.alignments)) if file.alignments else None
-            for text, derived in self._training(file.sources, file.share):
-                original(text.lines)
-                own(derived.text.lines)
-                if aligned:
-                    links = self._tokenizer_links(text, derived)
-                    aligned(pharaoh_lines(links))
+            writers = [stack.enter_context(writing(self._into / path)) for path in file.outputs]
+            for text, derived in self._corpus_lines(file.sources, file.share):
+                writers[0](text.lines)
+                writers[1](derived.text.lines)
+                if file.alignments:
+                    writers[2](pharaoh_lines(self._tokenizer_links(text, derived)))
 
     def write_dictionary(self, file: DerivedDictionary) -> int:
         counts = self._counts
         if file.sources:
             counts = Counter()
-            for text, derived in self._training(file.sources):
-                _count(counts, text, derived)
+            for text, derived in self._corpus_lines(file.sources):
+                _count_words(counts, text, derived)
         entries = sorted(counts, key=lambda entry: (-counts[entry], entry))
         write_lines(self._into / file.path, map("\t".join, entries))
         return len(entries)
 
     # ---- text ----
 
-    def _chunks(self, source: OriginalFiles) -> Iterator[Any]:
+    def _chunks(self, source: OriginalFiles) -> Iterator[Text | TextPairs]:
         """Yield normalized text with the words of the file, or of the tokenizer."""
-        normalize = self._derivation.normalize
-        chunk: Any
+        normalization = self._derivation.normalization
+        chunk: Text | TextPairs
         for chunk in source.reader.read_chunks(list(source.paths), [self._derivation.of]):
             if isinstance(chunk, TextPairs):
-                pairs = normalized_pairs(chunk, normalize) if normalize else chunk
+                pairs = chunk if normalization is None else normalized_pairs(chunk, normalization)
                 yield replace(pairs, source=self._tokenized(pairs.source), target=self._tokenized(pairs.target))
             else:
-                yield self._tokenized(normalized(chunk, normalize) if normalize else chunk)
+                yield self._tokenized(chunk if normalization is None else normalized(chunk, normalization))
 
     def _tokenized(self, text: Text) -> Text:
         if text.tags:
             return text
         return replace(text, words=self._tokenizer.split(text.lines), word_tokenizer=self._tokenizer.name)
 
-    def _derived_chunk(self, chunk: Any, about: dict[str, Any], writers: list[Any]) -> Any:
+    def _derived_chunk(
+        self, chunk: Text | TextPairs, record: DerivedFileRecord, alignments: list[WriteLines]
+    ) -> Text | TextPairs:
         """Transform text or pairs; write the alignments, and count words, lines and notes."""
-        about["lines"] += len(chunk)
-        apply, seed = self._derivation.transformations, self._derivation.seed
+        record.lines += len(chunk)
+        transformations = self._derivation.transformations
+        seed = self._derivation.seed
         if isinstance(chunk, Text):
-            derived = apply.apply(chunk, seed)
-            self._record(chunk, derived, about, writers)
+            derived = transformations.apply(chunk, seed)
+            self._record(chunk, derived, record, alignments)
             return replace(derived.text, language=self._derivation.name)
-        done = apply.apply_pairs(chunk, seed)
-        sides: dict[str, Any] = {}
-        for place, (side, links) in enumerate((("source", done.source), ("target", done.target))):
-            derived = DerivedText(getattr(done.pairs, side), links)
-            self._record(getattr(chunk, side), derived, about, writers[place : place + 1])
-            sides[side] = replace(derived.text, language=self._derivation.name)
-        about["notes"].update(done.pairs.notes)
-        return replace(done.pairs, **sides)
+        pairs = transformations.apply_pairs(chunk, seed)
+        source = DerivedText(pairs.pairs.source, pairs.source)
+        target = DerivedText(pairs.pairs.target, pairs.target)
+        self._record(chunk.source, source, record, alignments[:1])
+        self._record(chunk.target, target, record, alignments[1:])
+        record.add_notes(pairs.pairs.notes)
+        return replace(
+            pairs.pairs,
+            source=replace(source.text, language=self._derivation.name),
+            target=replace(target.text, language=self._derivation.name),
+        )
 
-    def _record(self, original: Text, derived: DerivedText, about: dict[str, Any], writers: list[Any]) -> None:
+    def _record(
+        self, original: Text, derived: DerivedText, record: DerivedFileRecord, alignments: list[WriteLines]
+    ) -> None:
         """Count words and notes, and write the alignment to the words that are found when the file is read again."""
-        about["words"] += len(original.words.flat)
-        about["notes"].update(derived.text.notes)
-        if not writers:
+        record.words += len(original.words.flat)
+        record.add_notes(derived.text.notes)
+        if not alignments:
             return
-        _count(self._counts, original, derived)
+        _count_words(self._counts, original, derived)
         links = derived.links if original.tags else self._tokenizer_links(original, derived)
-        writers[0](pharaoh_lines(links))
+        alignments[0](pharaoh_lines(links))
 
     def _tokenizer_links(self, original: Text, derived: DerivedText) -> Ragged:
         """Return the links between the words that the tokenizer finds on both sides."""
         links = derived.links
         if original.tags:
             links = composed(overlaps(self._tokenizer.split(original.lines), original.words), links)
-        again = self._tokenizer.split(derived.text.lines)
-        return links if again == derived.text.words else composed(links, overlaps(derived.text.words, again))
+        words_read_again = self._tokenizer.split(derived.text.lines)
+        if words_read_again == derived.text.words:
+            return links
+        return composed(links, overlaps(derived.text.words, words_read_again))
 
-    def _training(self, sources: Sequence[OriginalFiles], share: float = 1.0) -> Iterator[tuple[Text, DerivedText]]:
+    def _corpus_lines(self, sources: Sequence[OriginalFiles], share: float = 1.0) -> Iterator[tuple[Text, DerivedText]]:
         """Yield original and derived lines: the drawn share of those that a corpus keeps."""
-        first, seed = 0, self._derivation.seed
+        seed = self._derivation.seed
+        first_line = 0
         for source in sources:
             filters = FilterChain(source.filters)
             for chunk in self._chunks(source):
-                drawn = generator(Purpose.SAMPLE, seed, first).random(len(chunk)) < share
-                first += len(chunk)
-                corpus = chunk
-                if chunk.tags:  # a corpus finds other words in the lines than the file has
-                    words = self._tokenizer.split(chunk.lines)
-                    corpus = Text(chunk.language, chunk.lines, words, self._tokenizer.name)
-                kept = filters.keep(corpus, corpus.words.lengths > 0)
-                text = chunk.where(drawn & kept & (chunk.words.lengths > 0))
+                if isinstance(chunk, TextPairs):
+                    raise DataError(f"{source.paths[0]}: has pairs; translations and dictionary are made of text")
+                is_drawn = generator(Purpose.SAMPLE, seed, first_line).random(len(chunk)) < share
+                first_line += len(chunk)
+                corpus = self._as_in_corpus(chunk)
+                is_kept = filters.keep(corpus, corpus.words.lengths > 0)
+                text = chunk.where(is_drawn & is_kept & (chunk.words.lengths > 0))
                 if len(text):
                     yield text, self._derivation.transformations.apply(text, seed)
 
+    def _as_in_corpus(self, text: Text) -> Text:
+        """Return the lines with the words that a corpus finds in them, which may be others than the file has."""
+        if not text.tags:
+            return text
+        return Text(text.language, text.lines, self._tokenizer.split(text.lines), self._tokenizer.name)
 
-def _count(counts: Counter[tuple[str, str]], original: Text, derived: DerivedText) -> None:
+
+def _count_words(counts: WordCounts, original: Text, derived: DerivedText) -> None:
     """Count which words with a letter became which."""
     pairs = WordPairs.of([TextPairs(original, derived.text, derived.links)])
     lexicon = Lexicon.count(pairs, derived.links).words()
@@ -283,122 +309,3 @@ def content_hash(path: Path) -> str:
     for block in read_blocks(path):
         digest.update(block)
     return digest.hexdigest()
-
-
-# ---- normalization of text whose words and answers have positions, which follow the changed characters ----
-
-
-def normalized_pairs(pairs: TextPairs, normalize: Normalization) -> TextPairs:
-    """Normalize both sides, and the texts of answers."""
-    source, target = normalized(pairs.source, normalize), normalized(pairs.target, normalize)
-    answers = pairs.answers
-    if answers is not None:
-        answers = [[normalize.text(answer, pairs.source.language) for answer in row] for row in answers]
-    return replace(pairs, source=source, target=target, answers=answers)
-
-
-def normalized(text: Text, normalize: Normalization) -> Text:
-    """Normalize lines; words with tags and answers keep their place in the line.
-
-    Each piece between the boundaries of words and answers is normalized by itself, unless a word would vanish or be
-    split by a blank.
-    """
-    whole = normalize.lines(text.lines, text.language)
-    if whole is text.lines:
-        return text
-    if not text.tags and text.answers is None:
-        return replace(text, lines=whole)
-    lines, words, answers = list(text.lines), list(text.words), list(text.answers or [])
-    for row, old in enumerate(text.lines):
-        if old == whole[row]:
-            continue
-        places = [*words[row].ravel().tolist(), *(answers[row] if answers else ())]
-        cuts = sorted({0, len(old), *(place for place in places if place >= 0)})
-        pieces = []
-        for start, end in pairwise(cuts):
-            new = normalize.text(old[start:end], text.language)
-            pieces.append(new if len(new.split()) == len(old[start:end].split()) else old[start:end])
-        to = dict(zip(cuts, accumulate(map(len, pieces), initial=0), strict=True)) | {-1: -1}
-        lines[row] = "".join(pieces)
-        words[row] = np.array([to[place] for place in words[row].ravel().tolist()], np.int32).reshape(-1, 2)
-        if answers:
-            answers[row] = (to[answers[row][0]], to[answers[row][1]])
-    flat = np.concatenate(words) if words else text.words.flat
-    kept = None if text.answers is None else answers
-    return replace(text, lines=lines, words=Ragged.from_lengths(flat, text.words.lengths), answers=kept)
-
-
-# ---- files to transform, their language and reader, and the folder to write ----
-
-
-def language_of(files: Sequence[Path], default: str) -> tuple[str, str]:
-    """Return the language in file names (`dev.hi.txt`), else the default, and why; raise a DataError for several."""
-    found = {}
-    for path in files:
-        suffixes = [suffix[1:] for suffix in reversed(path.suffixes)]
-        if language := next((suffix for suffix in suffixes if scripts_of(suffix)), ""):
-            found[language] = path
-    if len(found) > 1:
-        (one, first), (other, second), *_ = found.items()
-        raise DataError(
-            f"{first} is in {one!r} and {second} in {other!r}, by their names; derive the files of each language "
-            "separately, or set --language"
-        )
-    for language, path in found.items():
-        return language, f"from the name of {path}"
-    return default, "the default"
-
-
-def derived_file(path: Path, reader: str = "") -> DerivedFile:
-    """Return a file to write under its own name, with its alignments. reader: empty for the one that fits the file."""
-    name = reader or reader_name(must_exist(path))
-    settings = {"trees": _has_trees(must_exist(path))} if "trees" in READERS.get(name).model_fields else {}
-    source = OriginalFiles(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))
-    sides = (".source", ".target") if name in {"nli", "squad"} else ("",)
-    stem = plain_name(path).name
-    return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides))
-
-
-def reader_name(path: Path) -> str:
-    """Return the reader of a file by its suffix; for `.tsv` also by its first line."""
-    suffix = plain_name(path).suffix
-    if suffix != ".tsv":
-        return {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}.get(suffix, "lines")
-    first = next(filter(str.strip, read_lines(path)), "")
-    if re.fullmatch(r".*\S[\t ](O|[BI]-\S+)", first):
-        return "iob"
-    if {"sentence1", "premise", "sentence_A"} & {*first.split("\t")}:
-        return "nli"
-    raise DataError(
-        f"{path}: neither words with IOB2 tags nor a header of labelled pairs in its first line {first[:60]!r}; "
-        "set --reader"
-    )
-
-
-def _has_trees(path: Path) -> bool:
-    """Whether the first word of a CoNLL-U file has a head; ranges (`1-2`) and empty nodes (`0.1`) have none."""
-    rows = (line.split("\t") for line in read_lines(path) if line[:1].isdigit())
-    cells = next((cells for cells in rows if cells[0].isdigit()), [])
-    return len(cells) > 6 and cells[6].isdigit()
-
-
-def check_outputs(files: Iterable[FolderFile]) -> None:
-    """Raise a DataError about two files that would be written under one name; it names both."""
-    names = {META: "the record of the transformations"}
-    for file in files:
-        for output in file.outputs:
-            kind = "the dictionary" if not isinstance(file, DerivedFile) else str(file.source.paths[0])
-            what = kind if output == file.path else f"the alignments of {kind}"
-            if output in names:
-                raise DataError(f"{what} and {names[output]} would both be written as {output}; derive them separately")
-            names[output] = what
-
-
-def check_folder(into: Path, outputs: Collection[str]) -> None:
-    """Reject an output that has other files than an earlier run on the same input wrote."""
-    must_be_replaceable(into, META, "folder of a derived language", ["*"])  # as below
-    there = {path.name for path in into.iterdir()} if into.is_dir() else set()
-    if META in there:
-        read_json(into / META, _Written, remedy=f"its {META} is of something else; give a new folder")
-    if lost := sorted(there - {*outputs, META}):
-        raise DataError(f"{into}: contains {lost[0]}, which would be deleted; give a new folder, or all files at once")

@@ -1,6 +1,9 @@
-"""Writers of the file formats that readers read."""
+"""File formats of derived languages: the reader that fits a file, and a writer for each."""
+
+from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
@@ -11,22 +14,41 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.readers import Reader
 from interlace.readers.conllu import Conllu
 from interlace.text import Text, TextPairs
-from interlace.text.lines import write_lines
+from interlace.text.lines import plain_name, read_lines, write_lines
 
-_NLI = ("gold_label", "sentence1", "sentence2")
-_COLUMNS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}}  # settings that name columns
+_NLI_COLUMNS = ("gold_label", "sentence1", "sentence2")
+_COLUMN_SETTINGS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}}
+_READERS = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}
+
+
+def reader_name(path: Path) -> str:
+    """Return the reader of a file by its suffix; for `.tsv` also by its first line."""
+    suffix = plain_name(path).suffix
+    if suffix != ".tsv":
+        return _READERS.get(suffix, "lines")
+    first_line = next(filter(str.strip, read_lines(path)), "")
+    if re.fullmatch(r".*\S[\t ](O|[BI]-\S+)", first_line):
+        return "iob"
+    if {"sentence1", "premise", "sentence_A"} & set(first_line.split("\t")):
+        return "nli"
+    raise DataError(
+        f"{path}: neither words with IOB2 tags nor a header of labelled pairs in its first line {first_line[:60]!r}; "
+        "set --reader, or 'reader' in a recipe"
+    )
 
 
 def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
     """Write chunks of `Text` or `TextPairs` in the format of a reader, if it has default settings; gzip by suffix."""
-    if (name := reader.name) not in WRITERS:
+    name = reader.name
+    if name not in WRITERS:
         raise SettingsError(f"no writer for files of the reader {name!r}; expected {', '.join(sorted(WRITERS))}")
-    default, columns = type(reader)().dump(), _COLUMNS.get(name, set())
-    if own := [key for key, value in reader.dump().items() if key in columns and value != default[key]]:
-        raise SettingsError(
-            f"the reader {name!r} is set to {own[0]} = {getattr(reader, own[0])!r}; derived files are "
-            "written with the default columns, so convert the file to these"
-        )
+    default = type(reader)().dump()
+    for setting, value in reader.dump().items():
+        if setting in _COLUMN_SETTINGS.get(name, ()) and value != default[setting]:
+            raise SettingsError(
+                f"the reader {name!r} is set to {setting} = {value!r}; derived files are written with the default "
+                "columns, so convert the file to these"
+            )
     write_lines(path, WRITERS[name](chunks, reader))
 
 
@@ -40,71 +62,83 @@ def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
 
     Lemmas, features, other tags, enhanced arcs, multiword tokens and comments are not read, so they are not written.
     """
-    universal = not isinstance(reader, Conllu) or reader.tag == "upos"
+    is_universal = not isinstance(reader, Conllu) or reader.tag == "upos"
     for chunk in chunks:
-        tags = chunk.tags.get("pos")
-        if tags is None:
+        if "pos" not in chunk.tags:
             raise DataError("no tags of kind 'pos' to write as CoNLL-U")
-        for row, line in enumerate(chunk.lines):
-            spans = chunk.words[row].tolist()
-            arcs = [("_", "_")] * len(spans)
-            if chunk.heads is not None and "deprel" in chunk.tags:
-                heads = [str(head + 1) for head in chunk.heads[row].tolist()]
-                arcs = list(zip(heads, chunk.tags["deprel"][row], strict=True))
-            yield f"# text = {line}"
-            for number, ((start, end), tag, arc) in enumerate(zip(spans, tags[row], arcs, strict=True), 1):
-                touches = number < len(spans) and spans[number][0] == end
-                misc = "SpaceAfter=No" if touches else "_"
-                both = (tag, "_") if universal else ("_", tag)
-                yield "\t".join((str(number), line[start:end], "_", *both, "_", *arc, "_", misc))
+        for row in range(len(chunk)):
+            yield f"# text = {chunk.lines[row]}"
+            yield from _conllu_words(chunk, row, is_universal=is_universal)
             yield ""
+
+
+def _conllu_words(chunk: Text, row: int, *, is_universal: bool) -> Iterator[str]:
+    line = chunk.lines[row]
+    spans = chunk.words[row].tolist()
+    heads = ["_"] * len(spans)
+    relations = heads
+    if chunk.heads is not None and "deprel" in chunk.tags:
+        heads = [str(head + 1) for head in chunk.heads[row].tolist()]
+        relations = chunk.tags["deprel"][row]
+    for word, (start, end) in enumerate(spans):
+        tag = chunk.tags["pos"][row][word]
+        tags = [tag, "_"] if is_universal else ["_", tag]
+        touches_next = word + 1 < len(spans) and spans[word + 1][0] == end
+        misc = "SpaceAfter=No" if touches_next else "_"
+        cells = [str(word + 1), line[start:end], "_", *tags, "_", heads[word], relations[word], "_", misc]
+        yield "\t".join(cells)
 
 
 def _iob(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
     for chunk in chunks:
-        tags = chunk.tags.get("names")
-        if tags is None:
+        if "names" not in chunk.tags:
             raise DataError("no tags of kind 'names' to write as IOB2")
-        for row in range(len(chunk)):
-            yield from (f"{word}\t{tag}" for word, tag in zip(chunk.tokens(row), tags[row], strict=True))
+        for row, tags in enumerate(chunk.tags["names"]):
+            for word, tag in zip(chunk.tokens(row), tags, strict=True):
+                yield f"{word}\t{tag}"
             yield ""
 
 
 def _nli(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
-    yield "\t".join(_NLI)
+    yield "\t".join(_NLI_COLUMNS)
     for chunk in chunks:
         if chunk.labels is None:
             raise DataError("no labels to write as a table of premises and hypotheses")
         for cells in zip(chunk.labels, chunk.source.lines, chunk.target.lines, strict=True):
-            if any("\t" in cell for cell in cells):
-                raise DataError(f"the cell {next(cell for cell in cells if chr(9) in cell)!r} contains a tab")
+            for cell in cells:
+                if "\t" in cell:
+                    raise DataError(f"the cell {cell!r} contains a tab")
             yield "\t".join(cells)
 
 
 def _squad(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
     """SQuAD with a paragraph per run of questions on one passage; titles are not read, so there is one article."""
-    questions = (question for chunk in chunks for question in _questions(chunk))
     yield '{"version": "1.1", "data": [{"title": "", "paragraphs": ['
-    for number, (context, those) in enumerate(groupby(questions, key=itemgetter(0))):
-        paragraph = {"context": context, "qas": [question for _, question in those]}
-        yield ("," if number else "") + json.dumps(paragraph, ensure_ascii=False)
+    separator = ""
+    for context, questions in groupby(_questions(chunks), key=itemgetter(0)):
+        paragraph = {"context": context, "qas": [question for _, question in questions]}
+        yield separator + json.dumps(paragraph, ensure_ascii=False)
+        separator = ","
     yield "]}]}"
 
 
-def _questions(chunk: TextPairs) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _questions(chunks: Iterable[TextPairs]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield passages and questions; an answer without a known position gets that of its first occurrence."""
-    places = chunk.source.answers or [(-1, -1)] * len(chunk)
-    texts = chunk.answers or [[] for _ in range(len(chunk))]
-    for row, (context, question) in enumerate(zip(chunk.source.lines, chunk.target.lines, strict=True)):
-        start, end = places[row]
-        answers = [
-            {"text": text, "answer_start": start if text == context[start:end] else context.find(text)}
-            for text in texts[row]
-        ]
-        known = chunk.ids[row] if chunk.ids is not None else str(row)
-        yield context, {"id": known, "question": question, "answers": answers}
+    for chunk in chunks:
+        for row, (context, question) in enumerate(zip(chunk.source.lines, chunk.target.lines, strict=True)):
+            start, end = (-1, -1) if chunk.source.answers is None else chunk.source.answers[row]
+            answers: list[dict[str, Any]] = []
+            for text in [] if chunk.answers is None else chunk.answers[row]:
+                position = start if text == context[start:end] else context.find(text)
+                answers.append({"text": text, "answer_start": position})
+            number = str(row) if chunk.ids is None else chunk.ids[row]
+            yield context, {"id": number, "question": question, "answers": answers}
 
 
 WRITERS: Mapping[str, Callable[[Iterable[Any], Reader], Iterator[str]]] = {
-    "lines": _lines, "conllu": _conllu, "iob": _iob, "nli": _nli, "squad": _squad,
-}  # fmt: skip
+    "lines": _lines,
+    "conllu": _conllu,
+    "iob": _iob,
+    "nli": _nli,
+    "squad": _squad,
+}

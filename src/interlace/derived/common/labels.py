@@ -64,13 +64,13 @@ def moved_names(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]
     names = _name_numbers(codes, tags, is_first)[order]  # (W,) the name of the word at each place
     begins = is_first | (names != np.append(-1, names[:-1]))
     runs_of_name = np.bincount(names[begins & (names >= 0)])
-    spellings = np.empty((len(tags), 2), object)  # of each tag as `I-` and as `B-`
-    for code, tag in enumerate(tags):
+    spellings: list[str] = []  # of each tag inside a name and at its begin
+    for tag in tags:
         if tag[:1] in {"B", "I"}:
-            spellings[code] = [f"I-{tag[2:]}", f"B-{tag[2:]}"]
+            spellings += [f"I-{tag[2:]}", f"B-{tag[2:]}"]
         else:
-            spellings[code] = "O"
-    moved = spellings[codes[order], begins.astype(np.int64)]
+            spellings += ["O", "O"]
+    moved = np.array(spellings, object)[2 * codes[order] + begins]
     return MovedNames(_split_by_line(moved, offsets), int((runs_of_name > 1).sum()))
 
 

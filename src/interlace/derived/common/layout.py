@@ -154,7 +154,9 @@ def _may_touch(
     is_abbreviation = touches[before] & (words.ends[before] - words.starts[before] == 1)
     are_tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
     closes_other = (first & CLOSER > 0) & (last & (CLOSER | MARK) > 0)
-    return (is_final_mark & ~is_abbreviation) | (are_tight & ~closes_other)
+    may_touch: NDArray[np.bool_] = is_final_mark & ~is_abbreviation
+    may_touch |= are_tight & ~closes_other
+    return may_touch
 
 
 def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> DerivedText:
