@@ -215,7 +215,7 @@ def test_links_do_not_depend_on_batches_or_chunks(start, method, pooling):
 
 def test_every_word_of_an_unspaced_line_can_be_linked(start, vocab):
     """Some of them share a subword of the plain line, which is cut for them."""
-    plain = running_text(REAL.target, REAL.target_types, "zh", "whitespace")
+    plain = running_text(REAL.target, REAL.target_types).text("zh")
     assert set(vocab.encode_text(plain).words[0].tolist()) != {0, 1, 2, 3}
     fitted = Similarity(start=start(), method="match", pooling="mean").fit(REAL)
     assert {j for _, j in fitted.align(REAL).links[0].tolist()} == {0, 1, 2, 3}

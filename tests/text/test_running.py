@@ -17,7 +17,9 @@ from interlace.text.running import running_text
     ],
 )
 def test_words_are_joined_as_their_script_writes_them(words, line):
-    rows = Ragged.of([[], list(range(len(words))), [0]])
-    text = running_text(rows, words, "xx", "gold")
-    assert text.lines == ["", line, words[0]]
-    assert [text.tokens(row) for row in range(3)] == [[], words, words[:1]]
+    rows = Ragged.of([[], list(range(len(words))), [], [0], []])
+    text = running_text(rows, words).text("xx")
+    assert text.lines == ["", line, "", words[0], ""]
+    assert [text.tokens(row) for row in range(5)] == [[], words, [], words[:1], []]
+    assert running_text(rows.slice(2, 4), words).lines == ["", words[0]]
+    assert len(running_text(rows.slice(0, 0), words)) == 0

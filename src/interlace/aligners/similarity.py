@@ -226,7 +226,7 @@ class FittedSimilarity(FittedAligner):
 
         sides = (pairs.source, pairs.source_types), (pairs.target, pairs.target_types)
         source, target = (
-            self.encoder.vocab.encode_words_apart(running_text(*side, language, pairs.word_tokenizer))
+            self.encoder.vocab.encode_words_apart(running_text(*side).text(language))
             for side, language in zip(sides, pairs.languages, strict=True)
         )
         rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))

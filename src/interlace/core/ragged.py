@@ -85,11 +85,7 @@ class Ragged:
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
         """Copy the given rows, by index or boolean mask."""
-        rows = np.asarray(rows)
-        if rows.dtype == np.bool_:
-            rows = np.flatnonzero(rows)
-        else:
-            rows = rows.astype(np.int64, copy=False)
+        rows = row_numbers(rows)
         starts = self.offsets[:-1][rows]
         lengths = self.offsets[1:][rows] - starts  # only of these rows: taking a few of millions must be fast
         taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
@@ -111,6 +107,14 @@ class Ragged:
     def to_lists(self) -> list[list[Any]]:
         """Return nested Python lists."""
         return [row.tolist() for row in self]
+
+
+def row_numbers(rows: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
+    """Return rows, given by number or boolean mask, as numbers."""
+    rows = np.asarray(rows)
+    if rows.dtype == np.bool_:
+        return np.flatnonzero(rows)
+    return rows.astype(np.int64, copy=False)
 
 
 def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:

@@ -3,38 +3,49 @@
 import unicodedata
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
-from interlace.text import Text
+from interlace.text.columns import LINE_FEED, TextColumns
 from interlace.text.scripts import is_unspaced
+from interlace.text.word_tokenizers.common.characters import CharacterClasses, code_points, line_starts
+
+_TIGHT, _LOOSE = 1, 2
 
 
-def running_text(rows: Ragged, spellings: list[str], language: str, word_tokenizer: str) -> Text:
+def running_text(rows: Ragged, spellings: list[str]) -> TextColumns:
     """Join the words of each row with spaces, except where their scripts use none.
 
     Encoders were trained on plain text: spaces between Chinese or Thai words, or before a full-width stop, would be
     subwords that do not occur there.
+
+    rows: numbers of words. spellings: the text of each number.
     """
-    used, places = np.unique(rows.flat, return_inverse=True)
-    words = [spellings[number] for number in used.tolist()]
-    opens, closes = (np.array([is_tight(word[at]) for word in words], np.bool_) for at in (slice(1), slice(-1, None)))
-    blank = rows.columns() > 0
-    blank[1:] &= ~(closes[places[:-1]] & opens[places[1:]])
-    pieces = [" " + words[place] if gap else words[place] for place, gap in zip(places.tolist(), blank, strict=True)]
-    return Text(language, *_lines(pieces, blank, rows), word_tokenizer=word_tokenizer)
+    used, numbers = np.unique(rows.flat, return_inverse=True)
+    distinct_words = [spellings[number] for number in used.tolist()]
+    characters = code_points(distinct_words)  # a line feed follows each word
+    starts = line_starts(distinct_words)
+    tight = _CLASSES.of(characters) == _TIGHT
+    opens_tight = tight[starts[:-1]]
+    closes_tight = tight[starts[1:] - 2]
 
+    is_last = np.zeros(len(numbers), np.bool_)
+    first_words = rows.offsets - rows.offsets[0]  # of each row, and the number of all words
+    is_last[first_words[1:][rows.lengths > 0] - 1] = True
+    touches_next = np.zeros(len(numbers), np.bool_)
+    touches_next[:-1] = closes_tight[numbers[:-1]] & opens_tight[numbers[1:]] & ~is_last[:-1]
 
-def _lines(pieces: list[str], blank: NDArray[np.bool_], rows: Ragged) -> tuple[list[str], Ragged]:
-    """Return the joined lines and the span of each word in its line."""
-    ends = np.zeros(len(pieces) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=ends[1:])
-    offsets = rows.offsets - rows.offsets[0]
-    borders = ends[offsets]
-    everything = "".join(pieces)
-    lines = [everything[a:b] for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)]
-    spans = np.stack([ends[:-1] + blank, ends[1:]], axis=1) - np.repeat(borders[:-1], rows.lengths)[:, None]
-    return lines, Ragged(spans.astype(np.int32), offsets)
+    # The line feed after a word becomes a space, or is removed; after the last word of a row it stays.
+    words = Ragged(characters, starts).take(numbers)
+    separators = words.offsets[1:] - 1
+    words.values[separators[~is_last]] = ord(" ")
+    joined = np.delete(words.values, separators[touches_next])
+    word_starts = words.offsets[:-1] - (np.cumsum(touches_next) - touches_next)
+    word_ends = word_starts + words.lengths - 1
+    row_starts = np.append(word_starts, len(joined))[first_words[:-1]]
+    spans = np.stack([word_starts, word_ends], axis=1) - np.repeat(row_starts, rows.lengths)[:, None]
+    joined = np.insert(joined, row_starts[rows.lengths == 0], LINE_FEED)
+    line_ends = np.flatnonzero(joined == LINE_FEED) + 1
+    return TextColumns(Ragged(joined, np.append(0, line_ends)), Ragged(spans.astype(np.int32), first_words))
 
 
 def is_tight(character: str) -> bool:
@@ -43,3 +54,6 @@ def is_tight(character: str) -> bool:
         return False
     wide_mark = unicodedata.category(character)[0] in "PS" and unicodedata.east_asian_width(character) in "WF"
     return wide_mark or is_unspaced(character)
+
+
+_CLASSES = CharacterClasses(lambda character: _TIGHT if is_tight(character) else _LOOSE)

@@ -18,7 +18,11 @@ _SPACES = np.array([chr(code).isspace() for code in range(_BEYOND)] + [False])
 
 def code_points(lines: Sequence[str]) -> NDArray[Any]:
     """(C,) code points of all lines; uint8 if all are ASCII, else uint32."""
-    text = "\n".join([*lines, ""])
+    return points_of("\n".join([*lines, ""]))
+
+
+def points_of(text: str) -> NDArray[Any]:
+    """(characters,) code points of a string; uint8 if all are ASCII, else uint32."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), np.uint8)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
