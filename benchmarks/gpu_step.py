@@ -44,6 +44,7 @@ from interlace.models.blocks import wrap_blocks
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
+from interlace.text.running import running_text
 from interlace.training.device import accelerator_for, fast_precision, peak_flops, peak_memory
 from interlace.training.loop import READ_EVERY, Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
@@ -99,7 +100,9 @@ def random_pairs(vocab: Vocab, count: int, longest: int) -> Pairs:
     source, target = side("en"), side("de")
     links = np.repeat(source.ids.columns().astype(np.int32)[:, None], 2, axis=1)
     confidence = Ragged.from_lengths(np.ones(len(links), np.float32), lengths)
-    return Pairs(source, target, Ragged.from_lengths(links, lengths), confidence=confidence)
+    words = vocab.tokens(range(vocab.size))
+    text = (running_text(source.ids, words), running_text(target.ids, words))
+    return Pairs(source, target, Ragged.from_lengths(links, lengths), confidence=confidence, text=text)
 
 
 def training_of(

@@ -19,6 +19,8 @@ from interlace.models.families import Traits
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
+from interlace.text import Text
+from interlace.text.columns import TextColumns
 from little_checkpoints import save
 
 LANGUAGES = ("en", "xx")
@@ -74,12 +76,12 @@ def sentences(vocab, language, seed):
 
 def examples_for(objective, vocab):
     if objective.reads is Pairs:
-        return linked(Pairs(sentences(vocab, "en", 1), sentences(vocab, "xx", 2)))
+        return linked(Pairs(sentences(vocab, "en", 1), sentences(vocab, "xx", 2)), vocab)
     return sentences(vocab, "en", 1)
 
 
-def linked(pairs):
-    """Every word with the one at its place; the first word of the source with the second too. And their phrases."""
+def linked(pairs, vocab):
+    """Every word with the one at its place; the first word of the source with the second too. And phrases and text."""
     words = [np.array([row.max() + 1 for row in side.words]) for side in (pairs.source, pairs.target)]
     rows = [[(i, i) for i in range(count)] for count in np.minimum(*words)]
     links = Ragged.of([[row[0], (0, 1), *row[1:]] for row in rows], width=2)
@@ -90,14 +92,27 @@ def linked(pairs):
         links=links,
         confidence=Ragged(confidence, links.offsets),
         phrases=phrases,
-        scores=Ragged(np.stack([scores, scores[::-1]], axis=1), phrases.offsets),
+        scores=Ragged(np.stack([scores, scores[::-1]] * 2, axis=1), phrases.offsets),
+        text=tuple(lines_of(vocab, counts, seed) for seed, counts in enumerate(words)),
     )
+
+
+def lines_of(vocab, word_counts, seed):
+    """Lines of words of two subwords, as most of those of `sentences` are."""
+    rng = np.random.default_rng(seed)
+    words = ["".join(pair) for pair in rng.choice(single_subwords(vocab), size=(200, 2))]
+    words = [word for word, pieces in zip(words, vocab.encode_words(words), strict=True) if len(pieces) == 2]
+    return TextColumns.of(Text.of([" ".join(rng.choice(words, size=count)) for count in word_counts]))
+
+
+def single_subwords(vocab):
+    words = [word for number in vocab.regular_ids if (word := vocab.decode([number]).strip()).isalpha()]
+    return [word for word, pieces in zip(words, vocab.encode_words(words), strict=True) if len(pieces) == 1]
 
 
 def lexicons(vocab):
     """Every second word that is one subword translates the one after it."""
-    words = [word for number in vocab.regular_ids if (word := vocab.decode([number]).strip()).isalpha()]
-    words = [word for word, pieces in zip(words, vocab.encode_words(words), strict=True) if len(pieces) == 1]
+    words = single_subwords(vocab)
     return {LANGUAGES: Lexicon.of((one, two, 1.0) for one, two in zip(words[::2], words[1::2], strict=False))}
 
 
@@ -171,8 +186,8 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
     examples, prepared = examples_for(objective, vocab), prepared_for(objective, vocab, backbone.traits)
     before = {name: array.copy() for name, array in arrays((examples, prepared)).items()}
     assert len(arrays(examples)) == (
-        16 if objective.reads is Pairs else 4
-    )  # ids, words; links, phrases, and how sure of them
+        24 if objective.reads is Pairs else 4
+    )  # ids, words; links, phrases, and how sure of them; characters and spans of words
     one, two = made(objective, examples, prepared), made(objective, examples, prepared)
     must_equal(arrays(one), arrays(two))
     assert (one.counts, one.tokens, one.languages) == (two.counts, two.tokens, two.languages)
@@ -289,7 +304,7 @@ def test_pair_costs_match_batch_sizes(objective, vocab, backbone):
         for language in LANGUAGES
     ]  # fmt: skip
     prepared = objective.prepare(Resources(vocab, backbone.traits, lexicons=lexicons(vocab)))
-    batch = objective.batch(linked(Pairs(*sides)), prepared, 1, generator(Purpose.BATCH, 0, 1, 0))
+    batch = objective.batch(linked(Pairs(*sides), vocab), prepared, 1, generator(Purpose.BATCH, 0, 1, 0))
     cost = objective.pair_costs(lengths, lengths).sum()
     size = batch.inputs["input_ids"].size + batch.extra.get("decoder_ids", np.zeros(0)).size
     assert cost - 12 * 2 * 4 <= size <= cost

@@ -7,8 +7,9 @@ from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.alignments import WordAlignments
+from interlace.data.alignments import StoredText, WordAlignments
 from interlace.data.corpus import ParallelCorpus
+from interlace.text import TextPairs
 
 SOURCE = [[0, 1], [2], [1, 0, 2]]
 TARGET = [[0], [1, 2], [0]]
@@ -96,6 +97,30 @@ def test_a_corpus_returns_its_alignments(tmp_path, vocab):
     assert pairs.confidence.lengths.tolist() == [1, 2]
     assert pairs.take([1]).confidence.lengths.tolist() == [2]
     assert corpus.take([0]).links is None  # `with_alignments` returns a new corpus
+
+
+LINES = ["the cat", "  sat", "cat \u2028the\U0001f431 sat"], ["die", "Katze saß", "他喜欢"]
+
+
+def text_of(folder, source=LINES[0], target=LINES[1], word_tokenizer="whitespace"):
+    text = TextPairs.of(source, target, ("en", "de"), word_tokenizer)
+    chunks = [text.where(np.arange(len(text)) == row) for row in range(len(text))]
+    return StoredText.write(folder, chunks, languages=("en", "de"), word_tokenizer=word_tokenizer)
+
+
+def test_a_corpus_returns_its_text(tmp_path, vocab):
+    text = text_of(tmp_path / "t")
+    corpus = corpus_of(tmp_path / "c", vocab).with_alignments(write(tmp_path / "a"), text=text)
+    source, target = corpus.take([2, 0, 1]).take([0, 2]).text
+    assert source.lines == [LINES[0][2], LINES[0][1]]
+    assert source.text().tokens(0) == ["cat", "the\U0001f431", "sat"]
+    assert source.words.to_lists()[1] == [[2, 5]]
+    assert target.lines == ["他喜欢", "Katze saß"]
+    assert text.take([])[0].lines == []
+    assert (text.folder / "source_lines.bytes.npy").stat().st_size < 200
+    assert corpus.with_alignments(write(tmp_path / "b")).take([0]).text is None
+    with pytest.raises(DataError, match=r"pairs 2, but .*c has 3; store the text"):
+        corpus.with_alignments(write(tmp_path / "d"), text=text_of(tmp_path / "u", LINES[0][:2], LINES[1][:2]))
 
 
 @pytest.mark.parametrize(

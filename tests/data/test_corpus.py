@@ -103,7 +103,7 @@ def test_rejects_other_descriptions(corpus, tmp_path):
     for text, message in (
         ('{"format": 1', r"meta\.json: damaged"),
         ("[]", r"meta\.json: damaged"),
-        (newer, "format 99, this version reads format 3"),
+        (newer, "format 99, this version reads format 4"),
     ):
         meta.write_text(text)
         with pytest.raises(DataError, match=message):

@@ -262,9 +262,9 @@ def _differing(one, other):
 def test_workers_prepare_the_same_bytes(spread):
     alone, seen = spread("alone", whole), []
     together = spread("together", prepare, lambda: ThreadPoolExecutor(2), lambda *step: seen.append(step))
-    assert {name.partition("/")[0] for name in alone} == {"vocab", "corpus", "alignments", "phrases"}
+    assert {name.partition("/")[0] for name in alone} == {"vocab", "corpus", "alignments", "phrases", "text"}
     assert _differing(together, alone) == []
-    assert ("preparing", 8, 8) in seen  # two files of de; de, en-de, de-en, held-out en-de; alignments, phrases
+    assert ("preparing", 9, 9) in seen  # two files of de; de, en-de, de-en, held-out en-de; alignments, phrases, text
 
 
 def test_objectives_of_all_corpora_align_the_parallel_ones(spread):

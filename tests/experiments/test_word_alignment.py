@@ -165,14 +165,22 @@ def test_provides_phrase_table_scores_to_objectives(folder):
     corpus = Workspace(_recipe(folder, changes)).open().train["en-es"]
     source, target = corpus.take([1]).known
     assert (source.spans[0].tolist(), target.spans[0].tolist()) == ([[0, 1], [0, 2], [1, 2]], [[0, 1], [0, 2], [1, 2]])
-    assert corpus.vocab.decode(source.counterparts.ids[1]).strip() == "un perro"
-    before = _folders(folder, "encoded-phrases")
-    again = Workspace(_recipe(folder, changes)).open().train["en-es"]
-    assert again.take([1]).known[0].counterparts.ids == source.counterparts.ids
-    assert _folders(folder, "encoded-phrases") == before
+    assert source.counterparts.lines[source.numbers[1]] == "un perro"
+    assert corpus.take([1]).text is None
+
+
+def test_text_is_stored_where_an_objective_reads_it(folder):
+    phrases = {"align": {"phrases": {"max_phrase_length": 4}}}
+    changes = {"objectives": {"alm": {"corpora": ["en-de"]}, "weam": {}}, **phrases}
+    corpora = Workspace(_recipe(folder, changes)).open().train
+    before = _folders(folder, "text")
+    assert len(before) == 1
+    source, target = corpora["en-de"].take([2, 3]).text
+    kept = [0, 1, 3, 4]  # the third line has no words on one side
+    assert [source.lines, target.lines] == [[LINES[language][kept[row]] for row in (2, 3)] for language in ("en", "de")]
+    assert corpora["en-es"].take([0]).text is None
     Workspace(_recipe(folder, {**changes, "vocab": {"size": 320}})).open()
-    assert len(_folders(folder, "encoded-phrases")) == 2
-    assert len(_folders(folder, "phrases")) == 1
+    assert _folders(folder, "text") == before
 
 
 @pytest.mark.parametrize(

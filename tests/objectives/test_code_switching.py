@@ -11,84 +11,92 @@ from scipy.stats import chisquare
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.data import KnownPhrases, Pairs, Sentences
-from interlace.data.vocab import Vocab
-from interlace.objectives.common.code_switching import (
-    KINDS,
-    CodeSwitching,
-    SwitchCandidates,
-    WordForms,
-    all_boundaries,
-    switch_phrases,
-)
+from interlace.data import KnownPhrases
+from interlace.objectives.common.code_switching import KINDS, CodeSwitching, SwitchCandidates, switch_phrases
+from interlace.text import Text
+from interlace.text.columns import TextColumns
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
 
 MIXED = {"source_share": 0, "target_share": 0}
 
 
+def columns(lines):
+    return TextColumns.of(Text.of(lines))
+
+
+def numbered(sizes, letter):
+    """A line for each size, of words such as a0 a1 a2."""
+    return columns([" ".join(f"{letter}{word}" for word in range(size)) for size in sizes])
+
+
 def candidates_of(sizes, phrases, scores=None, weights=None):
     """Pairs of (words, words) with phrases (a, b, c, d), their probabilities, and weights that break ties."""
     phrases = Ragged.of(phrases, width=4)
-    flat = [pair for row in scores for pair in row] if scores else np.ones((len(phrases.values), 2))
-    words = np.array(sizes, np.int64).reshape(-1, 2)
-    scores = np.array(flat, np.float32).reshape(-1, 2)
-    weights = scores[:, ::-1].copy() if weights is None else np.array(weights, np.float32)
-    return SwitchCandidates(words, phrases, scores, weights, all_boundaries(words))
+    if scores is not None:
+        scores = np.array([pair for row in scores for pair in row], np.float32).reshape(-1, 2)
+        weights = scores[:, ::-1] if weights is None else np.array(weights, np.float32)
+        scores = np.hstack([scores, weights])
+    source, target = zip(*sizes, strict=True)
+    return SwitchCandidates.of((numbered(source, "a"), numbered(target, "b")), phrases, scores)
 
 
 def drawn(candidates, seed=0, **rules):
     return switch_phrases(candidates, CodeSwitching(**rules), np.random.default_rng([7, seed, 0, 0]))
 
 
-def pieces(switched, row=0):
-    return [tuple(piece) for piece in switched.pieces[row].tolist()]
+def exchanged(switched, row=0):
+    """(replaced words, line and words of the inserted phrase) of a row."""
+    exchanges = switched.exchanges.take(switched.exchanges.rows == row)
+    columns = exchanges.replaced, exchanges.lines, exchanges.inserted
+    return [
+        (tuple(replaced), (line, *inserted))
+        for replaced, line, inserted in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def test_replaces_one_phrase():
     candidates = candidates_of([(5, 4)], [[(1, 2, 2, 4)]])
     switched = drawn(candidates, major_source=1, **MIXED)
-    assert pieces(switched) == [(0, 0, 0, 1), (1, 0, 2, 4), (0, 0, 2, 5)]
-    assert switched.places[0].tolist() == [[0, 1], [1, 2], [2, 5]]
-    assert (KINDS[switched.kinds[0]], switched.replaced[0], switched.words[0]) == ("major source", 1, 5)
-    assert switched.inserted.tolist() == [False, True, False]
+    assert exchanged(switched) == [((1, 2), (1, 2, 4))]
+    assert (KINDS[switched.kinds[0]], switched.replaced_words[0], switched.words[0]) == ("major source", 1, 5)
     phrase = [[(0, 3, 0, 1)]]
-    assert drawn(candidates_of([(10, 1)], phrase), major_source=1, **MIXED).replaced[0] == 0  # 3 of 10 words
-    assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced[0] == 3
+    assert drawn(candidates_of([(10, 1)], phrase), major_source=1, **MIXED).replaced_words[0] == 0  # 3 of 10 words
+    assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced_words[0] == 3
 
 
 def test_limits_of_number_share_length_and_probability_of_phrases():
     candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
-    assert set(drawn(candidates, **MIXED).replaced.tolist()) == {5}
-    assert set(drawn(candidates, max_phrases=2, **MIXED).replaced.tolist()) == {2}
-    assert set(drawn(candidates, switch_fraction=(0.2, 0.6), **MIXED).replaced.tolist()) == set(range(4, 12))
+    assert set(drawn(candidates, **MIXED).replaced_words.tolist()) == {5}
+    assert set(drawn(candidates, max_phrases=2, **MIXED).replaced_words.tolist()) == {2}
+    assert set(drawn(candidates, switch_fraction=(0.2, 0.6), **MIXED).replaced_words.tolist()) == set(range(4, 12))
     phrases, scores = [(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)], [(1, 1), (1, 1), (0.2, 1)]
     candidates = candidates_of([(40, 40)], [phrases], [scores])
-    assert drawn(candidates, major_source=1, **MIXED).replaced[0] == 1
-    assert drawn(candidates, major_source=1, min_probability=0.3, **MIXED).replaced[0] == 0
-    assert drawn(candidates, major_source=0, min_probability=0.3, **MIXED).replaced[0] == 1  # phi(s|t) is 1
+    assert drawn(candidates, major_source=1, **MIXED).replaced_words[0] == 1
+    assert drawn(candidates, major_source=1, min_probability=0.3, **MIXED).replaced_words[0] == 0
+    assert drawn(candidates, major_source=0, min_probability=0.3, **MIXED).replaced_words[0] == 1  # phi(s|t) is 1
 
 
 @pytest.mark.parametrize(("weights", "span"), [([(1, 0), (2, 0)], (2, 3)), ([(2, 0), (1, 0)], (0, 1))])
 def test_equal_probabilities_are_ordered_by_lexical_weight(weights, span):
     """The later span has the higher probability in the other direction, which does not count."""
     candidates = candidates_of([(4, 4)], [[(0, 1, 0, 1), (0, 1, 2, 3)]], [[(0.5, 0.1), (0.5, 0.9)]], weights)
-    assert pieces(drawn(candidates, major_source=1, **MIXED))[0] == (1, 0, *span)
+    assert exchanged(drawn(candidates, major_source=1, **MIXED)) == [((0, 1), (1, *span))]
 
 
 def test_translations_of_a_phrase_table():
-    words = Ragged.of([[0], [0, 1]])
-    other = Sentences(Ragged.of([[7], [8, 9]]), words, "de")
-    known = KnownPhrases(Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), other)
-    none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
-    words = np.full((2, 2), 6)
-    phrases, scores = Ragged.of([[], []], width=4), np.ones((0, 2), np.float32)
-    candidates = SwitchCandidates(words, phrases, scores, scores, all_boundaries(words), (known, none))
+    known = KnownPhrases(
+        Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), np.array([1, 0]), columns(["y z", "x"])
+    )
+    none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), np.zeros(0, np.int64), columns([]))
+    text, phrases = (numbered([6, 6], "a"), numbered([6, 6], "b")), Ragged.of([[], []], width=4)
+    candidates = SwitchCandidates.of(text, phrases, known=(known, none))
     switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)
-    assert pieces(switched, 0) == [(0, 0, 0, 1), (2, 0, 0, 1), (0, 0, 2, 6)]
-    assert pieces(switched, 1) == [(2, 1, 0, 2), (0, 1, 1, 6)]
-    assert drawn(candidates, target_choice="table_argmax", major_source=0, **MIXED).replaced.sum() == 0
-    assert drawn(candidates, major_source=1, **MIXED).replaced.sum() == 0
+    assert exchanged(switched, 0) == [((1, 2), (5, 0, 1))]  # lines 0 to 3 are those of the pairs
+    assert exchanged(switched, 1) == [((0, 1), (4, 0, 2))]
+    assert candidates.sides.tolist() == [0, 0, 1, 1, 1, 1]
+    assert drawn(candidates, target_choice="table_argmax", major_source=0, **MIXED).replaced_words.sum() == 0
+    assert drawn(candidates, major_source=1, **MIXED).replaced_words.sum() == 0
 
 
 @pytest.mark.parametrize(
@@ -136,8 +144,7 @@ def test_distribution_of_draws():
     share = {"switch_fraction": 0.5}
     switched = drawn(candidates, 3, **share)
     taken = [[] for _ in range(rows)]
-    at = np.flatnonzero(switched.inserted)
-    for row, span in zip(switched.pieces.rows()[at].tolist(), switched.places.flat[at].tolist(), strict=True):
+    for row, span in zip(switched.exchanges.rows.tolist(), switched.exchanges.replaced.tolist(), strict=True):
         taken[row].append(tuple(span))
     counts = {}
     for row in range(rows):
@@ -171,58 +178,53 @@ def some_candidates(draw):
 
 @given(candidates=some_candidates(), seed=st.integers(0, 1000), share=st.sampled_from([0.1, 0.3, 0.75, 1.0]))
 @settings(max_examples=80)
-def test_pieces_cover_the_matrix_sentence_with_its_words_or_counterparts(candidates, seed, share):
+def test_exchanged_phrases_are_candidates_and_do_not_overlap(candidates, seed, share):
     switched = drawn(candidates, seed, switch_fraction=share)
-    for row in range(len(candidates.words)):
+    pairs = len(candidates.phrases)
+    for row in range(pairs):
         side = int(switched.matrix[row])
         real = {tuple(phrase) for phrase in candidates.phrases[row].tolist()}
-        at, replaced = 0, 0
-        places = switched.places[row].tolist()
-        for (where, of, start, stop), (first, last) in zip(pieces(switched, row), places, strict=True):
-            assert of == row
-            assert first == at < last
-            at = last
-            if where == side:
-                assert (start, stop) == (first, last)
-                continue
-            replaced += last - first
-            assert last - first <= 4
-            assert stop - start <= 4
+        end, replaced = 0, 0
+        for (first, last), (line, start, stop) in exchanged(switched, row):
+            assert end <= first < last
+            assert line == row + pairs * (1 - side)
+            assert max(last - first, stop - start) <= 4
             assert ((first, last, start, stop) if side == 0 else (start, stop, first, last)) in real
-        assert at == candidates.words[row, side]
-        assert replaced == switched.replaced[row]
-        assert replaced == 0 or replaced < share * candidates.words[row, side]
+            end = last
+            replaced += last - first
+        words = candidates.lines.words.lengths[row + pairs * side]
+        assert end <= words == switched.words[row]
+        assert replaced == switched.replaced_words[row]
+        assert replaced == 0 or replaced < share * words
         assert (switched.kinds[row] >= 2) == (replaced > 0)
 
 
-MOSTLY = CodeSwitching(switch_fraction=0.9, **MIXED)
-
-
-def inserted(switched, side_words):
-    """Words of each replaced span and of its counterpart."""
-    for row in range(len(switched.pieces)):
-        places = switched.places[row].tolist()
-        for (side, _, start, stop), (first, last) in zip(pieces(switched, row), places, strict=True):
-            if side != switched.matrix[row]:
-                yield side_words[1 - side][row][first:last], side_words[side][row][start:stop]
-
-
-@pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
 @pytest.mark.parametrize("by_links", [False, True])
-def test_does_not_exchange_equal_phrases(kind, by_links):
+def test_does_not_exchange_equal_phrases(by_links):
     text = world_pairs("en", "de", sample(60, "train", 3))
-    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900, kind=kind)
+    lines = TextColumns.of(text.source), TextColumns.of(text.target)
     phrases = phrase_pairs(text.source.words.lengths, text.target.words.lengths, text.links)
-    pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), text.links, phrases)
-    forms = WordForms(vocab)
-    words = [[side.tokens(row) for row in range(len(side))] for side in (text.source, text.target)]
-    exchanges = []
-    for texts in (None, forms.texts):
-        if by_links:
-            candidates = SwitchCandidates.extracted(pairs, PhraseRules(), texts)
-        else:
-            candidates = SwitchCandidates.of(pairs, texts)
-        exchanges.append(list(inserted(switch_phrases(candidates, MOSTLY, np.random.default_rng([7, 0])), words)))
-    assert any(one == other for one, other in exchanges[0])
-    assert exchanges[1]
-    assert not any(one == other for one, other in exchanges[1])
+    if by_links:
+        candidates = SwitchCandidates.extracted(lines, text.links, None, PhraseRules())
+    else:
+        candidates = SwitchCandidates.of(lines, phrases)
+    switched = switch_phrases(candidates, CodeSwitching(switch_fraction=0.9, **MIXED), np.random.default_rng([7, 0]))
+    sides = (text.source, text.target)
+    pairs = [
+        (sides[side].tokens(row)[first:last], sides[1 - side].tokens(row)[start:stop])
+        for row, side in enumerate(switched.matrix.tolist())
+        for (first, last), (_, start, stop) in exchanged(switched, row)
+    ]
+    equal = {(row, a, b) for row in range(60) for a, b, c, d in phrases[row].tolist()
+             if text.source.tokens(row)[a:b] == text.target.tokens(row)[c:d]}  # fmt: skip
+    assert len(pairs) > 60
+    assert len(equal) > 20
+    assert not any(one == other for one, other in pairs)
+
+
+def test_equal_phrases_differ_only_in_what_is_between_their_words():
+    text = columns(["20 % up"]), TextColumns.of(Text("de", ["20% auf"], Ragged.of([[(0, 2), (2, 3), (4, 7)]], width=2)))
+    for phrase, replaced in (((0, 2, 0, 2), 0), ((0, 1, 0, 1), 0), ((1, 2, 0, 1), 1), ((0, 1, 0, 2), 1)):
+        candidates = SwitchCandidates.of(text, Ragged.of([[phrase]], width=4))
+        switched = drawn(candidates, major_source=1, switch_fraction=1, **MIXED)
+        assert switched.replaced_words.tolist() == [replaced]

@@ -1,4 +1,4 @@
-"""The text of a switched sentence is the text of its pieces, whatever subwords hold the borders of words."""
+"""A switched line is the text of its parts, and its tokens are those of the line, in every script and tokenizer."""
 
 import gzip
 import os
@@ -12,18 +12,21 @@ from interlace.alignment import WordPairs
 from interlace.alignment.phrases import PhraseRules
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
-from interlace.data.corpus import ParallelCorpus
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
-from interlace.objectives.common.code_switched_text import LineWriter
+from interlace.models.families import Traits
+from interlace.objectives import Resources
+from interlace.objectives.alm import Alm
 from interlace.objectives.common.code_switching import (
     CodeSwitching,
     SwitchCandidates,
-    WordForms,
+    character_kind,
+    needs_space,
     switch_phrases,
-    switched_tokens,
+    switched_text,
 )
 from interlace.text import Text, TextPairs
+from interlace.text.columns import TextColumns
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 MIXED = CodeSwitching(source_share=0, target_share=0, switch_fraction=(0.3, 0.9))
@@ -77,76 +80,91 @@ def learned(text, kind, size):
     return Vocab.learn({side.language: side.lines for side in sides}, size, kind=kind)
 
 
-def spelled(vocab, ids):
-    """The text of subwords without white space."""
-    units = vocab.surfaces.spelled.take(ids).flat
-    text = units.tobytes().decode() if vocab.surfaces.by_bytes else "".join(map(chr, units.tolist()))
-    return squeezed(text)
+def columns(text):
+    return TextColumns.of(text.source), TextColumns.of(text.target)
 
 
-def squeezed(text):
-    return "".join(text.split())
+def has_space_before(line, place):
+    return line[:place] != line[:place].rstrip()
 
 
-def pieces_of(text, switched, row):
-    """The text of each piece of a switched sentence, from the lines."""
-    sides = (text.source, text.target)
-    for side, line, start, stop in switched.pieces[row].tolist():
-        first, last = sides[side].words[line][[start, stop - 1]]
-        yield squeezed(sides[side].lines[line][first[0] : last[1]])
+def by_loop(text, candidates, switched, row):
+    """A switched line character by character: its text, its words, and the side of each word."""
+    sides, side = (text.source, text.target), int(switched.matrix[row])
+    line, spans = sides[side].lines[row], sides[side].words[row].tolist()
+    made, words, word_sides, used, next_word = "", [], [], 0, 0
+    exchanges = switched.exchanges.take(switched.exchanges.rows == row)
+    for (first, last), (start, stop) in zip(exchanges.replaced.tolist(), exchanges.inserted.tolist(), strict=True):
+        words += [line[a:b] for a, b in spans[next_word:first]]
+        word_sides += [side] * (first - next_word)
+        other, other_spans = sides[1 - side].lines[row], sides[1 - side].words[row].tolist()
+        phrase = other[other_spans[start][0] : other_spans[stop - 1][1]]
+        made += line[used : spans[first][0]]
+        if first > 0:
+            has_space = made != made.rstrip()
+            kinds = (character_kind(made.rstrip()[-1]), character_kind(phrase[0]))
+            phrase_has_space = start == 0 or has_space_before(other, other_spans[start][0])
+            if has_space and not needs_space(True, phrase_has_space, *kinds):
+                made = made.rstrip()
+            elif not has_space and needs_space(False, phrase_has_space, *kinds):
+                made += " "
+        made += phrase
+        words += [other[a:b] for a, b in other_spans[start:stop]]
+        word_sides += [1 - side] * (stop - start)
+        used, next_word = spans[last - 1][1], last
+    words += [line[a:b] for a, b in spans[next_word:]]
+    return made + line[used:], words, word_sides + [side] * (len(spans) - next_word)
 
 
-def compared(text, pairs, vocab, draws):
-    """The number of switched sentences whose text, on the fly and offline, was compared with that of their pieces."""
-    forms, writer, count = WordForms(vocab), LineWriter(text), 0
-    candidates = SwitchCandidates.extracted(pairs, PhraseRules(), texts=forms.texts)
-    normalizer = vocab.tokenizer.normalizer
+def sides_of_tokens(line, spans, sides, offsets):
+    """The side of the word that holds the first character of each token that is no white space, or of the next word."""
+    for start, end in offsets:
+        place = next((at for at in range(start, end) if not line[at].isspace()), start)
+        yield next((side for (_, stop), side in zip(spans, sides, strict=True) if stop > place), sides[-1])
+
+
+def compared(text, vocab, draws):
+    """Compare lines, words, tokens and languages with a loop and the tokenizer; return the number of mixed lines."""
+    alm = Alm(phrases="extracted", max_length=512, masking={"rate": 0}, code_switching=MIXED)
+    prepared = alm.prepare(Resources(vocab, Traits("bert", 512)))
+    candidates, count = SwitchCandidates.extracted(columns(text), text.links, None, PhraseRules()), 0
+    pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), text.links, text=columns(text))
     for seed in range(draws):
         switched = switch_phrases(candidates, MIXED, np.random.default_rng([7, seed]))
-        sentences, lines = switched_tokens(pairs, switched, forms).sentences, writer.lines(switched)
-        for row in np.flatnonzero(switched.replaced).tolist():
-            pieces = list(pieces_of(text, switched, row))
-            assert squeezed(lines[row]) == "".join(pieces)
-            if vocab.unk not in sentences.ids[row]:
-                normalized = pieces if normalizer is None else map(normalizer.normalize_str, pieces)
-                assert spelled(vocab, sentences.ids[row]) == squeezed("".join(normalized))
-                count += 1
+        made = switched_text(candidates, switched)
+        lines, offsets = made.text.text(), made.text.words.offsets
+        batch = alm.batch(pairs, prepared, 0, np.random.default_rng([7, seed]))
+        for row, line in enumerate(lines.lines):
+            sides = made.sides[offsets[row] : offsets[row + 1]].tolist()
+            assert (line, lines.tokens(row), sides) == by_loop(text, candidates, switched, row)
+            encoding = vocab.tokenizer.encode(line, add_special_tokens=False)
+            ids = batch.inputs["input_ids"][row]
+            end = 1 + len(encoding.ids)
+            assert ids[1:end].tolist() == encoding.ids
+            assert ids[end] == vocab.end
+            expected = list(sides_of_tokens(line, lines.words[row].tolist(), sides, encoding.offsets))
+            assert batch.sides[row, 1:end].tolist() == expected
+        count += int((switched.replaced_words > 0).sum())
     return count
-
-
-def encoded(text, vocab):
-    return Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), text.links)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", TRANSLATIONS)
-def test_switched_text_is_that_of_its_pieces(language, kind):
-    text, counts, joined = by_hand(language), [], 0
+def test_tokens_are_those_of_the_switched_line(language, kind):
+    text = by_hand(language)
     smallest = 280 if kind == "byte-bpe" else 120
-    for more in (0, 20, 60, 120):  # the more subwords, the more run over borders of words
-        vocab = learned(text, kind, smallest + more)
-        pairs = encoded(text, vocab)
-        joined += len(pairs.target.joined.flat)
-        counts.append(compared(text, pairs, vocab, draws=20))
-    has_spaces = language in {"hi", "de"}
-    assert counts[0] > 20 if has_spaces or kind != "word" else counts[0] == 0  # a whole sentence is one subword
-    assert joined > 0 or has_spaces or kind == "wordpiece"
+    for more in (0, 60, 120):  # the more subwords, the more run over borders of words
+        assert compared(text, learned(text, kind, smallest + more), draws=8) > 20
 
 
-def test_joined_words_are_stored_with_a_corpus(tmp_path):
-    text = by_hand("th")
-    vocab = learned(text, "byte-bpe", 420)
-    pairs = encoded(text, vocab)
-    corpus = ParallelCorpus.write(
-        tmp_path / "corpus", [pairs], languages=["en", "th"], vocab=vocab, word_tokenizer="by hand"
-    )
-    (whole,) = corpus.slices(10)
-    taken = corpus.take([3, 1])
-    for name in ("source", "target"):
-        joined = getattr(pairs, name).joined
-        assert getattr(whole, name).joined == joined
-        assert getattr(taken, name).joined == joined.take([3, 1])
-    assert len(pairs.target.joined.flat) > 3
+def test_a_line_by_hand():
+    text = TextPairs(marked(["we met Maria here|!"], "en"), marked(["wir trafen Marie hier|!"], "de"))
+    candidates = SwitchCandidates.of(columns(text), Ragged.of([[(1, 3, 1, 3), (3, 4, 3, 4)]], width=4))
+    rules = CodeSwitching(source_share=0, target_share=0, major_source=1, switch_fraction=1)
+    made = switched_text(candidates, switch_phrases(candidates, rules, np.random.default_rng(0)))
+    assert made.text.lines == ["we trafen Marie hier!"]
+    assert made.text.words[0].tolist() == [[0, 2], [3, 9], [10, 15], [16, 20], [20, 21]]
+    assert made.sides.tolist() == [0, 1, 1, 1, 0]
 
 
 def real_text(folder, language, count=200):
@@ -170,17 +188,16 @@ def real_text(folder, language, count=200):
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
-def test_real_switched_text_is_that_of_its_pieces(language, real_data):
+def test_tokens_are_those_of_the_switched_line_in_real_text(language, real_data):
     text = real_text(real_data, language)
     for kind in KINDS if language in {"hi", "de"} else KINDS[:-1]:  # a "word" of the others is a whole sentence
-        vocab = learned(text, kind, 2500)
-        assert compared(text, encoded(text, vocab), vocab, draws=2) > 20
+        assert compared(text, learned(text, kind, 2500), draws=2) > 20
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
-def test_switched_text_of_a_published_tokenizer(language, real_data):
+def test_tokens_of_a_published_tokenizer(language, real_data):
     folder = Path(os.environ.get("INTERLACE_CHECKPOINT") or "missing")
     if not folder.is_dir():
         pytest.skip("INTERLACE_CHECKPOINT names no folder")
     vocab, text = Vocab.load(folder), real_text(real_data, language, 500)
-    assert compared(text, encoded(text, vocab), vocab, draws=3) > 500
+    assert compared(text, vocab, draws=3) > 500

@@ -8,13 +8,14 @@ extractive question answering: q questions, c passages, w windows; spans are (fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.ragged import Ragged, ranges
+from interlace.core.ragged import Ragged, ranges, row_numbers
+from interlace.text.columns import TextColumns
 
 RowNumbers = NDArray[Any] | Sequence[int]
 PairLayout = Literal["xlm", "roberta", "bert"]  # see `data.layout.pair_layout`
@@ -26,15 +27,13 @@ class Sentences:
 
     ids: n rows of int32 subword ids. A stream row (see `data.packing`) holds several sentences with separators.
     words: n rows of int32, the word index of each subword; -1 for a separator inside a stream.
-    joined: n rows of int32, the indices of words that do not begin with a subword: one holds their beginning together
-        with what precedes it, or none holds it. Cut before such a word, a sentence would lose or repeat text. None: no
-        subword was compared with the text.
+    word_counts: (n,) words of each line, also those without a subword of their own; None: not known.
     """
 
     ids: Ragged
     words: Ragged
     language: str
-    joined: Ragged | None = None
+    word_counts: NDArray[np.int64] | None = field(default=None, compare=False)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Sentences]) -> Sentences:
@@ -42,9 +41,9 @@ class Sentences:
         if len(parts) == 1:
             return parts[0]
         ids, words = (Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words"))
-        joined = [part.joined for part in parts if part.joined is not None]
-        all_joined = Ragged.concatenate(joined) if len(joined) == len(parts) else None
-        return cls(ids, words, parts[0].language, all_joined)
+        counts = [part.word_counts for part in parts if part.word_counts is not None]
+        word_counts = np.concatenate(counts) if len(counts) == len(parts) else None
+        return cls(ids, words, parts[0].language, word_counts)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,21 +58,10 @@ class Sentences:
         """(n,) subwords per row of the only side."""
         return (self.ids.lengths,)
 
-    @property
-    def word_counts(self) -> NDArray[np.int64]:
-        """(n,) words per row; if `joined` is None, up to the last that has a subword."""
-        counts = np.zeros(len(self), np.int64)
-        for column in (self.words, self.joined):
-            if column is not None:
-                filled = np.flatnonzero(column.lengths)
-                last = column.values[column.offsets[filled + 1] - 1].astype(np.int64)
-                counts[filled] = np.maximum(counts[filled], last + 1)
-        return counts
-
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
-        joined = None if self.joined is None else self.joined.take(rows)
-        return replace(self, ids=self.ids.take(rows), words=self.words.take(rows), joined=joined)
+        word_counts = None if self.word_counts is None else self.word_counts[row_numbers(rows)]
+        return replace(self, ids=self.ids.take(rows), words=self.words.take(rows), word_counts=word_counts)
 
 
 @dataclass(frozen=True)
@@ -84,12 +72,13 @@ class KnownPhrases:
 
     spans: n rows of half-open (start, stop) int32 word spans, sorted and unique.
     scores: (total,) float32, the translation's probability given the phrase.
-    counterparts: a row per span, the translation as subwords inside a line with their word indices.
+    numbers: (total,) the line of the translation in `counterparts`, each of which is there once.
     """
 
     spans: Ragged
     scores: NDArray[np.float32]
-    counterparts: Sentences
+    numbers: NDArray[np.int64]
+    counterparts: TextColumns
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -97,7 +86,7 @@ class KnownPhrases:
     def take(self, rows: RowNumbers) -> KnownPhrases:
         """Return a copy of the given rows."""
         index = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
-        return KnownPhrases(self.spans.take(rows), self.scores[index], self.counterparts.take(index))
+        return replace(self, spans=self.spans.take(rows), scores=self.scores[index], numbers=self.numbers[index])
 
 
 @dataclass(frozen=True)
@@ -109,6 +98,7 @@ class Pairs:
     confidence: n rows of float32 in (0, 1], one per link: the aligner's probability.
     scores: n rows of float32 (phi(target|source), phi(source|target), and the two lexical weights), one per phrase.
     known: the phrase table's entries for spans of the source and of the target.
+    text: the lines of the source and of the target with all of their words.
     """
 
     source: Sentences
@@ -118,6 +108,7 @@ class Pairs:
     confidence: Ragged | None = None
     scores: Ragged | None = None
     known: tuple[KnownPhrases, KnownPhrases] | None = None
+    text: tuple[TextColumns, TextColumns] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -142,7 +133,8 @@ class Pairs:
         columns = {key: getattr(self, key) for key in ("source", "target", "links", "phrases", "confidence", "scores")}
         taken = {name: column.take(rows) for name, column in columns.items() if column is not None}
         known = None if self.known is None else (self.known[0].take(rows), self.known[1].take(rows))
-        return Pairs(**taken, known=known)
+        text = None if self.text is None else (self.text[0].take(rows), self.text[1].take(rows))
+        return Pairs(**taken, known=known, text=text)
 
 
 @dataclass(frozen=True)
@@ -206,8 +198,7 @@ class Questions:
 
     def take(self, rows: RowNumbers) -> Questions:
         """Return a copy of the given questions; passages are shared."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
+        rows = row_numbers(rows)
         return replace(
             self,
             questions=self.questions.take(rows),

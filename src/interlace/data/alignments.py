@@ -1,4 +1,4 @@
-"""Words, word alignments and phrases of a corpus's pairs, stored without a vocabulary.
+"""Text, word alignments and phrases of a corpus's pairs, stored without a vocabulary.
 
 So a new vocabulary needs no new alignment, and a new alignment needs no new corpus. Row i is the same pair as row i of
 a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.with_alignments`. Integers are stored in the
@@ -17,7 +17,7 @@ take more space than the corpus, because most spans have one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,16 +34,65 @@ from interlace.alignment.spill import SpilledRows
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
-from interlace.data import KnownPhrases, RowNumbers, Sentences
+from interlace.data import KnownPhrases, RowNumbers
 from interlace.data.store import ColumnFolder, mapped, read_meta, write_columns
-from interlace.data.vocab import Vocab
+from interlace.text import TextPairs
+from interlace.text.columns import LINE_FEED, TextColumns
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.running import running_text
 
-ALIGNED_KIND, PHRASES_KIND = "aligned", "phrases"
+ALIGNED_KIND, PHRASES_KIND, TEXT_KIND = "aligned", "phrases", "text"
 _TABLE = "table"  # the folder of the phrase table
-_ENCODED_AT_ONCE = 50_000
 _SIDES = ("source", "target")
+
+
+class StoredText(ColumnFolder):
+    """The lines of n pairs and the spans of their words in a folder; created by `write`, opened by `open`.
+
+    Lines are stored in UTF-8, each with a line feed.
+    """
+
+    @classmethod
+    def open(cls, folder: Path | str) -> StoredText:
+        """Map the folder into memory; raise a DataError if the folder is missing, damaged or truncated."""
+        folder = Path(folder)
+        return cls(folder, read_meta(folder, TEXT_KIND))
+
+    @classmethod
+    def write(
+        cls, folder: Path | str, chunks: Iterable[TextPairs], *, languages: Sequence[str], word_tokenizer: str
+    ) -> StoredText:
+        """Write the lines and words of all pairs and open the result; raise a DataError if there are none."""
+        counts = {"rows": 0}
+        meta = {"kind": TEXT_KIND, "languages": list(languages), "word_tokenizer": word_tokenizer, "counts": counts}
+
+        def columns() -> Iterator[Mapping[str, Ragged]]:
+            for chunk in chunks:
+                counts["rows"] += len(chunk)
+                stored: dict[str, Ragged] = {}
+                for name, text in zip(_SIDES, (chunk.source, chunk.target), strict=True):
+                    stored[f"{name}_lines.bytes"] = _utf8(text.lines)
+                    stored[f"{name}_words.spans"] = text.words
+                yield stored
+
+        write_columns(Path(folder), columns(), meta)
+        return cls.open(folder)
+
+    def take(self, rows: RowNumbers) -> tuple[TextColumns, TextColumns]:
+        """Return a copy of the source and target lines of the given rows."""
+        source, target = (self._side(name, rows) for name in _SIDES)
+        return source, target
+
+    def _side(self, name: str, rows: RowNumbers) -> TextColumns:
+        string = self._columns[f"{name}_lines.bytes"].take(rows).flat.tobytes().decode()
+        (words,) = self._take(rows, f"{name}_words.spans")
+        return TextColumns.read(string, words)
+
+
+def _utf8(lines: Sequence[str]) -> Ragged:
+    """Return the bytes of each line and a line feed."""
+    content = np.frombuffer("\n".join([*lines, ""]).encode(), np.uint8)
+    return Ragged(content, np.append(0, np.flatnonzero(content == LINE_FEED) + 1))
 
 
 @dataclass(frozen=True)
@@ -170,7 +219,6 @@ class PhraseStore(ColumnFolder):
     def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
         super().__init__(folder, meta)
         self.alignments = alignments
-        self._encoded: tuple[str, tuple[Sentences, Sentences]] | None = None  # with the vocabulary's fingerprint
 
     @classmethod
     def open(cls, folder: Path | str, alignments: WordAlignments) -> PhraseStore:
@@ -222,59 +270,15 @@ class PhraseStore(ColumnFolder):
         spans, entries = self._take(rows, "phrases.spans", "phrases.entries")
         return spans, Ragged(self.table.scores[entries.values], entries.offsets)
 
-    def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
-        """Return the spans in the table with their most likely translations, encoded by `read_encoded` or now."""
-        source, target = self.alignments.words(rows)
-        encoded = self.encoded(vocab)
-        return self._known(0, source, encoded[1]), self._known(1, target, encoded[0])
-
-    def encoded(self, vocab: Vocab) -> tuple[Sentences, Sentences]:
-        """Return source and target phrases of the table as subwords inside a line; empty if never a translation."""
-        if self._encoded is None or self._encoded[0] != vocab.fingerprint:
-            table = self.table
-            wanted = [np.unique(table.entries[table.best[1 - side], side]) for side in (0, 1)]
-            source, target = (self._encode(side, wanted[side], vocab) for side in (0, 1))
-            self._encoded = (vocab.fingerprint, (source, target))
-        return self._encoded[1]
-
-    def write_encoded(self, vocab: Vocab, into: Path) -> None:
-        """Write the result of `encoded`, which takes minutes for millions of phrases, into a folder."""
-        for name, side in zip(_SIDES, self.encoded(vocab), strict=True):
-            np.save(into / f"{name}_ids.npy", side.ids.flat)
-            np.save(into / f"{name}_words.npy", side.words.flat)
-            np.save(into / f"{name}_offsets.npy", side.ids.offsets)
-
-    def read_encoded(self, vocab: Vocab, folder: Path) -> None:
-        """Map the result of `encoded` for this vocabulary; raise a DataError if a file is missing or damaged."""
-        sides = []
-        for name, language in zip(_SIDES, self.alignments.languages, strict=True):
-            offsets = _mapped(folder / f"{name}_offsets")
-            ids, words = (Ragged(_mapped(folder / f"{name}_{column}"), offsets) for column in ("ids", "words"))
-            sides.append(Sentences(ids, words, language))
-        self._encoded = (vocab.fingerprint, (sides[0], sides[1]))
-
-    def _encode(self, side: int, wanted: NDArray[np.int64], vocab: Vocab) -> Sentences:
-        """Return a row per phrase: those with the wanted (sorted) numbers as subwords, all others empty."""
-        phrases, types = self.table.phrases[side], self.alignments.types[side]
-        language, tokenizer = self.alignments.languages[side], self.alignments.word_tokenizer
-        parts = []
-        for start in range(0, len(wanted), _ENCODED_AT_ONCE):
-            some = phrases.take(wanted[start : start + _ENCODED_AT_ONCE])
-            parts.append(vocab.encode_phrases(running_text(some, types, language, tokenizer)))
-        lengths = np.zeros(len(phrases), np.int64)
-        lengths[wanted] = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
-        ids, words = (
-            np.concatenate([np.zeros(0, np.int32), *(getattr(part, name).flat for part in parts)])
-            for name in ("ids", "words")
-        )
-        return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), language)
-
-    def _known(self, side: int, words: Ragged, others: Sentences) -> KnownPhrases:
-        every = all_spans(words, int(self.meta["rules"]["max_phrase_length"]))
-        found = self._indexes[side].find(words, every)
-        spans, phrases = select_links(every, found >= 0), found[found >= 0]
-        best = self.table.best[side][phrases]
-        return KnownPhrases(spans, self.table.scores[best, side], others.take(self.table.entries[best, 1 - side]))
+    def known(self, rows: RowNumbers) -> tuple[KnownPhrases, KnownPhrases]:
+        """Return the spans of source and target that are in the table, with their most likely translations."""
+        source_words, target_words = self.alignments.words(rows)
+        source_types, target_types = self.alignments.types
+        max_length = int(self.meta["rules"]["max_phrase_length"])
+        source_index, target_index = self._indexes
+        source = self.table.known(0, source_words, source_index, target_types, max_length)
+        target = self.table.known(1, target_words, target_index, source_types, max_length)
+        return source, target
 
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
@@ -311,6 +315,22 @@ class PhraseTableColumns:
         source, target = (Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES)
         best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
         return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "scores"), best)
+
+    def known(
+        self, side: int, words: Ragged, index: PhraseIndex, other_types: list[str], max_length: int
+    ) -> KnownPhrases:
+        """Return the spans of a side's words that are in the table, with their most likely translations.
+
+        index: of the phrases of that side. other_types: the spellings of the other side.
+        max_length: maximum number of words of a span.
+        """
+        spans = all_spans(words, max_length)
+        phrases = index.find(words, spans)
+        is_known = phrases >= 0
+        best = self.best[side][phrases[is_known]]
+        translations, numbers = np.unique(self.entries[best, 1 - side], return_inverse=True)
+        lines = running_text(self.phrases[1 - side].take(translations), other_types)
+        return KnownPhrases(select_links(spans, is_known), self.scores[best, side], numbers, lines)
 
     def write(self, into: Path) -> None:
         """Write a folder `table` of numpy files."""

@@ -1,12 +1,13 @@
 """Tokenized corpora on disk: sentences of one language, or pairs of two with optional alignments and phrases.
 
-Alignments and phrases are in folders of their own (`ParallelCorpus.with_alignments`), so that a new vocabulary or a new
-aligner does not require rebuilding both.
+Alignments, phrases and text are in folders of their own (`ParallelCorpus.with_alignments`), so that a new vocabulary or
+a new aligner does not require rebuilding both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
-from interlace.data.alignments import PhraseStore, WordAlignments
+from interlace.data.alignments import PhraseStore, StoredText, WordAlignments
 from interlace.data.store import ColumnFolder, read_meta, write_columns
 from interlace.data.vocab import Vocab
 
@@ -28,7 +29,6 @@ class _StoredCorpus(ColumnFolder):
 
     KIND: ClassVar[str]
     GROUPS: ClassVar[tuple[str, ...]]  # of the columns of each side
-    JOINED: ClassVar[str] = ""  # after the name of a side's group, the column of its joined words
 
     def __init__(
         self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ()
@@ -81,9 +81,6 @@ class _StoredCorpus(ColumnFolder):
                     counts["subwords"][language] += len(side.ids.flat)
                     counts["words"][language] += _word_count(side)
                     found |= {f"{group}.ids": side.ids, f"{group}.words": side.words}
-                    if cls.JOINED:
-                        none = Ragged(np.zeros(0, np.int32), np.zeros(len(side) + 1, np.int64))
-                        found[f"{group}_{cls.JOINED}"] = side.joined or none
                 yield found
             meta.update(about or {})
 
@@ -119,16 +116,14 @@ class _StoredCorpus(ColumnFolder):
         for start in range(0, len(self), rows):
             sides = []
             for group, language in zip(self._groups, self.languages, strict=True):
-                names = [f"{group}.ids", f"{group}.words", *([f"{group}_{self.JOINED}"] if self.JOINED else [])]
-                ids, words, *joined = (self._columns[name].slice(start, start + rows) for name in names)
-                sides.append(Sentences(ids, words, language, *joined))
+                ids, words = (self._columns[f"{group}.{name}"].slice(start, start + rows) for name in ("ids", "words"))
+                sides.append(Sentences(ids, words, language))
             yield sides[0] if len(sides) == 1 else Pairs(sides[0], sides[1])
 
     def _side(self, number: int, rows: RowNumbers) -> Sentences:
         group = self._groups[number]
         ids, words = self._take(rows, f"{group}.ids", f"{group}.words")
-        joined = self._take(rows, f"{group}_{self.JOINED}") if self.JOINED else []
-        return Sentences(ids, words, self.languages[number], *joined)
+        return Sentences(ids, words, self.languages[number])
 
 
 class Corpus(_StoredCorpus):
@@ -151,28 +146,39 @@ class Corpus(_StoredCorpus):
 class ParallelCorpus(_StoredCorpus):
     """Pairs of two languages in a folder; created by `write` or `interlace.data.build`, opened by `open`.
 
-    alignments, phrases: stored in folders of their own; or None.
+    alignments, phrases, text: stored in folders of their own; or None.
     with_known: whether `take` looks up the phrase table's entries for the pairs' spans.
     """
 
     KIND = "parallel"
     GROUPS = ("source", "target")
-    JOINED = "joined.words"
     alignments: WordAlignments | None = None
     phrases: PhraseStore | None = None
+    text: StoredText | None = None
     with_known = False
 
     def with_alignments(
-        self, alignments: WordAlignments, phrases: PhraseStore | None = None, *, known: bool = False
+        self,
+        alignments: WordAlignments,
+        phrases: PhraseStore | None = None,
+        *,
+        text: StoredText | None = None,
+        known: bool = False,
     ) -> ParallelCorpus:
         """Return the same corpus with these alignments, row by row, and with the phrases extracted from them.
 
-        known: whether `take` also looks up the phrase table's entries for all spans, which takes time.
+        text: the lines of the pairs. known: whether `take` also looks up the phrase table's entries for all spans,
+        which takes time.
         Raise a DataError if languages, word tokenizer or number of pairs differ.
         """
         self.check_same_rows(alignments, "align the text that the corpus was built from")
+        if text is not None:
+            self.check_same_rows(text, "store the text that the corpus was built from")
         corpus = ParallelCorpus(self.folder, self.meta, self.vocab)
-        corpus.alignments, corpus.phrases, corpus.with_known = alignments, phrases, known
+        corpus.alignments = alignments
+        corpus.phrases = phrases
+        corpus.text = text
+        corpus.with_known = known
         return corpus
 
     @property
@@ -190,12 +196,14 @@ class ParallelCorpus(_StoredCorpus):
         source, target = self._side(0, rows), self._side(1, rows)
         if self.alignments is None:
             return Pairs(source, target)
-        found = self.alignments.take(rows)
+        links = self.alignments.take(rows)
+        text = None if self.text is None else self.text.take(rows)
+        pairs = Pairs(source, target, links.links, confidence=links.confidence, text=text)
         if self.phrases is None:
-            return Pairs(source, target, found.links, confidence=found.confidence)
+            return pairs
         phrases, scores = self.phrases.take(rows)
-        known = self.phrases.known(rows, self.vocab) if self.with_known and self.vocab is not None else None
-        return Pairs(source, target, found.links, phrases, found.confidence, scores, known)
+        known = self.phrases.known(rows) if self.with_known else None
+        return replace(pairs, phrases=phrases, scores=scores, known=known)
 
 
 def _word_count(sentences: Sentences) -> int:

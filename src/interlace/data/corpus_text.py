@@ -15,6 +15,7 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
+from interlace.data.alignments import StoredText
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import content_key, plugin_hash
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -202,6 +203,38 @@ class EncodedCorpus(Artifact[AnyCorpus]):
     def _parts(self) -> list[EncodedCorpus]:
         """The corpora of single files; empty for a text that is read as a whole."""
         return [EncodedCorpus(text, self.vocab, self.split, part_of_text=True) for text in self.text.by_file()]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPairs(Artifact[StoredText]):
+    """The lines and words of a parallel text, for objectives that make new text of them.
+
+    Row i is the same pair as row i of the corpus of that text.
+    """
+
+    kind: ClassVar[str] = "text"
+
+    corpus_text: CorpusText
+
+    def __str__(self) -> str:
+        return f"the stored text of {self.corpus_text}"
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """The text."""
+        return self.corpus_text.key
+
+    def build(self, folder: Path) -> None:
+        """Write the lines of all pairs that have words."""
+        chunks = (
+            TextPairs(source, target).where(source.words.lengths > 0) for source, target in self.corpus_text.chunks()
+        )
+        languages, word_tokenizer = self.corpus_text.languages, self.corpus_text.word_tokenizer.name
+        StoredText.write(folder, chunks, languages=languages, word_tokenizer=word_tokenizer)
+
+    def open(self, folder: Path) -> StoredText:
+        """Map the text into memory."""
+        return StoredText.open(folder)
 
 
 def _kind_of(languages: Sequence[str]) -> type[Corpus | ParallelCorpus]:

@@ -176,7 +176,9 @@ class Encoder:
 
     def encode_text(self, text: Text) -> Sentences:
         """Return the subwords of a text's lines and the word of each."""
-        return next(self.encode_texts([text]))
+        _, ids = self._encodings(text.lines, offsets=False)
+        sentences, _ = self._by_spelling(text, ids)
+        return sentences
 
     def encode_texts(self, texts: Iterable[Text]) -> Iterator[Sentences]:
         """Yield the same for each chunk; a thread encodes the next one meanwhile."""
@@ -209,29 +211,18 @@ class Encoder:
         return sentences, Ragged(self._characters(text.lines, encodings, ids), ids.offsets)
 
     def encode_words(self, words: Sequence[str]) -> Ragged:
-        """Return a row per word of its subwords inside a line, after another word."""
-        spans = Ragged.of([[(0, len(word))] if word else [] for word in words], width=2)
-        return self.encode_phrases(Text("", list(words), spans)).ids
+        """Return a row per word of its subwords inside a line, after another word and a blank.
 
-    def encode_phrases(self, phrases: Text) -> Sentences:
-        """Return the subwords of lines that begin with a word, as they are after another word and a blank.
-
-        A blank that is a subword of its own belongs to the first word, unless the word's script has no spaces.
+        A blank that is a subword of its own belongs to the word, unless the word's script has no spaces.
         """
-        lines = [f"a {phrase}" for phrase in phrases.lines]
-        first = Ragged.of([[(0, 1)]] * len(lines), width=2)
-        order = np.argsort(np.concatenate([first.rows(), phrases.words.rows()]), kind="stable")
-        spans = np.concatenate([first.flat, phrases.words.flat + np.int32(2)])[order]
-        sentences = self.encode_text(
-            Text(phrases.language, lines, Ragged.from_lengths(spans, phrases.words.lengths + 1))
-        )
-        ids, words = sentences.ids.flat, sentences.words.flat - np.int32(1)
-        unspaced = np.array([bool(phrase) and is_unspaced(phrase[0]) for phrase in phrases.lines], np.bool_)
-        blank = self.surfaces.blank(ids) & (words == 0) & np.repeat(unspaced, sentences.lengths)
-        kept = (words >= 0) & ~blank
-        lengths = np.bincount(sentences.ids.rows()[kept], minlength=len(lines))
-        build = Ragged.from_lengths
-        return Sentences(build(ids[kept], lengths), build(words[kept], lengths), phrases.language)
+        lines = [f"a {word}" for word in words]
+        spans = Ragged.of([[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines], width=2)
+        sentences = self.encode_text(Text("", lines, spans))
+        ids, word_numbers = sentences.ids.flat, sentences.words.flat
+        unspaced = np.array([bool(word) and is_unspaced(word[0]) for word in words], np.bool_)
+        is_blank = self.surfaces.blank(ids) & np.repeat(unspaced, sentences.lengths)
+        kept = (word_numbers == 1) & ~is_blank
+        return Ragged.from_lengths(ids[kept], np.bincount(sentences.ids.rows()[kept], minlength=len(lines)))
 
     def encode_words_apart(self, text: Text) -> Sentences:
         """Return the subwords of each line, encoded so that no subword holds the beginning of two words.
@@ -289,20 +280,18 @@ class Encoder:
         """Return sentences with words found by spelling, and the number of lines that were encoded with offsets."""
         units = _Units.of(text.lines, by_bytes=self.surfaces.by_bytes)
         start, odd = _first_units(self.surfaces, ids, units)
-        end = start.copy()  # no more than that is needed of subwords that spell their line, since they do not overlap
         if len(odd):
             lines = [text.lines[line] for line in odd]
             again, odd_ids = self._encodings(lines, offsets=True)
             characters = self._characters(lines, again, odd_ids)
-            subwords, rows = np.isin(ids.rows(), odd), odd[odd_ids.rows()]
-            start[subwords], end[subwords] = (units.at(rows, characters[:, side]) for side in (0, 1))
-        return _sentences(text, ids, units, start, end), len(odd)
+            start[np.isin(ids.rows(), odd)] = units.at(odd[odd_ids.rows()], characters[:, 0])
+        return _sentences(text, ids, units, start), len(odd)
 
     def _by_offsets(self, text: Text, encodings: list[Encoding], ids: Ragged) -> Sentences:
         """Return sentences with words found by the tokenizer's offsets."""
-        units, characters = _Units.of(text.lines, by_bytes=False), self._characters(text.lines, encodings, ids)
-        start, end = (units.at(ids.rows(), characters[:, side]) for side in (0, 1))
-        return _sentences(text, ids, units, start, end)
+        units = _Units.of(text.lines, by_bytes=False)
+        characters = self._characters(text.lines, encodings, ids)
+        return _sentences(text, ids, units, units.at(ids.rows(), characters[:, 0]))
 
     def _characters(self, lines: Sequence[str], encodings: list[Encoding], ids: Ragged) -> NDArray[np.int32]:
         """(T, 2) the characters of each subword by the tokenizer's offsets, as `encode_with_offsets` returns them."""
@@ -360,27 +349,11 @@ class _Units:
         return np.asarray(places if self.characters is None else self.characters[places], np.int64)
 
 
-def _sentences(text: Text, ids: Ragged, units: _Units, start: NDArray[np.int64], end: NDArray[np.int64]) -> Sentences:
-    """Return sentences of subwords with the given first unit and end."""
-    lines, numbers = text.words.rows(), text.words.columns()
-    word_starts, word_ends = (units.at(lines, text.words.flat[:, side]) for side in (0, 1))
+def _sentences(text: Text, ids: Ragged, units: _Units, start: NDArray[np.int64]) -> Sentences:
+    """Return sentences of subwords with the given first unit."""
+    word_ends = units.at(text.words.rows(), text.words.flat[:, 1])
     words = word_at(start, word_ends, ids.lengths, text.words.lengths, len(units.values))
-    joined = ~_can_cut(start, end, len(units.values))[word_starts]
-    lengths = np.bincount(lines[joined], minlength=len(ids))
-    joined_words = Ragged.from_lengths(numbers[joined].astype(np.int32), lengths)
-    return Sentences(ids, Ragged(words, ids.offsets), text.language, joined_words)
-
-
-def _can_cut(start: NDArray[np.int64], end: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """(length,) whether a subword begins at a position, and none before it holds a part of it or of what follows.
-
-    start, end: (T,) positions of each subword.
-    """
-    before = np.zeros(len(end), np.int64)  # the end of all subwords before each one
-    np.maximum.accumulate(end[:-1], out=before[1:])
-    can_cut = np.zeros(length, np.bool_)
-    can_cut[start[before <= start]] = True
-    return can_cut
+    return Sentences(ids, Ragged(words, ids.offsets), text.language, text.words.lengths)
 
 
 def word_at(

@@ -27,7 +27,7 @@ from interlace.core.ragged import Ragged, ranges
 from interlace.data import RowNumbers
 from interlace.data.vocab import Vocab
 
-FORMAT = 3
+FORMAT = 4
 META = "meta.json"
 _HEADER = 128  # bytes of a `.npy` header, which numpy pads for a growing first axis
 _BLOCK = 1 << 22  # values copied at a time

@@ -1,4 +1,4 @@
-"""The phrases of a corpus: extracted from its word alignments, and encoded with a vocabulary."""
+"""The phrases of a corpus, extracted from its word alignments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.data.alignments import PhraseStore
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash
-from interlace.data.vocab import Vocab
 from interlace.experiments.alignments import CorpusAlignments
 from interlace.experiments.recipe import Recipe
 
@@ -60,38 +59,6 @@ class CorpusPhrases(Artifact[PhraseStore]):
                 f"with {alignments.counts['links']:,} links; lower align.phrases.min_count or "
                 "align.phrases.min_confidence, or set another aligner (align.name)"
             )
-        return store
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedPhrases(Artifact[PhraseStore]):
-    """Phrases with the translations of their table, encoded as subwords."""
-
-    kind: ClassVar[str] = "encoded-phrases"
-
-    phrases: CorpusPhrases
-    vocab: Vocab
-
-    def __str__(self) -> str:
-        return f"the encoded phrases of {self.phrases.alignments.text}"
-
-    @cached_property
-    def key(self) -> dict[str, Any]:
-        """The phrases and the vocabulary."""
-        return {"phrases": self.phrases.id, "vocab": self.vocab.fingerprint}
-
-    def needs(self) -> Sequence[CorpusPhrases]:
-        """Return the phrases."""
-        return (self.phrases,)
-
-    def build(self, folder: Path) -> None:
-        """Encode the phrases that are a translation of another one."""
-        self.phrases.get().write_encoded(self.vocab, folder)
-
-    def open(self, folder: Path) -> PhraseStore:
-        """Map the phrases and their encoding into memory."""
-        store = self.phrases.get()
-        store.read_encoded(self.vocab, folder)
         return store
 
 

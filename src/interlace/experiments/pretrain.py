@@ -112,13 +112,10 @@ def _run(recipe: Recipe, run: RunFolder, accelerator: Accelerator, callback: Cal
 
 
 def _log_notes(prepared: PreparedRun) -> None:
-    """Log the precision, and what objectives and model have to say."""
+    """Log the precision, and what the model has to say."""
     accelerator = prepared.training.accelerator
     precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
     log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-    for source in prepared.training.mixture.sources:
-        for note in source.learner.notes(source.plan.examples(0), source.prepared):
-            log.info("%s", note)
     for note in prepared.backbone.notes:
         log.info("%s", note)
 

@@ -23,6 +23,7 @@ from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Batch, Objective, Resources
 from interlace.text import TextPairs
+from interlace.text.columns import TextColumns
 
 MAX_LENGTH = 512
 
@@ -74,9 +75,10 @@ class PreviewPair:
             rules = TableRules()
             store = PhraseStore.write(Path(folder, "phrases"), aligned, PhraseTable.count(words, links, rules), rules)
             phrases, scores = store.take([0])
-            known = store.known([0], vocab)
+            known = store.known([0])
         sides = vocab.encode_text(texts.source), vocab.encode_text(texts.target)
-        pair = Pairs(*sides, links, phrases, type(links)(one, links.offsets), scores, known)
+        lines = TextColumns.of(texts.source), TextColumns.of(texts.target)
+        pair = Pairs(*sides, links, phrases, type(links)(one, links.offsets), scores, known, lines)
         return pair.take(np.zeros(rows, np.int64))
 
     def batches(

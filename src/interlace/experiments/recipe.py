@@ -230,7 +230,7 @@ class Recipe(Settings):
         return OBJECTIVES.build({"name": name, **self.objectives[name].settings}, f"objectives.{name}")
 
     def annotations(self, group: str, corpus: str) -> frozenset[str]:
-        """Return the annotations that a training corpus of a group needs: a subset of `links`, `phrases`, `known`.
+        """Return the annotations that a training corpus of a group needs: of `links`, `phrases`, `known` and `text`.
 
         Objectives determine them for the corpora that they read. If no objective needs any, an `[align]` section
         applies to all parallel corpora, so that alignments can be inspected before an objective is chosen.

@@ -12,11 +12,11 @@ from interlace.core.data_root import Root
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.data.artifacts import Artifact, in_order
 from interlace.data.corpus import Corpus, ParallelCorpus
-from interlace.data.corpus_text import AnyCorpus, CorpusText, EncodedCorpus
+from interlace.data.corpus_text import AnyCorpus, CorpusText, EncodedCorpus, StoredPairs
 from interlace.data.vocab import Vocab
 from interlace.experiments.alignments import CorpusAlignments, aligner_of
 from interlace.experiments.data_root import data_root
-from interlace.experiments.phrases import CorpusPhrases, EncodedPhrases, phrase_rules
+from interlace.experiments.phrases import CorpusPhrases, phrase_rules
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import names_of
 from interlace.experiments.texts import RecipeTexts
@@ -102,15 +102,16 @@ class Workspace:
             warns_of_raw_text=self.recipe.toy is None,
         )
 
-    def phrases(self, name: str) -> CorpusPhrases | EncodedPhrases:
-        """Return the phrases of a parallel training corpus, encoded if an objective reads the table's translations."""
-        phrases = CorpusPhrases(self.alignments(name), phrase_rules(self.recipe))
-        if "known" in self.annotations(name):
-            return EncodedPhrases(phrases, self.vocab)
-        return phrases
+    def phrases(self, name: str) -> CorpusPhrases:
+        """Return the phrases of a parallel training corpus."""
+        return CorpusPhrases(self.alignments(name), phrase_rules(self.recipe))
+
+    def stored_text(self, name: str) -> StoredPairs:
+        """Return the lines and words of a parallel training corpus."""
+        return StoredPairs(self.text(name))
 
     def annotations(self, name: str) -> frozenset[str]:
-        """Return what objectives need to know of a training corpus: a subset of `links`, `phrases`, `known`."""
+        """Return what objectives need to know of a training corpus: of `links`, `phrases`, `known` and `text`."""
         group, corpus = self.names[name]
         if "-" in corpus:
             return self.recipe.annotations(group, name)
@@ -127,6 +128,8 @@ class Workspace:
                 artifacts.append(self.phrases(name))
             elif annotations:
                 artifacts.append(self.alignments(name))
+            if "text" in annotations:
+                artifacts.append(self.stored_text(name))
         return in_order(artifacts)
 
     # ---- opened data ----
@@ -182,9 +185,13 @@ class Workspace:
                 name,
                 f"{len(alignments):,}",
             )
-        if not annotations & {"phrases", "known"}:
-            return corpus.with_alignments(alignments)
-        return corpus.with_alignments(alignments, self.phrases(name).get(), known="known" in annotations)
+        phrases = None
+        if annotations & {"phrases", "known"}:
+            phrases = self.phrases(name).get()
+        text = None
+        if "text" in annotations:
+            text = self.stored_text(name).get()
+        return corpus.with_alignments(alignments, phrases, text=text, known="known" in annotations)
 
     def _names_in(self, split: str) -> list[str]:
         """Return the names of the corpora with text in a split."""

@@ -35,6 +35,7 @@ from interlace.objectives import OBJECTIVES, Batch, Objective, Resources
 from interlace.objectives.alm import Alm
 from interlace.objectives.clm import Clm
 from interlace.text import Text, TextPairs
+from interlace.text.columns import TextColumns
 from interlace.text.types import WordTypes
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ Columns = dict[str, list[Any]]
 
 TEXT, TRANSLATION, LANGUAGE = "text", "translation", "language"
 _SIDES = ("source", "target")
-_WIDTHS = {"links": 2, "confidence": 1, "phrases": 4, "scores": 4}  # values per entry; rows are stored flat
+_ANNOTATIONS = ("links", "confidence", "phrases", "scores")
+_WIDTHS = {"links": 2, "phrases": 4, "scores": 4, "source_spans": 2, "target_spans": 2}  # values per entry; else 1
 _LABELS_ONLY = (Objective.loss, Clm.loss, Alm.loss)  # losses that are a cross-entropy of the vocabulary head
 
 
@@ -152,9 +154,14 @@ class ObjectiveCollator:
         if self.objective.reads is not Pairs:
             return ("input_ids", "words", LANGUAGE)
         needs = self.objective.needs
-        more = ("links", "confidence") if "links" in needs else ("phrases", "scores") if "phrases" in needs else ()
-        joined = ("source_joined", "target_joined") if more else ()
-        return ("source_ids", "source_words", "target_ids", "target_words", *joined, *more)
+        more: tuple[str, ...] = ()
+        if "links" in needs:
+            more = ("links", "confidence")
+        elif "phrases" in needs:
+            more = ("phrases", "scores")
+        if "text" in needs:
+            more += ("source_characters", "source_spans", "target_characters", "target_spans")
+        return ("source_ids", "source_words", "target_ids", "target_words", *more)
 
     # ---- text to columns ----
 
@@ -171,10 +178,12 @@ class ObjectiveCollator:
         found: Columns = {name: [] for name in self.columns}
         for examples in self.examples(rows):
             if isinstance(examples, Pairs):
-                ragged = {name: getattr(examples, name) for name in _WIDTHS}
+                ragged = {name: getattr(examples, name) for name in _ANNOTATIONS}
                 for side in _SIDES:
                     sentences = getattr(examples, side)
-                    ragged |= {f"{side}_{name}": getattr(sentences, name) for name in ("ids", "words", "joined")}
+                    ragged |= {f"{side}_ids": sentences.ids, f"{side}_words": sentences.words}
+                for side, lines in zip(_SIDES, examples.text or (), strict=False):
+                    ragged |= {f"{side}_characters": lines.characters, f"{side}_spans": lines.words}
             else:
                 ragged = {"input_ids": examples.ids, "words": examples.words}
                 found[LANGUAGE] += [self.languages.index(examples.language)] * len(examples)
@@ -205,6 +214,9 @@ class ObjectiveCollator:
         found = getattr(rows, "alignments", None) or self.aligner.align(words)
         confidence = Ragged(found.confidence, found.links.offsets - found.links.offsets[0])
         pairs = replace(pairs, links=found.links, confidence=confidence)
+        if "text" in self.objective.needs:
+            source, target = (TextColumns.concatenate([TextColumns.of(text) for text in side]) for side in texts)
+            pairs = replace(pairs, text=(source, target))
         return [pairs if self.phrases is None else self.phrases.find(pairs, words)]
 
     def _chunks(self, rows: Any) -> list[Any]:
@@ -263,8 +275,11 @@ class ObjectiveCollator:
         found: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
         if self.objective.reads is Pairs:
             for side, language in zip(_SIDES, self.languages, strict=True):
-                ids, words, joined = (found.pop(f"{side}_{name}", None) for name in ("ids", "words", "joined"))
-                found[side] = Sentences(ids, words, language, joined)
+                found[side] = Sentences(found.pop(f"{side}_ids"), found.pop(f"{side}_words"), language)
+            if "text" in self.objective.needs:
+                found["text"] = tuple(
+                    TextColumns(found.pop(f"{side}_characters"), found.pop(f"{side}_spans")) for side in _SIDES
+                )
             return [Pairs(**found)]
         sentences, numbers = Sentences(found["input_ids"], found["words"], ""), found[LANGUAGE].flat
         return [replace(sentences.take(numbers == one), language=self.languages[one]) for one in np.unique(numbers)]

@@ -192,8 +192,8 @@ class Objective(RegistryEntry, ABC):
     generates: ClassVar[bool] = False  # the model also generates text in a loss
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
-    # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table); or "lexicon",
-    # together with a field `dictionary: Dictionary`.
+    # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table), "text" (together
+    # with one of the others); or "lexicon", together with a field `dictionary: Dictionary`.
     needs: ClassVar[frozenset[str]] = frozenset()
 
     max_length: int = Field(
@@ -231,10 +231,6 @@ class Objective(RegistryEntry, ABC):
 
         states = backbone.encode(batch.inputs)[batch.at]  # (N, H)
         return {self.term: Term(vocabulary_loss(backbone, states, batch.labels)[0])}
-
-    def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - subclasses use it
-        """Return remarks on these examples that are logged once before training."""
-        return []
 
     def packed_length(self) -> int | None:
         """Return the tokens per side that sentences or pairs are packed into (`data.packing`); None: not packed."""

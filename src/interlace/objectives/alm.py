@@ -13,7 +13,7 @@ docs/objectives/alm.md lists what the paper leaves open, and the settings that c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,9 +22,9 @@ from pydantic import Field
 
 from interlace.alignment.phrases import PhraseRules
 from interlace.core.errors import DataError
-from interlace.core.randomness import Generator, Purpose, generator
+from interlace.core.randomness import Generator
 from interlace.data import Pairs
-from interlace.data.layout import MAX_SPECIALS
+from interlace.data.layout import MAX_SPECIALS, Layout, sentence_layout
 from interlace.objectives import Batch, Objective, Resources, Term
 from interlace.objectives.common import code_switching as switching
 from interlace.objectives.common.masking import Masking, PreparedMasked
@@ -35,14 +35,6 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 MIXED, REPLACED = "mixed_share", "replaced_share"
-NOTED_SHARE = 0.005  # share of differently tokenized sentences from which `notes` reports them
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreparedAlm(PreparedMasked):
-    """Adds the forms of moved words."""
-
-    forms: switching.WordForms
 
 
 class Alm(Objective):
@@ -79,24 +71,27 @@ class Alm(Objective):
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Links or phrases; the phrase table's translations only if they are used."""
+        """The text with its links or phrases; the phrase table's translations only if they are used."""
         if self.code_switching.target_choice == "table_argmax":
-            return frozenset({"phrases", "known"})
-        return frozenset({"links"} if self.phrases == "extracted" else {"phrases"})
+            return frozenset({"text", "phrases", "known"})
+        return frozenset({"text", "links"} if self.phrases == "extracted" else {"text", "phrases"})
 
-    def prepare(self, resources: Resources) -> PreparedAlm:
-        """Return the masking tables and the word forms."""
-        prepared = self.masking.prepare(super().prepare(resources), resources)
-        return PreparedAlm(**vars(prepared), forms=switching.WordForms(resources.vocab))
+    def prepare(self, resources: Resources) -> PreparedMasked:
+        """Return the masking tables."""
+        return self.masking.prepare(super().prepare(resources), resources)
 
-    def batch(self, examples: Pairs, prepared: PreparedAlm, step: int, rng: Generator) -> Batch:
-        """Switch every pair, and mask; raise a DataError if the pairs have no phrases or alignments."""
-        switched, tokens = self._switched(examples, prepared.forms, rng)
-        layout = tokens.layout(prepared.vocab, self.max_length)
+    def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
+        """Switch every pair, and mask; raise a DataError if the pairs have no text, phrases or alignments."""
+        candidates = self._candidates(examples)
+        switched = switching.switch_phrases(candidates, self.code_switching, rng)
+        lines = switching.switched_text(candidates, switched)
+        sentences = prepared.vocab.encode_text(lines.text.text())
+        layout = sentence_layout(sentences, prepared.vocab, self.max_length)
+        layout = replace(layout, sides=_sides_of_tokens(layout, lines))
         batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
-        mixed = switched.kinds >= switching.MONOLINGUAL
-        batch.counts |= {MIXED: len(mixed), REPLACED: max(int(switched.words[mixed].sum()), 1)}
-        sums = {MIXED: mixed.sum(), REPLACED: switched.replaced.sum()}
+        is_mixed = switched.kinds >= switching.MONOLINGUAL
+        batch.counts |= {MIXED: len(is_mixed), REPLACED: max(int(switched.words[is_mixed].sum()), 1)}
+        sums = {MIXED: is_mixed.sum(), REPLACED: switched.replaced_words.sum()}
         batch.extra |= {name: np.array([value], np.float32) for name, value in sums.items()}
         return batch
 
@@ -104,16 +99,6 @@ class Alm(Objective):
         """Add the two shares."""
         shares = {name: Term(batch.extra[name].sum(), weight=0.0) for name in (MIXED, REPLACED)}
         return super().loss(backbone, heads, batch) | shares
-
-    def notes(self, examples: Pairs, prepared: PreparedAlm) -> list[str]:
-        """Report how many sentences are tokenized differently from their text, in scripts without spaces."""
-        _, tokens = self._switched(examples, prepared.forms, generator(Purpose.SAMPLE, 0))
-        share = switching.retokenized_share(tokens.sentences, prepared.vocab)
-        if share < NOTED_SHARE:
-            return []
-        pair = "-".join(examples.languages)
-        note = f"{share:.1%} of {len(examples):,} code-switched sentences of {pair} have other tokens than their text"
-        return [f"alm: {note}; `interlace code-switch` and `mlm` are exact"]
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens of one sentence as long as the longer side.
@@ -123,24 +108,40 @@ class Alm(Objective):
         """
         return np.asarray(np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length))
 
-    def _switched(
-        self, pairs: Pairs, forms: switching.WordForms, rng: Generator
-    ) -> tuple[switching.SwitchedSentences, switching.SwitchedTokens]:
-        found: object
-        if self.code_switching.target_choice == "table_argmax":
-            found, what, alternative = pairs.known, "translations from a phrase table", "target_choice = 'in_pair'"
-        elif self.phrases == "extracted":
-            found, what, alternative = pairs.links, "word alignments", "phrases = 'stored'"
-        else:
-            found, what, alternative = pairs.phrases, "phrases", "phrases = 'extracted'"
-        if found is None:
-            raise DataError(
-                f"alm: the pairs have no {what}; train from a recipe, which computes them (section [align]), open the "
-                f"corpus with ParallelCorpus.with_alignments, or set {alternative}"
-            )
+    def _candidates(self, pairs: Pairs) -> switching.SwitchCandidates:
+        """Return what may be exchanged in pairs."""
         if self.phrases == "extracted":
-            candidates = switching.SwitchCandidates.extracted(pairs, self.extraction, forms.texts)
-        else:
-            candidates = switching.SwitchCandidates.of(pairs, forms.texts)
-        switched = switching.switch_phrases(candidates, self.code_switching, rng)
-        return switched, switching.switched_tokens(pairs, switched, forms)
+            if pairs.links is None:
+                raise _missing("word alignments", "; or set phrases = 'stored'")
+            if pairs.text is None:
+                raise _missing("text")
+            confidence = None if pairs.confidence is None else pairs.confidence.flat
+            return switching.SwitchCandidates.extracted(pairs.text, pairs.links, confidence, self.extraction)
+        if pairs.known is None and self.code_switching.target_choice == "table_argmax":
+            raise _missing("translations from a phrase table", "; or set target_choice = 'in_pair'")
+        if pairs.phrases is None:
+            raise _missing("phrases", "; or set phrases = 'extracted'")
+        if pairs.text is None:
+            raise _missing("text")
+        scores = None if pairs.scores is None else pairs.scores.flat
+        return switching.SwitchCandidates.of(pairs.text, pairs.phrases, scores, pairs.known)
+
+
+def _missing(what: str, alternative: str = "") -> DataError:
+    """Return the error for pairs without a column."""
+    return DataError(
+        f"alm: the pairs have no {what}; train from a recipe, which computes it (section [align]), or open the "
+        f"corpus with ParallelCorpus.with_alignments{alternative}"
+    )
+
+
+def _sides_of_tokens(layout: Layout, lines: switching.SwitchedText) -> NDArray[np.int8]:
+    """(B, L) the side whose language each token is in; special tokens have their neighbor's."""
+    sides = np.zeros(layout.ids.shape, np.int8)
+    words = layout.words + lines.text.words.offsets[:-1, None]
+    sides[layout.content] = lines.sides[words[layout.content]]
+    sides[:, 0] = sides[:, 1]
+    rows = np.arange(len(sides))
+    last = layout.lengths - 1
+    sides[rows, last] = sides[rows, last - 1]
+    return sides

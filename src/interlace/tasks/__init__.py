@@ -154,6 +154,10 @@ class TaskHead(HeadSettings, Objective):
         inputs = prepared.traits.encoder_inputs(layout, languages, language_ids=prepared.language_ids)
         return Batch(inputs, at, labels.astype(np.int64), {self.term: float(len(labels))}, layout.tokens, extra)
 
+    def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - subclasses use it
+        """Return remarks on these examples that are logged once before training."""
+        return []
+
     def sequence_length(self, prepared: Prepared) -> int:
         """Return the maximum sequence length: this head's or the model's."""
         return min(self.max_length, prepared.traits.max_length)

@@ -105,8 +105,8 @@ def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:
         "p@1 into source": source_score,
     }
     both = (into_target.astype(np.float64) + into_source) / 2
-    identity = identity_of(pairs.source.word_counts, pairs.target.word_counts)
-    return Scores(metrics, Examples(both, np.ones(len(both)), identity))
+    word_counts = [side.word_counts for side in (pairs.source, pairs.target) if side.word_counts is not None]
+    return Scores(metrics, Examples(both, np.ones(len(both)), identity_of(*word_counts)))
 
 
 def find_own(queries: Vectors, candidates: Vectors, ids: Ragged) -> NDArray[np.bool_]:

@@ -159,8 +159,8 @@ class ClassificationTask(FineTuneTask):
         sentences = _sides(examples)
         is_scored = gold >= 0
         hits = (np.asarray(predictions) == gold) & is_scored
-        word_counts = [side.word_counts for side in sentences]  # two languages may have the same labels
-        identity = identity_of(gold, *word_counts)
+        word_counts = [side.word_counts for side in sentences if side.word_counts is not None]
+        identity = identity_of(gold, *word_counts)  # two languages may have the same labels
         groups = distinct_rows(sentences[0].ids)[0] if len(sentences) == 2 else None
         majority = np.bincount(gold[is_scored]).max() / is_scored.sum()
         metrics = {"accuracy": 100 * float(hits[is_scored].mean()), MAJORITY: 100 * float(majority)}
