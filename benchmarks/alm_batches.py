@@ -1,6 +1,6 @@
 """Measure how fast `alm` batches are built, and how much disk space they need.
 
-Target: 250,000 real tokens/s a core, with stored phrases and with phrases extracted in every batch; at most 1/4 and 1/8
+Target: 250,000 real tokens/s a core, with stored phrases and with phrases extracted in every batch; at most 3/4 and 1/4
 of the disk space of 40 written copies of each pair.
 
     python benchmarks/alm_batches.py [--pairs N] [--copied N] [--tokenizer FOLDER]
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from interlace.training.mixture import BatchPlan
 
 BUDGET, LENGTH, ROUNDS, BATCHES = 16_384, 256, 5, 20
-MIN_RATE, MAX_SHARES = 0.25, {"alm, phrases stored": 1 / 4, "alm, phrases from links": 1 / 8}
+MIN_RATE, MAX_SHARES = 0.25, {"alm, phrases stored": 3 / 4, "alm, phrases from links": 1 / 4}
 
 
 def text(pairs: int) -> TextPairs:
