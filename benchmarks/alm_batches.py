@@ -34,7 +34,8 @@ from _common import Target, caption_files, report
 from interlace import toy
 from interlace.aligners import ALIGNERS
 from interlace.alignment import WordPairs
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_counts import count_phrases
+from interlace.alignment.phrase_table import TableRules
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.alignments import PhraseStore, StoredText, WordAlignments
@@ -94,7 +95,7 @@ def write_corpora(
     corpus = ParallelCorpus.write(folder / "pairs", [sides], vocab=vocab, **about)
     lines = StoredText.write(folder / "text", [pairs], **about)
     aligned = WordAlignments.write(folder / "links", [(words, links, np.ones(len(links.flat), np.float32))])
-    phrases = PhraseStore.write(folder / "phrases", aligned, PhraseTable.count(words, links), TableRules())
+    phrases = PhraseStore.write(folder / "phrases", aligned, count_phrases(words, links), TableRules())
     return {
         "tlm, pairs": corpus,
         "alm, phrases stored": corpus.with_alignments(aligned, phrases, text=lines),
@@ -105,7 +106,7 @@ def write_corpora(
 
 def write_copies(folder: Path, pairs: TextPairs, words: WordPairs, links: Ragged, vocab: Vocab) -> tuple[Corpus, float]:
     """Write 40 code-switched sentences of each pair as a corpus; also return generated lines per second."""
-    table = PhraseTable.count(words, links)
+    table = count_phrases(words, links)
     copies = CodeSwitchedText(table, TableRules(), CodeSwitching(), CopySettings(repeats=True))
     start = time.perf_counter()
     lines = [line for part in copies.lines(pairs, words, links) for line in part]

@@ -33,6 +33,7 @@ from _common import MemoryPeak, Target, caption_pairs, environment, repeat_pairs
 
 from interlace.aligners import ALIGNERS
 from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.phrase_counts import count_phrases
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import DEFAULT_MEMORY
@@ -100,7 +101,7 @@ def table_seconds(pairs: WordPairs, links: Ragged) -> float:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
             times = [time.perf_counter()]
-            made = PhraseTable.count(pairs, links, RULES)
+            made = count_phrases(pairs, links, RULES)
             times.append(time.perf_counter())
             made.write(Path(folder, "table"))
             times.append(time.perf_counter())
@@ -114,7 +115,7 @@ def table_seconds(pairs: WordPairs, links: Ragged) -> float:
 
 def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float) -> None:
     """Count a table or a lexicon, write it, and print time and memory (in a new process)."""
-    PhraseTable.count(pairs.slice(0, 10), links.slice(0, 10), RULES)
+    count_phrases(pairs.slice(0, 10), links.slice(0, 10), RULES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         many = repeat_pairs(pairs, size, folder)
@@ -127,7 +128,7 @@ def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float
         with MemoryPeak() as peak:
             made: PhraseTable | Lexicon = (
                 Lexicon.count(many, found, memory) if what == "lexicon" else
-                PhraseTable.count(many, found, RULES, memory)
+                count_phrases(many, found, RULES, memory)
             )  # fmt: skip
             counting = time.process_time() - start
             made.write(folder / "made")
@@ -166,7 +167,7 @@ def main() -> int:
         measure(pairs, links, int(options.measure[0]), options.measure[1], options.memory)
         return 0
     print(f"{len(pairs):,} pairs, {len(links.values):,} links, {os.cpu_count()} cores")
-    PhraseTable.count(pairs.slice(0, 100), links.slice(0, 100), RULES)  # compiles, or loads compiled code
+    count_phrases(pairs.slice(0, 100), links.slice(0, 100), RULES)  # compiles, or loads compiled code
     ratio = compare_with_nltk(pairs, links, options.peer_python)
     share = table_seconds(pairs, links) / aligning if aligning else None
     return report([

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.alignment import WordPairs, moses
+from interlace.alignment import WordPairs, phrase_table
 from interlace.alignment.moses import escape, line_order
+from interlace.alignment.phrase_counts import count_phrases
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.trie import Trie
@@ -46,7 +47,7 @@ def same(found, expected):
 
 
 def test_scores_by_hand():
-    table = rows(PhraseTable.count(*linked_houses()))
+    table = rows(count_phrases(*linked_houses()))
     assert len(table) == 8
     assert table[("the",), ("das",)] == (1, 1, 1, 1, ((0, 0),), 2, 2, 2)
     # Haus was "house" twice and "house !" once; of three words "house" one had no link
@@ -55,10 +56,10 @@ def test_scores_by_hand():
     assert same(table[("house", "!"), ("Haus",)], (1 / 3, 1 / 2, 1, 2 / 3, ((0, 0),), 3, 1, 1))
     # kleine was "small" and "small house"
     assert same(table[("small", "house"), ("kleine",)], (1 / 2, 1 / 2, 1, 1, ((0, 0),), 2, 1, 1))
-    assert rows(PhraseTable.count(*linked_houses(), TableRules(min_count=2))) == {
+    assert rows(count_phrases(*linked_houses(), TableRules(min_count=2))) == {
         phrases: row for phrases, row in table.items() if row[-1] >= 2
     }
-    assert {source for source, _ in rows(PhraseTable.count(*linked_houses(), TableRules(max_phrase_length=1)))} == {
+    assert {source for source, _ in rows(count_phrases(*linked_houses(), TableRules(max_phrase_length=1)))} == {
         ("the",), ("house",), ("small",),
     }  # fmt: skip
 
@@ -66,7 +67,7 @@ def test_scores_by_hand():
 def test_the_most_frequent_links_count_and_a_word_with_two_links_takes_their_mean():
     pairs = word_pairs(["a b", "a b", "a b", "a"], ["x", "x", "x", "x"])
     both, first = [(0, 0), (1, 0)], [(0, 0)]
-    table = rows(PhraseTable.count(pairs, Ragged.of([first, both, both, first], width=2)))
+    table = rows(count_phrases(pairs, Ragged.of([first, both, both, first], width=2)))
     # x had 4 links to a and 2 to b; b stood alone once of three times
     expected = (3 / 5, (4 / 6) * (2 / 6), 1, (1 + 2 / 3) / 2, ((0, 0), (1, 0)), 5, 3, 3)
     assert same(table[("a", "b"), ("x",)], expected)
@@ -74,27 +75,27 @@ def test_the_most_frequent_links_count_and_a_word_with_two_links_takes_their_mea
 
 def test_tables_do_not_depend_on_chunks_or_link_order(monkeypatch):
     pairs, links = random_corpus(2, rows=200, words=40)
-    whole = PhraseTable.count(pairs, links)
+    whole = count_phrases(pairs, links)
     turned = Ragged(links.values[::-1], links.offsets[-1] - links.offsets[::-1]).take(range(len(links))[::-1])
-    assert rows(PhraseTable.count(pairs, turned)) == rows(whole)
+    assert rows(count_phrases(pairs, turned)) == rows(whole)
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (7,))
-    assert rows(PhraseTable.count(pairs, links)) == rows(whole)
-    part = PhraseTable.count(pairs.slice(50, 90), links.slice(50, 90))
+    assert rows(count_phrases(pairs, links)) == rows(whole)
+    part = count_phrases(pairs.slice(50, 90), links.slice(50, 90))
     again = WordPairs(
         *(side.take(range(50, 90)) for side in (pairs.source, pairs.target)), pairs.source_types, pairs.target_types
     )
-    assert rows(part) == rows(PhraseTable.count(again, links.take(range(50, 90))))
+    assert rows(part) == rows(count_phrases(again, links.take(range(50, 90))))
 
 
 @pytest.mark.parametrize("chunk", [1, 2])
 def test_a_corpus_without_links_has_an_empty_table(tmp_path, chunk, monkeypatch):
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (chunk,))
-    table = PhraseTable.count(word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2), memory=1e-9)
+    table = count_phrases(word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2), memory=1e-9)
     assert (len(table), len(table.best)) == (0, 0)
     table.write(tmp_path / "table")
     assert (tmp_path / "table").read_bytes() == b""
     assert table.rows_of([0], [0]).tolist() == [-1]
-    assert len(PhraseTable.count(word_pairs([], []), Ragged.of([], width=2), memory=1e-9)) == 0
+    assert len(count_phrases(word_pairs([], []), Ragged.of([], width=2), memory=1e-9)) == 0
 
 
 @settings(max_examples=20, deadline=None)
@@ -108,11 +109,11 @@ def test_a_corpus_without_links_has_an_empty_table(tmp_path, chunk, monkeypatch)
 def test_a_table_in_ranges_of_phrases_is_the_same_and_leaves_no_files(seed, chunk, words, borders, least):
     pairs, links = random_corpus(seed, rows=80, words=words)
     rules = TableRules(unaligned_borders=borders, min_count=least[0], top=least[1])
-    whole = PhraseTable.count(pairs, links, rules)
+    whole = count_phrases(pairs, links, rules)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(WordPairs.chunks, "__defaults__", (chunk,))
         patch.setattr(tempfile, "tempdir", folder)
-        spilled = PhraseTable.count(pairs, links, rules, memory=1e-9)
+        spilled = count_phrases(pairs, links, rules, memory=1e-9)
         assert list(Path(folder).iterdir()) == []
     assert isinstance(spilled.entries.base, np.memmap) or chunk >= len(pairs) or not len(whole)
     for name in ("source", "target", "entries", "scores", "links", "counts"):
@@ -124,7 +125,7 @@ def test_a_table_in_ranges_of_phrases_is_the_same_and_leaves_no_files(seed, chun
 def test_rejects_invalid_links_and_settings():
     pairs, _ = linked_houses()
     with pytest.raises(DataError, match="pair 1: link 0-7"):
-        PhraseTable.count(pairs, Ragged.of([[(0, 7)], [], []], width=2))
+        count_phrases(pairs, Ragged.of([[(0, 7)], [], []], width=2))
     with pytest.raises(SettingsError, match="min_count"):
         TableRules(min_count=0)
 
@@ -149,7 +150,7 @@ def test_the_best_has_the_greatest_share_then_count_then_lexical_weight_then_ord
 
 def test_all_phrases_of_the_corpus_are_found_at_their_row():
     pairs, links = random_corpus(4, rows=100)
-    table = PhraseTable.count(pairs, links)
+    table = count_phrases(pairs, links)
     spans = phrase_pairs(pairs.source.lengths, pairs.target.lengths, links)
     kept, located = table.select(pairs.source, pairs.target, spans)
     assert kept == spans
@@ -161,7 +162,7 @@ def test_all_phrases_of_the_corpus_are_found_at_their_row():
 
 
 def test_an_index_finds_known_words_only():
-    table = PhraseTable.count(*linked_houses())
+    table = count_phrases(*linked_houses())
     house, small = (table.source_types.index(word) for word in ("house", "small"))
     words = Ragged.of([[-1, small, house, -1], [house]])
     spans = Ragged.of([[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)], [(0, 1)]], width=2)
@@ -192,8 +193,8 @@ def test_a_trie_numbers_as_a_dictionary_does():
 
 @pytest.mark.parametrize("name", ["table", "table.gz"])
 def test_the_lines_of_a_written_table_are_sorted_by_bytes(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(moses, "_LINES", 13)
-    table = PhraseTable.count(*random_corpus(6))
+    monkeypatch.setattr(phrase_table, "_LINES", 13)
+    table = count_phrases(*random_corpus(6))
     table.write(tmp_path / name)
     content = (tmp_path / name).read_bytes()
     lines = (gzip.decompress(content) if name.endswith("gz") else content).split(b"\n")[:-1]
@@ -203,7 +204,7 @@ def test_the_lines_of_a_written_table_are_sorted_by_bytes(tmp_path, name, monkey
 
 
 def test_a_line_has_the_fields_of_moses(tmp_path):
-    PhraseTable.count(*linked_houses()).write(tmp_path / "table")
+    count_phrases(*linked_houses()).write(tmp_path / "table")
     assert (tmp_path / "table").read_text().split("\n")[0] == (
         "house ! ||| Haus ||| 0.33333334 0.5 1 0.6666667 ||| 0-0 ||| 3 1 1"
     )

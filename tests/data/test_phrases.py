@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from interlace.alignment import WordPairs
+from interlace.alignment.phrase_counts import count_phrases
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -32,7 +33,7 @@ def _store(folder, aligned, **rules):
     (folder / "spool").mkdir()
     rules = TableRules(**rules)
     words, found = aligned.whole(folder / "spool")
-    table = PhraseTable.count(words, found.links, rules, confidence=found.confidence.flat)
+    table = count_phrases(words, found.links, rules, confidence=found.confidence.flat)
     return PhraseStore.write(folder / "store", aligned, table, rules), table
 
 

@@ -7,7 +7,8 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from interlace.alignment import WordPairs
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_counts import count_phrases
+from interlace.alignment.phrase_table import TableRules
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -224,7 +225,7 @@ def stored(text, vocab, folder):
     pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target))
     corpus = ParallelCorpus.write(folder / "corpus", [pairs], vocab=vocab, **options)
     aligned = WordAlignments.write(folder / "aligned", [(words, text.links, sure)])
-    phrases = PhraseStore.write(folder / "phrases", aligned, PhraseTable.count(words, text.links), TableRules())
+    phrases = PhraseStore.write(folder / "phrases", aligned, count_phrases(words, text.links), TableRules())
     lines = StoredText.write(folder / "text", [text], **options)
     return corpus.with_alignments(aligned, phrases, text=lines, known=True)
 
@@ -236,7 +237,7 @@ def test_batches_and_files_have_the_same_lines(choice, language, tmp_path):
     text = world_pairs("en", language, sample(60, "train", 5))
     vocab = learned(text)
     words = WordPairs.of([text])
-    table = PhraseTable.count(words, text.links)
+    table = count_phrases(words, text.links)
     settings = CopySettings(copies=copies, monolingual=0, repeats=True)
     drawn = CodeSwitchedText(table, TableRules(), CodeSwitching(**rules), settings)
     lines = [line for part in drawn.lines(text, words, text.links) for line in part]
@@ -260,7 +261,7 @@ def test_batches_and_files_have_the_same_lines(choice, language, tmp_path):
 def test_file_has_distinct_sentences_and_a_share_of_monolingual_ones():
     text = text_of(count=60)
     words = WordPairs.of([text])
-    table = PhraseTable.count(words, text.links)
+    table = count_phrases(words, text.links)
     drawn = CodeSwitchedText(table, TableRules(), CodeSwitching(), CopySettings(copies=8))
     lines = [line for part in drawn.lines(text, words, text.links) for line in part]
     own = {*text.source.lines, *text.target.lines}

@@ -49,9 +49,9 @@ def test_types_grow_over_texts_and_a_slice_is_numbered_alone():
 
 def test_pandas_is_not_imported_where_interrupts_would_be_lost(tmp_path):
     code = "import sys; from interlace.alignment import WordPairs; from interlace.text import TextPairs\n"
-    code += "from interlace.alignment.phrase_table import PhraseTable; from interlace.core.ragged import Ragged\n"
+    code += "from interlace.alignment.phrase_counts import count_phrases; from interlace.core.ragged import Ragged\n"
     code += "pairs = WordPairs.of([TextPairs.of(['a b'], ['x'], word_tokenizer='unicode')])\n"
-    code += "PhraseTable.count(pairs, Ragged.of([[(0, 0)]], width=2)).write(sys.argv[1])\n"
+    code += "count_phrases(pairs, Ragged.of([[(0, 0)]], width=2)).write(sys.argv[1])\n"
     code += "print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t")], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

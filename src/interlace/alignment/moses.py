@@ -1,4 +1,4 @@
-"""Write phrase tables in Moses' format, and compute the order of their lines.
+"""Words and the order of lines in Moses' phrase tables.
 
 Lines are sorted by bytes, as Moses' tools expect (`LC_ALL=C sort`). The order is computed from integers, without making
 the lines: a word is compared as its spelling followed by a blank, the end of a phrase as the separator that follows it.
@@ -8,48 +8,36 @@ None of these is a prefix of another, so comparing them one by one compares the 
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
-from interlace.alignment.phrase_table import PhraseTable
 from interlace.core.ragged import Ragged
-from interlace.text.lines import write_lines
-from interlace.text.types import arrow_numbers
 
 Sides = tuple[Ragged, Ragged]
 
 SEPARATOR = "|||"
-_LINES = 50_000  # processed at a time
 _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
-
-
-def write_table(path: Path | str, table: PhraseTable) -> None:
-    """Write a phrase table, whose rows are sorted; gzip by suffix."""
-    types = (table.source_types, table.target_types)
-    spellings = [arrow_texts([escape(word) for word in words]) for words in types]
-    starts = range(0, len(table.entries), _LINES)
-    write_lines(path, (line for start in starts for line in _lines(table, spellings, start)))
 
 
 def sort_entries(
     entries: NDArray[np.integer], sides: Sides, types: tuple[list[str], list[str]]
 ) -> tuple[NDArray[np.int32], Sides, NDArray[np.int64]]:
     """Sort entries and the phrases of each side as a table's lines; return both, and each entry's previous index."""
-    columns, rows = [], []
-    for side, (phrases, spellings) in enumerate(zip(sides, types, strict=True)):
-        order = line_order(phrases, spellings)
-        numbers = np.empty(len(order), np.int64)
-        numbers[order] = np.arange(len(order))
-        columns.append(numbers[entries[:, side]])
-        rows.append(phrases.take(order))
-    order = np.argsort(columns[0] * max(len(rows[1]), 1) + columns[1], kind="stable")
-    return np.stack(columns, axis=1)[order].astype(np.int32), (rows[0], rows[1]), order
+    source_order = line_order(sides[0], types[0])
+    target_order = line_order(sides[1], types[1])
+    source = _inverse(source_order)[entries[:, 0]]
+    target = _inverse(target_order)[entries[:, 1]]
+    order = np.argsort(source * max(len(target_order), 1) + target, kind="stable")
+    sorted_entries = np.stack([source, target], axis=1)[order].astype(np.int32)
+    return sorted_entries, (sides[0].take(source_order), sides[1].take(target_order)), order
+
+
+def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) the position of each index in a permutation."""
+    positions = np.empty(len(order), np.int64)
+    positions[order] = np.arange(len(order))
+    return positions
 
 
 def line_order(phrases: Ragged, spellings: Sequence[str]) -> NDArray[np.int64]:
@@ -74,23 +62,8 @@ def escape(word: str) -> str:
     >>> escape("a|b"), escape("&#124;"), escape("&amp;")
     ('a&#124;b', '&amp;#124;', '&amp;')
     """
-    return _SPECIAL.sub(lambda found: "&amp;" if found[0] == "&" else f"&#{ord(found[0])};", word)
+    return _SPECIAL.sub(_reference, word)
 
 
-def _lines(table: PhraseTable, spellings: list[Any], start: int) -> list[str]:
-    """Return lines from `start` on; only their phrases are spelled, as all would not fit into memory."""
-    rows = slice(start, start + _LINES)
-    links = table.links.slice(start, min(start + _LINES, len(table.entries)))
-    phrases = []
-    for side, words in enumerate((table.source, table.target)):
-        numbers, places = np.unique(table.entries[rows, side], return_inverse=True)
-        phrases.append(joined_texts(words.take(numbers), spellings[side]).take(arrow_numbers(places)))
-    fields = [*phrases, _format_numbers(table.scores[rows]), link_texts(links), _format_numbers(table.counts[rows])]
-    lines: list[str] = pc.binary_join_element_wise(*fields, arrow_texts([f" {SEPARATOR} "])[0]).to_pylist()
-    return lines
-
-
-def _format_numbers(columns: NDArray[Any]) -> Any:
-    """Return the numbers of each row joined by blanks, each with the fewest digits that restore it."""
-    texts = [pc.cast(arrow_numbers(column), pa.large_string()) for column in columns.T]
-    return pc.binary_join_element_wise(*texts, arrow_texts([" "])[0])
+def _reference(match: re.Match[str]) -> str:
+    return "&amp;" if match[0] == "&" else f"&#{ord(match[0])};"

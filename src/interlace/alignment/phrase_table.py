@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.alignment import WordPairs
 from interlace.alignment.links import select_links
+from interlace.alignment.moses import SEPARATOR, escape
+from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
 from interlace.alignment.phrases import PhraseRules
-from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.core.ragged import Ragged
+from interlace.text.lines import write_lines
+from interlace.text.types import arrow_numbers
 
 SCORES = ("phi(s|t)", "lex(s|t)", "phi(t|s)", "lex(t|s)")  # the columns of `PhraseTable.scores`, in Moses' order
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`
+_LINES = 50_000  # written at a time
 
 
 class TableRules(PhraseRules):
@@ -81,36 +87,7 @@ class PhraseTable:
             dict(zip(COUNTS, self.counts[row].tolist(), strict=True)),
         )
 
-    # ---- constructor and files ----
-
-    @staticmethod
-    def count(
-        pairs: WordPairs,
-        links: Ragged,
-        rules: TableRules | None = None,
-        memory: float = DEFAULT_MEMORY,
-        confidence: NDArray[np.floating] | None = None,
-    ) -> PhraseTable:
-        """Extract and score the phrase table of an aligned corpus.
-
-        Phi is the relative frequency of a phrase given the other one. Lexical weights are those of the most frequent
-        links inside a pair (ties: those seen first), with word probabilities counted from all links.
-
-        links: n rows of (source word, target word), without duplicates in a row.
-        memory: GB for counts. If they exceed it, source phrases are counted range by range, and the table is mapped
-            from temporary files.
-        confidence: (total,) of each link, needed for `rules.min_confidence`; word probabilities are then counted from
-            the confident links too.
-
-        Raises:
-            DataError: a link is not between words of its pair (names the pair, from 1), or confidence is needed and
-                unknown.
-        """
-        from interlace.alignment.phrase_counts import count_phrase_pairs
-
-        rules = rules or TableRules()
-        links, _ = rules.confident(links, confidence)
-        return count_phrase_pairs(pairs, links, rules, memory)
+    # ---- files ----
 
     def write(self, path: Path | str) -> None:
         """Write Moses' format, sorted by bytes, gzip by suffix, atomically.
@@ -118,9 +95,23 @@ class PhraseTable:
         `s ||| t ||| phi(s|t) lex(s|t) phi(t|s) lex(t|s) ||| links ||| count(t) count(s) count(s,t)`; inside words, `|`
         and white space are escaped. Scores have all digits of their 32 bits.
         """
-        from interlace.alignment.moses import write_table
+        write_lines(path, self._lines())
 
-        write_table(path, self)
+    def _lines(self) -> Iterator[str]:
+        """Yield all lines; only the phrases of some are spelled at a time, as all would not fit into memory."""
+        source_words = arrow_texts([escape(word) for word in self.source_types])
+        target_words = arrow_texts([escape(word) for word in self.target_types])
+        separator = arrow_texts([f" {SEPARATOR} "])[0]
+        for start in range(0, len(self), _LINES):
+            rows = slice(start, start + _LINES)
+            fields = [
+                _spelled(self.source, self.entries[rows, 0], source_words),
+                _spelled(self.target, self.entries[rows, 1], target_words),
+                _formatted(self.scores[rows]),
+                link_texts(self.links.slice(start, min(start + _LINES, len(self)))),
+                _formatted(self.counts[rows]),
+            ]
+            yield from pc.binary_join_element_wise(*fields, separator).to_pylist()
 
     # ---- lookup ----
 
@@ -134,7 +125,8 @@ class PhraseTable:
 
         source, target: n rows of the table's word types. spans: n rows of half-open word spans (a, b, c, d).
         """
-        rows = self.rows_of(self.indexes[0].find(source, spans), self.indexes[1].find(target, spans, 2))
+        source_index, target_index = self.indexes
+        rows = self.rows_of(source_index.find(source, spans), target_index.find(target, spans, 2))
         return select_links(spans, rows >= 0), rows[rows >= 0]
 
     def rows_of(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -154,18 +146,22 @@ class PhraseTable:
 
     def best_of_each(self, count: int) -> PhraseTable:
         """Return the `count` most probable translations of each source phrase, ranked as in `best`."""
-        return self.take(np.sort(self._ranked[np.arange(len(self)) - self._starts[self.entries[:, 0]] < count]))
+        ranks = np.arange(len(self)) - self._starts[self.entries[:, 0]]
+        return self.take(np.sort(self._ranked[ranks < count]))
 
     def take(self, rows: NDArray[np.integer]) -> PhraseTable:
         """Return the table of some distinct rows, in order; phrases that occur in none of them are dropped."""
-        columns, sides = [], []
-        for side, phrases in enumerate((self.source, self.target)):
-            kept, numbers = np.unique(self.entries[rows, side], return_inverse=True)
-            columns.append(numbers.astype(np.int32))
-            sides.append(phrases.take(kept))
-        types = (self.source_types, self.target_types)
-        entries, scores, links = np.stack(columns, axis=1), self.scores[rows], self.links.take(rows)
-        return PhraseTable(sides[0], sides[1], *types, entries, scores, links, self.counts[rows])
+        sources, source_column = np.unique(self.entries[rows, 0], return_inverse=True)
+        targets, target_column = np.unique(self.entries[rows, 1], return_inverse=True)
+        return replace(
+            self,
+            source=self.source.take(sources),
+            target=self.target.take(targets),
+            entries=np.stack([source_column, target_column], axis=1).astype(np.int32),
+            scores=self.scores[rows],
+            links=self.links.take(rows),
+            counts=self.counts[rows],
+        )
 
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
@@ -191,14 +187,13 @@ class PhraseIndex:
         """Index phrases, rows of word types; phrases with a negative type are never found."""
         from interlace.alignment.trie import Trie  # compiles loops
 
-        known = np.flatnonzero(np.bincount(phrases.rows(), phrases.flat < 0, minlength=len(phrases)) == 0)
-        known = known[phrases.lengths[known] > 0]
-        kept = phrases.take(known)
-        spans = np.stack([np.zeros(len(known), np.int64), kept.lengths], axis=1)
+        unknown = np.bincount(phrases.rows(), phrases.flat < 0, minlength=len(phrases)) > 0
+        numbers = np.flatnonzero(~unknown & (phrases.lengths > 0))
+        indexed = phrases.take(numbers)
         self._trie = Trie()
-        nodes = self._trie.number(kept, Ragged.from_lengths(spans, np.ones(len(known), np.int64)))
+        nodes = self._trie.number(indexed, _whole_rows(indexed))
         self._phrases = np.full(self._trie.used, -1, np.int32)
-        self._phrases[nodes] = known
+        self._phrases[nodes] = numbers
 
     def find(self, words: Ragged, spans: Ragged, first: int = 0) -> NDArray[np.int32]:
         """(total,) the number of the phrase of each span, -1 if it is not indexed.
@@ -207,3 +202,25 @@ class PhraseIndex:
         spans: n rows of half-open word spans with start and stop in the columns `first` and `first + 1`.
         """
         return self._phrases[self._trie.find(words, spans, first)]
+
+    def find_whole(self, phrases: Ragged) -> NDArray[np.int32]:
+        """(n,) the number of each phrase, -1 if it is not indexed."""
+        return self.find(phrases, _whole_rows(phrases))
+
+
+def _whole_rows(rows: Ragged) -> Ragged:
+    """Return a span for each row, of the whole row."""
+    spans = np.stack([np.zeros(len(rows), np.int64), rows.lengths], axis=1)
+    return Ragged.from_lengths(spans, np.ones(len(rows), np.int64))
+
+
+def _spelled(phrases: Ragged, numbers: NDArray[np.int32], words: Any) -> Any:
+    """Return the spellings of these phrases as an Arrow array."""
+    distinct, positions = np.unique(numbers, return_inverse=True)
+    return joined_texts(phrases.take(distinct), words).take(arrow_numbers(positions))
+
+
+def _formatted(columns: NDArray[Any]) -> Any:
+    """Return the numbers of each row joined by blanks, each with the fewest digits that restore it."""
+    texts = [pc.cast(arrow_numbers(column), pa.large_string()) for column in columns.T]
+    return pc.binary_join_element_wise(*texts, arrow_texts([" "])[0])

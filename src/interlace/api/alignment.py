@@ -291,8 +291,10 @@ def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseT
 
     rules: further fields of `TableRules`, such as `min_count` and `top`.
     """
+    from interlace.alignment.phrase_counts import count_phrases  # compiles loops
+
     found = TableRules.read({"max_phrase_length": max_length, **rules}, "phrases")
-    return PhraseTable.count(aligned.pairs.types, aligned.alignments.links, found)
+    return count_phrases(aligned.pairs.types, aligned.alignments.links, found)
 
 
 def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[list[str]]:

@@ -71,7 +71,8 @@ def code_switch(
 ) -> None:
     """Generate code-switched sentences from word-aligned text: phrases replaced by their translations, as in ALM."""
     load_plugins(code)
-    from interlace.alignment.phrase_table import PhraseTable, TableRules
+    from interlace.alignment.phrase_counts import count_phrases
+    from interlace.alignment.phrase_table import TableRules
     from interlace.cli.common.alignment import linked
     from interlace.cli.common.output import lines_to, print_summary
     from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings
@@ -81,7 +82,7 @@ def code_switch(
     amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
     text, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
     _check_space(text, copies, into)
-    drawn = CodeSwitchedText(PhraseTable.count(words, links, rules), rules, switching, amount)
+    drawn = CodeSwitchedText(count_phrases(words, links, rules), rules, switching, amount)
     with lines_to(into) as write:
         for lines in _lines(text, words, links, drawn, into):
             write(lines)

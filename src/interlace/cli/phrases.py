@@ -23,13 +23,14 @@ def phrases(
 ) -> None:
     """Extract phrase pairs from word-aligned text: a Moses phrase table with scores, alignments and counts."""
     load_plugins(code)
-    from interlace.alignment.phrase_table import PhraseTable, TableRules
+    from interlace.alignment.phrase_counts import count_phrases
+    from interlace.alignment.phrase_table import TableRules
     from interlace.cli.common.alignment import linked
     from interlace.cli.common.output import file_to, print_summary
 
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)
     _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
-    table = PhraseTable.count(words, links, rules, memory)
+    table = count_phrases(words, links, rules, memory)
     with file_to(into) as path:
         table.write(path)
     found = {"pairs": len(words), "links": len(links.flat), "phrase_pairs": len(table)}

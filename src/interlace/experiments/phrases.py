@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_table import TableRules
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.alignments import PhraseStore
 from interlace.data.artifacts import Artifact
@@ -42,11 +42,13 @@ class CorpusPhrases(Artifact[PhraseStore]):
 
     def build(self, folder: Path) -> None:
         """Count the table over all pairs, and find its phrases in each pair."""
+        from interlace.alignment.phrase_counts import count_phrases  # compiles loops
+
         alignments = self.alignments.get()
         spool = folder / "words"  # removed when the phrases replace the folder
         spool.mkdir()
         words, links = alignments.whole(spool)
-        table = PhraseTable.count(words, links.links, self.rules, confidence=links.confidence.flat)
+        table = count_phrases(words, links.links, self.rules, confidence=links.confidence.flat)
         PhraseStore.write(folder, alignments, table, self.rules)
 
     def open(self, folder: Path) -> PhraseStore:

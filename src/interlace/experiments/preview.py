@@ -12,7 +12,7 @@ import numpy as np
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import parse_pharaoh
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_table import TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
@@ -65,6 +65,8 @@ class PreviewPair:
 
     def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
         """Return the pair `rows` times, with its alignment, and phrases and lexicon extracted from it."""
+        from interlace.alignment.phrase_counts import count_phrases  # compiles loops
+
         self.linked()
         texts = self._texts()
         links = self._links()
@@ -73,7 +75,7 @@ class PreviewPair:
         with TemporaryDirectory() as folder:
             aligned = WordAlignments.write(Path(folder, "links"), [(words, links, one)])
             rules = TableRules()
-            store = PhraseStore.write(Path(folder, "phrases"), aligned, PhraseTable.count(words, links, rules), rules)
+            store = PhraseStore.write(Path(folder, "phrases"), aligned, count_phrases(words, links, rules), rules)
             phrases, scores = store.take([0])
             known = store.known([0])
         sides = vocab.encode_text(texts.source), vocab.encode_text(texts.target)

@@ -360,9 +360,11 @@ class Phrases:
         Raises:
             DataError: there are none.
         """
+        from interlace.alignment.phrase_counts import count_phrases  # compiles loops
+
         longest = max(TableRules().max_phrase_length, objective.code_switching.max_phrase_length)
         rules, types, found = TableRules(max_phrase_length=longest), aligned.pairs.types, aligned.alignments
-        table = PhraseTable.count(types, found.links, rules, confidence=found.confidence)
+        table = count_phrases(types, found.links, rules, confidence=found.confidence)
         if not len(table):
             raise DataError(f"{objective.name}: the {len(types)} aligned pairs have no phrases; try another aligner")
         return cls(table, rules)

@@ -115,9 +115,9 @@ def number_cells(
     """
     cell = 0
     for row in range(len(by_starts) - 1):
+        table = with_room(table, (by_starts[row + 1] - by_starts[row]) * (to_starts[row + 1] - to_starts[row]))
+        slots, keys, used = table
         for j in range(to_starts[row], to_starts[row + 1]):
-            table = with_room(table, by_starts[row + 1] - by_starts[row])
-            slots, keys, used = table
             for i in range(by_starts[row], by_starts[row + 1]):
                 cells[cell] = add(slots, keys, used, by[i], to[j]) - 1
                 cell += 1
@@ -163,6 +163,18 @@ def _score(words: Offsets, fertility: Floats, kind: int, links: int, model: int)
     if model == FERTILITY:
         score *= fertility[kind, min(links, fertility.shape[1] - 1)]
     return score
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _score_all(score: Floats, words: Offsets, fertility: Floats, links: Types, kinds: Types, model: int) -> None:
+    for i in range(len(kinds)):
+        score[i] = _score(words, fertility, kinds[i], links[i], model)
+
+
+@njit(cache=True, nogil=True)
+def _count_fertilities(fertilities: Types, kinds: Types, links: Types) -> None:
+    for i in range(len(kinds)):
+        fertilities[kinds[i], min(links[i], fertilities.shape[1] - 1)] += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -281,8 +293,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
         if many == 0 or begin == end:
             continue
         followers(chosen, links, following, begin, end, many)
-        for i in range(many):
-            score[i] = _score(words, fertility, kinds[i], links[i], model)
+        _score_all(score, words, fertility, links, kinds, model)
         before = -1
         cell = cell_starts[row]
         for word in range(begin, end):
@@ -322,8 +333,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
                 before = partner
             cell += many
         jumps[middle + many - before] += 1
-        for i in range(many):
-            fertilities[kinds[i], min(links[i], fertilities.shape[1] - 1)] += 1
+        _count_fertilities(fertilities, kinds, links)
     return state
 
 
