@@ -22,11 +22,10 @@ from interlace.experiments.deriving import derived_languages, planned_root
 from interlace.experiments.lexicons import check_dictionaries, vector_dictionaries
 from interlace.experiments.monitoring import missing_concepts
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.score_store import sets_read
 from interlace.experiments.sections import names_of
 from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.readers import is_hub
-from interlace.training.selection import runs_of_task
+from interlace.training.selection import runs_of_task, sets_read
 
 log = logging.getLogger(__name__)
 _MAX_LISTED = 10  # messages of an error

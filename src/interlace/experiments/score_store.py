@@ -12,9 +12,8 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, RunError
@@ -23,10 +22,10 @@ from interlace.data.cache import content_key, plugin_hash
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.scores import ScoreEntry
 from interlace.tasks import FineTuneTask, Task
-from interlace.tasks.common.files import MissingDataError, translated_files
+from interlace.tasks.common.files import MissingDataError
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.run_folder import SCORES
-from interlace.training.selection import FineTuneRun, runs_of_task, selection_groups
+from interlace.training.selection import FineTuneRun, runs_of_task, sets_read
 
 if TYPE_CHECKING:
     from interlace.experiments.recipe import Recipe
@@ -159,34 +158,6 @@ def _files_read(task: Task, source: str, root: Root, run: FineTuneRun) -> Iterat
         for other in tuned.held_out_splits(read.split) if read.split != "test" else ():
             with suppress(MissingDataError):  # then there is nothing to decontaminate against
                 yield from task.read_files(other, read.language, root)
-
-
-class SetRead(NamedTuple):
-    """A set of examples that a fine-tuning or a probe requires; task: with the files of translated test text."""
-
-    task: Task
-    split: str
-    language: str
-
-
-def sets_read(task: Task, source: str, run: FineTuneRun) -> Iterator[SetRead]:
-    """Yield the test sets, then the dev sets that select weights, then the training sets.
-
-    Raise a MissingDataError where a task names no translated test text.
-    """
-    for setting, language in run.items:
-        if setting == "translate-test":
-            files = translated_files(task.files, language, source)
-            yield SetRead(task.model_copy(update={"files": files}), "test", source)
-        else:
-            yield SetRead(task, "test", language)
-    if not run.train_language:
-        return
-    tuned: Any = task
-    judges = [group.dev_languages for group in selection_groups(tuned.tuning.select, run)]
-    for language in dict.fromkeys(chain.from_iterable(judges)):
-        yield SetRead(task, "dev", language)
-    yield SetRead(task, "train", run.train_language)
 
 
 def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, str]:

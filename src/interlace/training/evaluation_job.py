@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.data_root import Root
 from interlace.core.errors import InterlaceError
 from interlace.tasks import ProbeTask, Scores, Task
-from interlace.tasks.common.files import (
-    FilePart,
-    FilePatterns,
-    FileQuery,
-    MissingDataError,
-    find_parts,
-    translated_files,
-)
+from interlace.tasks.common.files import find_parts
+from interlace.training.selection import ExampleSet, Item, scored_set
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -27,7 +21,6 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.training.selection import Item
     from interlace.training.steps import TrainingStep
 
 Score = dict[str, Any]
@@ -78,7 +71,7 @@ class EvaluationJob:
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split and language."""
-        return self._cached(self.task, split, language)
+        return self._read(ExampleSet(self.task, split, language))
 
     def share(self, items: Sequence[Item]) -> None:
         """Measure languages of a probe, each in one process; then all processes have the scores of all."""
@@ -117,14 +110,7 @@ class EvaluationJob:
 
     def test(self, item: Item) -> Any:
         """Return the test examples of a language in a setting; the same object if the same files are read."""
-        if item.setting != "translate-test":
-            return self.examples("test", item.language)
-        files = translated_files(self.task.files, item.language, self.source)
-        parts = self._source_parts(files)
-        if parts and parts == self._source_parts(self.task.files):  # the source's test text was translated by people
-            return self.examples("test", self.source)
-        task = self.task.model_copy(update={"files": files})
-        return self._cached(task, "test", self.source, str(files))
+        return self._read(scored_set(self.task, self.source, item))
 
     def row(self, item: Item, scores: Scores, count: int, seconds: float) -> Score:
         """Return the score row of an item; `count` examples count in it, measured in `seconds`."""
@@ -150,21 +136,17 @@ class EvaluationJob:
             "seconds": round(seconds, 3),
         }
 
-    def _cached(self, task: Task, split: str, language: str, files: str = "") -> Any:
-        """Return examples, cached for fine-tuning; a probe reads each language once and need not keep it.
+    def _read(self, examples: ExampleSet) -> Any:
+        """Return examples; for fine-tuning the same object if the same files are read.
 
-        files: identifies files other than the task's own.
+        A probe reads each language once and need not keep it.
         """
+        task = examples.task
         if isinstance(task, ProbeTask):
-            return task.examples(split, language, self.vocab, self.root)
-        name = (split, language, files)
-        if name not in self.cache:
-            self.cache[name] = task.examples(split, language, self.vocab, self.root)
-        return self.cache[name]
-
-    def _source_parts(self, files: FilePatterns) -> list[FilePart]:
-        """Return the files of the source's test text; empty if there are none."""
-        try:
-            return find_parts(files, FileQuery(self.name, "test", self.source, self.root))
-        except MissingDataError:
-            return []
+            return task.examples(examples.split, examples.language, self.vocab, self.root)
+        query = task.query(examples.split, examples.language, self.root)
+        parts = find_parts(task.files, query) if task.files else []
+        key = (examples.split, examples.language, str(parts))
+        if key not in self.cache:
+            self.cache[key] = task.examples(examples.split, examples.language, self.vocab, self.root)
+        return self.cache[key]

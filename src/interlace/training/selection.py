@@ -1,8 +1,9 @@
 """Model selection: the fine-tunings of a task, whose development sets choose their weights, and collapsed models."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.tasks import PER_LANGUAGE, FineTuneTask, ProbeTask, SelectionRule, Setting, Task
+from interlace.tasks.common.files import translated_files
 
 _NEAR_BASELINE = 0.98  # of the entropy of the labels: only their frequencies have been learned
 
@@ -112,6 +114,39 @@ def selection_groups(rule: SelectionRule, run: FineTuneRun) -> list[SelectionGro
     elif rule == "mean-dev":
         languages = list(dict.fromkeys(map(run.dev_language, run.requested or run.items)))
     return [SelectionGroup(run.items, languages)]
+
+
+@dataclass(frozen=True)
+class ExampleSet:
+    """A split of a task in one language; task: with the files of translated test text."""
+
+    task: Task
+    split: str
+    language: str
+
+
+def scored_set(task: Task, source: str, item: Item) -> ExampleSet:
+    """Return what an item is scored on; raise a MissingDataError where a task names no translated test text."""
+    if item.setting != "translate-test":
+        return ExampleSet(task, "test", item.language)
+    files = translated_files(task.files, item.language, source)
+    return ExampleSet(task.model_copy(update={"files": files}), "test", source)
+
+
+def sets_read(task: Task, source: str, run: FineTuneRun) -> Iterator[ExampleSet]:
+    """Yield the test sets, then the dev sets that select weights, then the training set.
+
+    Raise a MissingDataError where a task names no translated test text.
+    """
+    for item in run.items:
+        yield scored_set(task, source, item)
+    if not isinstance(task, FineTuneTask) or not run.train_language:
+        return
+    groups = selection_groups(task.tuning.select, run)
+    dev_languages = chain.from_iterable(group.dev_languages for group in groups)
+    for language in dict.fromkeys(dev_languages):
+        yield ExampleSet(task, "dev", language)
+    yield ExampleSet(task, "train", run.train_language)
 
 
 def entropy(gold: NDArray[Any]) -> float:
