@@ -59,8 +59,8 @@ def test_a_language_without_lines_is_named():
 def test_samples_lines_by_temperature():
     pools = {"en": [f"e{i}" for i in range(900)], "sw": [f"s{i}" for i in range(100)]}
     drawn = {"en": Counter(), "sw": Counter()}
-    for language, lines, copies in tokenizer_training.sample_lines(pools, 0.5, 10**6, 0):
-        drawn[language].update(lines * copies)
+    for sample in tokenizer_training.sample_lines(pools, 0.5, 10**6, 0):
+        drawn[sample.language].update(sample.lines * sample.copies)
     assert (drawn["en"].total(), drawn["sw"].total()) == (750, 250)  # 0.9^0.5 : 0.1^0.5 = 3 : 1
     assert drawn["sw"].keys() == set(pools["sw"])
     assert set(drawn["sw"].values()) == {2, 3}

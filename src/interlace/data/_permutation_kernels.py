@@ -21,8 +21,8 @@ def permuted(first: int, last: int, size: int, key: int) -> Numbers:
     """Return the images of the numbers `first` to `last - 1` in the permutation of `range(size)` that `key` names."""
     images = np.empty(last - first, np.int64)
     bits = _bits(size)
-    for place in range(last - first):
-        images[place] = _image(first + place, size, bits, np.uint64(key))
+    for index in range(last - first):
+        images[index] = _image(first + index, size, bits, np.uint64(key))
     return images
 
 
@@ -30,32 +30,41 @@ def permuted(first: int, last: int, size: int, key: int) -> Numbers:
 def permuted_within(first: int, last: int, starts: Numbers, key: int) -> Numbers:
     """Return the images of `first` to `last - 1` in a permutation that keeps each number in its group.
 
-    starts: first number of each group, ascending, and the end of the last one.
+    starts: first number of each group, ascending, and the end of the last one. With the starts 0, 2 and 5 the numbers
+    0 and 1 change places or not, and so do 2, 3 and 4.
     """
     images = np.empty(last - first, np.int64)
     group = np.searchsorted(starts, first, side="right") - 1
     for number in range(first, last):
         while number >= starts[group + 1]:
             group += 1
-        start, size = starts[group], starts[group + 1] - starts[group]
-        images[number - first] = start + _image(number - start, size, _bits(size), _mixed(np.uint64(key), int(group)))
+        start = starts[group]
+        size = starts[group + 1] - start
+        group_key = _mixed(np.uint64(key), int(group))
+        images[number - first] = start + _image(number - start, size, _bits(size), group_key)
     return images
 
 
 @njit(cache=True, nogil=True)
 def cuts(ascending: NDArray[Any], budget: int) -> Numbers:
-    """Return the borders of batches of ascending lengths whose longest one times their number is within the budget."""
-    borders, found = np.zeros(len(ascending) + 1, np.int64), 0
-    for place in range(len(ascending)):
-        if place > borders[found] and np.int64(ascending[place]) * (place + 1 - borders[found]) > budget:
-            found += 1
-            borders[found] = place
-    borders[found + 1] = len(ascending)
-    return borders[: found + 2].copy()
+    """Return the borders of batches of ascending lengths whose longest one times their number is within the budget.
+
+    The lengths 2, 3 and 4 with a budget of 6 give the borders 0, 2 and 3: 3 * 2 is within it, 4 * 3 is not.
+    """
+    borders = np.zeros(len(ascending) + 1, np.int64)
+    batch = 0
+    for row in range(len(ascending)):
+        rows = row + 1 - borders[batch]
+        if rows > 1 and np.int64(ascending[row]) * rows > budget:
+            batch += 1
+            borders[batch] = row
+    borders[batch + 1] = len(ascending)
+    return borders[: batch + 2].copy()
 
 
 @njit(cache=True, nogil=True)
 def _bits(size: Any) -> int:
+    """Return the bits of the smallest network that permutes `size` numbers."""
     bits = _MIN_BITS
     while (1 << bits) < size:
         bits += 1
@@ -64,10 +73,13 @@ def _bits(size: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def _image(number: Any, size: Any, bits: int, key: Any) -> Any:
+    """Return the image of a number: in turn each half of its bits is changed by a hash of the other half."""
     low = bits // 2
-    low_mask, high_mask = np.uint64((1 << low) - 1), np.uint64((1 << (bits - low)) - 1)
+    low_mask = np.uint64((1 << low) - 1)
+    high_mask = np.uint64((1 << (bits - low)) - 1)
     while True:
-        right, left = np.uint64(number) & low_mask, np.uint64(number) >> np.uint64(low)
+        right = np.uint64(number) & low_mask
+        left = np.uint64(number) >> np.uint64(low)
         for round_ in range(0, _ROUNDS, 2):
             left ^= _mixed(key + right, round_) & high_mask
             right ^= _mixed(key + left, round_ + 1) & low_mask

@@ -63,9 +63,12 @@ def extend_vocab(
         DataError: a language has no line, the tokenizer cannot be extended, or the text gives no new subword.
     """
     words: Counter[str] = Counter()  # strings between white space
-    for _, lines, copies in sample_lines(lines_by_language, alpha, max_lines, seed):
-        for word, count in Counter(word for line in lines for word in line.split()).items():
-            words[word] += copies * count
+    for sample in sample_lines(lines_by_language, alpha, max_lines, seed):
+        counts: Counter[str] = Counter()
+        for line in sample.lines:
+            counts.update(line.split())
+        for word, count in counts.items():
+            words[word] += sample.copies * count
     state = json.loads(vocab.tokenizer.to_str())
     name = state["model"]["type"]
     if name not in _MODELS:
@@ -78,9 +81,10 @@ def extend_vocab(
             f"{vocab.name}: no new subword occurs {min_count} times in this text; lower vocab.extend_min_count or "
             f"remove vocab.extend"
         )
-    tokenizer, old = model.tokenizer(), vocab.tokenizer.get_vocab(with_added_tokens=True)
-    moved = [token for token, number in old.items() if tokenizer.token_to_id(token) != number]
-    if moved or tokenizer.get_vocab_size() < len(old) + len(pieces):
+    tokenizer = model.tokenizer()
+    old_ids = vocab.tokenizer.get_vocab(with_added_tokens=True)
+    moved = [token for token, number in old_ids.items() if tokenizer.token_to_id(token) != number]
+    if moved or tokenizer.get_vocab_size() < len(old_ids) + len(pieces):
         raise DataError(f"{vocab.name}: it cannot be extended: the id of {moved[:1] or 'a new subword'} changes")
     return vocab.with_tokenizer(tokenizer, Extension(vocab.size, Ragged.of(pieces, dtype=np.int32)))
 
@@ -97,8 +101,8 @@ def _learn(model: _Model, vocab: Vocab, words: Counter[str], number: int, min_co
                     pieces.append(())
     if pieces:
         tokenizer = model.tokenizer()
-    apart = {*vocab.special_ids.tolist(), *model.added}
-    runs = _runs(tokenizer, model, words, apart)
+    unmerged = {*vocab.special_ids.tolist(), *model.added}
+    runs = _runs(tokenizer, model, words, unmerged)
 
     def spelling(subword: int) -> tuple[int, ...]:
         return (subword,) if subword < vocab.size else pieces[subword - vocab.size]
@@ -107,7 +111,8 @@ def _learn(model: _Model, vocab: Vocab, words: Counter[str], number: int, min_co
         name = model.joined(left, right)
         return None if name is None or name in model.ids else vocab.size + len(pieces)
 
-    for merge in islice(continued_merges([*runs], [*runs.values()], join, min_count), number - len(pieces)):
+    merges = continued_merges(list(runs), list(runs.values()), join, min_count)
+    for merge in islice(merges, number - len(pieces)):
         model.add(str(model.joined(merge.left, merge.right)), merge.new, merge)
         pieces.append(spelling(merge.left) + spelling(merge.right))
     return pieces
@@ -115,12 +120,12 @@ def _learn(model: _Model, vocab: Vocab, words: Counter[str], number: int, min_co
 
 def _encoded(tokenizer: Tokenizer, words: Counter[str]) -> Iterator[tuple[str, int, Encoding]]:
     """Yield each word with its count and its encoding after another word."""
-    every = list(words)
-    for first in range(0, len(every), _ENCODED_AT_ONCE):
-        chunk = every[first : first + _ENCODED_AT_ONCE]
+    distinct_words = list(words)
+    for first in range(0, len(distinct_words), _ENCODED_AT_ONCE):
+        chunk = distinct_words[first : first + _ENCODED_AT_ONCE]
         with tokenizer_errors():
-            found = tokenizer.encode_batch([_CONTEXT + word for word in chunk], add_special_tokens=False)
-        for word, encoding in zip(chunk, found, strict=True):
+            encodings = tokenizer.encode_batch([_CONTEXT + word for word in chunk], add_special_tokens=False)
+        for word, encoding in zip(chunk, encodings, strict=True):
             yield word, words[word], encoding
 
 
@@ -129,31 +134,33 @@ def _unknown_characters(tokenizer: Tokenizer, model: _Model, words: Counter[str]
     if model.by_bytes:
         return []
     normalizer = tokenizer.normalizer
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for word, count, encoding in _encoded(tokenizer, words):
-        if model.unknown in encoding.ids or any(model.is_byte(number) for number in encoding.ids):
-            for character in normalizer.normalize_str(word) if normalizer is not None else word:
-                if _is_letter(character) and not all(form in model.ids for form in model.forms(character)):
-                    found[character] += count
-    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        if model.unknown not in encoding.ids and not any(map(model.is_byte, encoding.ids)):
+            continue
+        for character in normalizer.normalize_str(word) if normalizer is not None else word:
+            if _is_letter(character) and not all(form in model.ids for form in model.forms(character)):
+                counts[character] += count
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str], apart: set[int]) -> Counter[tuple[int, ...]]:
-    """Count runs of subwords that may be merged: those of each pre-token, up to a blank or an id of `apart`."""
+def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str], unmerged: set[int]) -> Counter[tuple[int, ...]]:
+    """Count runs of subwords that may be merged: those of each pre-token, up to a blank or an id of `unmerged`."""
     runs: Counter[tuple[int, ...]] = Counter()
     for _, count, encoding in _encoded(tokenizer, words):
         run: list[int] = []
-        last = None
-        for number, owner, (_, end) in zip(encoding.ids, encoding.word_ids, encoding.offsets, strict=True):
+        previous_pre_token = None
+        subwords = zip(encoding.ids, encoding.word_ids, encoding.offsets, strict=True)
+        for number, pre_token, (_, end) in subwords:
             if end < len(_CONTEXT):
                 continue
-            alone = number in apart or model.is_byte(number)
-            if alone or owner != last or model.names[number][0] in _BLANKS:
+            is_unmerged = number in unmerged or model.is_byte(number)
+            if is_unmerged or pre_token != previous_pre_token or model.names[number][0] in _BLANKS:
                 runs[tuple(run)] += count
                 run = []
-            if not alone:
+            if not is_unmerged:
                 run.append(number)
-            last = owner
+            previous_pre_token = pre_token
         runs[tuple(run)] += count
     runs.pop((), None)
     return runs
@@ -190,7 +197,10 @@ def continued_merges(
     join: returns the id of the merged subword, or None if the two must not be merged.
     """
     state = _MergeState(words, counts)
-    while (pair := state.best(min_count)) is not None:
+    while True:
+        pair = state.best(min_count)
+        if pair is None:
+            return
         lift = state.lift(pair)
         new = join(*pair) if lift > 0 else None
         if new is None:
@@ -211,7 +221,7 @@ class _MergeState:
         self.total = 0  # of all subwords
         self.refused: set[IdPair] = set()
         self.pairs: dict[IdPair, int] = defaultdict(int)
-        self.where: dict[IdPair, set[int]] = defaultdict(set)
+        self.words_of: dict[IdPair, set[int]] = defaultdict(set)  # numbers of words that hold a pair
         for number in range(len(self.words)):
             self._count(number, 1)
         self.heap = [(-count, pair) for pair, count in self.pairs.items()]
@@ -220,45 +230,48 @@ class _MergeState:
     def best(self, min_count: int) -> IdPair | None:
         """Return the most frequent pair, ties by lowest ids."""
         while self.heap:
-            count, pair = self.heap[0]
-            now = 0 if pair in self.refused else self.pairs.get(pair, 0)
-            if -count == now and now >= min_count:
+            negative_count, pair = self.heap[0]
+            count = 0 if pair in self.refused else self.pairs.get(pair, 0)
+            if -negative_count == count and count >= min_count:
                 return pair
             heapq.heappop(self.heap)
-            if now >= min_count:  # the count has fallen since it was pushed
-                heapq.heappush(self.heap, (-now, pair))
+            if count >= min_count:  # the count has fallen since it was pushed
+                heapq.heappush(self.heap, (-count, pair))
         return None
 
     def lift(self, pair: IdPair) -> float:
         """Return the log of the pair's count over its count by chance."""
-        left, right = (self.subwords[part] for part in pair)
-        return math.log(self.pairs[pair] * self.total / (left * right))
+        left, right = pair
+        return math.log(self.pairs[pair] * self.total / (self.subwords[left] * self.subwords[right]))
 
     def replace(self, pair: IdPair, new: int) -> None:
         """Merge the pair in every word that holds it."""
         touched: set[IdPair] = set()
-        for number in sorted(self.where.pop(pair)):
+        for number in sorted(self.words_of.pop(pair)):
             self._count(number, -1)
-            word, place = self.words[number], 0
-            while place < len(word) - 1:  # from left to right, as tokenizers do
-                if (word[place], word[place + 1]) == pair:
-                    word[place : place + 2] = [new]
-                place += 1
+            word = self.words[number]
+            position = 0
+            while position < len(word) - 1:  # from left to right, as tokenizers do
+                if (word[position], word[position + 1]) == pair:
+                    word[position : position + 2] = [new]
+                position += 1
             self._count(number, 1)
-            touched.update(pairwise(self.words[number]))
-        for other in touched:
-            if new in other:
-                heapq.heappush(self.heap, (-self.pairs[other], other))
+            touched.update(pairwise(word))
+        for new_pair in touched:
+            if new in new_pair:
+                heapq.heappush(self.heap, (-self.pairs[new_pair], new_pair))
 
     def _count(self, number: int, sign: int) -> None:
-        word, count = self.words[number], sign * self.counts[number]
+        """Count the subwords and pairs of a word; a sign of -1 takes them away."""
+        word = self.words[number]
+        count = sign * self.counts[number]
         self.total += count * len(word)
         for subword in word:
             self.subwords[subword] += count
         for pair in pairwise(word):
             self.pairs[pair] += count
             if sign > 0:
-                self.where[pair].add(number)
+                self.words_of[pair].add(number)
 
 
 class _Model:
@@ -302,8 +315,8 @@ class _Model:
     @property
     def unknown(self) -> int | None:
         """The id of unknown text."""
-        own: int | None = self.model.get("unk_id")
-        return self.ids.get(self.model.get("unk_token") or "", own)
+        unknown_id: int | None = self.model.get("unk_id")
+        return self.ids.get(self.model.get("unk_token") or "", unknown_id)
 
     def is_byte(self, number: int) -> bool:
         """Whether the subword is a byte of a character without a subword."""
@@ -312,16 +325,16 @@ class _Model:
 
     def forms(self, character: str) -> list[str]:
         """Return the subwords needed to spell a character in all positions."""
-        forms = dict.fromkeys([character, self.prefix + character])
-        return [form + suffix for suffix in dict.fromkeys(["", self.suffix]) for form in forms]
+        forms = [character, self.prefix + character]
+        return list(dict.fromkeys([*forms, *(form + self.suffix for form in forms)]))
 
     def joined(self, left: int, right: int) -> str | None:
         """Return the name of two subwords merged, or None if it would hold anything but letters."""
         name = self.names[left] + self.names[right].removeprefix(self.prefix)
-        bare = name.lstrip(_BLANKS).removeprefix(self.prefix).removesuffix(self.suffix)
-        if self.by_bytes and all(character in BYTES for character in bare):  # check the bytes of whole characters
-            bare = bytes(BYTES[character] for character in bare).decode("utf-8", "ignore")
-        return name if all(_is_letter(character) for character in bare) else None
+        text = name.lstrip(_BLANKS).removeprefix(self.prefix).removesuffix(self.suffix)
+        if self.by_bytes and all(character in BYTES for character in text):  # check the bytes of whole characters
+            text = bytes(BYTES[character] for character in text).decode("utf-8", "ignore")
+        return name if all(map(_is_letter, text)) else None
 
 
 class _Unigram(_Model):
@@ -335,7 +348,8 @@ class _Unigram(_Model):
             entries.append([f"<unused{len(entries)}>", self.lowest])
         score = self.lowest  # of a character: any will do, because nothing else spells it
         if merge is not None:
-            left, right = (float(entries[part][1]) for part in (merge.left, merge.right))
+            left = float(entries[merge.left][1])
+            right = float(entries[merge.right][1])
             score = max(min(left + right + merge.lift, left, right), self.lowest)
         entries.append([name, score])
         self.names[number] = name

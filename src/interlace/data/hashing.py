@@ -41,15 +41,16 @@ class HashedTokens:
 
     def line_hashes(self) -> Hashes:
         """(L,) a hash of each line's words in order; 0 for lines without words."""
-        found = np.zeros(len(self.lines), np.uint64)
-        _hash_lines(self.hashes, self.offsets, found)
-        return found
+        line_hashes = np.zeros(len(self.lines), np.uint64)
+        _hash_lines(self.hashes, self.offsets, line_hashes)
+        return line_hashes
 
     def ngrams(self, n: int) -> tuple[Hashes, Rows]:
         """(G,) a hash of every n-gram within a line, and (G,) its first word."""
-        found, starts = np.empty(len(self.hashes), np.uint64), np.empty(len(self.hashes), np.int64)
-        count = _hash_ngrams(self.hashes, self.offsets, n, found, starts)
-        return found[:count], starts[:count]
+        ngram_hashes = np.empty(len(self.hashes), np.uint64)
+        first_words = np.empty(len(self.hashes), np.int64)
+        count = _hash_ngrams(self.hashes, self.offsets, n, ngram_hashes, first_words)
+        return ngram_hashes[:count], first_words[:count]
 
     def rows(self, words: Rows) -> Rows:
         """Return the line of each of these words, which are counted from 0 over all lines."""
@@ -57,9 +58,9 @@ class HashedTokens:
 
     def ngram_text(self, n: int, number: int) -> str:
         """Return the words of an n-gram, which is counted from 0 over all lines."""
-        start = self.ngrams(n)[1][number]
-        row = int(self.rows(start))
-        first = int(start - self.offsets[row])
+        _, first_words = self.ngrams(n)
+        row = int(self.rows(first_words[number]))
+        first = int(first_words[number] - self.offsets[row])
         return " ".join(tokens_of(self.lines[row])[first : first + n])
 
 
@@ -67,23 +68,24 @@ def hash_tokens(lines: Sequence[str]) -> HashedTokens:
     """Return hashes of the words of each line."""
     text = "".join(f"{line.replace(_END, ' ')}{_END}" for line in lines)
     points = np.frombuffer(_folded(text).encode("utf-32-le", "surrogatepass"), "<u4")  # (N,)
-    hashes, offsets = np.empty(len(points), np.uint64), np.zeros(len(lines) + 1, np.int64)
-    words = _hash_words(points, _CLASSES.of(points), hashes, offsets)
-    return HashedTokens(lines, hashes[:words].copy(), offsets)
+    hashes = np.empty(len(points), np.uint64)
+    offsets = np.zeros(len(lines) + 1, np.int64)
+    word_count = _hash_words(points, _CLASSES.of(points), hashes, offsets)
+    return HashedTokens(lines, hashes[:word_count].copy(), offsets)
 
 
 def tokens_of(line: str) -> list[str]:
     """Return the words of one line as they are compared, for display."""
-    found: list[str] = []
-    last = _BETWEEN
+    words: list[str] = []
+    previous_kind = _BETWEEN
     for character in _folded(line):
         kind = _class_of(character)
-        if kind == _LETTER == last:
-            found[-1] += character
+        if kind == _LETTER == previous_kind:
+            words[-1] += character
         elif kind != _BETWEEN:
-            found.append(character)
-        last = kind
-    return found
+            words.append(character)
+        previous_kind = kind
+    return words
 
 
 def _folded(text: str) -> str:
@@ -113,52 +115,63 @@ def _scrambled(value: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def _hash_words(points: NDArray[np.uint32], kinds: NDArray[np.uint8], hashes: Hashes, offsets: Rows) -> int:
-    """Write the hashes of all words and the offsets of all lines; return the number of words."""
-    words, line = 0, 1
+    """Write the hashes of all words and the offsets of all lines; return the number of words.
+
+    The lines `a bc` and `d` have three words, and the offsets 0, 2 and 3.
+    """
+    words = 0
+    line = 1
     word = np.uint64(0)
     inside = False
-    for at in range(len(points)):
-        if inside and kinds[at] != _LETTER:
+    for position in range(len(points)):
+        kind = kinds[position]
+        if inside and kind != _LETTER:
             hashes[words] = word
             words += 1
             inside = False
-        if kinds[at] == _LETTER:
-            word = _scrambled((word if inside else np.uint64(0)) + np.uint64(points[at]))
+        if kind == _LETTER:
+            before = word if inside else np.uint64(0)
+            word = _scrambled(before + np.uint64(points[position]))
             inside = True
-        elif kinds[at] == _ALONE:
-            hashes[words] = _scrambled(np.uint64(points[at]))
+        elif kind == _ALONE:
+            hashes[words] = _scrambled(np.uint64(points[position]))
             words += 1
-        elif points[at] == 0:  # the end of a line
+        elif points[position] == 0:  # the end of a line
             offsets[line] = words
             line += 1
     return words
 
 
 @njit(cache=True, nogil=True)
-def _hash_lines(hashes: Hashes, offsets: Rows, found: Hashes) -> None:
-    """Write the hash of each line's words to `found` (L,)."""
+def _hash_lines(hashes: Hashes, offsets: Rows, line_hashes: Hashes) -> None:
+    """Write the hash of each line's words to `line_hashes` (L,)."""
     for line in range(len(offsets) - 1):
         value = np.uint64(0)
-        for at in range(offsets[line], offsets[line + 1]):
-            value = _scrambled(value ^ hashes[at])
-        found[line] = value
+        for word in range(offsets[line], offsets[line + 1]):
+            value = _scrambled(value ^ hashes[word])
+        line_hashes[line] = value
 
 
 @njit(cache=True, nogil=True)
-def _hash_ngrams(hashes: Hashes, offsets: Rows, n: int, found: Hashes, starts: Rows) -> int:
-    """Write the hashes of all n-grams within lines, and their first words; return the number of n-grams."""
+def _hash_ngrams(hashes: Hashes, offsets: Rows, n: int, ngram_hashes: Hashes, first_words: Rows) -> int:
+    """Write the hashes of all n-grams within lines, and their first words; return the number of n-grams.
+
+    The value of the words a, b, c is (a B + b) B + c (Rabin and Karp 1987): the next bigram takes away the oldest word
+    times B^n, so that b, c has the value b B + c.
+    """
     ngrams = 0
-    oldest = _ONE
+    oldest_factor = _ONE
     for _ in range(n):
-        oldest *= _BASE
+        oldest_factor *= _BASE
     for line in range(len(offsets) - 1):
         value = np.uint64(0)
-        for at in range(offsets[line], offsets[line + 1]):
-            value = value * _BASE + hashes[at]
-            if at - offsets[line] >= n:
-                value -= hashes[at - n] * oldest
-            if at - offsets[line] >= n - 1:
-                found[ngrams] = _scrambled(value)
-                starts[ngrams] = at - n + 1
+        first = offsets[line]
+        for word in range(first, offsets[line + 1]):
+            value = value * _BASE + hashes[word]
+            if word - first >= n:
+                value -= hashes[word - n] * oldest_factor
+            if word - first >= n - 1:
+                ngram_hashes[ngrams] = _scrambled(value)
+                first_words[ngrams] = word - n + 1
                 ngrams += 1
     return ngrams

@@ -33,10 +33,14 @@ class Streams:
         self.language = corpus.language
         self.length = length
         self.separator = separator_id
-        self._ends = np.cumsum(np.asarray(corpus.lengths, np.int64) + 1) - 1  # (n,) each sentence's separator
-        self._size = int(self._ends[-1]) + 1 if len(self._ends) else 0
-        found = (corpus.ids.flat, corpus.words.flat) if isinstance(corpus, Sentences) else corpus.flat
-        self._ids, self._words = found
+        lengths = np.asarray(corpus.lengths, np.int64)  # (n,)
+        self._separators = np.cumsum(lengths + 1) - 1  # (n,) the position of each sentence's separator in the stream
+        self._size = int(lengths.sum()) + len(lengths)  # S
+        if isinstance(corpus, Sentences):
+            self._ids = corpus.ids.flat  # (T,)
+            self._words = corpus.words.flat  # (T,)
+        else:
+            self._ids, self._words = corpus.flat
 
     def __len__(self) -> int:
         return self._size // self.length
@@ -52,30 +56,41 @@ class Streams:
         Words are numbered from 0 in each row; a separator has -1. A word cut by a row's edge is one word in each of the
         two rows.
         """
-        starts = (np.asarray(rows, np.int64) * self.length + shift) % max(self._size, 1)
+        starts = (np.asarray(rows, np.int64) * self.length + shift) % max(self._size, 1)  # (B,)
         ids = np.full((len(starts), self.length), self.separator, np.int32)
         words = np.full((len(starts), self.length), -1, np.int32)
         if len(starts):
-            text, spans = self._text(starts)
-            ids[text] = np.concatenate([self._ids[begin:end] for begin, end in spans])
-            words[text] = np.concatenate([self._words[begin:end] for begin, end in spans])
+            is_text, spans = self._text(starts)
+            ids[is_text] = np.concatenate([self._ids[begin:end] for begin, end in spans])
+            words[is_text] = np.concatenate([self._words[begin:end] for begin, end in spans])
         offsets = np.arange(len(starts) + 1, dtype=np.int64) * self.length
         return Sentences(Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language)
 
     def _text(self, starts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
-        """Return a mask (B, L), False at separators, and the spans of rows without them: two if one wraps around."""
-        over = np.maximum(starts + self.length - self._size, 0)
-        total = self._size - len(self._ends)
-        ends = (np.searchsorted(self._ends, places).tolist() for places in (starts, starts + self.length, over))
-        text, spans = np.ones((len(starts), self.length), np.bool_), []
-        rows = zip(starts.tolist(), over.tolist(), *ends, strict=True)
-        for row, (start, wrapped, first, last, again) in enumerate(rows):
-            text[row, self._ends[first:last] - start] = False
-            spans.append((start - first, min(start + self.length - last, total)))
-            if wrapped:
-                text[row, self._ends[:again] + (self._size - start)] = False
-                spans.append((0, wrapped - again))
-        return text, spans
+        """Return a mask (B, L), False at separators, and the spans of the text of rows: two if a row wraps around.
+
+        The stream `a b </s> c </s>` has the text `a b c`. Of the rows of 3, that at 0 is `a b </s>`, the span (0, 2),
+        and that at 3 is `c </s> a`: the span (2, 3), and wrapped (0, 1).
+        """
+        ends = starts + self.length
+        wrapped = np.maximum(ends - self._size, 0)  # (B,) subwords at the beginning of the stream
+        wrapped_lengths = wrapped.tolist()
+        first_separators = np.searchsorted(self._separators, starts).tolist()
+        last_separators = np.searchsorted(self._separators, ends).tolist()
+        wrapped_separators = np.searchsorted(self._separators, wrapped).tolist()
+        text_size = self._size - len(self._separators)
+        is_text = np.ones((len(starts), self.length), np.bool_)
+        spans: list[tuple[int, int]] = []
+        for row, start in enumerate(starts.tolist()):
+            first = first_separators[row]
+            last = last_separators[row]
+            is_text[row, self._separators[first:last] - start] = False
+            spans.append((start - first, min(start + self.length - last, text_size)))
+            if wrapped_lengths[row]:
+                count = wrapped_separators[row]
+                is_text[row, self._separators[:count] + (self._size - start)] = False
+                spans.append((0, wrapped_lengths[row] - count))
+        return is_text, spans
 
 
 class PackedSentences:
@@ -93,14 +108,19 @@ class PackedSentences:
         separator: int,
         rows: NDArray[np.int64] | None = None,
     ) -> None:
-        self._corpus, self._separator = corpus, separator
+        self._corpus = corpus
+        self._separator = separator
         sides = corpus.side_lengths
-        full = np.flatnonzero(np.logical_and.reduce([side > 0 for side in sides]))
-        used = full if rows is None else np.intersect1d(full, rows, assume_unique=True)
+        used = np.flatnonzero(np.logical_and.reduce([side > 0 for side in sides]))
+        if rows is not None:
+            used = np.intersect1d(used, rows, assume_unique=True)
         lengths = [side[used].astype(np.int64) for side in sides]
         self._members = Ragged(used, _bounds(lengths, max_length))
-        first, separators = self._members.offsets[:-1], self._members.lengths - 1
-        self.side_lengths = [np.add.reduceat(side, first) + separators if len(first) else side[:0] for side in lengths]
+        separators = self._members.lengths - 1  # (rows,)
+        self.side_lengths = lengths
+        if len(used):
+            starts = self._members.offsets[:-1]
+            self.side_lengths = [np.add.reduceat(side, starts) + separators for side in lengths]
 
     def __len__(self) -> int:
         return len(self._members)
@@ -113,52 +133,67 @@ class PackedSentences:
     def take(self, rows: RowNumbers) -> Any:
         """Return rows as `Sentences` or plain `Pairs`, words numbered from 0 in each row and side, separators -1."""
         members = self._members.take(rows)
-        found: Sentences | Pairs = self._corpus.take(members.flat)
-        if isinstance(found, Sentences):
-            return _joined(found, members.lengths, self._separator)
-        source, target = (_joined(side, members.lengths, self._separator) for side in (found.source, found.target))
+        sentences: Sentences | Pairs = self._corpus.take(members.flat)
+        if isinstance(sentences, Sentences):
+            return _joined(sentences, members.lengths, self._separator)
+        source = _joined(sentences.source, members.lengths, self._separator)
+        target = _joined(sentences.target, members.lengths, self._separator)
         return Pairs(source, target)
 
 
 def _renumbered(words: NDArray[np.int32]) -> NDArray[np.int32]:
     """(B * L,) words numbered from 0 in each row; a change of number or a separator begins a new word."""
-    begins = np.ones(words.shape, np.bool_)
+    begins = np.ones(words.shape, np.bool_)  # (B, L)
     np.not_equal(words[:, 1:], words[:, :-1], out=begins[:, 1:])
-    inside = words >= 0
-    begins &= inside
+    is_word = words >= 0
+    begins &= is_word
     numbers = np.cumsum(begins, axis=1, dtype=np.int32)
-    return np.where(inside, numbers - 1, -1).reshape(-1).astype(np.int32, copy=False)
+    return np.where(is_word, numbers - 1, -1).reshape(-1).astype(np.int32, copy=False)
 
 
 def _bounds(sides: Sequence[NDArray[np.int64]], max_length: int) -> NDArray[np.int64]:
-    """(rows + 1,) the first sentence of each row, and the number of sentences."""
-    count, bounds = len(sides[0]), [0]
-    stops = [np.cumsum(lengths + 1) for lengths in sides]  # with a separator after each sentence
-    while (first := bounds[-1]) < count:
-        before = [int(stop[first - 1]) if first else 0 for stop in stops]
-        # the last sentence of a row has no separator
-        ends = [
-            np.searchsorted(stop, base + max_length + 1, side="right") for stop, base in zip(stops, before, strict=True)
-        ]
-        bounds.append(max(int(min(ends)), first + 1))  # a sentence that does not fit is a row of its own
+    """(rows + 1,) the first sentence of each row, and the number of sentences.
+
+    Sentences of 3, 2 and 4 subwords in rows of at most 6: the first two take 3 + 1 + 2, so the bounds are 0, 2, 3.
+    """
+    count = len(sides[0])
+    ends = [np.cumsum(lengths + 1) for lengths in sides]  # (n,) with a separator after each sentence
+    bounds = [0]
+    while bounds[-1] < count:
+        first = bounds[-1]
+        row_end = count
+        for side_ends in ends:
+            start = int(side_ends[first - 1]) if first else 0
+            limit = start + max_length + 1  # the last sentence of a row has no separator
+            row_end = min(row_end, int(np.searchsorted(side_ends, limit, side="right")))
+        bounds.append(max(row_end, first + 1))  # a sentence that does not fit is a row of its own
     return np.asarray(bounds, np.int64)
 
 
 def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) -> Sentences:
-    """Join consecutive sentences into rows with separators; `members` (rows,) are the sentences per row, all > 0."""
-    lengths, lasts = sentences.lengths, np.cumsum(members) - 1
-    parted = np.ones(len(lengths), np.int64)  # separators after each sentence
-    parted[lasts] = 0
-    separators = np.cumsum(parted) - parted  # separators before each sentence
-    text = np.arange(lengths.sum()) + np.repeat(separators, lengths)  # (T,) the new position of each subword
-    ids = np.full(len(text) + parted.sum(), separator, np.int32)
+    """Join consecutive sentences into rows with separators; `members` (rows,) are the sentences per row, all > 0.
+
+    The sentences `a b`, `c` and `d` with members 2 and 1 become `a b </s> c` and `d`, with the words 0 1 -1 2 and 0.
+    """
+    lengths = sentences.lengths  # (n,)
+    lasts = np.cumsum(members) - 1  # (rows,) the last sentence of each row
+    firsts = lasts - members + 1
+    separators_after = np.ones(len(lengths), np.int64)  # (n,)
+    separators_after[lasts] = 0
+    separators_before = np.cumsum(separators_after) - separators_after
+    positions = np.arange(lengths.sum()) + np.repeat(separators_before, lengths)  # (T,) of each subword in the rows
+    ids = np.full(len(positions) + separators_after.sum(), separator, np.int32)
+    ids[positions] = sentences.ids.flat
+
+    old_words = sentences.words.flat  # (T,)
+    word_counts = np.zeros(len(sentences), np.int64)  # (n,)
+    np.maximum.at(word_counts, sentences.words.rows(), old_words + 1)
+    words_before = np.cumsum(word_counts) - word_counts
+    words_before -= np.repeat(words_before[firsts], members)  # (n,) in the row
     words = np.full(len(ids), -1, np.int32)
-    ids[text] = sentences.ids.flat
-    own = sentences.words.flat
-    counts = np.zeros(len(sentences), np.int64)
-    np.maximum.at(counts, sentences.words.rows(), own + 1)
-    before = np.cumsum(counts) - counts
-    before -= np.repeat(before[lasts - members + 1], members)  # words before each sentence in its row
-    words[text] = np.where(own >= 0, own + np.repeat(before, lengths), -1)
-    sizes = np.add.reduceat(lengths + parted, lasts - members + 1) if len(members) else members
+    words[positions] = np.where(old_words >= 0, old_words + np.repeat(words_before, lengths), -1)
+
+    sizes = members  # (rows,)
+    if len(members):
+        sizes = np.add.reduceat(lengths + separators_after, firsts)
     return Sentences(Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language)

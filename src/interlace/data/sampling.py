@@ -38,24 +38,24 @@ class EpochPlan(ABC):
         self.rows = rows
         self.seed = seed
         self.corpus = corpus
-        self._key = -1, 0  # epoch and its key
+        self._epoch = -1  # of `_key`
+        self._key = 0
 
     @abstractmethod
     def __len__(self) -> int:
         """Batches per epoch, the same in every epoch."""
 
     @abstractmethod
-    def _rows_of(self, place: int, key: int) -> NDArray[np.int64]:
-        """Return the row numbers of batch `place` in the epoch whose permutation `key` names."""
+    def _rows_of(self, number: int, key: int) -> NDArray[np.int64]:
+        """Return the row numbers of batch `number` of the epoch whose permutation `key` names."""
 
     def batch(self, index: int) -> tuple[NDArray[np.int64], int]:
         """Return the rows of batch `index`, counted from 0 over all epochs, and its epoch."""
-        epoch, place = divmod(index, len(self))
-        known, key = self._key
-        if known != epoch:
-            key = int(self._generator(epoch).integers(1 << 62))
-            self._key = epoch, key
-        return self._rows_of(place, key), epoch
+        epoch, number = divmod(index, len(self))
+        if self._epoch != epoch:
+            self._key = int(self._generator(epoch).integers(1 << 62))
+            self._epoch = epoch
+        return self._rows_of(number, self._key), epoch
 
     def _generator(self, epoch: int) -> Generator:
         return generator(Purpose.PLAN, self.seed, epoch, self.corpus)
@@ -78,10 +78,10 @@ class StreamPlan(EpochPlan):
         """Return the shift of the cuts in this epoch, in subwords below `length`."""
         return int(self._generator(epoch).integers(self.length))
 
-    def _rows_of(self, place: int, key: int) -> NDArray[np.int64]:
+    def _rows_of(self, number: int, key: int) -> NDArray[np.int64]:
         from interlace.data._permutation_kernels import permuted
 
-        first = place * self.rows_per_batch
+        first = number * self.rows_per_batch
         return permuted(first, min(first + self.rows_per_batch, self.rows), self.rows, key)
 
 
@@ -113,19 +113,23 @@ class BucketPlan(EpochPlan):
         costs = np.asarray(lengths, np.int64) + overhead
         if max_length is not None:
             costs = np.minimum(costs, max_length)
-        costs = costs.astype(np.uint16 if costs.max(initial=0) < 1 << 16 else np.int64)  # 16 bits sort by radix
-        self._order = np.argsort(costs, kind="stable").astype(np.uint32 if self.rows < 1 << 32 else np.int64)
+        if costs.max(initial=0) < 1 << 16:
+            costs = costs.astype(np.uint16)  # sorted by radix
+        self._order = np.argsort(costs, kind="stable")  # (rows,)
+        if self.rows < 1 << 32:
+            self._order = self._order.astype(np.uint32)
         ascending = costs[self._order]
-        self._groups = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1, [self.rows]])
-        self._cuts = cuts(ascending, tokens_per_batch)
+        changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
+        self._groups = np.concatenate([[0], changes, [self.rows]])  # the first rank of each length, and the end
+        self._cuts = cuts(ascending, tokens_per_batch)  # (batches + 1,)
 
     def __len__(self) -> int:
         """Batches per epoch."""
         return len(self._cuts) - 1
 
-    def _rows_of(self, place: int, key: int) -> NDArray[np.int64]:
+    def _rows_of(self, number: int, key: int) -> NDArray[np.int64]:
         from interlace.data._permutation_kernels import permuted, permuted_within
 
-        batch = int(permuted(place, place + 1, len(self), key)[0])
+        batch = int(permuted(number, number + 1, len(self), key)[0])
         ranks = permuted_within(self._cuts[batch], self._cuts[batch + 1], self._groups, key)
         return self._order[ranks].astype(np.int64)

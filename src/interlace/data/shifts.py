@@ -30,31 +30,43 @@ class Shift:
 
 def find_shift(source: NDArray[np.int64], target: NDArray[np.int64]) -> Shift | None:
     """Return the shift that begins first; source, target: (n,) and (m,) characters of each line."""
-    source_values, target_values = _standardized(source), _standardized(target)
-    offsets = sorted(range(-MAX_OFFSET, MAX_OFFSET + 1), key=abs)
-    correlation = max(_best_correlation(*_paired(source_values, target_values, offset)) for offset in offsets)
-    shifts = [_shift(source_values, target_values, offset, correlation) for offset in offsets[1:]]
-    return min(filter(None, shifts), key=lambda shift: shift.first, default=None)
+    source_values = _standardized(source)
+    target_values = _standardized(target)
+    offsets = sorted(range(-MAX_OFFSET, MAX_OFFSET + 1), key=abs)  # 0 is the first
+    correlation = max(_best_correlation(source_values, target_values, offset) for offset in offsets)
+    first_shift: Shift | None = None
+    for offset in offsets[1:]:
+        shift = _shift(source_values, target_values, offset, correlation)
+        if shift is not None and (first_shift is None or shift.first < first_shift.first):
+            first_shift = shift
+    return first_shift
 
 
 def _shift(source: Values, target: Values, offset: int, correlation: float) -> Shift | None:
-    """Return the lines for which an offset is most likely, if they fit much better with the offset than without."""
+    """Return the lines for which an offset is most likely, if they fit much better with the offset than without.
+
+    A target line y beside a source line x has the log odds ((y - c x)^2 - (z - c x)^2) / (2 (1 - c^2)) for the target
+    line z at the offset, where c is the correlation. The lines are those with the largest sum: of the log odds
+    -1, 2, 3 it is 5, of the last two lines.
+    """
     begin = max(0, -offset)
     count = min(len(source), len(target) - offset, len(target)) - begin
     if count < 2 or correlation <= 0:
         return None
-    rows = np.arange(begin, begin + count)
+    rows = np.arange(begin, begin + count)  # (count,)
     expected = correlation * source[rows]
-    errors = (target[rows] - expected) ** 2 - (target[rows + offset] - expected) ** 2
-    log_odds = np.clip(errors / (2 * (1 - correlation**2)), -_MAX_LOG_ODDS, _MAX_LOG_ODDS)
-    total = np.append(0, np.cumsum(log_odds))
+    unshifted_error = (target[rows] - expected) ** 2
+    shifted_error = (target[rows + offset] - expected) ** 2
+    log_odds = (unshifted_error - shifted_error) / (2 * (1 - correlation**2))
+    total = np.append(0, np.cumsum(np.clip(log_odds, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)))  # (count + 1,)
     gain = total - np.minimum.accumulate(total)  # the best sum of consecutive lines that ends at each line
     end = int(gain.argmax())
     first = int(total[: end + 1].argmin())
     if gain[end] < _MARGIN + np.log(2 * MAX_OFFSET * count) or end - first < _MIN_LINES:
         return None
     lines = rows[first:end]
-    shifted, unshifted = (_correlation(source[lines], target[lines + step]) for step in (offset, 0))
+    shifted = _correlation(source[lines], target[lines + offset])
+    unshifted = _correlation(source[lines], target[lines])
     # neither where lengths repeat every few lines, nor where nothing corresponds
     if shifted < _MIN_CORRELATION + 1.5 / np.sqrt(len(lines)) or unshifted > 0.7 * shifted:
         return None
@@ -64,25 +76,28 @@ def _shift(source: Values, target: Values, offset: int, correlation: float) -> S
 def _standardized(lengths: NDArray[np.int64]) -> Values:
     """Return logarithms of lengths with mean 0 and variance 1, without extreme values."""
     values = np.log1p(lengths)
-    return np.clip((values - values.mean()) / max(values.std(), 1e-6), -3, 3) if len(values) else values
+    if not len(values):
+        return np.zeros(0)
+    standardized: Values = (values - values.mean()) / max(values.std(), 1e-6)
+    return np.clip(standardized, -3, 3)
 
 
-def _paired(source: Values, target: Values, offset: int) -> tuple[Values, Values]:
-    """Return the values of both sides where each source line is paired with the target line `offset` further down."""
-    source, target = source[max(0, -offset) :], target[max(0, offset) :]
+def _best_correlation(source: Values, target: Values, offset: int) -> float:
+    """Return the highest correlation of an eighth of the lines, as others may be shifted; at most 0.95.
+
+    Each source line is paired with the target line `offset` further down.
+    """
+    source = source[max(0, -offset) :]
+    target = target[max(0, offset) :]
     count = min(len(source), len(target))
-    return source[:count], target[:count]
+    pieces = max(1, min(8, count // _MIN_PIECE))
+    source_pieces = np.array_split(source[:count], pieces)
+    target_pieces = np.array_split(target[:count], pieces)
+    return min(0.95, max(map(_correlation, source_pieces, target_pieces)))
 
 
-def _best_correlation(source: Values, target: Values) -> float:
-    """Return the highest correlation of an eighth of the lines: others may be shifted."""
-    pieces = max(1, min(8, len(source) // _MIN_PIECE))
-    sides = zip(np.array_split(source, pieces), np.array_split(target, pieces), strict=True)
-    return min(0.95, max(_correlation(*side) for side in sides))
-
-
-def _correlation(first: Values, second: Values) -> float:
+def _correlation(source: Values, target: Values) -> float:
     """Return Pearson's correlation, 0 for fewer than three values or equal ones."""
-    if len(first) < 3 or first.std() < 1e-6 or second.std() < 1e-6:
+    if len(source) < 3 or source.std() < 1e-6 or target.std() < 1e-6:
         return 0.0
-    return float(np.corrcoef(first, second)[0, 1])
+    return float(np.corrcoef(source, target)[0, 1])

@@ -74,12 +74,13 @@ def _check_encoding(tokenizer: Tokenizer, unknown: str, name: str) -> None:
     Tried are the texts of 1,000 tokens of the vocabulary.
     """
     size = tokenizer.get_vocab_size()
-    numbers = range(0, size, size // _TRIED_TOKENS + 1)
-    texts = [text for text in tokenizer.decode_batch([[number] for number in numbers]) if text.strip()]
-    rows = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    tokens = [[number] for number in range(0, size, size // _TRIED_TOKENS + 1)]
+    texts = [text for text in tokenizer.decode_batch(tokens) if text.strip()]
     unknown_id = tokenizer.token_to_id(unknown)
-    known = [tuple(number for number in row if number != unknown_id) for row in rows]
-    if len(set(known)) < 2:
+    known_rows: set[tuple[int, ...]] = set()
+    for encoding in tokenizer.encode_batch(texts, add_special_tokens=False):
+        known_rows.add(tuple(number for number in encoding.ids if number != unknown_id))
+    if len(known_rows) < 2:
         message = "the tokenizer encodes all texts of its own tokens alike: to nothing, or to the unknown token"
         raise DataError(f"{name}: {message}; see its normalizer, pre-tokenizer and vocabulary")
 
@@ -119,26 +120,31 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
 
 def special_tokens(tokenizer: Tokenizer, config: Mapping[str, Any]) -> dict[str, str]:
     """Return role -> token by the configuration, else by usual names; roles without a token are missing."""
-    found: dict[str, str] = {}
+    special: dict[str, str] = {}
     for role, keys in _ROLE_KEYS.items():
         named = [_content(config[key]) for key in keys if config.get(key)]
         for token in [*named, *_USUAL_TOKENS[role]]:
             if tokenizer.token_to_id(token) is not None:
-                found[role] = token
+                special[role] = token
                 break
-    return found
+    return special
 
 
 def role_config(special: Mapping[str, str]) -> dict[str, str]:
     """Return the configuration keys of these roles; begin and end under both of their names."""
-    return {key: special[role] for role, keys in _ROLE_KEYS.items() if role in special for key in keys}
+    config: dict[str, str] = {}
+    for role, token in special.items():
+        config.update(dict.fromkeys(_ROLE_KEYS[role], token))
+    return config
 
 
 def without_code(config: Any) -> Any:
     """Return a copy of a configuration, nested ones included, without the keys that name code to run."""
     if isinstance(config, dict):
         return {key: without_code(value) for key, value in config.items() if not _CODE_KEY.fullmatch(str(key))}
-    return [without_code(value) for value in config] if isinstance(config, list) else config
+    if isinstance(config, list):
+        return [without_code(value) for value in config]
+    return config
 
 
 @contextmanager
@@ -160,8 +166,8 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     config = _read_config(check_folder(folder, _PATTERNS))
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
-    complete = all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json"))
-    if complete and read_json(folder / "config.json", dict[str, Any]).get("model_type") == "xlm":
+    has_xlm_files = all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json"))
+    if has_xlm_files and read_json(folder / "config.json", dict[str, Any]).get("model_type") == "xlm":
         config = {**_XLM_ROLES, **config}
         return _build_xlm(folder, config), config
     return _converted(folder), config
@@ -206,10 +212,14 @@ def _check_growth(normalizer: Any, path: Path) -> None:
 
     Tried are a sample, each of its and of ASCII's characters, and the texts that the normalizer itself names.
     """
-    steps = [] if normalizer is None else _steps(json.loads(normalizer.__getstate__()))
-    named = [text for step in steps for text in (_pattern(step), step.get("content"), step.get("prepend")) if text]
-    originals = [_SAMPLE, *sorted({*_SAMPLE, *string.printable}), *named]
-    originals = [text * (_MIN_TRIED // len(text) + 1) for text in originals]
+    if normalizer is None:
+        return
+    steps = _steps(json.loads(normalizer.__getstate__()))
+    short_texts = [_SAMPLE, *sorted({*_SAMPLE, *string.printable})]
+    for step in steps:
+        named_texts = (_pattern(step), step.get("content"), step.get("prepend"))
+        short_texts += filter(None, named_texts)
+    originals = [text * (_MIN_TRIED // len(text) + 1) for text in short_texts]
     texts = originals
     probe = json.loads(Tokenizer(models.BPE()).to_str())
     for step in steps:
@@ -217,27 +227,31 @@ def _check_growth(normalizer: Any, path: Path) -> None:
         texts = [normalize(text) for text in texts]
         for original, text in zip(originals, texts, strict=True):
             if len(text) > _MAX_GROWTH * len(original):
-                found = f"its normalizer makes {len(text):,} characters of {len(original)}"
-                raise DataError(f"{path}: {found}; expected at most {_MAX_GROWTH} times as many")
+                fault = f"its normalizer makes {len(text):,} characters of {len(original)}"
+                raise DataError(f"{path}: {fault}; expected at most {_MAX_GROWTH} times as many")
 
 
 def _check_template(processor: Any, path: Path) -> None:
     """Raise a DataError if a template of single texts drops or repeats the text, also without special tokens."""
-    steps = [] if processor is None else _steps(json.loads(processor.__getstate__()))
-    for step in steps:
+    if processor is None:
+        return
+    for step in _steps(json.loads(processor.__getstate__())):
         if step["type"] == "TemplateProcessing":
             texts = [part["Sequence"]["id"] for part in step["single"] if "Sequence" in part]
             if texts != ["A"]:
-                found = f"the texts {texts}" if texts else "no text"
-                raise DataError(f"{path}: post_processor: the template `single` has {found}; expected A once")
+                fault = f"the texts {texts}" if texts else "no text"
+                raise DataError(f"{path}: post_processor: the template `single` has {fault}; expected A once")
 
 
 def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the steps of a normalizer or a post-processor, in order."""
     if part["type"] != "Sequence":
         return [part]
-    inner = part["normalizers"] if "normalizers" in part else part["processors"]
-    return [step for each in inner for step in _steps(each)]
+    inner_parts = part["normalizers"] if "normalizers" in part else part["processors"]
+    steps = []
+    for inner_part in inner_parts:
+        steps += _steps(inner_part)
+    return steps
 
 
 def _pattern(step: dict[str, Any]) -> str:
@@ -264,8 +278,9 @@ def _converted(folder: Path) -> Tokenizer:
     """Return a tokenizer without `tokenizer.json`, as transformers builds it."""
     from transformers import AutoTokenizer
 
-    if (inner := folder / "model" / _FILE).is_file():
-        raise DataError(f"{folder}: holds no {_FILE}; if it is a run, give its model, {inner.parent}")
+    model_folder = folder / "model"
+    if (model_folder / _FILE).is_file():
+        raise DataError(f"{folder}: holds no {_FILE}; if it is a run, give its model, {model_folder}")
     own_code = _check_class(folder)
     try:
         with no_prompts():
@@ -274,8 +289,8 @@ def _converted(folder: Path) -> Tokenizer:
         if own_code:
             message = f"{folder}: its tokenizer is Python code of its own, which is never run"
             raise DataError(f"{message}; convert it to a {_FILE} where you trust that code") from error
-        first = str(error).strip().partition("\n")[0]
-        raise DataError(f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {first}") from error
+        reason = str(error).strip().partition("\n")[0]
+        raise DataError(f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {reason}") from error
     backend = getattr(opened, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
         kind = type(opened).__name__
@@ -288,12 +303,15 @@ def _converted(folder: Path) -> Tokenizer:
 def _check_class(folder: Path) -> bool:
     """Return whether the folder has Python code."""
     own_code = False
-    for path in (folder / name for name in ("config.json", "tokenizer_config.json")):
-        config = read_json(path, dict[str, Any]) if path.is_file() else {}
+    for name in ("config.json", "tokenizer_config.json"):
+        path = folder / name
+        if not path.is_file():
+            continue
+        config = read_json(path, dict[str, Any])
         own_code = own_code or "auto_map" in config
-        named = config.get("tokenizer_class")
-        if named is not None and not (isinstance(named, str) and _TOKENIZER_CLASS.fullmatch(named)):
-            raise DataError(f"{path}: tokenizer_class: expected a tokenizer of transformers (found {named!r})")
+        class_name = config.get("tokenizer_class")
+        if class_name is not None and not (isinstance(class_name, str) and _TOKENIZER_CLASS.fullmatch(class_name)):
+            raise DataError(f"{path}: tokenizer_class: expected a tokenizer of transformers (found {class_name!r})")
     return own_code
 
 
@@ -316,9 +334,14 @@ def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
     """Return XLM's tokenizer; merges whose result is not in the vocabulary are dropped, so that parts stay known."""
     vocab = read_json(folder / _XLM_VOCAB, dict[str, int])
     roles = {key: _content(config[key]) for key in _XLM_ROLES}
-    lines = (line.split() for line in read_lines(folder / _XLM_MERGES) if not line.startswith("#version"))
-    pairs = [(parts[0], parts[1]) for parts in lines if len(parts) > 1]  # other lines hold a count
-    merges = [pair for pair in pairs if {*pair, "".join(pair)} <= vocab.keys()]
+    merges: list[tuple[str, str]] = []
+    for line in read_lines(folder / _XLM_MERGES):
+        parts = line.split()
+        if line.startswith("#version") or len(parts) < 2:  # other lines hold a count
+            continue
+        left, right = parts[:2]
+        if {left, right, left + right} <= vocab.keys():
+            merges.append((left, right))
     try:
         model = models.BPE(vocab, merges, unk_token=roles["unk_token"], end_of_word_suffix=_XLM_END)
     except Exception as error:  # the Rust library raises plain Exception

@@ -25,8 +25,9 @@ def check_lines(lines: Sequence[str]) -> None:
     for number, line in enumerate(lines, 1):
         if "\n" in line:
             raise DataError(f"line {number} contains a line feed: {line[:60]!r}; expected one string a line")
-        if not line.isascii() and (found := _SURROGATE.search(line)):
-            raise DataError(f"line {number} contains {found[0]!r} at {found.start()}, which is not a character")
+        surrogate = None if line.isascii() else _SURROGATE.search(line)
+        if surrogate is not None:
+            raise DataError(f"line {number} contains {surrogate[0]!r} at {surrogate.start()}, which is not a character")
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,8 @@ class Text:
         from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
         check_lines(lines)
-        return cls(
-            language, list(lines), WORD_TOKENIZERS.build(word_tokenizer).of(language).split(lines), word_tokenizer
-        )
+        words = WORD_TOKENIZERS.build(word_tokenizer).of(language).split(lines)
+        return cls(language, list(lines), words, word_tokenizer)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -73,16 +73,28 @@ class Text:
         """Select lines by a mask (n,), with their labels; the notes stay."""
         if mask.all():
             return self
-        return self._picked(lambda rows: rows.take(mask) if isinstance(rows, Ragged) else list(compress(rows, mask)))
+
+        def pick(rows: Any) -> Any:
+            return rows.take(mask) if isinstance(rows, Ragged) else list(compress(rows, mask))
+
+        return self._picked(pick)
 
     def slice(self, start: int, stop: int) -> Text:
         """Select consecutive lines, with their labels; the notes stay."""
-        return self._picked(lambda rows: rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop])
+
+        def pick(rows: Any) -> Any:
+            return rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop]
+
+        return self._picked(pick)
 
     def _picked(self, pick: Callable[[Any], Any]) -> Text:
-        columns = {name: getattr(self, name) for name in ("lines", "words", "labels", "answers", "heads")}
-        picked = {name: pick(column) for name, column in columns.items() if column is not None}
-        return replace(self, **picked, tags={kind: pick(tags) for kind, tags in self.tags.items()})
+        """Return the text with what `pick` returns of each column of rows: a `Ragged` or a list."""
+        columns: dict[str, Any] = {"tags": {kind: pick(tags) for kind, tags in self.tags.items()}}
+        for name in ("lines", "words", "labels", "answers", "heads"):
+            column = getattr(self, name)
+            if column is not None:
+                columns[name] = pick(column)
+        return replace(self, **columns)
 
 
 @dataclass(frozen=True)
@@ -123,12 +135,11 @@ class TextPairs:
         """Select pairs by a mask (n,), with their labels; the notes stay."""
         if mask.all():
             return self
-        return replace(
-            self,
-            source=self.source.where(mask),
-            target=self.target.where(mask),
-            links=None if self.links is None else self.links.take(mask),
-            labels=None if self.labels is None else list(compress(self.labels, mask)),
-            answers=None if self.answers is None else list(compress(self.answers, mask)),
-            ids=None if self.ids is None else list(compress(self.ids, mask)),
-        )
+        columns: dict[str, Any] = {"source": self.source.where(mask), "target": self.target.where(mask)}
+        if self.links is not None:
+            columns["links"] = self.links.take(mask)
+        for name in ("labels", "answers", "ids"):
+            column = getattr(self, name)
+            if column is not None:
+                columns[name] = list(compress(column, mask))
+        return replace(self, **columns)

@@ -30,13 +30,15 @@ _CHINESE = ("yue", "wuu", "nan", "hak", "gan", "hsn", "cdo", "cjy", "lzh")  # wr
 THREE = dict(pair.split(":") for pair in _CODES.split())
 """ISO 639-1 to ISO 639-3."""
 
+
+def _reversed(pairs: dict[str, str]) -> dict[str, str]:
+    return {three: two for two, three in pairs.items()}
+
+
 _MAIN_LANGUAGE_OF = dict(pair.split(":") for pair in _MAIN_LANGUAGE.split())
-_TWO = {three: two for codes in (_MAIN_LANGUAGE_OF, THREE) for two, three in codes.items()}
-_BASE = {
-    **_TWO,
-    **{three: two for two, three in (pair.split(":") for pair in _BIBLIOGRAPHIC.split())},
-    **dict.fromkeys(_CHINESE, "zh"),
-}
+_BIBLIOGRAPHIC_OF = dict(pair.split(":") for pair in _BIBLIOGRAPHIC.split())
+_TWO = _reversed(_MAIN_LANGUAGE_OF) | _reversed(THREE)
+_BASE = _TWO | _reversed(_BIBLIOGRAPHIC_OF) | dict.fromkeys(_CHINESE, "zh")
 
 
 def three_letters(language: str) -> tuple[str, ...]:

@@ -23,15 +23,30 @@ MAX_LINE = 8 << 20  # bytes of a line, a row of a table, an XML element; their s
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
-_COMPRESSED_MARKS = {b"\x1f\x8b": ".gz", b"BZh91AY&SY": ".bz2", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
-_MARKS = {b"\x89PNG": "a PNG image", b"\xff\xd8\xff": "a JPEG image", b"%PDF-": "a PDF document"}
-_MARKS |= {b"PK\3\4": "a zip archive or an office document", b"PAR1": "Parquet (reader 'dataset')"}
-_MARKS |= {mark: f"{COMPRESSED[suffix]}: its name must end in {suffix}" for mark, suffix in _COMPRESSED_MARKS.items()}
-_MARKS |= dict.fromkeys((b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "UTF-32: iconv -f utf-32 -t utf-8")  # before UTF-16
-_MARKS |= dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "UTF-16: iconv -f utf-16 -t utf-8")
+_MARKS = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"%PDF-": "a PDF document",
+    b"PK\3\4": "a zip archive or an office document",
+    b"PAR1": "Parquet (reader 'dataset')",
+    b"\x1f\x8b": "gzip: its name must end in .gz",
+    b"BZh91AY&SY": "bzip2: its name must end in .bz2",
+    b"\xfd7zXZ\0": "xz: its name must end in .xz",
+    b"\x28\xb5\x2f\xfd": "zstd: its name must end in .zst",
+    b"\xff\xfe\0\0": "UTF-32: iconv -f utf-32 -t utf-8",  # before UTF-16
+    b"\0\0\xfe\xff": "UTF-32: iconv -f utf-32 -t utf-8",
+    b"\xff\xfe": "UTF-16: iconv -f utf-16 -t utf-8",
+    b"\xfe\xff": "UTF-16: iconv -f utf-16 -t utf-8",
+}
 # of UTF-16 and UTF-32 without a mark: at which of four places most bytes are zero
-_ZERO_PLACES = {"13": "UTF-16LE", "02": "UTF-16BE"}
-_ZERO_PLACES |= {"23": "UTF-32LE", "123": "UTF-32LE", "01": "UTF-32BE", "012": "UTF-32BE"}
+_ZERO_PLACES = {
+    "13": "UTF-16LE",
+    "02": "UTF-16BE",
+    "23": "UTF-32LE",
+    "123": "UTF-32LE",
+    "01": "UTF-32BE",
+    "012": "UTF-32BE",
+}
 
 
 def plain_name(path: Path | str) -> Path:
@@ -46,28 +61,31 @@ def read_lines(path: Path | str, max_line: int = MAX_LINE) -> Iterator[str]:
     max_line: bytes of a line; more are an error.
     """
     path = Path(path)
-    first = 1  # number of the next line
-    rest: list[bytes] = []  # an unfinished line
-    seen = False
+    line_number = 1  # of the next line
+    unfinished: list[bytes] = []  # parts of a line
+    is_empty = True
     for block in read_blocks(path):
-        if not seen and (kind := binary_format(block[:1024])):
-            raise DataError(f"{path}: expected UTF-8 text, but it seems to be {kind}")
-        data = block if seen else block.removeprefix(_BOM)
-        seen = True
-        head, feed, tail = data.rpartition(b"\n")
+        data = block
+        if is_empty:
+            is_empty = False
+            kind = binary_format(block[:1024])
+            if kind:
+                raise DataError(f"{path}: expected UTF-8 text, but it seems to be {kind}")
+            data = block.removeprefix(_BOM)
+        whole_lines, feed, rest = data.rpartition(b"\n")
         if not feed:
-            rest.append(data)
-            _check_zeros(data, path, first)
-            check_length(sum(map(len, rest)), f"{path}, line {first}", max_bytes=max_line)
+            unfinished.append(data)
+            _check_zeros(data, path, line_number)
+            check_length(sum(map(len, unfinished)), f"{path}, line {line_number}", max_bytes=max_line)
             continue
-        lines = _decoded(b"".join([*rest, head]), path, first)
+        lines = _decoded(b"".join([*unfinished, whole_lines]), path, line_number)
         yield from lines
-        first += len(lines)
-        rest = [tail] if tail else []
-    if not seen:
+        line_number += len(lines)
+        unfinished = [rest] if rest else []
+    if is_empty:
         raise DataError(f"{path}: the file is empty")
-    if rest:
-        yield from _decoded(b"".join(rest), path, first)
+    if unfinished:
+        yield from _decoded(b"".join(unfinished), path, line_number)
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
@@ -146,7 +164,9 @@ def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
 
     `bz2.open` and `lzma.open` end without an error at whatever follows the first stream and is not a stream itself.
     """
-    blocks, size, start = list[bytes](), 0, 0
+    blocks: list[bytes] = []
+    size = 0  # of the blocks
+    start = 0  # of the stream
     data = file.read(_COMPRESSED_BLOCK)
     while data:
         stream = _DECOMPRESSORS[path.suffix]()
@@ -160,16 +180,26 @@ def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
             size += len(block)
             if size >= _BLOCK:
                 yield b"".join(blocks)
-                blocks, size = [], 0
+                blocks = []
+                size = 0
             data = file.read(_COMPRESSED_BLOCK) if stream.needs_input else b""
             if stream.needs_input and not data:
                 raise _damaged(path, f"the stream at byte {start:,} has no end")
-        data = stream.unused_data
-        while not (data := data.lstrip(b"\0")) and (following := file.read(_COMPRESSED_BLOCK)):  # padding
-            data = following
+        data = _after_padding(stream.unused_data, file)
         start = file.tell() - len(data)
     if size:
         yield b"".join(blocks)
+
+
+def _after_padding(data: bytes, file: BinaryIO) -> bytes:
+    """Return what follows the zeros after a stream, from `data` and then from the file; empty at its end."""
+    while True:
+        data = data.lstrip(b"\0")
+        if data:
+            return data
+        data = file.read(_COMPRESSED_BLOCK)
+        if not data:
+            return b""
 
 
 def _damaged(path: Path, fault: object) -> DataError:
@@ -180,7 +210,8 @@ def _opened_for_writing(path: Path) -> Any:
     """Return an open file that takes uncompressed bytes."""
     match path.suffix:
         case ".gz":
-            file = gzip.GzipFile("", "wb", 6, raw := path.open("wb"), mtime=0)  # no name, so that bytes are the same
+            raw = path.open("wb")
+            file = gzip.GzipFile("", "wb", 6, raw, mtime=0)  # no name, so that bytes are the same
             file.myfileobj = raw  # type: ignore[assignment]  # closed with the file
             return file
         case ".bz2":
@@ -196,10 +227,12 @@ def _opened_for_writing(path: Path) -> Any:
 
 def count_lines(path: Path | str) -> int:
     """Count the lines of a file without decoding it; errors as `read_blocks`."""
-    count, last = 0, b"\n"
+    count = 0
+    last_byte = b"\n"
     for block in read_blocks(path):
-        count, last = count + block.count(b"\n"), block[-1:]
-    return count + (last != b"\n")
+        count += block.count(b"\n")
+        last_byte = block[-1:]
+    return count if last_byte == b"\n" else count + 1
 
 
 def write_lines(path: Path | str, lines: Iterable[str]) -> None:
@@ -234,13 +267,16 @@ def writing(
 
 def binary_format(begin: bytes) -> str:
     """Return what a file seems to be that does not begin as UTF-8 text, and the remedy; empty for text."""
-    if found := next((about for mark, about in _MARKS.items() if begin.startswith(mark)), ""):
-        return found
+    for mark, about in _MARKS.items():
+        if begin.startswith(mark):
+            return about
     if begin.count(0) * 8 <= len(begin):  # text has hardly any
         return ""
     zero_places = "".join(str(place) for place in range(4) if begin[place::4].count(0) * 8 > len(begin))
-    encoding = _ZERO_PLACES.get(zero_places, "")
-    return f"{encoding[:6]}: iconv -f {encoding.lower()} -t utf-8" if encoding else "binary"
+    encoding = _ZERO_PLACES.get(zero_places)
+    if encoding is None:
+        return "binary"
+    return f"{encoding[:6]}: iconv -f {encoding.lower()} -t utf-8"
 
 
 def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
@@ -254,7 +290,9 @@ def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
         message = f"{path}, line {line}: not valid UTF-8 at byte {column + 1} (0x{data[error.start]:02x})"
         raise DataError(f"{message}; convert the file to UTF-8") from None
     lines = text.split("\n")
-    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+    if "\r" in text:
+        return [line.removesuffix("\r") for line in lines]
+    return lines
 
 
 def _check_zeros(data: bytes, path: Path | str, first: int) -> None:

@@ -34,10 +34,11 @@ class Normalization(Settings):
 
     def lines(self, lines: Sequence[str], language: str = "") -> list[str]:
         """Normalize lines, which must not contain line feeds; returns the same list if nothing changes."""
-        lines = lines if isinstance(lines, list) else list(lines)
         text = "\n".join(lines)  # no form or case rule crosses a line feed, so one call serves all lines
-        changed = self.text(text, language)
-        return lines if changed is text or changed == text else changed.split("\n")
+        normalized = self.text(text, language)
+        if normalized == text:
+            return lines if isinstance(lines, list) else list(lines)
+        return normalized.split("\n")
 
     def text(self, text: str, language: str = "") -> str:
         """Normalize one string."""
@@ -47,11 +48,12 @@ class Normalization(Settings):
             text = text.lower()
         if self.remove_accents and not text.isascii():
             text = unicodedata.normalize("NFD", text)
-            for mark in (c for c in set(text) if unicodedata.category(c) == "Mn"):  # few: faster than a loop over text
-                text = text.replace(mark, "")
-        if self.form == "none" or text.isascii():
+            for character in set(text):  # few: faster than a loop over the text
+                if unicodedata.category(character) == "Mn":
+                    text = text.replace(character, "")
+        if self.form == "none" or text.isascii() or unicodedata.is_normalized(self.form, text):
             return text
-        return text if unicodedata.is_normalized(self.form, text) else unicodedata.normalize(self.form, text)
+        return unicodedata.normalize(self.form, text)
 
 
 def _romanian(text: str, *, strip: bool) -> str:

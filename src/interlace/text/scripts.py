@@ -108,11 +108,10 @@ Tibetan: bo dz bod dzo
 Tifinagh: zgh
 """
 _JAPANESE = frozenset({"Han", "Hiragana", "Katakana"})
-BY_LANGUAGE: dict[str, frozenset[str]] = {
-    code: frozenset({script})
-    for script, codes in (line.split(": ") for line in _CODES.replace("\n    ", " ").strip().splitlines())
-    for code in codes.split()
-}
+BY_LANGUAGE: dict[str, frozenset[str]] = {}
+for _line in _CODES.replace("\n    ", " ").strip().splitlines():
+    _script, _, _languages = _line.partition(": ")
+    BY_LANGUAGE |= dict.fromkeys(_languages.split(), frozenset({_script}))
 BY_LANGUAGE |= dict.fromkeys(("ja", "jpn"), _JAPANESE)
 BY_LANGUAGE |= dict.fromkeys(("sr", "srp", "sh"), frozenset({"Cyrillic", "Latin"}))
 _SUBTAGS = """
@@ -121,7 +120,7 @@ ethi Ethiopic | grek Greek | hebr Hebrew | olck Ol Chiki | orya Oriya | guru Gur
 tfng Tifinagh | armn Armenian | geor Georgian | gujr Gujarati | khmr Khmer | knda Kannada | laoo Lao | mlym Malayalam
 sinh Sinhala | taml Tamil | telu Telugu | thai Thai | mtei Meetei Mayek
 """
-BY_SUFFIX: dict[str, frozenset[str]] = {"jpan": _JAPANESE} | {
-    subtag: frozenset({script})
-    for subtag, script in (cell.split(" ", 1) for line in _SUBTAGS.strip().splitlines() for cell in line.split(" | "))
-}
+BY_SUFFIX: dict[str, frozenset[str]] = {"jpan": _JAPANESE}
+for _cell in _SUBTAGS.strip().replace("\n", " | ").split(" | "):
+    _subtag, _, _script = _cell.partition(" ")
+    BY_SUFFIX[_subtag] = frozenset({_script})

@@ -28,8 +28,8 @@ class WordTypes:
 
     def number(self, text: Text) -> Ragged:
         """Return the type of each word (one int32 row per line); new spellings are added."""
-        spellings, places = distinct(text)
-        return Ragged(self.add(spellings)[places], text.words.offsets - text.words.offsets[0])
+        spellings, indices = distinct(text)
+        return Ragged(self.add(spellings)[indices], text.words.offsets - text.words.offsets[0])
 
     def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) number of each spelling; new ones are added."""
@@ -46,21 +46,25 @@ def distinct(text: Text) -> tuple[list[str], NDArray[np.int32]]:
 
     By buffers: pyarrow's conversions from and to numpy import pandas, and ignore Ctrl-C meanwhile.
     """
-    found = _spelt(text).dictionary_encode()
-    indices = found.indices
-    values = np.frombuffer(indices.buffers()[1] or b"", np.int32)[indices.offset :][: len(indices)]
-    return found.dictionary.to_pylist(), values
+    encoded = _spelt(text).dictionary_encode()
+    indices = encoded.indices
+    values = np.frombuffer(indices.buffers()[1] or b"", np.int32)
+    return encoded.dictionary.to_pylist(), values[indices.offset : indices.offset + len(indices)]
 
 
 def _spelt(text: Text) -> Any:
-    """Return the words as one Arrow array of strings, sliced from the bytes of the lines."""
+    """Return the words as one Arrow array of strings, sliced from the bytes of the lines.
+
+    Words and gaps alternate, because Arrow needs consecutive offsets: of `a bc` the offsets are 0, 1, 2, 4 and the end.
+    """
     data = "\n".join([*text.lines, ""]).encode("utf-8", "surrogatepass")
-    units = np.frombuffer(data, np.uint8)
-    at = np.append(np.flatnonzero((units & 0xC0) != 0x80), len(units))  # first byte of each character
-    spans = at[text.words.flat + line_starts(text.lines)[text.words.rows()][:, None]]
-    # Words and gaps alternate: Arrow needs only consecutive offsets, and no byte is copied.
-    cuts = pa.py_buffer(np.append(spans.reshape(-1), len(units)).astype(np.int64))
-    words_and_gaps = pa.LargeStringArray.from_buffers(2 * len(spans), cuts, pa.py_buffer(data))
+    units = np.frombuffer(data, np.uint8)  # (bytes,)
+    first_bytes = np.flatnonzero((units & 0xC0) != 0x80)  # (C,) of characters
+    byte_of_character = np.append(first_bytes, len(units))
+    spans = text.words.flat + line_starts(text.lines)[text.words.rows()][:, None]  # (W, 2) characters of all lines
+    spans = byte_of_character[spans]
+    offsets = np.append(spans.reshape(-1), len(units)).astype(np.int64)  # (2 W + 1,)
+    words_and_gaps = pa.LargeStringArray.from_buffers(2 * len(spans), pa.py_buffer(offsets), pa.py_buffer(data))
     return words_and_gaps.take(arrow_numbers(np.arange(0, 2 * len(spans), 2)))
 
 

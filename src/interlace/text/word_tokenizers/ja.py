@@ -28,22 +28,25 @@ class Ja(WordTokenizer):
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
         tokenize = _sudachi().tokenize
-        rows = [
-            [(at + unit.begin(), at + unit.end()) for at, part in _parts(line) for unit in tokenize(part)]
-            for line in lines
-        ]
+        rows = []
+        for line in lines:
+            spans = []
+            for start, part in _parts(line):
+                for unit in tokenize(part):
+                    spans.append((start + unit.begin(), start + unit.end()))
+            rows.append(spans)
         return rejoined(lines, trimmed(lines, rows))
 
 
-_own = threading.local()  # Sudachi's tokenizers are not thread-safe
+_thread = threading.local()  # Sudachi's tokenizers are not thread-safe
 
 
 def _sudachi() -> Any:
-    if not hasattr(_own, "tokenizer"):
+    if not hasattr(_thread, "tokenizer"):
         from sudachipy import SplitMode
 
-        _own.tokenizer = _dictionary().tokenizer(mode=SplitMode.A)
-    return _own.tokenizer
+        _thread.tokenizer = _dictionary().tokenizer(mode=SplitMode.A)
+    return _thread.tokenizer
 
 
 @cache
@@ -61,6 +64,7 @@ def _parts(line: str) -> Iterator[tuple[int, str]]:
     cuts: list[int] = [0]
     while len(line) - cuts[-1] > _MAX_CHARACTERS:
         window = line[cuts[-1] : cuts[-1] + _MAX_CHARACTERS]
-        cuts.append(cuts[-1] + (max(map(window.rfind, _ENDS)) + 1 or _MAX_CHARACTERS))
+        sentence_end = max(map(window.rfind, _ENDS)) + 1
+        cuts.append(cuts[-1] + (sentence_end or _MAX_CHARACTERS))
     for start, end in pairwise([*cuts, len(line)]):
         yield start, line[start:end]

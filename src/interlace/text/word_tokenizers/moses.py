@@ -32,9 +32,13 @@ class Moses(WordTokenizer):
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
         tokenizer = _tokenizer(self.language)
-        rows = [placed(line, tokenizer.tokenize(line, escape=False)) for line in lines]
-        pairs = zip(lines, rows, strict=True)
-        return Ragged.of([Unicode().split([line])[0].tolist() if row is None else row for line, row in pairs], width=2)
+        rows = []
+        for line in lines:
+            spans = placed(line, tokenizer.tokenize(line, escape=False))
+            if spans is None:
+                spans = Unicode().split([line])[0].tolist()
+            rows.append(spans)
+        return Ragged.of(rows, width=2)
 
 
 @cache

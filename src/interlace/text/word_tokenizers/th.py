@@ -18,8 +18,10 @@ class Th(WordTokenizer):
         from pythainlp.tokenize.newmm import segment
 
         # safe_mode cuts long ambiguous text in pieces; without it one line may take minutes
-        rows = [placed(line, segment(line, safe_mode=True)) for line in lines]
-        plain = Unicode().split([line for line, row in zip(lines, rows, strict=True) if row is None])
-        others = iter(plain)
-        found = [next(others).tolist() if row is None else row for row in rows]
-        return rejoined(lines, trimmed(lines, found))
+        rows = []
+        for line in lines:
+            spans = placed(line, segment(line, safe_mode=True))
+            if spans is None:
+                spans = Unicode().split([line])[0].tolist()
+            rows.append(spans)
+        return rejoined(lines, trimmed(lines, rows))

@@ -67,5 +67,5 @@ def _inherited(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _base(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return for each character the class of the last base character up to it."""
-    places = np.where(kinds == _EXTENDS, 0, np.arange(len(kinds)))
-    return kinds[np.maximum.accumulate(places)]
+    positions = np.where(kinds == _EXTENDS, 0, np.arange(len(kinds)))
+    return kinds[np.maximum.accumulate(positions)]

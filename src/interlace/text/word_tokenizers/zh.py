@@ -16,8 +16,10 @@ class Zh(WordTokenizer):
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
-        cut = _jieba()
-        rows = [[(start, end) for _, start, end in cut.tokenize(line)] for line in lines]
+        tokenize = _jieba().tokenize
+        rows = []
+        for line in lines:
+            rows.append([(start, end) for _, start, end in tokenize(line)])
         return rejoined(lines, trimmed(lines, rows))
 
 

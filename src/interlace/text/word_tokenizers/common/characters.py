@@ -30,8 +30,9 @@ def points_of(text: str) -> NDArray[Any]:
 
 def is_space(points: NDArray[Any]) -> NDArray[np.bool_]:
     """(C,) where `str.isspace` holds."""
-    spaces: NDArray[np.bool_] = _SPACES[points if points.dtype == np.uint8 else np.minimum(points, _BEYOND)]
-    return spaces
+    if points.dtype != np.uint8:
+        points = np.minimum(points, _BEYOND)
+    return np.asarray(_SPACES[points])
 
 
 def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
@@ -43,8 +44,8 @@ def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
 
 def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.int64]) -> Ragged:
     """Convert spans over all lines to spans per line; `lines` as from `line_starts`."""
-    offsets = np.searchsorted(starts, lines).astype(np.int64)
-    base = np.repeat(lines[:-1], np.diff(offsets))
+    offsets = np.searchsorted(starts, lines).astype(np.int64)  # (lines + 1,)
+    base = np.repeat(lines[:-1], np.diff(offsets))  # (spans,) the start of a span's line
     spans = np.empty((len(starts), 2), np.int32)
     spans[:, 0] = starts - base
     spans[:, 1] = ends - base
@@ -57,17 +58,20 @@ def at_graphemes(spans: Ragged, lines: Sequence[str]) -> Ragged:
     In decomposed text (NFD) a letter is a base character and marks, or several conjoining jamo; tokenizers that compose
     it place the subword on its base character alone.
     """
-    points = code_points(lines)
+    points = code_points(lines)  # (C,)
     continues = _CONTINUES.of(points) == _CONTINUING
-    places = np.arange(len(points))
-    base = np.maximum.accumulate(np.where(continues, 0, places))  # the last base character at or before each
-    following = np.where(continues, len(points), places)
+    positions = np.arange(len(points))
+    base = np.maximum.accumulate(np.where(continues, 0, positions))  # the last base character at or before each
+    following = np.where(continues, len(points), positions)
     following = np.minimum.accumulate(following[::-1])[::-1]  # the first base character at or after each
-    first = line_starts(lines)[spans.rows()]  # of the span's line, which ends with a line feed: a base character
-    extended = spans.flat.copy()
-    filled = spans.flat[:, 0] < spans.flat[:, 1]
-    extended[filled, 0] = np.maximum(base[first + spans.flat[:, 0]], first)[filled] - first[filled]
-    extended[filled, 1] = following[first + spans.flat[:, 1]][filled] - first[filled]
+    line_begins = line_starts(lines)[spans.rows()]  # (spans,) a line ends with a line feed: a base character
+    is_filled = spans.flat[:, 0] < spans.flat[:, 1]
+    first = line_begins[is_filled]
+    starts = np.maximum(base[first + spans.flat[is_filled, 0]], first)
+    ends = following[first + spans.flat[is_filled, 1]]
+    extended = spans.flat.copy()  # (spans, 2)
+    extended[is_filled, 0] = starts - first
+    extended[is_filled, 1] = ends - first
     return Ragged(extended, spans.offsets - spans.offsets[0])
 
 
@@ -81,12 +85,12 @@ class CharacterClasses:
 
     def of(self, points: NDArray[Any]) -> NDArray[np.uint8]:
         """(C,) the class of each code point."""
-        found: NDArray[np.uint8] = self._table[points]
-        if not found.all():
-            for point in np.unique(points[found == 0]).tolist():
+        classes: NDArray[np.uint8] = self._table[points]
+        if not classes.all():
+            for point in np.unique(points[classes == 0]).tolist():
                 self._table[point] = self._class_of(chr(point))
-            found = self._table[points]
-        return found
+            classes = self._table[points]
+        return classes
 
     def table(self, points: NDArray[Any]) -> NDArray[np.uint8]:
         """(0x110000,) the class of each code point, known at least for those in `points`."""

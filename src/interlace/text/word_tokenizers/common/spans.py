@@ -15,24 +15,32 @@ Span = tuple[int, int]
 def placed(line: str, tokens: Iterable[str]) -> list[Span] | None:
     """Return the span of each token, with white space and control characters inside; None if one is not in the line."""
     spans: list[Span] = []
-    at = 0
+    end = 0  # of the last token
     for token in tokens:
-        start = line.find(token, at)
-        if start < 0 or not _is_blank(line[at:start]):
-            found = _spaced_span(line, token, at)
-            if found is None:
-                return None
-            start, at = found
-        else:
-            at = start + len(token)
-        spans.append((start, at))
+        start = line.find(token, end)
+        span: Span | None = (start, start + len(token))
+        if start < 0 or not _is_blank(line[end:start]):
+            span = _spaced_span(line, token, end)
+        if span is None:
+            return None
+        spans.append(span)
+        end = span[1]
     return spans
 
 
 def trimmed(lines: Sequence[str], rows: Sequence[Sequence[Span]]) -> Ragged:
     """Return spans without leading and trailing white space; drops spans of white space only."""
-    kept = [[full for span in row if (full := _trim(line, *span))] for line, row in zip(lines, rows, strict=True)]
-    return Ragged.of(kept, width=2)
+    trimmed_rows = []
+    for line, row in zip(lines, rows, strict=True):
+        spans = []
+        for start, end in row:
+            word = line[start:end]
+            text = word.strip()
+            if text:
+                first = start + len(word) - len(word.lstrip())
+                spans.append((first, first + len(text)))
+        trimmed_rows.append(spans)
+    return Ragged.of(trimmed_rows, width=2)
 
 
 def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
@@ -42,22 +50,16 @@ def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
     Adjacent words are joined if neither letter at the boundary is of an unspaced script, or if the second begins with a
     combining mark.
     """
-    points, base = code_points(lines), line_starts(lines)
-    spans = words.flat + base[words.rows()][:, None]  # (W, 2)
+    line_begins = line_starts(lines)
+    spans = words.flat + line_begins[words.rows()][:, None]  # (W, 2) characters of all lines
     if not len(spans):
         return words
-    starts, ends = spans[:, 0].astype(np.int64), spans[:, 1].astype(np.int64)
-    joins: NDArray[np.bool_] = np.zeros(len(spans), np.bool_)
-    joins[1:] = (starts[1:] == ends[:-1]) & continues(points)[starts[1:]]
-    return spans_by_line(starts[~joins], ends[np.append(~joins[1:], True)], base)
-
-
-def _trim(line: str, start: int, end: int) -> Span | None:
-    while start < end and line[start].isspace():
-        start += 1
-    while start < end and line[end - 1].isspace():
-        end -= 1
-    return (start, end) if start < end else None
+    starts = spans[:, 0].astype(np.int64)
+    ends = spans[:, 1].astype(np.int64)
+    is_joined: NDArray[np.bool_] = np.zeros(len(spans), np.bool_)  # (W,) to the word before
+    is_joined[1:] = (starts[1:] == ends[:-1]) & continues(code_points(lines))[starts[1:]]
+    is_last = np.append(~is_joined[1:], True)
+    return spans_by_line(starts[~is_joined], ends[is_last], line_begins)
 
 
 def _is_blank(text: str) -> bool:
@@ -65,16 +67,18 @@ def _is_blank(text: str) -> bool:
     return all(character.isspace() or character < " " for character in text)
 
 
-def _spaced_span(line: str, token: str, at: int) -> Span | None:
-    """Return the span from `at` on that spells the token when white space and controls are ignored."""
+def _spaced_span(line: str, token: str, begin: int) -> Span | None:
+    """Return the span from `begin` on that spells the token when white space and controls are ignored."""
     start = -1
+    position = begin
     for character in token:
-        while at < len(line) and line[at] != character:
-            if not _is_blank(line[at]):
+        while position < len(line) and line[position] != character:
+            if not _is_blank(line[position]):
                 return None
-            at += 1
-        if at == len(line):
+            position += 1
+        if position == len(line):
             return None
-        start = at if start < 0 else start
-        at += 1
-    return (start, at) if start >= 0 else None
+        if start < 0:
+            start = position
+        position += 1
+    return (start, position) if start >= 0 else None
