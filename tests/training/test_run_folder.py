@@ -23,7 +23,7 @@ def test_rejects_a_folder_in_use(tmp_path):
 def test_rejects_folders_of_others_and_leaves_them_as_they_are(tmp_path, marks):
     for name in ("b.txt", "a.txt", "d", "c"):
         (tmp_path / name).write_text("precious")
-    told = rf"holds 'a\.txt', 'b\.txt', 'c' and 1 more but no {(*marks, 'recipe.json')[0]}, .* such as .*/run"
+    told = rf"holds a\.txt, b\.txt, c, d but no {(*marks, 'recipe.json')[0]}, .* such as .*/run"
     with pytest.raises(RunError, match=told), locked(tmp_path, *marks):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt", "c", "d"]

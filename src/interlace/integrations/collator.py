@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from interlace.alignment import WordPairs
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Columns = dict[str, list[Any]]
 
-TEXT, TRANSLATION, LANGUAGE = "text", "translation", "language"
+TEXT = "text"
+TRANSLATION = "translation"
+LANGUAGE = "language"
 _SIDES = ("source", "target")
 _ANNOTATIONS = ("links", "confidence", "phrases", "scores")
 _WIDTHS = {"links": 2, "phrases": 4, "scores": 4, "source_spans": 2, "target_spans": 2}  # values per entry; else 1
@@ -83,18 +86,32 @@ def collator(
     """
     seed = int(settings.pop("seed", 0))
     learner: Objective = OBJECTIVES.get(objective).read(settings, f"collator {objective!r}")
-    limit = min(int(getattr(tokenizer, "model_max_length", 512)), 1 << 20)
-    traits = Traits("encoder", limit) if model is None else traits_of(getattr(model, "config", model))
+    if model is None:
+        limit = min(int(getattr(tokenizer, "model_max_length", 512)), 1 << 20)
+        traits = Traits("encoder", limit)
+    else:
+        traits = traits_of(getattr(model, "config", model))
     if "max_length" not in settings:
         learner = learner.model_copy(update={"max_length": min(learner.max_length, traits.max_length)})
-    known: dict[str, Any] = {"languages": tuple(languages) or ("",), "lexicon": lexicon, "running_text": running_text}
+    resources: dict[str, Any] = {"languages": tuple(languages)}
     if aligned is not None:
-        known |= {"word_tokenizer": aligned.pairs.word_tokenizer, "aligner": aligned.aligner}
-        known["languages"] = tuple(languages) or aligned.pairs.languages
-        known["phrases"] = Phrases.of(learner, aligned) if "phrases" in learner.needs else None
-    made = ObjectiveCollator(learner, vocab_of(tokenizer), traits, seed=seed, **known)
-    made.check()
-    return made
+        resources["word_tokenizer"] = aligned.pairs.word_tokenizer
+        resources["aligner"] = aligned.aligner
+        resources["languages"] = tuple(languages) or aligned.pairs.languages
+        if "phrases" in learner.needs:
+            resources["phrases"] = Phrases.of(learner, aligned)
+    resources["languages"] = resources["languages"] or ("",)
+    objective_collator = ObjectiveCollator(
+        learner,
+        vocab_of(tokenizer),
+        traits,
+        seed=seed,
+        lexicon=lexicon,
+        running_text=running_text,
+        **resources,
+    )
+    objective_collator.check()
+    return objective_collator
 
 
 @dataclass(frozen=True)
@@ -114,8 +131,10 @@ class ObjectiveCollator:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields without what they cache, so that `datasets` gives equal collators equal fingerprints."""
-        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return kept | {name: _without_caches(kept[name]) for name in ("vocab", "lexicon", "aligner", "phrases")}
+        state = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name in ("vocab", "lexicon", "aligner", "phrases"):
+            state[name] = _without_caches(state[name])
+        return state
 
     def check(self) -> None:
         """Check that the objective can be trained outside a recipe, and that its resources are given.
@@ -123,45 +142,64 @@ class ObjectiveCollator:
         Raises:
             SettingsError: it cannot, or they are not.
         """
-        needs, longest, limit = self.objective.needs, self.objective.max_length, self.traits.max_length
-        two = self.objective.reads is Pairs or self.lexicon is not None
-        problems = {
-            "needs a decoder; train it by a recipe (interlace pretrain)": self.objective.architecture == "seq2seq",
-            f"max_length = {longest}, but the model's maximum is {limit}": longest > limit,
-            "masking.weighting needs the token frequencies of a recipe": self.objective.needs_frequencies,
-            "target_choice = 'table_argmax' needs a recipe; use 'in_pair'": "known" in needs,
-            "give word alignments, aligned=interlace.align(pairs)": needs - {"lexicon"} and self.aligner is None,
-            "give a dictionary, lexicon=interlace.lexicon(...)": "lexicon" in needs and self.lexicon is None,
-            "reads no dictionary; leave out the lexicon": self.lexicon is not None and "lexicon" not in needs,
-            "running_text needs an objective of running text that packs nothing, such as clm": self.running_text
-            and (not self.objective.streams or self.objective.packed_length() is not None),
-            "give two languages, such as languages=('en', 'de')": two and len(self.languages) != 2,
-        }
-        for problem in (text for text, found in problems.items() if found):
+        problem = self._problem_of_objective() or self._problem_of_resources()
+        if problem is not None:
             raise SettingsError(f"{self.objective.name}: {problem}")
         _ = self.prepared
+
+    def _problem_of_objective(self) -> str | None:
+        """Return why the objective cannot be trained outside a recipe, or None."""
+        objective = self.objective
+        limit = self.traits.max_length
+        if objective.architecture == "seq2seq":
+            return "needs a decoder; train it by a recipe (interlace pretrain)"
+        if objective.max_length > limit:
+            return f"max_length = {objective.max_length}, but the model's maximum is {limit}"
+        if objective.needs_frequencies:
+            return "masking.weighting needs the token frequencies of a recipe"
+        if "known" in objective.needs:
+            return "target_choice = 'table_argmax' needs a recipe; use 'in_pair'"
+        return None
+
+    def _problem_of_resources(self) -> str | None:
+        """Return which resource is missing or unused, or None."""
+        objective = self.objective
+        needs_lexicon = "lexicon" in objective.needs
+        if objective.needs - {"lexicon"} and self.aligner is None:
+            return "give word alignments, aligned=interlace.align(pairs)"
+        if needs_lexicon and self.lexicon is None:
+            return "give a dictionary, lexicon=interlace.lexicon(...)"
+        if self.lexicon is not None and not needs_lexicon:
+            return "reads no dictionary; leave out the lexicon"
+        if self.running_text and (not objective.streams or objective.packed_length() is not None):
+            return "running_text needs an objective of running text that packs nothing, such as clm"
+        reads_two_languages = objective.reads is Pairs or self.lexicon is not None
+        if reads_two_languages and len(self.languages) != 2:
+            return "give two languages, such as languages=('en', 'de')"
+        return None
 
     @cached_property
     def prepared(self) -> Any:
         """What every batch of the objective needs."""
-        lexicons = {} if self.lexicon is None else {(self.languages[0], self.languages[1]): self.lexicon}
-        known: Any = {"seed": self.seed, "lexicons": lexicons, "languages": self.languages}
-        return self.objective.prepare(Resources(self.vocab, self.traits, **known))
+        lexicons = {}
+        if self.lexicon is not None:
+            lexicons[self.languages[0], self.languages[1]] = self.lexicon
+        resources = Resources(self.vocab, self.traits, seed=self.seed, lexicons=lexicons, languages=self.languages)
+        return self.objective.prepare(resources)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that `map` makes and a batch is made from."""
         if self.objective.reads is not Pairs:
             return ("input_ids", "words", LANGUAGE)
-        needs = self.objective.needs
-        more: tuple[str, ...] = ()
-        if "links" in needs:
-            more = ("links", "confidence")
-        elif "phrases" in needs:
-            more = ("phrases", "scores")
-        if "text" in needs:
-            more += ("source_characters", "source_spans", "target_characters", "target_spans")
-        return ("source_ids", "source_words", "target_ids", "target_words", *more)
+        columns: tuple[str, ...] = ("source_ids", "source_words", "target_ids", "target_words")
+        if "links" in self.objective.needs:
+            columns += ("links", "confidence")
+        elif "phrases" in self.objective.needs:
+            columns += ("phrases", "scores")
+        if "text" in self.objective.needs:
+            columns += ("source_characters", "source_spans", "target_characters", "target_spans")
+        return columns
 
     # ---- text to columns ----
 
@@ -175,86 +213,98 @@ class ObjectiveCollator:
         Raises:
             DataError: there are no such columns, or a row is no text.
         """
-        found: Columns = {name: [] for name in self.columns}
+        columns: Columns = {name: [] for name in self.columns}
         for examples in self.examples(rows):
             if isinstance(examples, Pairs):
-                ragged = {name: getattr(examples, name) for name in _ANNOTATIONS}
-                for side in _SIDES:
-                    sentences = getattr(examples, side)
-                    ragged |= {f"{side}_ids": sentences.ids, f"{side}_words": sentences.words}
-                for side, lines in zip(_SIDES, examples.text or (), strict=False):
-                    ragged |= {f"{side}_characters": lines.characters, f"{side}_spans": lines.words}
+                ragged = _columns_of_pairs(examples)
             else:
                 ragged = {"input_ids": examples.ids, "words": examples.words}
-                found[LANGUAGE] += [self.languages.index(examples.language)] * len(examples)
-            for name in found.keys() - {LANGUAGE}:
-                found[name] += [row.reshape(-1) for row in ragged[name]]
-        if not found[self.columns[0]]:
+                columns[LANGUAGE] += [self.languages.index(examples.language)] * len(examples)
+            for name, column in columns.items():
+                if name != LANGUAGE:
+                    column += [row.reshape(-1) for row in ragged[name]]
+        if not columns[self.columns[0]]:
             log.warning(
                 "%s: no sequence is left of a mapped batch; map more rows at a time (batch_size)", self.objective.name
             )
-        return found
+        return columns
 
     def examples(self, rows: Any) -> list[Any]:
         """Return the tokenized text of the input of `map`: `Pairs`, or `Sentences` by language."""
         chunks = self._chunks(rows)
-        single = isinstance(chunks[0], Text)
-        texts = [chunks] if single else [[getattr(chunk, side) for chunk in chunks] for side in _SIDES]
-        if unknown := {text.language for side in texts for text in side} - set(self.languages):
-            raise DataError(f"text in {' and '.join(sorted(unknown))}; the collator's languages are {self.languages}")
-        sides: list[Any] = [Sentences.concatenate(list(self.vocab.encode_texts(side))) for side in texts]
+        if isinstance(chunks[0], Text):
+            texts = [chunks]
+        else:
+            texts = [[chunk.source for chunk in chunks], [chunk.target for chunk in chunks]]
+        sides: list[Any] = [self._encoded(side) for side in texts]
         if self.objective.reads is not Pairs:
             return [self._packed(side) for side in sides]
-        if single:
+        if len(sides) == 1:
             raise DataError(f"{self.objective.name} reads pairs; expected sentences in {' and '.join(self.languages)}")
-        pairs = self._packed(Pairs(*sides))
+        pairs = self._packed(Pairs(sides[0], sides[1]))
         if self.aligner is None or not self.objective.needs:
             return [pairs]
         words = WordPairs.of(chunks)
-        found = getattr(rows, "alignments", None) or self.aligner.align(words)
-        confidence = Ragged(found.confidence, found.links.offsets - found.links.offsets[0])
-        pairs = replace(pairs, links=found.links, confidence=confidence)
+        alignments = getattr(rows, "alignments", None) or self.aligner.align(words)
+        links = alignments.links
+        confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
+        pairs = replace(pairs, links=links, confidence=confidence)
         if "text" in self.objective.needs:
-            source, target = (TextColumns.concatenate([TextColumns.of(text) for text in side]) for side in texts)
-            pairs = replace(pairs, text=(source, target))
-        return [pairs if self.phrases is None else self.phrases.find(pairs, words)]
+            pairs = replace(pairs, text=(_text_columns(texts[0]), _text_columns(texts[1])))
+        if self.phrases is not None:
+            pairs = self.phrases.find(pairs, words)
+        return [pairs]
+
+    def _encoded(self, texts: list[Text]) -> Sentences:
+        """Return the tokens of a side; raise a DataError if it is in another language."""
+        for text in texts:
+            if text.language not in self.languages:
+                raise DataError(f"text in {text.language}; the collator's languages are {self.languages}")
+        return Sentences.concatenate(list(self.vocab.encode_texts(texts)))
 
     def _chunks(self, rows: Any) -> list[Any]:
         """Return the text as `Text` or `TextPairs`."""
         if not isinstance(rows, Mapping):
             return list(getattr(rows, "pairs", rows).chunks)
+        texts = []
+        for side, language in zip(self._sides(rows), self.languages, strict=False):
+            lines = []
+            for number, line in enumerate(side, 1):
+                if not isinstance(line, str):
+                    raise DataError(f"row {number} of a mapped batch: expected text, found {line!r}; filter such rows")
+                lines.append(" ".join(line.splitlines()))
+            texts.append(Text.of(lines, language, self.word_tokenizer))
+        if len(texts) == 1:
+            return texts
+        return [TextPairs(texts[0], texts[1])]
+
+    def _sides(self, rows: Mapping[str, Any]) -> list[Sequence[Any]]:
+        """Return the lines of each side of a dataset's batch; raise a DataError if there are no such columns."""
         named = any(self.languages)
         if named and TRANSLATION in rows:
+            sides: list[Sequence[Any]] = []
             for language in self.languages:
                 if not all(language in (row or ()) for row in rows[TRANSLATION]):
                     raise DataError(f"{TRANSLATION!r} of the rows has no {language!r}; see the collator's languages")
-            sides = [[row[language] for row in rows[TRANSLATION]] for language in self.languages]
-        elif named and {*self.languages} <= {*rows}:
-            sides = [rows[language] for language in self.languages]
-        elif TEXT in rows:
-            sides = [rows[TEXT]]
-        else:
-            wanted = f"{TRANSLATION!r}, {' and '.join(map(repr, self.languages))}, or {TEXT!r}"
-            if not named:
-                wanted = f'{TEXT!r}; for translations, give the collator two languages, such as languages=("en", "de")'
-            raise DataError(f"the rows have the columns {listed(rows)}; expected {wanted}")
-        for row, line in ((row, line) for side in sides for row, line in enumerate(side)):
-            if not isinstance(line, str):
-                raise DataError(f"row {row + 1} of a mapped batch: expected text, found {line!r}; filter such rows")
-        texts = [
-            Text.of([" ".join(line.splitlines()) for line in side], language, self.word_tokenizer)
-            for side, language in zip(sides, self.languages, strict=False)
-        ]
-        return [texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])]
+                sides.append([row[language] for row in rows[TRANSLATION]])
+            return sides
+        if named and set(self.languages) <= set(rows):
+            return [rows[language] for language in self.languages]
+        if TEXT in rows:
+            return [rows[TEXT]]
+        expected = f"{TRANSLATION!r}, {' and '.join(map(repr, self.languages))}, or {TEXT!r}"
+        if not named:
+            expected = f'{TEXT!r}; for translations, give the collator two languages, such as languages=("en", "de")'
+        raise DataError(f"the rows have the columns {listed(rows)}; expected {expected}")
 
     def _packed(self, examples: Any) -> Any:
         """Return whole sentences packed into long sequences, or running text cut into them, as the settings say."""
-        length, end = self.objective.packed_length(), self.vocab.end
+        length = self.objective.packed_length()
         if length is not None:
             fits = np.logical_and.reduce([side <= length for side in examples.side_lengths])
-            packed: Any = PackedSentences(examples, length, end, np.flatnonzero(fits))
+            packed: Any = PackedSentences(examples, length, self.vocab.end, np.flatnonzero(fits))
         elif self.running_text and self.objective.streams:
-            packed = Streams(examples, self.objective.max_length - 2, end)
+            packed = Streams(examples, self.objective.max_length - 2, self.vocab.end)
         else:
             return examples
         return packed.take(np.arange(len(packed)))
@@ -267,22 +317,29 @@ class ObjectiveCollator:
         Raises:
             DataError: a column is missing.
         """
-        if missing := [name for name in self.columns if name not in rows[0]]:
+        missing = [name for name in self.columns if name not in rows[0]]
+        if missing:
             raise DataError(
                 f"{self.objective.name}: the rows lack {listed(missing)}; make them with "
                 "dataset.map(collator.map, batched=True), and set remove_unused_columns=False in TrainingArguments"
             )
-        found: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
+        columns: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
         if self.objective.reads is Pairs:
             for side, language in zip(_SIDES, self.languages, strict=True):
-                found[side] = Sentences(found.pop(f"{side}_ids"), found.pop(f"{side}_words"), language)
+                columns[side] = Sentences(columns.pop(f"{side}_ids"), columns.pop(f"{side}_words"), language)
             if "text" in self.objective.needs:
-                found["text"] = tuple(
-                    TextColumns(found.pop(f"{side}_characters"), found.pop(f"{side}_spans")) for side in _SIDES
+                columns["text"] = (
+                    TextColumns(columns.pop("source_characters"), columns.pop("source_spans")),
+                    TextColumns(columns.pop("target_characters"), columns.pop("target_spans")),
                 )
-            return [Pairs(**found)]
-        sentences, numbers = Sentences(found["input_ids"], found["words"], ""), found[LANGUAGE].flat
-        return [replace(sentences.take(numbers == one), language=self.languages[one]) for one in np.unique(numbers)]
+            return [Pairs(**columns)]
+        sentences = Sentences(columns["input_ids"], columns["words"], "")
+        language_numbers = columns[LANGUAGE].flat  # (B,)
+        by_language = []
+        for number in np.unique(language_numbers):
+            of_language = sentences.take(language_numbers == number)
+            by_language.append(replace(of_language, language=self.languages[number]))
+        return by_language
 
     def batches(self, examples: Sequence[Any], step: int | None = None, slot: int = 0) -> list[Batch]:
         """Return the objective's batch of each part of `gather`.
@@ -297,10 +354,14 @@ class ObjectiveCollator:
             rate = getattr(getattr(self.objective, "masking", None), "rate", "")
             if ":" in rate:
                 raise SettingsError(f"masking.rate = {rate!r} depends on the step; give it, or use a number")
-            parts = [part.source.ids if isinstance(part, Pairs) else part.ids for part in examples]
-            slot = int.from_bytes(blake2b(b"".join(ids.flat.tobytes() for ids in parts), digest_size=8).digest())
-        rng = generator(Purpose.BATCH, self.seed, step or 0, slot)
-        return [self.objective.batch(part, self.prepared, step or 0, rng) for part in examples]
+            digest = blake2b(digest_size=8)
+            for part in examples:
+                sentences = part.source if isinstance(part, Pairs) else part
+                digest.update(sentences.ids.flat.tobytes())
+            slot = int.from_bytes(digest.digest())
+            step = 0
+        rng = generator(Purpose.BATCH, self.seed, step, slot)
+        return [self.objective.batch(part, self.prepared, step, rng) for part in examples]
 
     def __call__(self, rows: Sequence[Mapping[str, Any]], step: int | None = None) -> dict[str, Tensor]:
         """Return the inputs of a transformers model, all (B, L): `input_ids`, `attention_mask`, `labels` and others.
@@ -315,17 +376,18 @@ class ObjectiveCollator:
 
         if type(self.objective).loss not in _LABELS_ONLY:
             raise SettingsError(f"{self.objective.name} has a loss of its own; train it with interlace.Trainer")
-        parts = []
+        columns: dict[str, list[Tensor]] = {}  # sequences of all batches by input
         for batch in self.batches(self.gather(rows), step):
             labels = np.full_like(batch.inputs["input_ids"], -100, np.int64)
-            labels[batch.at[0], batch.at[1] + self.causal] = batch.labels
-            parts.append({"attention_mask": np.ones_like(labels), **batch.inputs, "labels": labels})
-        fill = {"labels": -100, "input_ids": self.vocab.pad}
-        columns = {name: [torch.from_numpy(row) for part in parts for row in part[name]] for name in parts[0]}
-        return {
-            name: pad_sequence(column, batch_first=True, padding_value=fill.get(name, 0))
-            for name, column in columns.items()
-        }
+            labels[batch.at[0], batch.at[1] + int(self.causal)] = batch.labels
+            inputs = {"attention_mask": np.ones_like(labels), **batch.inputs, "labels": labels}
+            for name, array in inputs.items():
+                columns.setdefault(name, []).extend(torch.from_numpy(array))
+        padding = {"labels": -100, "input_ids": self.vocab.pad}
+        padded = {}
+        for name, column in columns.items():
+            padded[name] = pad_sequence(column, batch_first=True, padding_value=padding.get(name, 0))
+        return padded
 
     def loss(self, outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
         """Return the mean cross-entropy over all predictions of an update: the `compute_loss_func` of a `Trainer`.
@@ -363,27 +425,54 @@ class Phrases:
         from interlace.alignment.phrase_counts import count_phrases  # compiles loops
 
         longest = max(TableRules().max_phrase_length, objective.code_switching.max_phrase_length)
-        rules, types, found = TableRules(max_phrase_length=longest), aligned.pairs.types, aligned.alignments
-        table = count_phrases(types, found.links, rules, confidence=found.confidence)
+        rules = TableRules(max_phrase_length=longest)
+        types = aligned.pairs.types
+        alignments = aligned.alignments
+        table = count_phrases(types, alignments.links, rules, confidence=alignments.confidence)
         if not len(table):
             raise DataError(f"{objective.name}: the {len(types)} aligned pairs have no phrases; try another aligner")
         return cls(table, rules)
 
     def find(self, pairs: Any, words: WordPairs) -> Any:
         """Return the pairs with those of their phrases that are in the table, and the phrases' scores."""
-        lengths, confidence = (words.source.lengths, words.target.lengths), pairs.confidence.flat
-        spans = phrase_pairs(*lengths, pairs.links, self.rules, confidence=confidence)
-        sides = ((words.source, words.source_types), (words.target, words.target_types))
-        source, target = (
-            Ragged(known.find(types)[column.flat], column.offsets - column.offsets[0])
-            for known, (column, types) in zip(self._types, sides, strict=True)
+        spans = phrase_pairs(
+            words.source.lengths, words.target.lengths, pairs.links, self.rules, confidence=pairs.confidence.flat
         )
-        kept, rows = self.table.select(source, target, spans)
-        return replace(pairs, phrases=kept, scores=Ragged(self.table.scores[rows][:, [2, 0, 3, 1]], kept.offsets))
+        source = _renumbered(words.source, self._source_types.find(words.source_types))
+        target = _renumbered(words.target, self._target_types.find(words.target_types))
+        phrases, rows = self.table.select(source, target, spans)
+        scores = self.table.scores[rows][:, [2, 0, 3, 1]]  # from the order of Moses to that of `Pairs`
+        return replace(pairs, phrases=phrases, scores=Ragged(scores, phrases.offsets))
 
     @cached_property
-    def _types(self) -> tuple[WordTypes, WordTypes]:
-        return WordTypes(self.table.source_types), WordTypes(self.table.target_types)
+    def _source_types(self) -> WordTypes:
+        return WordTypes(self.table.source_types)
+
+    @cached_property
+    def _target_types(self) -> WordTypes:
+        return WordTypes(self.table.target_types)
+
+
+def _renumbered(words: Ragged, numbers: NDArray[np.int32]) -> Ragged:
+    """Return words with other numbers of their types."""
+    return Ragged(numbers[words.flat], words.offsets - words.offsets[0])
+
+
+def _columns_of_pairs(pairs: Pairs) -> dict[str, Any]:
+    """Return all columns that pairs may have."""
+    columns: dict[str, Any] = {name: getattr(pairs, name) for name in _ANNOTATIONS}
+    for side, sentences in zip(_SIDES, (pairs.source, pairs.target), strict=True):
+        columns[f"{side}_ids"] = sentences.ids
+        columns[f"{side}_words"] = sentences.words
+    if pairs.text is not None:
+        for side, lines in zip(_SIDES, pairs.text, strict=True):
+            columns[f"{side}_characters"] = lines.characters
+            columns[f"{side}_spans"] = lines.words
+    return columns
+
+
+def _text_columns(texts: list[Text]) -> TextColumns:
+    return TextColumns.concatenate([TextColumns.of(text) for text in texts])
 
 
 def vocab_of(tokenizer: Any) -> Vocab:
@@ -411,17 +500,20 @@ def _without_caches(value: Any) -> Any:
     kind = type(value)
     if not kind.__module__.startswith("interlace.") or not hasattr(value, "__dict__") or isinstance(value, BaseModel):
         return value
-    made = copy(value)
-    for name in list(vars(made)):
+    bare = copy(value)
+    for name, attribute in vars(value).items():
         if isinstance(getattr(kind, name, None), cached_property):
-            del vars(made)[name]
+            del vars(bare)[name]
         else:
-            vars(made)[name] = _without_caches(vars(made)[name])
-    return made
+            vars(bare)[name] = _without_caches(attribute)
+    return bare
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Ragged:
-    width, dtype = _WIDTHS.get(name, 1), np.float32 if name in {"confidence", "scores"} else np.int32
+    width = _WIDTHS.get(name, 1)
+    dtype = np.float32 if name in {"confidence", "scores"} else np.int32
     parts = [np.asarray(row[name], dtype).reshape(-1) for row in rows]
     flat = np.concatenate(parts)
-    return Ragged.from_lengths(flat.reshape(-1, width) if width > 1 else flat, [len(part) // width for part in parts])
+    if width > 1:
+        flat = flat.reshape(-1, width)
+    return Ragged.from_lengths(flat, [len(part) // width for part in parts])

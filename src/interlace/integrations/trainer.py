@@ -67,9 +67,14 @@ class ObjectiveModel(nn.Module):
 
     def forward(self, batches: Sequence[Batch], counts: Counts) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss, weighted and divided by counts, and the unweighted sum of each term."""
-        found = [self.inner(self.name, batch, counts) for batch in batches]
-        loss = torch.stack([each for each, _ in found]).sum()
-        return loss, {term: torch.stack([totals[term] for _, totals in found]).sum() for term in found[0][1]}
+        losses = []
+        totals: dict[str, list[Tensor]] = {}
+        for batch in batches:
+            loss, batch_totals = self.inner(self.name, batch, counts)
+            losses.append(loss)
+            for term, total in batch_totals.items():
+                totals.setdefault(term, []).append(total)
+        return torch.stack(losses).sum(), {term: torch.stack(parts).sum() for term, parts in totals.items()}
 
 
 class ObjectiveTrainer(Trainer):
@@ -110,12 +115,8 @@ class ObjectiveTrainer(Trainer):
         **options: Any,
     ) -> None:
         args = args or TrainingArguments()
+        _check_processes(args)
         args.remove_unused_columns = False  # columns are those of the objective, not of the model's `forward`
-        if args.n_gpu > 1:
-            raise SettingsError("several GPUs need a process each: start with torchrun or accelerate launch")
-        for name in ("fsdp", "deepspeed"):
-            if getattr(args, name) or os.environ.get(f"ACCELERATE_USE_{name.upper()}") == "true":
-                raise SettingsError(f"{name} is not supported by interlace.Trainer; several processes use DDP")
         if isinstance(train_dataset, Mapping):
             raise SettingsError(f"train_dataset has splits {listed(train_dataset)}; give one, such as data['train']")
         if pairs is not None and train_dataset is not None:
@@ -127,20 +128,27 @@ class ObjectiveTrainer(Trainer):
         if isinstance(objective, str):
             if processing_class is None:
                 raise SettingsError("give the tokenizer as processing_class, or a collator as objective")
-            aligned = pairs if hasattr(pairs, "alignments") else None
-            languages = () if pairs is None else getattr(pairs, "pairs", pairs).languages
             objective = collator(
-                objective, processing_class, languages=languages, aligned=aligned, lexicon=lexicon, model=model
+                objective,
+                processing_class,
+                languages=() if pairs is None else getattr(pairs, "pairs", pairs).languages,
+                aligned=pairs if hasattr(pairs, "alignments") else None,
+                lexicon=lexicon,
+                model=model,
             )
         self.collator = replace(objective, traits=Backbone(model).traits, seed=args.seed)
         self.collator.check()
-        self._sums: Counter[str] = Counter()  # of losses and their counts since the last log
+        self._sums: Counter[Any] = Counter()  # of losses and their counts since the last log
         gather: Any = self.collator.gather  # makes examples; batches are made where the step is known
         super().__init__(
-            ObjectiveModel(model, self.collator), args, data_collator=gather,
+            ObjectiveModel(model, self.collator),
+            args,
+            data_collator=gather,
             train_dataset=self._rows(train_dataset if pairs is None else pairs),
-            eval_dataset=self._rows(eval_dataset), processing_class=processing_class, **options,
-        )  # fmt: skip
+            eval_dataset=self._rows(eval_dataset),
+            processing_class=processing_class,
+            **options,
+        )
 
     # ---- batches ----
 
@@ -154,8 +162,7 @@ class ObjectiveTrainer(Trainer):
         names = getattr(data, "column_names", None)
         if names is None and hasattr(data, "map"):
             names = list(next(iter(data), {}))  # a stream may know its columns only from its rows
-        names = names or self.collator.columns  # other data has the collator's columns
-        if {*names} >= {*self.collator.columns}:
+        if not names or set(names) >= set(self.collator.columns):  # other data has the collator's columns
             return data
         return data.map(self.collator.map, batched=True, remove_columns=names)
 
@@ -166,13 +173,17 @@ class ObjectiveTrainer(Trainer):
         device: torch.device,  # noqa: ARG002 - the Trainer's
     ) -> tuple[list[Any], Any]:
         """Return the batches of an update, and their counts by loss term over all processes; none at a stream's end."""
-        world, rank, step = self.accelerator.num_processes, self.accelerator.process_index, self.state.global_step + 1
-        rows = islice(epoch_iterator, num_batches)
-        samples = [self.collator.batches(each, step, micro * world + rank) for micro, each in enumerate(rows)]
+        step = self.state.global_step + 1
+        samples = []
+        all_batches: list[Batch] = []
+        for micro, examples in enumerate(islice(epoch_iterator, num_batches)):
+            slot = micro * self.accelerator.num_processes + self.accelerator.process_index
+            batches = self.collator.batches(examples, step, slot)
+            samples.append(batches)
+            all_batches += batches
         if len(samples) < num_batches:  # a stream ends; the Trainer would add the rest to the next update
             return [], None
-        counts = _counts([batch for batches in samples for batch in batches])
-        return samples, StepCounts(self.accelerator).reduced(counts)
+        return samples, StepCounts(self.accelerator).reduced(_counts(all_batches))
 
     def _prepare_inputs(self, inputs: Any) -> Any:
         return [batch.to(self.args.device) for batch in inputs]
@@ -183,10 +194,11 @@ class ObjectiveTrainer(Trainer):
         self, model: nn.Module, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """Return the share of these batches in the loss of the update."""
-        counts = num_items_in_batch or _counts(inputs)
-        loss, totals = model(inputs, counts)
+        counts = _counts(inputs)
+        loss, totals = model(inputs, num_items_in_batch or counts)
         if model.training:
-            self._sums.update({**totals, **{f"{term} count": count for term, count in _counts(inputs).items()}})
+            self._sums.update(totals)
+            self._sums.update({f"{term} count": count for term, count in counts.items()})
         loss = loss * self.accelerator.num_processes  # gradients are averaged over processes, but we need the sum
         return (loss, {}) if return_outputs else loss
 
@@ -202,8 +214,9 @@ class ObjectiveTrainer(Trainer):
         """Add the mean of each loss term since the last log."""
         if "loss" in logs and self._sums:
             sums = StepCounts(self.accelerator).reduced({key: float(value) for key, value in self._sums.items()})
-            terms = [key for key in sums if f"{key} count" in sums]
-            logs |= {f"{self.collator.objective.name}/{key}": sums[key] / max(sums[f"{key} count"], 1) for key in terms}
+            for term, total in sums.items():
+                if f"{term} count" in sums:
+                    logs[f"{self.collator.objective.name}/{term}"] = total / max(sums[f"{term} count"], 1)
             self._sums.clear()
         super().log(logs, start_time)
 
@@ -244,5 +257,17 @@ class ObjectiveTrainer(Trainer):
         self._load_from_checkpoint(str(self.state.best_model_checkpoint))
 
 
+def _check_processes(args: TrainingArguments) -> None:
+    if args.n_gpu > 1:
+        raise SettingsError("several GPUs need a process each: start with torchrun or accelerate launch")
+    for name in ("fsdp", "deepspeed"):
+        if getattr(args, name) or os.environ.get(f"ACCELERATE_USE_{name.upper()}") == "true":
+            raise SettingsError(f"{name} is not supported by interlace.Trainer; several processes use DDP")
+
+
 def _counts(batches: Sequence[Batch]) -> Counts:
-    return {term: sum(batch.counts[term] for batch in batches) for term in batches[0].counts}
+    """Return the predictions of all batches by term."""
+    counts = {}
+    for term in batches[0].counts:
+        counts[term] = sum([batch.counts[term] for batch in batches])
+    return counts

@@ -129,16 +129,16 @@ class _ModelBuilder:
             raise SettingsError(f"model.decoder.layers = {decoding.layers}, but its start has {available}")
         decoder = fresh_decoder(source.model.config, self.seed, decoding.layers)
         if decoding.take != "none" and (settings.start or decoding.start):
+            if shared and settings.start is not None and settings.take != "none" and not same_start:
+                raise SettingsError(
+                    f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have their "
+                    "own; set model.decoder.embeddings = 'own'"
+                )
             if decoding.take == "whole":
                 copy_weights(decoder, source.model)
             else:
                 decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
             if shared:
-                if settings.start is not None and settings.take != "none" and not same_start:
-                    raise SettingsError(
-                        f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have "
-                        "their own; set model.decoder.embeddings = 'own'"
-                    )
                 _copy_shared_embeddings(encoder, source, decoding.start)
         return join(encoder, decoder, share=shared, notes=() if source is backbone else source.notes)
 
@@ -329,30 +329,39 @@ def load(
     """
     folder = find_checkpoint(start)
     config = read_config(folder)
-
-    def adapt(model: Any) -> None:
-        check_finite_weights(model.named_parameters(), str(folder))
-        map_languages(model, languages, mapping)
-        if vocab is not None and vocab.extension is not None:
-            extend_embeddings(model, vocab.extension, seed)
-
+    adaptation = _Adaptation(vocab, languages, mapping, seed)
     if config["model_type"] in SEQ2SEQ:
         with opening(folder):
-            sides = _open_sides(folder, config)
-            for model in (sides.encoder.model, sides.decoder.model):
-                if vocab is not None:
-                    check_vocab(model.config.to_dict(), vocab, folder)
-                adapt(model)
-            install_kernels(sides.encoder.model, own_attention=True)
-            encoder = Backbone(sides.encoder.model, sides.encoder.extra_weights)  # with the traits of its new languages
-            return join(encoder, sides.decoder, share=sides.shared)
+            return _load_seq2seq(folder, config, adaptation)
+    return _load_encoder(folder, config, adaptation, causal)
+
+
+@dataclass(frozen=True)
+class _Adaptation:
+    """The vocabulary and languages that a checkpoint gets; see `load`."""
+
+    vocab: Vocab | None
+    languages: Sequence[str]
+    mapping: LanguageMapping
+    seed: int
+
+    def apply(self, model: Any, folder: Path) -> None:
+        """Check the weights of a transformers model; add languages and new tokens to it, in place."""
+        check_finite_weights(model.named_parameters(), str(folder))
+        map_languages(model, self.languages, self.mapping)
+        if self.vocab is not None and self.vocab.extension is not None:
+            extend_embeddings(model, self.vocab.extension, self.seed)
+
+
+def _load_encoder(folder: Path, config: dict[str, Any], adaptation: _Adaptation, causal: bool | None) -> Backbone:
+    vocab = adaptation.vocab
     if vocab is not None:
         check_vocab(config, vocab, folder)
         config = _with_padding(config, vocab.pad)
     files = weight_files(folder)
-    opened = _open(folder, config, seed)
+    opened = _open(folder, config, adaptation.seed)
     model = opened.model
-    adapt(model)
+    adaptation.apply(model, folder)
     prefix = f"{model.base_model_prefix}."
     extra_weights = read_weights(files, opened.unused & set(files))
     if not any(name.startswith(prefix) for name in files):  # written from an encoder alone
@@ -363,6 +372,17 @@ def load(
     if causal is None:
         causal = config["model_type"] == DECODER or any(config.get(key) is True for key in _CAUSAL_KEYS)
     return Backbone(_ready(model), extra_weights, notes, causal=causal, fresh_head=bool(opened.random))
+
+
+def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation) -> Seq2Seq:
+    sides = _open_sides(folder, config)
+    for model in (sides.encoder.model, sides.decoder.model):
+        if adaptation.vocab is not None:
+            check_vocab(model.config.to_dict(), adaptation.vocab, folder)
+        adaptation.apply(model, folder)
+    install_kernels(sides.encoder.model, own_attention=True)
+    encoder = Backbone(sides.encoder.model, sides.encoder.extra_weights)  # with the traits of its new languages
+    return join(encoder, sides.decoder, share=sides.shared)
 
 
 def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:

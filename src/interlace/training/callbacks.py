@@ -38,15 +38,28 @@ class MetricsWriter:
 
     def __call__(self, step: TrainingStep) -> None:
         """Append the step's record."""
-        losses = {key: round(loss, 6) for key, loss in step.losses.items() if math.isfinite(loss)}
-        record = {
-            "kind": "step", "step": step.index, "objective": step.objective, "corpus": step.corpus, "losses": losses,
-            "tokens": step.tokens, "rows": step.rows, "languages": step.languages, "learning_rate": step.learning_rate,
-            "seconds": round(step.seconds, 5), "waited": round(step.waited, 5), "memory": step.memory,
-            **({"tflops": round(step.flops / step.seconds / 1e12, 4)} if step.flops else {}),
-            **({} if step.peak_share is None else {"peak_share": round(step.peak_share, 4)}),
-            **({"skipped": True} if step.skipped else {"gradient_norm": round(step.gradient_norm, 5)}),
-        }  # fmt: skip
+        record: dict[str, Any] = {
+            "kind": "step",
+            "step": step.index,
+            "objective": step.objective,
+            "corpus": step.corpus,
+            "losses": {key: round(loss, 6) for key, loss in step.losses.items() if math.isfinite(loss)},
+            "tokens": step.tokens,
+            "rows": step.rows,
+            "languages": step.languages,
+            "learning_rate": step.learning_rate,
+            "seconds": round(step.seconds, 5),
+            "waited": round(step.waited, 5),
+            "memory": step.memory,
+        }
+        if step.flops:
+            record["tflops"] = round(step.flops / step.seconds / 1e12, 4)
+        if step.peak_share is not None:
+            record["peak_share"] = round(step.peak_share, 4)
+        if step.skipped:
+            record["skipped"] = True
+        else:
+            record["gradient_norm"] = round(step.gradient_norm, 5)
         append_line(self.path, record)
 
 
@@ -59,7 +72,15 @@ class TrackerCallback:
     def __call__(self, step: TrainingStep) -> None:
         """Log losses by objective and corpus."""
         values = {f"{step.objective}/{step.corpus}/{key}": loss for key, loss in step.losses.items()}
-        self.accelerator.log({**values, "learning_rate": step.learning_rate}, step=step.index)
+        values["learning_rate"] = step.learning_rate
+        self.accelerator.log(values, step=step.index)
+
+
+_STOPPING_REASONS = {
+    "perplexity": "perplexity has not fallen",
+    "bleu": "BLEU has not risen",
+    "round-trip": "BLEU of round trips has not risen",
+}
 
 
 @dataclass
@@ -93,24 +114,25 @@ class HeldOutEvaluation:
             return
         scores = self.measure()
         self.record({"kind": "evaluation", "step": step.index, "scores": scores})
-        not_finite = [name for name in scores if name.endswith("/mean") and not math.isfinite(scores[name])]
-        if not_finite and step.index == self.last:
-            raise RunError(
-                f"step {step.index}: {not_finite[0].partition('/')[0]} is {scores[not_finite[0]]}: training has "
-                "diverged; restart with a lower learning rate or a longer warm-up"
-            )
-        means = ", ".join(f"{name.partition('/')[0]} {scores[name]:.2f}" for name in scores if name.endswith("/mean"))
-        log.info("step %d: %s", step.index, means or "evaluated")
+        means = {name.removesuffix("/mean"): score for name, score in scores.items() if name.endswith("/mean")}
+        for measure, mean in means.items():
+            if step.index == self.last and not math.isfinite(mean):
+                raise RunError(
+                    f"step {step.index}: {measure} is {mean}: training has diverged; restart with a lower learning "
+                    "rate or a longer warm-up"
+                )
+        shown = ", ".join(f"{measure} {mean:.2f}" for measure, mean in means.items())
+        log.info("step %d: %s", step.index, shown or "evaluated")
         cost = early_stopping_cost(scores, self.by)
         if cost < self.best:
-            self.best, self.best_step, self.bad = cost, step.index, 0
+            self.best = cost
+            self.best_step = step.index
+            self.bad = 0
         else:
             self.bad += 1
         if self.patience and self.bad >= self.patience:
             self.progress.stop = True
-            reasons = {"perplexity": "perplexity has not fallen", "bleu": "BLEU has not risen"}
-            reason = reasons.get(self.by, "BLEU of round trips has not risen")
-            self.progress.reason = f"{reason} for {self.bad} evaluations"
+            self.progress.reason = f"{_STOPPING_REASONS[self.by]} for {self.bad} evaluations"
 
     def state(self) -> _StoppingState:
         """Return the state of early stopping."""
@@ -120,7 +142,8 @@ class HeldOutEvaluation:
     def restore(self, state: _StoppingState) -> None:
         """Restore the state of a checkpoint."""
         self.best = math.inf if state["best"] is None else state["best"]
-        self.best_step, self.bad = state["best_step"], state["bad"]
+        self.best_step = state["best_step"]
+        self.bad = state["bad"]
 
 
 @json_record
@@ -169,49 +192,61 @@ class CheckpointCallback:
 
     def __call__(self, step: TrainingStep) -> None:
         """Save a checkpoint if one is due."""
-        best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
+        best = None
+        if self.evaluation is not None and self.evaluation.patience:
+            best = self.evaluation.best_step
         if not (best == step.index or self.due(step.index) or self.progress.stop or self.progress.ended):
             return
         accelerator = self.training.accelerator
         if accelerator.is_main_process:
-            state = {
-                "run": self.run,
-                "drawn": self.progress.drawn,
-                "stop": self.progress.stop,
-                "reason": self.progress.reason,
-                "skipped": self.progress.skipped,
-                "totals": vars(self.progress.totals),
-                "evaluation": self.evaluation.state() if self.evaluation else None,
-                "loss_scale": self.training.loss_scale.state_dict() if self.training.loss_scale else None,
-            }
             model = accelerator.unwrap_model(self.training.model)
-            checkpoint.save(self.folder, step.index, model, self.training.optimizer, state)
+            checkpoint.save(self.folder, step.index, model, self.training.optimizer, self._state())
             checkpoint.prune(self.folder, self.keep, best, self.due)
         accelerator.wait_for_everyone()
 
+    def _state(self) -> dict[str, Any]:
+        """Return what `resume` reads, as a `_LoopState` without the step, and the id of the run."""
+        progress = self.progress
+        loss_scale = self.training.loss_scale
+        return {
+            "run": self.run,
+            "drawn": progress.drawn,
+            "stop": progress.stop,
+            "reason": progress.reason,
+            "skipped": progress.skipped,
+            "totals": vars(progress.totals),
+            "evaluation": self.evaluation.state() if self.evaluation else None,
+            "loss_scale": loss_scale.state_dict() if loss_scale else None,
+        }
+
     def resume(self) -> int:
         """Load the newest usable checkpoint, which all processes must find, and return its step (0: none)."""
-        found = self._newest()
-        if not found:
+        step = self._newest()
+        if not step:
             return 0
-        accelerator = self.training.accelerator
-        path, model = checkpoint.path_of(self.folder, found), accelerator.unwrap_model(self.training.model)
+        path = checkpoint.path_of(self.folder, step)
+        model = self.training.accelerator.unwrap_model(self.training.model)
         loaded = checkpoint.load(path, model, self.training.optimizer)
-        place = str(path / checkpoint.STATE)
-        state: _LoopState = checked(loaded, _LoopState, place)
+        state_path = str(path / checkpoint.STATE)
+        state: _LoopState = checked(loaded, _LoopState, state_path)
         sources = len(self.training.mixture.sources)
         if len(state["drawn"]) not in {0, sources}:  # 0: before the first batch
             numbers = f"{len(state['drawn'])} numbers of batches, expected {sources}"
-            raise CheckpointError(f"{place}: key 'drawn': {numbers}, one for each source")
-        self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
-        self.progress.stop, self.progress.reason = state["stop"], state["reason"]
-        self.progress.skipped = state["skipped"]
-        self.progress.totals = checked(state["totals"], TrainingTotals, place)
+            raise CheckpointError(f"{state_path}: key 'drawn': {numbers}, one for each source")
+        progress = self.progress
+        progress.done = state["step"]
+        progress.drawn = tuple(state["drawn"])
+        progress.stop = state["stop"]
+        progress.reason = state["reason"]
+        progress.skipped = state["skipped"]
+        progress.totals = checked(state["totals"], TrainingTotals, state_path)
         if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
-        if self.training.loss_scale is not None and (scale := state.get("loss_scale")) is not None:
-            self.training.loss_scale.load_state_dict(dict(scale))
-        return found
+        loss_scale = self.training.loss_scale
+        stored_scale = state.get("loss_scale")
+        if loss_scale is not None and stored_scale is not None:
+            loss_scale.load_state_dict(dict(stored_scale))
+        return step
 
     def _newest(self) -> int:
         """Return the step of the newest checkpoint that the first process can use, and all processes see; 0: none."""
@@ -222,12 +257,13 @@ class CheckpointCallback:
         if accelerator.num_processes == 1:
             return step
         step = int(broadcast_object_list([step])[0])
-        contents = gather_object([checkpoint.content_of(checkpoint.path_of(self.folder, step)) if step else ""])
-        others = [str(rank) for rank, content in enumerate(contents) if content != contents[0]]
-        if others:
+        path = checkpoint.path_of(self.folder, step)
+        contents = gather_object([checkpoint.content_of(path)])
+        differing = [str(rank) for rank, content in enumerate(contents) if content != contents[0]]
+        if differing:
             raise RunError(
-                f"{checkpoint.path_of(self.folder, step)}: process 0 resumes from this checkpoint, but it is missing "
-                f"or different for process {', '.join(others)}; all processes must see the same folder of the run"
+                f"{path}: process 0 resumes from this checkpoint, but it is missing or different for process "
+                f"{', '.join(differing)}; all processes must see the same folder of the run"
             )
         return step
 
@@ -279,17 +315,19 @@ class CopyingWarning:
         seen.append((step.losses[COPIED], step.losses[LENGTH]))
         if len(seen) < self.window:
             return
-        share, ratio = (fmean(values) for values in zip(*seen, strict=True))
+        share = fmean(copied for copied, _ in seen)
+        ratio = fmean(length for _, length in seen)
         seen.popleft()
         failures = self._failures(share, ratio)
+        warned = self.warned.get(step.corpus, set())
         for kind, message in failures.items():
-            if kind not in self.warned.get(step.corpus, ()):
+            if kind not in warned:
                 log.warning("step %d: in %d steps with source %s, %s", step.index, self.window, step.corpus, message)
         self.warned[step.corpus] = set(failures)
 
     def _failures(self, share: float, ratio: float) -> dict[str, str]:
         """Return a message for each kind of failure."""
-        low, high = self.lengths
+        min_ratio, max_ratio = self.lengths
         cure = "start from a model of both languages (model.start)"
         failures = {}
         if share > self.max_copied:
@@ -297,8 +335,8 @@ class CopyingWarning:
                 f"{share:.0%} of the tokens of translations were copied from the source, so the model does not learn "
                 f"to translate; {cure}, or lower the weight of denoise"
             )
-        if not low <= ratio <= high:
-            length = "short" if ratio < low else "long"
+        if not min_ratio <= ratio <= max_ratio:
+            length = "short" if ratio < min_ratio else "long"
             failures["lengths"] = (
                 f"translations have {ratio:.2g} tokens for each source token: too {length}, so the model does not "
                 f"learn to translate; {cure}, or start with denoise alone (weight of back_translation)"

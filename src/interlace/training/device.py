@@ -50,7 +50,8 @@ def accelerator_for(
         torch.set_num_threads(threads)
     if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate allows one precision a process without a reset
         AcceleratorState._reset_state()  # noqa: SLF001
-    cuda, precision = torch.cuda.is_available(), resolved(precision)
+    cuda = torch.cuda.is_available()
+    precision = resolved(precision)
     if cuda:
         torch.set_float32_matmul_precision("highest" if precision == "no" else "high")
     accelerator = Accelerator(
@@ -72,17 +73,21 @@ def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: M
 
     group: the recipe's name. config: settings by dotted key, shown beside the run.
     """
-    place, project = folder.resolve(), os.environ.get("WANDB_PROJECT") or "interlace"
-    kept = place / TRACKERS / "id"
-    if accelerator.is_main_process and not kept.exists():
-        with atomic(kept) as path:
+    folder = folder.resolve()
+    id_path = folder / TRACKERS / "id"
+    if accelerator.is_main_process and not id_path.exists():
+        with atomic(id_path) as path:
             path.write_text(token_hex(8), encoding="utf-8")
     accelerator.wait_for_everyone()
-    key = kept.read_text(encoding="utf-8")
-    wandb = {"name": place.name, "group": group, "id": key, "resume": "allow", "dir": str(place)}
-    flat = {name: value if isinstance(value, int | float) else str(value) for name, value in (config or {}).items()}
-    options = {"wandb": wandb, "mlflow": {"run_name": place.name, "tags": {"recipe": group, "folder": key}}}
-    accelerator.init_trackers(project, flat or None, options)
+    key = id_path.read_text(encoding="utf-8")
+    shown_config = {}
+    for name, value in (config or {}).items():
+        shown_config[name] = value if isinstance(value, int | float) else str(value)
+    options = {
+        "wandb": {"name": folder.name, "group": group, "id": key, "resume": "allow", "dir": str(folder)},
+        "mlflow": {"run_name": folder.name, "tags": {"recipe": group, "folder": key}},
+    }
+    accelerator.init_trackers(os.environ.get("WANDB_PROJECT") or "interlace", shown_config or None, options)
 
 
 @contextmanager
@@ -91,8 +96,8 @@ def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        lost = isinstance(error, torch.distributed.DistError) or re.search(r"gloo|NCCL|by peer", str(error))
-        if accelerator.num_processes == 1 or not lost:
+        is_lost = isinstance(error, torch.distributed.DistError) or re.search(r"gloo|NCCL|by peer", str(error))
+        if accelerator.num_processes == 1 or not is_lost:
             raise
         raise LostProcessError(
             f"process {accelerator.process_index} of {accelerator.num_processes} has lost another one, whose own "
@@ -103,14 +108,18 @@ def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
 
 def resolved(precision: str) -> str:
     """Return the precision, `"no"`, `"bf16"` or `"fp16"`; `"auto"` becomes what is fast on this hardware."""
-    return fast_precision() if precision == "auto" else precision
+    if precision == "auto":
+        return fast_precision()
+    return precision
 
 
 def fast_precision() -> str:
     """Return `"bf16"` where the hardware supports it, else `"no"`: bf16 is 50 times slower on a CPU without AVX-512."""
     if torch.cuda.is_available():
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "no"
-    return "bf16" if torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX")) else "no"
+        has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        has_bf16 = torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX"))
+    return "bf16" if has_bf16 else "no"
 
 
 def training_flops(forward: Callable[[], Any]) -> int:
@@ -129,9 +138,10 @@ def training_flops(forward: Callable[[], Any]) -> int:
             forward()
     finally:
         hook.remove()
-    kinds = (nn.Linear, nn.Embedding)
-    frozen = any(isinstance(layer, kinds) and not layer.weight.requires_grad for layer in layers)
-    return 0 if frozen else 3 * int(counter.get_total_flops())
+    for layer in layers:
+        if isinstance(layer, nn.Linear | nn.Embedding) and not layer.weight.requires_grad:
+            return 0
+    return 3 * int(counter.get_total_flops())
 
 
 def peak_flops(accelerator: Accelerator) -> float | None:
@@ -145,13 +155,13 @@ def peak_flops(accelerator: Accelerator) -> float | None:
 
 @cache
 def _measured_peak(device: torch.device, dtype: torch.dtype, size: int = 8192, rounds: int = 10) -> float:
-    one = torch.randn(size, size, device=device, dtype=dtype)
+    matrix = torch.randn(size, size, device=device, dtype=dtype)
     start = 0.0
     for number in range(rounds + 3):
         if number == 3:  # the first are slower
             torch.cuda.synchronize(device)
             start = time.perf_counter()
-        torch.mm(one, one)
+        torch.mm(matrix, matrix)
     torch.cuda.synchronize(device)
     return float(2 * size**3 * rounds / (time.perf_counter() - start))
 
@@ -164,4 +174,5 @@ def peak_memory(device: torch.device) -> int:
         import resource
     except ImportError:  # not on Windows
         return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -56,7 +56,7 @@ def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: tor
     """
     was_training = backbone.training
     backbone.eval()
-    found: dict[str, dict[str, float]] = {}
+    by_measure: dict[str, dict[str, float]] = {}  # measure -> corpus -> value
     with torch.inference_mode():
         for corpus in held_out:
             total, count = summed_loss(backbone, corpus, device)
@@ -66,12 +66,13 @@ def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: tor
             if corpus.characters:
                 measured[BITS] = total / corpus.characters / math.log(2)
             for name, value in measured.items():
-                found.setdefault(name, {})[corpus.corpus] = value
+                by_measure.setdefault(name, {})[corpus.corpus] = value
     backbone.train(was_training)
     scores: dict[str, float] = {}
-    for name, by_corpus in found.items():
+    for name, by_corpus in by_measure.items():
         values = list(by_corpus.values())
-        scores |= {f"{name}/{corpus}": value for corpus, value in by_corpus.items()}
+        for corpus_name, value in by_corpus.items():
+            scores[f"{name}/{corpus_name}"] = value
         scores[f"{name}/mean"] = float(np.mean(values))
         if name != BITS:
             scores[f"{name}/geometric"] = float(np.exp(np.mean(np.log(values))))
@@ -132,7 +133,8 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
 
 def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs) -> dict[str, float]:
     """Return the measures of one language pair, from one pass over each side."""
-    settings, pairs = probes.retrieval, rows.pairs
+    settings = probes.retrieval
+    pairs = rows.pairs
     layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
     source = unit(layer_vectors(backbone, probes.vocab, pairs.source, layer, settings.limits))
     target = unit(layer_vectors(backbone, probes.vocab, pairs.target, layer, settings.limits))
@@ -150,10 +152,10 @@ def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> floa
     All n(n - 1) combinations count: their sum is a product of two sums. 0: a translation is no nearer than any other
     sentence, as in a model whose vectors all have one direction.
     """
-    own = float((source * target).sum(dtype=np.float64))
-    every = float(source.sum(axis=0, dtype=np.float64) @ target.sum(axis=0, dtype=np.float64))
+    of_translations = float((source * target).sum(dtype=np.float64))
+    of_all = float(source.sum(axis=0, dtype=np.float64) @ target.sum(axis=0, dtype=np.float64))
     count = len(source)
-    return own / count - (every - own) / (count * (count - 1))
+    return of_translations / count - (of_all - of_translations) / (count * (count - 1))
 
 
 @dataclass

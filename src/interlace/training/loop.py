@@ -6,8 +6,8 @@ it is split.
 
 Processes sum counts as vectors, by position. So the first batch of each source (an objective on a corpus) defines what
 its batches count; these names are compared between processes once, and later batches with the first of their process.
-Each vector ends with two flags: whether a batch counts other things, and whether a process has received SIGTERM. Their
-sums are the same in all processes, so all stop after the same update.
+Each vector ends with a flag: whether a process has received SIGTERM. Its sum is the same in all processes, so all stop
+after the same update.
 
 No part of an update waits for the device. An update changes nothing if the norm of its gradient is not finite: the
 optimizer skips it on the device by `found_inf`, as with torch's `GradScaler`.
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -56,9 +56,8 @@ MAX_SKIPPED = 3  # updates in a row whose gradient is not finite
 MAX_SKIPPED_FP16 = 27  # fp16 halves its scale at each
 
 _LANGUAGE = "tokens in "  # prefix of a language among the counts of a step
-_DIFFERS = "differs"
 _ENDING = "ending"
-_NO_TERMS = {"tokens", "rows", _DIFFERS, _ENDING}
+_NO_TERMS = {"tokens", "rows", _ENDING}
 
 
 @dataclass
@@ -250,7 +249,7 @@ def _prefetched(
 class _Update:
     """An update whose numbers are still on the device.
 
-    counts: over all processes. totals: of this process. differing: names of counts that differ from the first's.
+    counts: over all processes. totals: of this process.
     """
 
     draw: MixtureDraw
@@ -261,7 +260,6 @@ class _Update:
     rate: float
     waited: float
     flops: float
-    differing: Names | None
 
 
 def _update(
@@ -272,7 +270,7 @@ def _update(
     settings = training.settings
     scale = training.loss_scale
     source = training.mixture.sources[draw.source]
-    counts, differing = counter.of(source, batches, ending=ending)
+    counts = counter.of(source, batches, ending=ending)
     flops = counter.flops(training, source, batches[0], counts)
     totals = _backward(training, draw, batches, counts)
     rate = settings.rate(draw.step, training.last)
@@ -296,7 +294,6 @@ def _update(
         rate=rate,
         waited=waited,
         flops=flops,
-        differing=differing,
     )
 
 
@@ -315,15 +312,14 @@ def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], count
         torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, slot))
         last = micro == len(batches) - 1  # processes exchange gradients only with the last micro-batch
         with nullcontext() if last else accelerator.no_sync(training.model):
-            divisors = {**dict.fromkeys(batch.counts, 1.0), **counts}  # a batch that differs stops all processes later
-            loss, parts = training.model(source.objective, batch.to(accelerator.device), divisors)
-            one = loss.detach() * 0 + 1  # if the loss is not finite, neither is the gradient, in all processes
-            loss = loss * (factor * one)
+            loss, parts = training.model(source.objective, batch.to(accelerator.device), counts)
+            finite = loss.detach() * 0 + 1  # if the loss is not finite, neither is the gradient, in all processes
+            loss = loss * (factor * finite)
             if scale is not None:
                 loss = scale.scale(loss)
             loss.backward()
         for key in terms:  # in the same order in all processes
-            totals[key] = totals.get(key, loss.new_zeros(())) + parts.get(key, 0.0)
+            totals[key] = totals.get(key, loss.new_zeros(())) + parts[key]
     return totals
 
 
@@ -359,8 +355,6 @@ def _read(training: Training, pending: list[_Update], counter: StepCounts) -> li
         counts = {}
         for name, count in update.counts.items():
             counts[name] = next(read_counts) if isinstance(count, Tensor) else count
-        if counts.pop(_DIFFERS):
-            counter.raise_difference(update.source, update.differing)
         ending = bool(counts.pop(_ENDING))
         update_totals = {term: next(read_totals) for term in update.totals}
         step = _record(update, update_totals, counts, next(read_norms), training.last)
@@ -431,33 +425,26 @@ class StepCounts:
         self._first: dict[str, Names] = {}  # source -> what its batches count
         self._flops: dict[str, float] = {}  # source -> floating-point operations per token
 
-    def of(
-        self, source: MixtureSource, batches: Sequence[Batch], *, ending: bool = False
-    ) -> tuple[dict[str, Any], Names | None]:
-        """Return sums over all processes, and the names of a batch of this process that counts other things.
+    def of(self, source: MixtureSource, batches: Sequence[Batch], *, ending: bool = False) -> dict[str, Any]:
+        """Return sums over all processes: numbers, or with several processes tensors that are not read here.
 
-        The sums are predictions by term, `tokens`, `rows` and tokens by language of a step, and how many processes end
-        or have such a batch: numbers, or with several processes tensors that are not read here. A single process raises
-        a RunError for such a batch.
+        They are predictions by term, `tokens`, `rows` and tokens by language of a step, and how many processes end.
+        Raise a RunError for a batch that counts other things than the first one of its source.
         """
         counts_of_batches = [_counts_of(batch) for batch in batches]
         if source.name not in self._first:
             self._first[source.name] = self._agreed_names(source, tuple(counts_of_batches[0]))
         first = self._first[source.name]
-        differing = None
         for counts in counts_of_batches:
-            if differing is None and tuple(counts) != first:
-                differing = tuple(counts)
+            if tuple(counts) != first:
+                raise RunError(_message(source, first, tuple(counts)))
         sums: dict[str, Any] = {}
         for name in first:
-            sums[name] = sum([counts.get(name, 0.0) for counts in counts_of_batches])
-        sums[_DIFFERS] = float(differing is not None)
+            sums[name] = sum([counts[name] for counts in counts_of_batches])
         sums[_ENDING] = float(ending)
         if self._accelerator.num_processes == 1:
-            if differing is not None:
-                raise RunError(_message(source, first, differing))
-            return sums, None
-        return dict(zip(sums, self._sent(sums).unbind(), strict=True)), differing
+            return sums
+        return dict(zip(sums, self._sent(sums).unbind(), strict=True))
 
     def _agreed_names(self, source: MixtureSource, names: Names) -> Names:
         """Return what the first batch of the first process counts; raise a RunError if that of another differs."""
@@ -466,11 +453,6 @@ class StepCounts:
             if other_names != by_process[0]:
                 raise RunError(_message(source, by_process[0], other_names))
         return by_process[0]
-
-    def raise_difference(self, source: MixtureSource, differing: Names | None) -> NoReturn:
-        """Raise the error about a batch that counts other things; all processes must call this."""
-        differing_names = [names for names in self._gathered(differing) if names is not None]
-        raise RunError(_message(source, self._first[source.name], differing_names[0]))
 
     def flops(self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]) -> float:
         """Return the floating-point operations of matrix products per token of a source, measured by its first batch.

@@ -42,7 +42,10 @@ class OptimizerSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _fill_from_preset(cls, values: Any) -> Any:
-        return {**PRESETS.get(values.get("preset", "roberta"), {}), **values} if isinstance(values, dict) else values
+        if not isinstance(values, dict):
+            return values
+        preset = PRESETS.get(values.get("preset", "roberta"), {})
+        return {**preset, **values}
 
     def warmup_steps(self, last: int) -> int:
         """Return the steps of warm-up in a run of `last` updates."""
@@ -68,12 +71,15 @@ class OptimizerSettings(Settings):
         from torch.optim import AdamW
 
         trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        groups = [
-            {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": self.weight_decay},
-            {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0},
-        ]
+        matrices = [parameter for parameter in trainable if parameter.ndim >= 2]
+        biases = [parameter for parameter in trainable if parameter.ndim < 2]  # and norms
+        groups = []
+        if matrices:
+            groups.append({"params": matrices, "weight_decay": self.weight_decay})
+        if biases:
+            groups.append({"params": biases, "weight_decay": 0.0})
         return AdamW(
-            [group for group in groups if group["params"]],
+            groups,
             lr=self.learning_rate,
             betas=self.betas,
             eps=self.epsilon,

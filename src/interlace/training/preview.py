@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Objective, token_texts
@@ -37,101 +38,145 @@ class BatchPreview:
 
     def text(self) -> list[str]:
         """Return lines of text with aligned columns, and an empty line between sequences."""
-        margin, found = max((len(line.name) for row in self.rows for line in row), default=0), []
+        margin = 0
         for lines in self.rows:
-            columns = sorted({column for line in lines for column in line.cells})
-            widths = {column: max(_width(line.cells.get(column, "")) for line in lines) for column in columns}
-            for line in lines:
-                texts = {column: line.cells.get(column, "") for column in columns}
-                cells = [text + " " * (widths[column] - _width(text)) for column, text in texts.items()]
-                found.append("  ".join([line.name.ljust(margin), *cells]).rstrip())
-            found.append("")
-        return found[:-1] + self.notes
+            margin = max(margin, *(len(line.name) for line in lines))
+        text: list[str] = []
+        for lines in self.rows:
+            if text:
+                text.append("")
+            text += _aligned(lines, margin)
+        return text + self.notes
+
+
+def _aligned(lines: list[PreviewLine], margin: int) -> list[str]:
+    """Return the lines of a sequence as text with aligned columns, after their names in `margin` characters."""
+    widths: dict[int, int] = {}  # column -> terminal columns
+    for line in lines:
+        for column, cell in line.cells.items():
+            widths[column] = max(widths.get(column, 0), _width(cell))
+    text = []
+    for line in lines:
+        cells = [line.name.ljust(margin)]
+        for column in sorted(widths):
+            cell = line.cells.get(column, "")
+            cells.append(cell + " " * (widths[column] - _width(cell)))
+        text.append("  ".join(cells).rstrip())
+    return text
 
 
 def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence[str]) -> BatchPreview:
     """Return the preview of a batch; `languages` are those of its sides."""
     ids = batch.inputs["input_ids"]
-    real = batch.inputs.get("attention_mask", np.ones_like(ids)).astype(bool)
+    real = _real_tokens(batch)
     preview = objective.preview(batch, vocab)
-    mixed = batch.sides is not None
-    if mixed:  # one side, a special token, and the other side need no language line
-        turns = (np.diff(batch.sides) != 0) & real[:, 1:]
-        special = np.isin(ids, vocab.special_ids)
-        mixed = not bool((turns.sum(axis=1) == 1).all() and (special[:, :-1] | special[:, 1:])[turns].all())
+    mixed = _is_mixed(batch, real, vocab)
     rows = []
-    for row, columns in enumerate(map(np.flatnonzero, real)):
+    for row in range(len(ids)):
+        columns = np.flatnonzero(real[row])
         texts = {"reads": token_texts(vocab, ids[row, columns])}
         if mixed:
             texts["language"] = [languages[side] for side in batch.sides[row, columns]]
         for key, name in _INPUTS:
             if key in batch.inputs:
-                texts[name] = list(map(str, batch.inputs[key][row, columns].tolist()))
+                texts[name] = [str(number) for number in batch.inputs[key][row, columns].tolist()]
         lines = [PreviewLine(name, dict(zip(columns.tolist(), cells, strict=True))) for name, cells in texts.items()]
-        lines += [PreviewLine(name, found) for name, cells in preview.lines.items() if (found := cells.get(row))]
+        for name, cells_of_rows in preview.lines.items():
+            if cells_of_rows.get(row):
+                lines.append(PreviewLine(name, cells_of_rows[row]))
         rows.append(lines)
-    terms = {name: count for name, count in batch.counts.items() if not name.endswith(("_share", "_ratio"))}
-    counts = ", ".join(f"{term} {count:g}" for term, count in terms.items())
-    return BatchPreview(rows, [*preview.notes, f"counts: {counts}"])
+    counts = [f"{term} {count:g}" for term, count in batch.counts.items() if not term.endswith(("_share", "_ratio"))]
+    return BatchPreview(rows, [*preview.notes, f"counts: {', '.join(counts)}"])
+
+
+def _real_tokens(batch: Batch) -> NDArray[np.bool_]:
+    """Return (B, L) false at padding."""
+    mask = batch.inputs.get("attention_mask", np.ones_like(batch.inputs["input_ids"]))
+    return np.asarray(mask, np.bool_)
+
+
+def _is_mixed(batch: Batch, real: NDArray[np.bool_], vocab: Vocab) -> bool:
+    """Return whether sequences need a language line: not if each is one side, a special token, and the other side."""
+    if batch.sides is None:
+        return False
+    changes = (np.diff(batch.sides) != 0) & real[:, 1:]  # (B, L - 1) where the side is not that of the token before
+    special = np.isin(batch.inputs["input_ids"], vocab.special_ids)
+    at_special = special[:, :-1] | special[:, 1:]
+    return not bool((changes.sum(axis=1) == 1).all() and at_special[changes].all())
 
 
 def _width(text: str) -> int:
     """Return the terminal columns that a text takes."""
-    kept = (character for character in text if not unicodedata.combining(character))
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in kept)
+    width = 0
+    for character in text:
+        if unicodedata.combining(character):
+            continue
+        width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return width
 
 
 def training_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str, Any]]:
     """Return the first sequences of the first batch of each source, exactly as step 1 would build them."""
-    found = []
+    samples = []
     for number, source in enumerate(mixture.sources):
         batch = mixture.first_batch(number)
         if source.learner.architecture == "seq2seq":
             count = min(rows, len(batch.extra["decoder_ids"]))
-            shown = [_translation(batch, vocab, row, source.language) for row in range(count)]
+            sequences = [_translation(batch, vocab, row, source.language) for row in range(count)]
         else:
-            shown = _sequences(batch, vocab, rows, source.learner.architecture == "causal")
-        found.append({"objective": source.objective, "corpus": source.corpus, "rows": shown})
-    return found
+            sequences = _sequences(batch, vocab, rows, causal=source.learner.architecture == "causal")
+        samples.append({"objective": source.objective, "corpus": source.corpus, "rows": sequences})
+    return samples
 
 
 def _translation(batch: Batch, vocab: Vocab, row: int, corpus: str) -> dict[str, Any]:
     """Return a source and, after it, its target, each on its side of the corpus."""
-    source, target = (
-        ids[row][ids[row] != vocab.pad][:MAX_TOKENS] for ids in (batch.inputs["input_ids"], batch.extra["decoder_ids"])
-    )
-    mine = (batch.at[0] == row) & (batch.at[1] < len(target))
+    source = _first_tokens(batch.inputs["input_ids"][row], vocab)
+    target = _first_tokens(batch.extra["decoder_ids"][row], vocab)
+    predicted = (batch.at[0] == row) & (batch.at[1] < len(target))
     languages = {number: language for language, number in vocab.targets.items()}
     pair = corpus.split("-")
-    side = pair.index(languages[int(target[0])]) if len(pair) == 2 else 1
-    sides = [1 - side] * len(source) if batch.sides is None else batch.sides[row][: len(source)].tolist()
+    target_side = 1
+    if len(pair) == 2:
+        target_side = pair.index(languages[int(target[0])])
+    source_sides = [1 - target_side] * len(source)
+    if batch.sides is not None:
+        source_sides = batch.sides[row][: len(source)].tolist()
     return {
         "tokens": vocab.tokens([*source, *target]),
-        "at": (batch.at[1][mine] + len(source)).tolist(),
-        "targets": vocab.tokens(batch.labels[mine]),
+        "at": (batch.at[1][predicted] + len(source)).tolist(),
+        "targets": vocab.tokens(batch.labels[predicted]),
         "changed": [],
-        "sides": [*sides, *[side] * len(target)],
+        "sides": source_sides + [target_side] * len(target),
     }
 
 
-def _sequences(batch: Batch, vocab: Vocab, count: int, causal: bool) -> list[dict[str, Any]]:
+def _first_tokens(ids: NDArray[Any], vocab: Vocab) -> NDArray[Any]:
+    """Return the tokens of a padded sequence that a sample shows."""
+    tokens: NDArray[Any] = ids[ids != vocab.pad][:MAX_TOKENS]
+    return tokens
+
+
+def _sequences(batch: Batch, vocab: Vocab, count: int, *, causal: bool) -> list[dict[str, Any]]:
     """Return sequences with their targets; causal ones have no changed tokens."""
     ids = batch.inputs["input_ids"]
-    real = batch.inputs.get("attention_mask", np.ones_like(ids)).astype(bool)
+    real = _real_tokens(batch)
     sides = np.zeros_like(ids) if batch.sides is None else batch.sides
-    found = []
+    sequences = []
     for row in range(min(count, len(ids))):
         tokens = ids[row][real[row]][:MAX_TOKENS]
-        places = (np.cumsum(real[row]) - 1)[batch.at[1]]  # without padding, also between two sides
-        mine = (batch.at[0] == row) & (places < len(tokens))
-        columns, labels = places[mine], batch.labels[mine]
-        found.append(
+        columns = (np.cumsum(real[row]) - 1)[batch.at[1]]  # without padding, also between two sides
+        predicted = (batch.at[0] == row) & (columns < len(tokens))
+        columns = columns[predicted]
+        labels = batch.labels[predicted]
+        changed = columns[tokens[columns] != labels].tolist()
+        sequences.append(
             {
                 "tokens": vocab.tokens(tokens),
                 "at": columns.tolist(),
                 "targets": vocab.tokens(labels),
-                "changed": [] if causal else columns[tokens[columns] != labels].tolist(),
+                "changed": [] if causal else changed,
                 "sides": sides[row][real[row]][: len(tokens)].tolist(),
             }
         )
-    return found
+    return sequences

@@ -11,13 +11,23 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError
 from interlace.core.files import atomic, disk_errors, open_no_link
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 
-RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
-ALIGNMENTS, WORDS, VECTORS = "alignments.json", "words.safetensors", "vectors"
-EVALUATION, RUN_STATE, CELL, CODE = "evaluate.json", "run_state.json", "cell.json", "code"
+RECIPE = "recipe.json"
+RUN = "run.json"
+METRICS = "metrics.jsonl"
+SAMPLES = "samples.json"
+SCORES = "scores.json"
+ALIGNMENTS = "alignments.json"
+WORDS = "words.safetensors"
+VECTORS = "vectors"
+EVALUATION = "evaluate.json"
+RUN_STATE = "run_state.json"
+CELL = "cell.json"
+CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
 _STARTED = {"predictions", "tuning"}  # folders that a failed start leaves empty
 _FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", *_STARTED}  # all that a failed start leaves
@@ -100,11 +110,15 @@ def check_folder(folder: Path, *marks: str) -> None:
     """Reject a folder with files of others: none of the marks, and something other than logs and a failed start's."""
     if not folder.is_dir() or any((folder / mark).is_file() for mark in (*marks, CELL)):
         return
-    entries = sorted(path for path in folder.iterdir() if path.name[0] != "." and path.suffix != ".log")
-    if foreign := [path.name for path in entries if path.name not in _OWN]:
-        named, more = ", ".join(map(repr, foreign[:3])), f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
-        hint = f"choose another folder, such as {folder / 'run'}"
-        raise RunError(f"{folder}: holds {named}{more} but no {marks[0]}, so it belongs to something else; {hint}")
+    foreign = []
+    for path in sorted(folder.iterdir()):
+        if path.name[0] != "." and path.suffix != ".log" and path.name not in _OWN:
+            foreign.append(path.name)
+    if foreign:
+        raise RunError(
+            f"{folder}: holds {listed(foreign)} but no {marks[0]}, so it belongs to something else; choose another "
+            f"folder, such as {folder / 'run'}"
+        )
 
 
 @contextmanager
@@ -117,7 +131,8 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
     marks: files one of which shows that the folder is of the kind that is wanted; default: the recipe of a run.
     """
     check_folder(folder, *(marks or [RECIPE]))
-    made, lock = not folder.exists(), FileLock(folder / ".lock")
+    is_new = not folder.exists()
+    lock = FileLock(folder / ".lock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
@@ -130,8 +145,8 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        kept = {path.name for path in folder.iterdir() if path.name not in _STARTED or any(path.iterdir())}
-        if made and kept <= {*_FIRST, ".lock"} - _STARTED:
+        entries = {path.name for path in folder.iterdir() if path.name not in _STARTED or any(path.iterdir())}
+        if is_new and entries <= {*_FIRST, ".lock"} - _STARTED:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     finally:
@@ -140,10 +155,10 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
 
 def read_run(folder: Path) -> dict[str, Any]:
     """Return `run.json`; empty if there is none. Raise a DataError if it is damaged."""
-    found: dict[str, Any] = read_json(
+    record: dict[str, Any] = read_json(
         folder / RUN, RunRecord, {}, remedy="remove it, and rerun the command to write it again"
     )
-    return found
+    return record
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -155,15 +170,15 @@ def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Yield the rows of `metrics.jsonl`, each with its line."""
     lines = path.read_bytes().split(b"\n") if path.is_file() else []
     for number, line in enumerate(lines, 1):
-        where = f"{path}, line {number}"
+        if not line.strip():
+            continue
         try:
-            row = parse_json(line) if line.strip() else None
+            row = parse_json(line)
         except ValueError as error:
             if number == len(lines):
                 break
-            raise DataError(f"{where}: damaged: {error}; {_REMEDY}") from error
-        if row is not None:
-            yield checked(row, MetricsRow, where, _REMEDY), line
+            raise DataError(f"{path}, line {number}: damaged: {error}; {_REMEDY}") from error
+        yield checked(row, MetricsRow, f"{path}, line {number}", _REMEDY), line
 
 
 def append_line(path: Path, row: Mapping[str, Any]) -> None:
@@ -175,6 +190,6 @@ def append_line(path: Path, row: Mapping[str, Any]) -> None:
 def cut_metrics(path: Path, step: int) -> None:
     """Remove the lines of steps after `step`, which a resumed run writes again."""
     if path.exists():
-        kept = [line + b"\n" for row, line in _metrics_lines(path) if row["step"] <= step]
+        lines = [line + b"\n" for row, line in _metrics_lines(path) if row["step"] <= step]
         with atomic(path) as partial:
-            partial.write_bytes(b"".join(kept))
+            partial.write_bytes(b"".join(lines))

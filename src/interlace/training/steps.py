@@ -74,11 +74,15 @@ class TrainingTotals:
 
     def add(self, step: TrainingStep) -> None:
         """Count one update."""
-        name, languages = f"{step.objective}/{step.corpus}", step.corpus.rpartition(":")[2].split("-")
+        name = f"{step.objective}/{step.corpus}"
         self.tokens[name] += step.tokens
         self.rows[name] += step.rows
         self.steps[name] += 1
-        self.languages.update(step.languages or dict.fromkeys(languages, step.tokens // len(languages)))
+        if step.languages:
+            self.languages.update(step.languages)
+        else:
+            languages = step.corpus.rpartition(":")[2].split("-")
+            self.languages.update(dict.fromkeys(languages, step.tokens // len(languages)))
         self.seconds += step.seconds
         self.waited += step.waited
         self.tflop += step.flops / 1e12
@@ -94,8 +98,13 @@ class TrainingTotals:
         objectives = Counter[str]()
         for name, tokens in self.tokens.items():
             objectives[name.partition("/")[0]] += tokens
-        counts = {"tokens": self.tokens, "rows": self.rows, "steps": self.steps}
-        counts |= {"objectives": objectives, "languages": self.languages}
+        counts = {
+            "tokens": self.tokens,
+            "rows": self.rows,
+            "steps": self.steps,
+            "objectives": objectives,
+            "languages": self.languages,
+        }
         return {name: dict(sorted(count.items())) for name, count in counts.items()}
 
     @property
@@ -104,15 +113,14 @@ class TrainingTotals:
 
         `tflops` and `peak_share` are those of runs whose updates all have them.
         """
-        seconds, updates = max(self.seconds, 1e-9), sum(self.steps.values())
-        found: dict[str, Any] = {"tokens_per_second": round(sum(self.tokens.values()) / seconds, 1)}
+        seconds = max(self.seconds, 1e-9)
+        updates = sum(self.steps.values())
+        speed: dict[str, Any] = {"tokens_per_second": round(sum(self.tokens.values()) / seconds, 1)}
         if updates and not self.unmeasured:
-            found["tflops"] = round(self.tflop / seconds, 4)
+            speed["tflops"] = round(self.tflop / seconds, 4)
         if updates and not self.without_peak:
-            found["peak_share"] = round(self.peak_seconds / seconds, 4)
-        return {
-            **found,
-            "waited_share": round(self.waited / seconds, 4),
-            "memory": self.memory,
-            "skipped": self.skipped,
-        }
+            speed["peak_share"] = round(self.peak_seconds / seconds, 4)
+        speed["waited_share"] = round(self.waited / seconds, 4)
+        speed["memory"] = self.memory
+        speed["skipped"] = self.skipped
+        return speed
