@@ -240,24 +240,6 @@ def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
     return parts
 
 
-def freeze_layers(backbone: Backbone, layers: int) -> int:
-    """Freeze the embeddings and the lowest `layers` layers (Wu & Dredze 2019, section 4.4); return how many parameters.
-
-    layers: 0 freezes the embeddings alone, the number of layers the whole encoder.
-    Raise a SettingsError if the model has fewer layers.
-    """
-    depth = int(backbone.model.config.num_hidden_layers)
-    if layers > depth:
-        raise SettingsError(f"tuning.freeze = {layers}, but the model has {depth} layers")
-    parts = parts_of(backbone)
-    count = 0
-    for name in ("embeddings", *map(str, range(layers))):
-        for parameter in parts[name]:
-            parameter.requires_grad = False
-            count += parameter.numel()
-    return count
-
-
 def unused_bias(model: Any) -> Tensor | None:
     """Return the bias of an untied BERT or RoBERTa head that nothing reads, or None."""
     head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(model, "lm_head", None)
