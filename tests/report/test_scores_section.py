@@ -27,8 +27,8 @@ def only(*folders):
 def table_of(*folders):
     """The table of the only task."""
     comparison = ComparisonTable(read_scores(folders))
-    [name] = comparison.settings
-    return comparison.setting_table(name)
+    [name] = comparison.tasks_by_table
+    return comparison.task_table(name)
 
 
 def cells(scores, language):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from interlace.core.display import visible
 from interlace.core.errors import SettingsError
-from interlace.report import svg, text
+from interlace.report import axes, figure_files, svg, text
 from interlace.report.figures.alignment_matrix import alignment_matrix
 from interlace.report.figures.heat_map import Shade, heat_map
 from interlace.report.figures.line_panel import smoothed
@@ -23,22 +23,22 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
 def test_line_labels_do_not_overlap(wanted):
-    placed = svg.apart(wanted, 12, 0, 200)
+    placed = axes.apart(wanted, 12, 0, 200)
     assert all(later - earlier >= 12 - 1e-9 for earlier, later in zip(sorted(placed), sorted(placed)[1:], strict=False))
     assert np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
 
 
 @given(low=st.floats(-1e6, 1e6), span=st.floats(1e-3, 1e6))
 def test_ticks_are_few_round_and_inside(low, span):
-    found = svg.ticks(low, low + span)
+    found = axes.ticks(low, low + span)
     assert 1 <= len(found) <= 6
     assert all(low - 1e-6 * span <= value <= low + span + 1e-6 * span for value in found)
 
 
 def test_ticks_and_smoothed_values_by_hand():
-    assert svg.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
-    assert svg.log_ticks(4, 120) == [5, 10, 20, 50, 100]
-    assert svg.Scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
+    assert axes.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
+    assert axes.log_ticks(4, 120) == [5, 10, 20, 50, 100]
+    assert axes.Scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
     found = smoothed([(float(step), float(step % 7)) for step in range(420)])
     assert (len(found.points), found.stretch) == (60, 7)
     assert all(value == pytest.approx(3) for _, value in found.points)
@@ -165,13 +165,13 @@ def test_rejects_links_outside_the_words():
 
 def test_writes_files(tmp_path):
     drawing = alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
-    svg.write_figure(drawing, tmp_path / "a.svg")
+    figure_files.write_figure(drawing, tmp_path / "a.svg")
     written = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert written == drawing._repr_svg_()
     assert "rote" in written
     assert not re.search(r"var\(|currentColor", written)
     with pytest.raises(SettingsError, match=r"FILE\.svg"):
-        svg.write_figure(drawing, tmp_path / "a.png")
+        figure_files.write_figure(drawing, tmp_path / "a.png")
     assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
 
 

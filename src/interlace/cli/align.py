@@ -198,7 +198,7 @@ class _Outputs:
         if self.gold_file is not None:
             must_exist(self.gold_file, "gold alignment file")
         if self.figure is not None:
-            from interlace.report.svg import check_figure_path
+            from interlace.report.figure_files import check_figure_path
 
             check_figure_path(self.figure)
 
@@ -234,8 +234,8 @@ class _Outputs:
                     matrix = AlignmentMatrix.of(words, found, self.pair - 1 - words.first, **gold)
                 self.links += len(found.links.flat)
         if self.figure is not None and matrix is not None:
+            from interlace.report.figure_files import write_figure
             from interlace.report.figures.alignment_matrix import alignment_matrix
-            from interlace.report.svg import write_figure
 
             with file_to(self.figure) as partial:
                 write_figure(alignment_matrix(matrix), partial)

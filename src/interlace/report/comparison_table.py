@@ -12,7 +12,17 @@ from markupsafe import Markup
 
 from interlace.report import captions
 from interlace.report.published_rows import CitedRow, with_printed, with_published
-from interlace.report.tables import LOWER, Column, Entry, Line, Table, html_fragment, markdown, number_entries
+from interlace.report.tables import (
+    LOWER,
+    Column,
+    Entry,
+    Line,
+    Table,
+    html_fragment,
+    markdown,
+    number_entries,
+    table_names,
+)
 from interlace.report.text import DASH, NARROW, language_name, task_name
 from interlace.scores import ZERO_SHOT, ScoreTable, from_to
 from interlace.scores.aggregation import (
@@ -60,8 +70,8 @@ class ComparisonTable:
     def tables(self) -> list[Table]:
         """Return the main table, then a table for each task and setting, with cited rows below."""
         tables = [self.main()]
-        for name in self.settings:
-            ours = self.setting_table(name)
+        for name in self.tasks_by_table:
+            ours = self.task_table(name)
             published = self.published_table(name)
             if published is not None:
                 ours = replace(published, caption=f"{ours.caption} {published.caption}")
@@ -69,24 +79,24 @@ class ComparisonTable:
         return tables
 
     @cached_property
-    def table(self) -> ScoreTable:
+    def scores_over_same_words(self) -> ScoreTable:
         """The scores with main metrics over the same words."""
         return with_same_words(self.scores)
 
     @cached_property
     def systems(self) -> list[System]:
         """The systems in order."""
-        return systems_of(self.table)
+        return systems_of(self.scores_over_same_words)
 
     @cached_property
     def results(self) -> Results:
         """The finite scores by measure and system, with means over languages and transfer gaps."""
-        return aggregate(self.table, comparable_metrics(self.table, self._shown_metrics))
+        return self._aggregate(self._shown_metrics)
 
     @cached_property
     def tests(self) -> dict[tuple[Measure, System], Comparison]:
         """The tests against the baseline over runs."""
-        tests = compare(self.table, self.baseline or None, metrics=self._shown_metrics)
+        tests = compare(self.scores_over_same_words, self.baseline or None, metrics=self._shown_metrics)
         return {(test.measure, test.system): test for test in tests}
 
     @cached_property
@@ -98,13 +108,12 @@ class ComparisonTable:
         return [TaskScores(self, _in_order(measures)) for measures in groups.values()]
 
     @cached_property
-    def settings(self) -> dict[str, list[TaskScores]]:
+    def tasks_by_table(self) -> dict[str, list[TaskScores]]:
         """The scores by the name of their table: the task, with the setting if the task has several."""
+        names = table_names((task.name, task.setting) for task in self.tasks)
         groups: dict[str, list[TaskScores]] = {}
         for task in self.tasks:
-            task_settings = {member.setting for member in self.tasks if member.name == task.name}
-            name = task.name if len(task_settings) == 1 else f"{task.name}.{task.setting}"
-            groups.setdefault(name, []).append(task)
+            groups.setdefault(names[task.name, task.setting], []).append(task)
         return groups
 
     @property
@@ -115,7 +124,7 @@ class ComparisonTable:
 
     def main(self) -> Table:
         """Return by task the source language, and the mean of the others or the only other one."""
-        selected = aggregate(self.table, comparable_metrics(self.table, self.metrics))
+        selected = self._aggregate(self.metrics)
         columns: list[Measure] = []
         for task in self.tasks:
             measures = [measure for measure in task.measures if measure in selected]
@@ -124,28 +133,32 @@ class ComparisonTable:
             columns += means or [measure for measure in measures if not measure.is_source]
         return self._table("main", self.title, columns, self.systems)
 
-    def setting_table(self, name: str) -> Table:
-        """Return all languages of a task and setting, a name in `settings`."""
+    def task_table(self, name: str) -> Table:
+        """Return all languages of a task and setting, a name in `tasks_by_table`."""
         measures = self._measures(name)
         scored = set(chain.from_iterable(self.results[measure] for measure in measures))
         systems = [system for system in self.systems if system in scored]
         table = self._table(name, f"{self.title}: {name.replace('.', ', ')}", measures, systems)
-        rows = captions.rows_of(measures, self.table)
+        rows = captions.rows_of(measures, self.scores_over_same_words)
         results = list(chain.from_iterable(self.results[measure].values() for measure in measures))
         return replace(table, caption=" ".join([table.caption, *captions.data_notes(rows, results)]))
 
     def published_table(self, name: str) -> Table | None:
         """Return the table of a task and setting with cited rows below; None if no row has figures of its columns."""
         measures = self._measures(name)
-        rules = captions.rules_of(captions.rows_of(measures, self.table))
-        return with_published(self.setting_table(name), measures, self.cited, rules)
+        rules = captions.rules_of(captions.rows_of(measures, self.scores_over_same_words))
+        return with_published(self.task_table(name), measures, self.cited, rules)
 
     @cached_property
     def _shown_metrics(self) -> dict[str, Sequence[str]]:
-        return with_printed(self.table, self.metrics, self.cited)
+        return with_printed(self.scores_over_same_words, self.metrics, self.cited)
+
+    def _aggregate(self, metrics: Mapping[str, Sequence[str]]) -> Results:
+        scores = self.scores_over_same_words
+        return aggregate(scores, comparable_metrics(scores, metrics))
 
     def _measures(self, name: str) -> list[Measure]:
-        return list(chain.from_iterable(task.measures for task in self.settings[name]))
+        return list(chain.from_iterable(task.measures for task in self.tasks_by_table[name]))
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], systems: Sequence[System]) -> Table:
         best = {measure: significant_best(measure, self.results[measure]) for measure in measures}
@@ -178,7 +191,7 @@ class ComparisonTable:
         return from_to(counts)
 
     def _caption(self, measures: Sequence[Measure], systems: Sequence[System]) -> str:
-        rows = captions.rows_of(measures, self.table)
+        rows = captions.rows_of(measures, self.scores_over_same_words)
         notes = [captions.MEANS_NOTE, captions.checkpoints_note(systems), captions.direction_note(measures)]
         if len(self.systems) > 1:
             notes += captions.significance_notes(self.baseline_label)
@@ -241,7 +254,7 @@ class TaskScores:
     @cached_property
     def rows(self) -> ScoreTable:
         """The scores of the task and setting, with the other metrics."""
-        return captions.rows_of(self.measures, self.comparison.table)
+        return captions.rows_of(self.measures, self.comparison.scores_over_same_words)
 
     @cached_property
     def results(self) -> Results:

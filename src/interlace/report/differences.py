@@ -1,11 +1,10 @@
 """Differences of systems from a baseline as tables: over other runs, other test examples, and both."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from interlace.report.captions import checkpoints_note
-from interlace.report.tables import Column, Entry, Line, Table
+from interlace.report.tables import Column, Entry, Line, Table, table_names
 from interlace.scores import Score, ScoreTable, held_out
 from interlace.scores.aggregation import OTHERS, Measure, System
 from interlace.scores.comparison import Comparison, Unit
@@ -40,12 +39,11 @@ def difference_tables(comparisons: Sequence[Comparison], title: str, scores: Ite
     groups: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in comparisons:
         groups.setdefault((comparison.measure.task, comparison.measure.setting), []).append(comparison)
-    settings = Counter(task for task, _ in groups)
     table = ScoreTable(scores)
     tables = []
-    for (task, setting), members in groups.items():
-        name = f"{task}.{setting}" if settings[task] > 1 else task
-        notes = [_caption(members), table.filter(task=task).candidates_note()]
+    for key, name in table_names(groups).items():
+        members = groups[key]
+        notes = [_caption(members), table.filter(task=members[0].measure.task).candidates_note()]
         tables.append(_difference_table(name, title, members, " ".join(filter(None, notes))))
     return tables
 

@@ -37,7 +37,7 @@ def overview(scores: ScoreTable) -> Table:
     if any(row.language == row.source for row in main):
         title += " (mean: without the source)"
     lower = direction_note(task.first for task in tasks)
-    notes = (lower, main.collapse_note(), main.candidates_note(), comparison.table.majority_note())
+    notes = (lower, main.collapse_note(), main.candidates_note(), comparison.scores_over_same_words.majority_note())
     return Table("scores", title, tuple(columns), tuple(lines), " ".join(filter(None, notes)), "task")
 
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from interlace.core.errors import DataError
 from interlace.core.outputs import is_stream, output_file
-from interlace.report import svg
+from interlace.report import figure_files, svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.runs import Run, all_scores, first_of_each, read_runs
 from interlace.report.section import Section
@@ -49,11 +49,11 @@ def write_report(runs: Sequence[Path], into: Path, baseline: str = "") -> Path:
     folder = into.with_name(f"{into.stem}-figures")
     figures = {section.anchor: section.figures for section in sections if section.figures}
     try:
-        svg.check_figures_folder(folder)
+        figure_files.check_figures_folder(folder)
         with output_file(into) as partial:
             partial.write_text(_page(read, sections), encoding="utf-8")
         if not is_stream(into):
-            svg.write_figures(figures, folder)
+            figure_files.write_figures(figures, folder)
     except OSError as error:
         raise DataError(f"{error.filename or into}: cannot be written: {error.strerror or error}") from None
     return into

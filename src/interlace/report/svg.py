@@ -1,29 +1,24 @@
-"""Figures as SVG: elements, scales and ticks; whole drawings on a page, in a notebook, and as files.
+"""Figures as SVG: elements, markers and keys; whole drawings on a page, in a notebook, and as documents.
 
 Text is escaped. Colours are CSS variables of the page (`figure.css`); files have those of both themes filled in.
 Figures are 340 to 400 units wide, as read on a phone.
 """
 
-import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 from markupsafe import Markup, escape
 
 from interlace.core.display import visible
-from interlace.core.errors import SettingsError
-from interlace.core.files import atomic, atomic_folder, must_be_replaceable
 
 STYLES = 8  # colours, markers and dashes before they repeat
 _DASHES = ("5 3", "", "1.5 3", "9 3 2 3", "3 2", "12 4", "2 2 6 2", "7 7")
 _FONTS = '"Noto Sans", "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif'
 _FILE_MARGIN = 12.0
-_FOLDER_MARK = "figures.txt"  # the file that tells a folder of figures
 
 
 @dataclass(frozen=True)
@@ -177,38 +172,6 @@ def _rule(selectors: Sequence[str], body: str, colours: Mapping[str, str]) -> _R
     return _Rule(classes, f"{', '.join(selectors)} {{{body}}}")
 
 
-def check_figure_path(path: Path) -> None:
-    """Raise a SettingsError if the suffix is not `.svg`."""
-    if path.suffix != ".svg":
-        raise SettingsError(f"{path}: a figure is FILE.svg")
-
-
-def write_figure(drawing: Drawing, path: Path) -> None:
-    """Write a drawing as SVG; raises as `check_figure_path` does."""
-    check_figure_path(path)
-    with atomic(path) as partial:
-        partial.write_text(str(drawing.document()), encoding="utf-8")
-
-
-def write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> list[Path]:
-    """Write figures as `NAME-NUMBER.svg` into a folder, in place of an older folder of figures."""
-    check_figures_folder(folder)
-    written = []
-    with atomic_folder(folder) as partial:
-        (partial / _FOLDER_MARK).write_text("Figures of a report, written by interlace.\n", encoding="utf-8")
-        for name, drawings in figures.items():
-            for number, drawing in enumerate(drawings, 1):
-                file_name = f"{name}-{number}.svg"
-                write_figure(drawing, partial / file_name)
-                written.append(folder / file_name)
-    return written
-
-
-def check_figures_folder(folder: Path) -> None:
-    """Reject a folder to write that is there and holds anything but figures of an older report."""
-    must_be_replaceable(folder, _FOLDER_MARK, "folder of figures", ["*-*.svg"])
-
-
 def text(x: float, y: float, words: object, class_: str = "", anchor: str | None = None) -> Markup:
     """Return a line of text; `anchor` is start, middle or end."""
     return element("text", words, x=x, y=y, class_=class_ or None, text_anchor=anchor)
@@ -301,52 +264,6 @@ def below(title: str, keys: KeyLines, drawn: Sequence[Markup]) -> list[Markup]:
     return [text(0, 14, title, "title"), *keys.parts, *drawn]
 
 
-def ticks(low: float, high: float, about: int = 4) -> list[float]:
-    """Return about that many round numbers within [low, high]."""
-    if not high > low:
-        return [low]
-    rough = (high - low) / about
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [round(index * step, 10) for index in range(first, last + 1)]
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """Return those of 1, 2, 5, 10, 20, ... within [low, high]; powers of ten alone where these are more than five."""
-    values = []
-    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
-        for factor in (1, 2, 5):
-            value = factor * 10.0**power
-            if low * 0.999 <= value <= high * 1.001:
-                values.append(value)
-    powers_of_ten = [value for value in values if math.log10(value) % 1 < 1e-9]
-    if len(values) > 5 and len(powers_of_ten) > 1:
-        return powers_of_ten
-    return values
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The linear (or logarithmic) map of [low, high] to [first, last]."""
-
-    low: float
-    high: float
-    first: float
-    last: float
-    log: bool = False
-
-    def __call__(self, value: float) -> float:
-        """Return the place of a value."""
-        start = self._bend(self.low)
-        width = self._bend(self.high) - start or 1.0
-        return self.first + (self._bend(value) - start) / width * (self.last - self.first)
-
-    def _bend(self, value: float) -> float:
-        return math.log10(value) if self.log else float(value)
-
-
 def text_width(words: str, size: float) -> float:
     """Estimate the width of text in a sans-serif type of that size."""
     width = 0.0
@@ -368,16 +285,3 @@ def fitted(words: str, size: float, width: float) -> str:
         length -= 1
         shown = words[: (length + 1) // 2] + "\u2026" + words[-(length // 2) :]
     return shown
-
-
-def apart(positions: Sequence[float], distance: float, low: float, high: float) -> list[float]:
-    """Return positions near these, in the same order, at least `distance` apart and within [low, high]."""
-    order = sorted(range(len(positions)), key=positions.__getitem__)
-    placed = list(positions)
-    for index in order:
-        placed[index] = max(placed[index], low)
-        low = placed[index] + distance
-    for index in reversed(order):
-        placed[index] = min(placed[index], high)
-        high = placed[index] - distance
-    return placed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -96,6 +97,16 @@ class Table:
 
     def _repr_html_(self) -> str:
         return str(html_fragment(self))
+
+
+def table_names(settings: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the name of the table of each task and setting: the task, with the setting if the task has several."""
+    distinct = dict.fromkeys(settings)
+    counts = Counter(task for task, _ in distinct)
+    names = {}
+    for task, setting in distinct:
+        names[task, setting] = task if counts[task] == 1 else f"{task}.{setting}"
+    return names
 
 
 def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from interlace.report import svg
+from interlace.report import axes, svg
 from interlace.report.text import number
 
 _WIDTH = 380.0
@@ -82,8 +82,8 @@ def dot_chart(
     ends: of the axis. keys: name -> style, drawn under the title. names_above: for long names of rows.
     """
     layout = _Layout(rows, names_above, keys is not None)
-    across = svg.Scale(*ends, layout.left, _RIGHT)
-    parts = _axis(layout, across, svg.ticks(*ends, 5))
+    across = axes.Scale(*ends, layout.left, _RIGHT)
+    parts = _axis(layout, across, axes.ticks(*ends, 5))
     row_labels = []
     for index, row in enumerate(rows):
         parts += _row_name(layout, index)
@@ -94,7 +94,7 @@ def dot_chart(
     return svg.Drawing(_WIDTH, height, f"{title}: {'; '.join(row_labels)}", svg.below(title, key_lines, parts), "dots")
 
 
-def _axis(layout: _Layout, across: svg.Scale, values: Sequence[float]) -> list[Markup]:
+def _axis(layout: _Layout, across: axes.Scale, values: Sequence[float]) -> list[Markup]:
     top = layout.top - (22 if layout.names_above else 12)
     parts = []
     for value in values:
@@ -120,7 +120,7 @@ def _row_name(layout: _Layout, index: int) -> list[Markup]:
     return parts
 
 
-def _dots(row: DotRow, middle: float, across: svg.Scale) -> list[Markup]:
+def _dots(row: DotRow, middle: float, across: axes.Scale) -> list[Markup]:
     """Return the dots of a row, each a little below the one before, so that equal values do not hide each other."""
     xs = [across(dot.mean) for dot in row.dots]
     parts = []

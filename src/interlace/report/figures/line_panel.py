@@ -7,7 +7,7 @@ from itertools import chain
 
 from markupsafe import Markup
 
-from interlace.report import svg
+from interlace.report import axes, svg
 from interlace.report.text import clipped, number, significant
 
 Point = tuple[float, float]  # step, value
@@ -86,9 +86,9 @@ def line_panel(title: str, curves: Sequence[Curve], span: Domain, unit: str) -> 
     """Draw curves over steps; `unit` names the vertical axis for screen readers."""
     labels = _end_labels(curves)
     right = _WIDTH - max(svg.text_width(label, _TYPE_SIZE) for label in labels) - 14
-    across = svg.Scale(*span.steps, _LEFT, right)
-    up = svg.Scale(*span.values, _BOTTOM, _TOP, log=span.log)
-    values = svg.log_ticks(*span.values) if span.log else svg.ticks(*span.values)
+    across = axes.Scale(*span.steps, _LEFT, right)
+    up = axes.Scale(*span.values, _BOTTOM, _TOP, log=span.log)
+    values = axes.log_ticks(*span.values) if span.log else axes.ticks(*span.values)
     parts = [svg.text(0, 14, title, "title")]
     for value in values:
         parts += svg.value_line(up(value), _LEFT, right, _tick(value))
@@ -112,11 +112,11 @@ def _end_labels(curves: Sequence[Curve]) -> list[str]:
     return [f"{clipped(curve.label, 12)} {curve.last_value}" for curve in curves]
 
 
-def _ends(curves: Sequence[Curve], labels: Sequence[str], across: svg.Scale, up: svg.Scale) -> list[Markup]:
+def _ends(curves: Sequence[Curve], labels: Sequence[str], across: axes.Scale, up: axes.Scale) -> list[Markup]:
     """Return a marker at the end of each curve, and its label to the right, moved so that labels do not overlap."""
     xs = [across(curve.points[-1][0]) for curve in curves]
     ys = [up(curve.points[-1][1]) for curve in curves]
-    levels = svg.apart([y + 4 for y in ys], _TYPE_SIZE + 2, _TOP, _BOTTOM + 4)
+    levels = axes.apart([y + 4 for y in ys], _TYPE_SIZE + 2, _TOP, _BOTTOM + 4)
     parts = []
     for curve, label, x, y, level in zip(curves, labels, xs, ys, levels, strict=True):
         parts.append(svg.marker(x, y, curve.style, f"{curve.label}: {label}", half=3.2))

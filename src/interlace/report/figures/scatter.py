@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from interlace.report import svg
+from interlace.report import axes, svg
 from interlace.report.text import number
 
 _WIDTH = 380.0
@@ -32,10 +32,10 @@ def scatter(
     low = min(0.0, *(point.y for point in points))
     high = max(1.0, *(point.y for point in points))
     margin = (high - low) * 0.08
-    across = svg.Scale(0.0, 100.0, _LEFT, _RIGHT - 10)
-    up = svg.Scale(low - margin, high + margin, _BOTTOM, _TOP)
+    across = axes.Scale(0.0, 100.0, _LEFT, _RIGHT - 10)
+    up = axes.Scale(low - margin, high + margin, _BOTTOM, _TOP)
     parts = []
-    for value in svg.ticks(low, high, 4):
+    for value in axes.ticks(low, high, 4):
         parts += svg.value_line(up(value), _LEFT, _RIGHT, number(value, 0))
     parts += [svg.text(across(value), _BOTTOM + 16, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
     for point in points:

@@ -25,7 +25,7 @@ def published(runs: Sequence[Run]) -> list[Section]:
     rows = rows_on(table.unique("task"), cited)
     comparison = ComparisonTable(table, metrics=printed_metrics(table, rows), cited=rows, title="Published")
     tables = []
-    for name in comparison.settings:
+    for name in comparison.tasks_by_table:
         published_table = comparison.published_table(name)
         if published_table is not None:
             tables.append(html_fragment(published_table, "beside"))

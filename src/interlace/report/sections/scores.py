@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from itertools import chain
 
-from interlace.report import svg
+from interlace.report import axes, svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
 from interlace.report.runs import Run, all_scores, first_of_each, short_names
@@ -29,10 +29,10 @@ def scores(runs: Sequence[Run]) -> list[Section]:
     short = short_names(runs)
     figures = [_dots(task, styles, short) for task in tasks]
     tables = []
-    for name, members in comparison.settings.items():
+    for name, members in comparison.tasks_by_table.items():
         other_metrics = members[0].other_metrics()
         folded = html_fragment(other_metrics) if other_metrics else ""
-        tables.append((html_fragment(comparison.setting_table(name)), folded))
+        tables.append((html_fragment(comparison.task_table(name)), folded))
     keys = []
     if len(styles) > 1 and any(len(task.systems) <= svg.STYLES for task in tasks):
         keys = [(svg.key(style), label) for label, style in styles.items()]
@@ -100,7 +100,7 @@ def _ends(task: TaskScores) -> tuple[float, float]:
     margin = max((highest - lowest) * 0.05, 0.5 if is_percent else abs(highest) * 0.01, 1e-6)
     low = lowest - margin
     high = highest + margin
-    ticks = [*svg.ticks(low, high, 5), low, high]
+    ticks = [*axes.ticks(low, high, 5), low, high]
     half_step = abs(ticks[1] - ticks[0]) / 2 or 1.0
     low = (low // half_step) * half_step
     high = -((-high) // half_step) * half_step
