@@ -97,20 +97,20 @@ def test_fitted_weights_reproduce_frequencies():
     """Seven of ten subjects stand before their verb, all objects behind it."""
     seen = [(SUBJECT, HEAD, OBJECT)] * 700 + [(HEAD, SUBJECT, OBJECT)] * 300
     model = Precedence.fit(seen, prior=1e-3)
-    weights, known = model.between([HEAD, SUBJECT, OBJECT])
-    shares, _ = counted_out(weights)
+    pairs = model.between([HEAD, SUBJECT, OBJECT])
+    shares, _ = counted_out(pairs.weights)
     assert shares[1, 0, 2] == pytest.approx(0.7, abs=0.01)
     assert shares[0, 1, 2] == pytest.approx(0.3, abs=0.01)
-    assert known.tolist() == [[False, True, True], [True, False, True], [True, True, False]]
+    assert pairs.known.tolist() == [[False, True, True], [True, False, True], [True, True, False]]
 
 
 def test_unseen_pairs_are_unknown_and_tags_back_off_to_relations():
     model = Precedence.fit([(SUBJECT, HEAD)] * 50, prior=0.1)
-    weights, known = model.between([HEAD, ("nsubj", "PRON"), ADVERB, SUBJECT])
-    assert weights[1, 0] > 1  # a subject of another kind is a subject
-    assert known[1, 0]
-    assert not known[2].any()
-    assert not known[1, 3]  # two of one relation that never stood together
+    pairs = model.between([HEAD, ("nsubj", "PRON"), ADVERB, SUBJECT])
+    assert pairs.weights[1, 0] > 1  # a subject of another kind is a subject
+    assert pairs.known[1, 0]
+    assert not pairs.known[2].any()
+    assert not pairs.known[1, 3]  # two of one relation that never stood together
 
 
 def forest(heads, relations=None):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,26 +58,68 @@ class Syntax(Transformation):
             raise DataError(self.missing)
         models = _fitted(file_states(self.like), self.heads, self.prior)
         forest = parsed(text, self.trees)
-        words, count = WordSpans.of(text), len(forest.heads)
-        (relations, names), (own, parts) = numbered(forest.relations, count), numbered(forest.tags, count)
-        used, keys = np.unique(relations * np.int64(len(parts)) + own, return_inverse=True)
-        pairs = [(names[pair // len(parts)], parts[pair % len(parts)]) for pair in used.tolist()]
-        tables = [models[tag].between([HEAD, *pairs]) for tag in self.heads]
-        weights, known = (np.stack(table) for table in zip(*tables, strict=True))
-        kinds = np.array([self.heads.index(tag) if tag in self.heads else -1 for tag in parts], np.int64)[own]
-        bits, order = np.empty(count, np.uint64), np.empty(count, np.int64)
+        words = WordSpans.of(text)
+        count = len(forest.heads)
+        dependents = _Dependents.of(forest)
+        tables = [models[tag].between([HEAD, *dependents.kinds]) for tag in self.heads]
+        bits = np.empty(count, np.uint64)
+        order = np.empty(count, np.int64)
         hash_lines(words, np.uint64(key), bits)
-        trees = forest.heads, forest.offsets, forest.final
-        crowded = order_words(trees, kinds, keys, bits, weights, known, order)
+        crowded = order_words(
+            (forest.heads, forest.offsets, forest.final),
+            self._head_kinds(forest),
+            dependents.numbers,
+            bits,
+            np.stack([table.weights for table in tables]),
+            np.stack([table.known for table in tables]),
+            order,
+        )
         derived = reorder(text, words, order, forest.final)
         if crowded:
             derived.text.notes["heads with too many dependents to reorder"] = crowded
         return derived
 
+    def _head_kinds(self, forest: Forest) -> NDArray[np.int64]:
+        """(W,) the place of each word's tag in `heads`, -1 for words whose dependents stay."""
+        codes, tags = numbered(forest.tags, len(forest.heads))
+        places = [self.heads.index(tag) if tag in self.heads else -1 for tag in tags]
+        return np.array(places, np.int64)[codes]
+
+
+_MAX_FAMILY = 8  # words of a family that the model is fitted to
 
 Key = tuple[str, str]
 Family = tuple[Key, ...]  # a head and its dependents in their order
 HEAD: Key = ("", "")  # the key of the head among its dependents, which are known by (relation, part of speech)
+
+
+@dataclass(frozen=True)
+class _Dependents:
+    """The kinds of dependents in a text, and (W,) the number of each word's kind."""
+
+    kinds: list[Key]
+    numbers: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, forest: Forest) -> _Dependents:
+        """Number the pairs of relation and part of speech that occur."""
+        relation_codes, relations = numbered(forest.relations, len(forest.heads))
+        tag_codes, tags = numbered(forest.tags, len(forest.heads))
+        pairs = relation_codes * np.int64(len(tags)) + tag_codes  # (W,)
+        distinct_pairs, numbers = np.unique(pairs, return_inverse=True)
+        kinds: list[Key] = []
+        for pair in distinct_pairs.tolist():
+            relation, tag = divmod(pair, len(tags))
+            kinds.append((relations[relation], tags[tag]))
+        return cls(kinds, numbers)
+
+
+@dataclass(frozen=True)
+class PairWeights:
+    """(n, n) the weight of a before b for some keys, and whether the pair occurs in the treebank."""
+
+    weights: NDArray[np.float64]
+    known: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -107,96 +150,146 @@ class Precedence:
     @classmethod
     def fit(cls, families: Iterable[Family], prior: float) -> Precedence:
         """Fit the weights to families of heads of one kind; those of one word or of more than eight are ignored."""
-        seen = Counter(family for family in families if 1 < len(family) <= 8)
-        keys = {key: place for place, key in enumerate(sorted({key for family in seen for key in family} | {HEAD}))}
-        relations = {name: place for place, name in enumerate(sorted({relation for relation, _ in keys}))}
-        of_key = np.array([relations[relation] for relation, _ in keys])
-        before = np.zeros((len(keys), len(keys)))  # how often a precedes b
+        counts = Counter(family for family in families if 1 < len(family) <= _MAX_FAMILY)
+        occurring = {HEAD}
+        for family in counts:
+            occurring.update(family)
+        keys = {key: number for number, key in enumerate(sorted(occurring))}
+        relation_names = sorted({relation for relation, _ in keys})
+        relations = {name: number for number, name in enumerate(relation_names)}
+        relation_of_key = np.array([relations[relation] for relation, _ in keys])
+        before = np.zeros((len(keys), len(keys)))  # (K, K) how often a precedes b
         groups: Counter[tuple[int, ...]] = Counter()  # families as sorted keys
-        for family, count in seen.items():
+        for family, count in counts.items():
             numbers = [keys[key] for key in family]
             groups[tuple(sorted(numbers))] += count
-            for place, one in enumerate(numbers):
-                np.add.at(before[one], numbers[place + 1 :], count)
-        by_relation, by_key = _weights(before, groups, np.eye(len(relations))[of_key], prior)
+            for place, number in enumerate(numbers):
+                np.add.at(before[number], numbers[place + 1 :], count)
+        likelihood = _Likelihood(before, groups, np.eye(len(relations))[relation_of_key], prior)
+        by_relation, by_key = likelihood.maximum()
         keys_together = before + before.T > 0
         relations_together = np.zeros((len(relations), len(relations)), np.bool_)
-        np.logical_or.at(relations_together, (of_key[:, None], of_key[None, :]), keys_together)
-        tables: Any = (by_relation, by_key, relations_together, keys_together)
-        return cls(relations, keys, *(np.pad(table, (0, 1)) for table in tables))
+        np.logical_or.at(relations_together, (relation_of_key[:, None], relation_of_key[None, :]), keys_together)
+        return cls(
+            relations,
+            keys,
+            by_relation=np.pad(by_relation, (0, 1)),
+            by_key=np.pad(by_key, (0, 1)),
+            relations_together=np.pad(relations_together, (0, 1)),
+            keys_together=np.pad(keys_together, (0, 1)),
+        )
 
-    def between(self, keys: Sequence[Key]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """(n, n) the weight of a before b for these keys, and whether the pair occurs in the treebank."""
+    def between(self, keys: Sequence[Key]) -> PairWeights:
+        """Return the weights of all pairs of these keys; a key that the model does not know has its relation's."""
         relations = np.array([self.relations.get(relation, -1) for relation, _ in keys], np.int64)
-        own = np.array([self.keys.get(key, -1) for key in keys], np.int64)
-        of_relations, of_keys = np.ix_(relations, relations), np.ix_(own, own)
-        known = self.relations_together[of_relations] & (relations[:, None] != relations[None, :])
-        known |= self.keys_together[of_keys] & (own[:, None] != own[None, :])
-        return self.by_relation[of_relations] + self.by_key[of_keys], known
+        numbers = np.array([self.keys.get(key, -1) for key in keys], np.int64)
+        relation_pairs = np.ix_(relations, relations)
+        key_pairs = np.ix_(numbers, numbers)
+        known = self.relations_together[relation_pairs] & (relations[:, None] != relations[None, :])
+        known |= self.keys_together[key_pairs] & (numbers[:, None] != numbers[None, :])
+        return PairWeights(self.by_relation[relation_pairs] + self.by_key[key_pairs], known)
 
 
-def _weights(
-    before: NDArray[np.float64], groups: Counter[tuple[int, ...]], one_hot: NDArray[np.float64], prior: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights of relations (R, R) and of keys (K, K); one_hot: (K, R) the relation of each key."""
-    from scipy.optimize import minimize
+class _Likelihood:
+    """The likelihood of a treebank under the weights, with a Gaussian prior.
 
-    from interlace.derived.common.kernels import expect
+    Weights are antisymmetric, so the parameters are those of pairs above the diagonal that occur: first of relations,
+    then of keys.
 
-    size, relations = one_hot.shape
-    flat = np.array([key for group in groups for key in group], np.int64)
-    offsets = np.append(0, np.cumsum([len(group) for group in groups])).astype(np.int64)
-    counts = np.array(list(groups.values()), np.float64)
-    seen = np.triu(before + before.T, 1)
-    upper = np.nonzero(np.triu(one_hot.T @ (seen + seen.T) @ one_hot, 1)), np.nonzero(seen)
-    split = len(upper[0][0])
+    before: (K, K) how often a precedes b. groups: families as sorted keys, with counts. one_hot: (K, R) the relation
+    of each key.
+    """
 
-    def tables(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        by_relation, by_key = np.zeros((relations, relations)), np.zeros((size, size))
-        by_relation[upper[0]], by_key[upper[1]] = weights[:split], weights[split:]
+    def __init__(
+        self,
+        before: NDArray[np.float64],
+        groups: Counter[tuple[int, ...]],
+        one_hot: NDArray[np.float64],
+        prior: float,
+    ) -> None:
+        self.before = before
+        self.one_hot = one_hot
+        self.prior = prior
+        self.items = np.array([key for group in groups for key in group], np.int64)
+        self.offsets = np.append(0, np.cumsum([len(group) for group in groups])).astype(np.int64)
+        self.counts = np.array(list(groups.values()), np.float64)
+        together = before + before.T
+        self.key_pairs = np.nonzero(np.triu(together, 1))
+        self.relation_pairs = np.nonzero(np.triu(one_hot.T @ _without_diagonal(together) @ one_hot, 1))
+
+    def maximum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weights of relations (R, R) and of keys (K, K) that fit best."""
+        from scipy.optimize import minimize
+
+        start = np.zeros(len(self.relation_pairs[0]) + len(self.key_pairs[0]))
+        if not len(start):
+            return self.tables(start)
+        options = {"maxiter": 200, "ftol": 1e-7}
+        return self.tables(minimize(self.loss, start, jac=True, method="L-BFGS-B", options=options).x)
+
+    def tables(self, parameters: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weights of relations (R, R) and of keys (K, K)."""
+        keys, relations = self.one_hot.shape
+        split = len(self.relation_pairs[0])
+        by_relation = np.zeros((relations, relations))
+        by_relation[self.relation_pairs] = parameters[:split]
+        by_key = np.zeros((keys, keys))
+        by_key[self.key_pairs] = parameters[split:]
         return by_relation - by_relation.T, by_key - by_key.T
 
-    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        by_relation, by_key = tables(weights)
-        whole = one_hot @ by_relation @ one_hot.T + by_key
-        expected = np.zeros((size, size))
-        total = expect(flat, offsets, counts, whole, expected) - float((before * whole).sum())
-        slope = expected - before
-        slope -= slope.T
-        coarse = one_hot.T @ slope @ one_hot
-        gradient = np.concatenate([coarse[upper[0]], slope[upper[1]]]) + prior * weights
-        return total + 0.5 * prior * float(weights @ weights), gradient
+    def loss(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return minus the log-likelihood, and its gradient: expected minus observed counts."""
+        from interlace.derived.common.kernels import expect
 
-    start = np.zeros(split + len(upper[1][0]))
-    if not len(start):
-        return tables(start)
-    return tables(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "ftol": 1e-7}).x)
+        by_relation, by_key = self.tables(parameters)
+        weights = self.one_hot @ by_relation @ self.one_hot.T + by_key  # (K, K)
+        expected = np.zeros(by_key.shape)
+        log_sums = expect(self.items, self.offsets, self.counts, weights, expected)
+        loss = log_sums - float((self.before * weights).sum())
+        slope = expected - self.before
+        slope -= slope.T
+        relation_slope = self.one_hot.T @ slope @ self.one_hot
+        gradient = np.concatenate([relation_slope[self.relation_pairs], slope[self.key_pairs]])
+        gradient += self.prior * parameters
+        return loss + 0.5 * self.prior * float(parameters @ parameters), gradient
+
+
+def _without_diagonal(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    upper = np.triu(table, 1)
+    return upper + upper.T
 
 
 def families(forest: Forest, kind: str) -> list[Family]:
     """Return the heads of a part of speech with their dependents in order, without marks that end a tree."""
-    base = np.repeat(forest.offsets[:-1], np.diff(forest.offsets))
-    above = np.where(forest.heads < 0, -1, forest.heads + base)
-    members: dict[int, list[int]] = {word: [] for word, tag in enumerate(forest.tags) if tag == kind}
-    for word, head in enumerate(above.tolist()):
-        if head in members and not forest.final[word]:
-            members[head].append(word)
-    return [
-        tuple(HEAD if word == head else (forest.relations[word], forest.tags[word]) for word in sorted([head, *others]))
-        for head, others in members.items()
-    ]
+    line_starts = np.repeat(forest.offsets[:-1], np.diff(forest.offsets))
+    heads = np.where(forest.heads < 0, -1, forest.heads + line_starts)  # (W,) over all lines
+    dependents: dict[int, list[int]] = {word: [] for word, tag in enumerate(forest.tags) if tag == kind}
+    for word, head in enumerate(heads.tolist()):
+        if head in dependents and not forest.final[word]:
+            dependents[head].append(word)
+    families_of_kind: list[Family] = []
+    for head, words in dependents.items():
+        keys = [(forest.relations[word], forest.tags[word]) for word in words]
+        before_head = bisect(words, head)
+        keys.insert(before_head, HEAD)
+        families_of_kind.append(tuple(keys))
+    return families_of_kind
 
 
 @lru_cache(maxsize=8)
 def _fitted(files: tuple[FileState, ...], heads: tuple[str, ...], prior: float) -> dict[str, Precedence]:
     """Return a model of the order of dependents for each part of speech, fitted on these treebanks."""
     forests = [forest_of(chunk) for chunk in read_trees(files)]
-    models = {}
+    models: dict[str, Precedence] = {}
     for tag in heads:
-        found = [family for forest in forests for family in families(forest, tag) if len(family) > 1]
-        if not found:
+        seen: list[Family] = []
+        for forest in forests:
+            seen += [family for family in families(forest, tag) if len(family) > 1]
+        if not seen:
             names = listed(path for path, _, _ in files)
-            tags = listed(sorted({tag for forest in forests for tag in forest.tags}))
-            raise DataError(f"{names}: no {tag} has a dependent; parts of speech in it: {tags}")
-        models[tag] = Precedence.fit(found, prior)
+            tags: set[str] = set()
+            for forest in forests:
+                tags.update(forest.tags)
+            raise DataError(f"{names}: no {tag} has a dependent; parts of speech in it: {listed(sorted(tags))}")
+        models[tag] = Precedence.fit(seen, prior)
     return models
