@@ -35,17 +35,17 @@ class Galactic(Transformation):
         """Return the derived lines; raise a DataError if a line has no tree, or none like it is in the files."""
         if self.missing:
             raise DataError(self.missing)
-        forest, words = forest_of(text), WordSpans.of(text)
+        forest = forest_of(text)
+        words = WordSpans.of(text)
         permuted = _permuted(file_states(self.permuted))
         order = np.empty(len(words.starts), np.int64)
         for row, line in enumerate(text.lines):
-            own = SentenceTree.of(text, row)
-            found = permuted.get(own.key)
-            if found is None:
-                where = listed(self.permuted)
-                raise DataError(f"no sentence with the tree of {line[:80]!r} is in {where}")
+            tree = SentenceTree.of(text, row)
+            permuted_tree = permuted.get(tree.key)
+            if permuted_tree is None:
+                raise DataError(f"no sentence with the tree of {line[:80]!r} is in {listed(self.permuted)}")
             start, stop = words.offsets[row : row + 2]
-            order[start:stop] = start + matched(own, found)
+            order[start:stop] = start + matched(tree, permuted_tree)
         return reorder(text, words, order, forest.final & (order == np.arange(len(order))))
 
 
@@ -63,7 +63,8 @@ class SentenceTree(NamedTuple):
     @classmethod
     def of(cls, text: Text, row: int) -> SentenceTree:
         """Return the tree of a line of a text that has trees."""
-        words, relations = [word.lower() for word in text.tokens(row)], text.tags["deprel"][row]
+        words = [word.lower() for word in text.tokens(row)]
+        relations = text.tags["deprel"][row]
         below: list[list[int]] = [[] for _ in range(len(words) + 1)]
         for word, head in enumerate(text.heads[row].tolist() if text.heads is not None else ()):
             below[head].append(word)  # -1 is the last
@@ -72,27 +73,35 @@ class SentenceTree(NamedTuple):
             top_down.extend(below[word])
         hashes = [0] * len(words)
         for word in reversed(top_down):
-            inner = tuple(sorted(hashes[other] for other in below[word]))
-            hashes[word] = hash((words[word], relations[word], inner))
-        return cls(below, hashes, (tuple(sorted(words)), tuple(sorted(hashes[word] for word in below[-1]))))
+            dependents = tuple(sorted(hashes[dependent] for dependent in below[word]))
+            hashes[word] = hash((words[word], relations[word], dependents))
+        roots = tuple(sorted(hashes[root] for root in below[-1]))
+        return cls(below, hashes, (tuple(sorted(words)), roots))
+
+    def dependents(self, head: int) -> list[int]:
+        """Return the dependents of a word, -1 for the roots, those with identical subtrees in order."""
+        return sorted(self.below[head], key=lambda word: (self.hashes[word], word))
 
 
 @lru_cache(maxsize=4)
 def _permuted(files: tuple[FileState, ...]) -> dict[tuple[object, ...], SentenceTree]:
     """Return permuted sentences by their keys, the first of each."""
-    trees = [SentenceTree.of(chunk, row) for chunk in read_trees(files) for row in range(len(chunk))]
-    return {tree.key: tree for tree in reversed(trees)}
+    trees: dict[tuple[object, ...], SentenceTree] = {}
+    for chunk in read_trees(files):
+        for row in range(len(chunk)):
+            tree = SentenceTree.of(chunk, row)
+            trees.setdefault(tree.key, tree)
+    return trees
 
 
-def matched(own: SentenceTree, other: SentenceTree) -> NDArray[np.int64]:
+def matched(tree: SentenceTree, permuted: SentenceTree) -> NDArray[np.int64]:
     """Return the word at each place of the permuted sentence: families are matched top-down, twins in order."""
-    to = np.empty(len(own.hashes), np.int64)
-    queue = [(-1, -1)]
-    while queue:
-        mine, theirs = queue.pop()
-        left = sorted(own.below[mine], key=lambda word: (own.hashes[word], word))
-        right = sorted(other.below[theirs], key=lambda word: (other.hashes[word], word))
-        for one, place in zip(left, right, strict=True):
-            to[place] = one
-            queue.append((one, place))
+    to = np.empty(len(tree.hashes), np.int64)
+    heads = [(-1, -1)]  # a word and its place in the permuted sentence
+    while heads:
+        head, permuted_head = heads.pop()
+        families = zip(tree.dependents(head), permuted.dependents(permuted_head), strict=True)
+        for word, place in families:
+            to[place] = word
+            heads.append((word, place))
     return to

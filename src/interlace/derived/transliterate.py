@@ -2,9 +2,8 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,8 @@ from interlace.derived.common.layout import relettered
 from interlace.text import Text
 from interlace.text.running import is_tight
 
-_T = TypeVar("_T")
+_CasedPair = tuple[int, int]  # the code points of a letter's upper and lower case
+_Kind = tuple[str | int | bool, ...]
 _ASCII = 128
 _LAST_SCRIPT = 0xE0000  # control characters, variation selectors and private characters follow
 
@@ -131,34 +131,56 @@ def letter_map() -> dict[int, int]:
     >>> "Ab é1!".translate(letter_map()).translate(letter_map())
     'Ab é1!'
     """
-    targets = [(up + i, low + i) for up, low, count in _CASED for i in range(count)]
-    sources = [pair for run in _SOURCE_CASED for code in run if (pair := _with_capital(code))]
-    first: dict[int, int] = {}
-    for pair, new in _pairs(sources, targets):
-        first.update(zip(pair, new, strict=True))
-    unpaired = [code for code in _of("L", *_SOURCE_UNPAIRED) if code not in first and not _has_case(code)]
-    first.update(_pairs(unpaired, _of("Lo", *_UNPAIRED)))
-    first.update(_pairs(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES)))
-    for run, start in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
-        first.update({code: start + code - run[0] for code in _of("Lo", run)})
-    return _both_ways(first)
+    targets: list[_CasedPair] = []
+    for first_upper, first_lower, count in _CASED:
+        targets += [(first_upper + place, first_lower + place) for place in range(count)]
+    mapping: dict[int, int] = {}
+    sources = list(_cased_sources())
+    for source, target in zip(sources, targets[: len(sources)], strict=True):
+        mapping.update(zip(source, target, strict=True))
+    unpaired = [code for code in _of("L", *_SOURCE_UNPAIRED) if code not in mapping and not _has_case(code)]
+    mapping.update(_pairs(unpaired, _of("Lo", *_UNPAIRED)))
+    mapping.update(_pairs(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES)))
+    for codes, first_rare in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
+        mapping.update({code: first_rare + code - codes[0] for code in _of("Lo", codes)})
+    return _both_ways(mapping)
+
+
+def _cased_sources() -> Iterator[_CasedPair]:
+    for codes in _SOURCE_CASED:
+        for code in codes:
+            pair = _with_capital(code)
+            if pair is not None:
+                yield pair
 
 
 def _digit_map() -> dict[int, int]:
-    digits = {old + i: new + i for old, new in zip(_SOURCE_DIGITS, _DIGITS, strict=True) for i in range(10)}
-    return _both_ways({**digits, **dict(_pairs(_of("N", *_SOURCE_NUMBERS), _of("N", *_NUMBERS)))})
+    mapping: dict[int, int] = {}
+    for source_zero, target_zero in zip(_SOURCE_DIGITS, _DIGITS, strict=True):
+        mapping.update({source_zero + digit: target_zero + digit for digit in range(10)})
+    mapping.update(_pairs(_of("N", *_SOURCE_NUMBERS), _of("N", *_NUMBERS)))
+    return _both_ways(mapping)
 
 
 def _mark_map() -> dict[int, int]:
-    groups: dict[str, list[int]] = {"P": [], "S": [], "wide": []}
-    for code in (code for run in _SOURCE_MARKS for code in run if unicodedata.category(chr(code))[0] in "PS"):
-        wide = unicodedata.east_asian_width(chr(code)) in "WF"
-        groups["wide" if wide else "P" if code < _ASCII else unicodedata.category(chr(code))[0]].append(code)
+    """Map marks and symbols: those of ASCII to punctuation, others to punctuation, symbols or wide symbols."""
     targets = {"P": _of("P", *_PUNCTUATION), "S": _of("S", *_SYMBOLS), "wide": _of("S", *_WIDE_SYMBOLS)}
-    first: dict[int, int] = {}
-    for kind, sources in groups.items():
-        first.update(_pairs(sources, targets[kind]))
-    return _both_ways(first)
+    sources: dict[str, list[int]] = {kind: [] for kind in targets}
+    for codes in _SOURCE_MARKS:
+        for code in codes:
+            category = unicodedata.category(chr(code))[0]
+            if category not in "PS":
+                continue
+            if unicodedata.east_asian_width(chr(code)) in "WF":
+                sources["wide"].append(code)
+            elif code < _ASCII:
+                sources["P"].append(code)
+            else:
+                sources[category].append(code)
+    mapping: dict[int, int] = {}
+    for kind, codes_of_kind in sources.items():
+        mapping.update(_pairs(codes_of_kind, targets[kind]))
+    return _both_ways(mapping)
 
 
 def _remaining_map(mapped: Collection[int]) -> dict[int, int]:
@@ -167,75 +189,100 @@ def _remaining_map(mapped: Collection[int]) -> dict[int, int]:
     Of each kind, in the order of code points, the first half maps to the second, in which rare scripts are. The last
     character of an odd number stays, and so do characters that normalization replaces.
     """
-    kinds: dict[tuple[str | int | bool, ...], list[int]] = defaultdict(list)
+    kinds: dict[_Kind, list[int]] = defaultdict(list)
     for code in range(_ASCII, _LAST_SCRIPT):
-        if code not in mapped and (kind := _kind(code)):
+        if code in mapped:
+            continue
+        kind = _kind(code)
+        if kind is not None:
             kinds[kind].append(code)
-    first: dict[int, int] = {}
+    mapping: dict[int, int] = {}
     for kind, codes in kinds.items():
         half = len(codes) // 2
         for old, new in zip(codes[:half], codes[half : 2 * half], strict=True):
-            first[old] = new
+            mapping[old] = new
             if kind == _WITH_CASE:
-                first[ord(chr(old).upper())] = ord(chr(new).upper())
-    return _both_ways(first)
+                mapping[ord(chr(old).upper())] = ord(chr(new).upper())
+    return _both_ways(mapping)
 
 
-def _kind(code: int) -> tuple[str | int | bool, ...] | None:
+def _kind(code: int) -> _Kind | None:
     """Return what a character has in common with its replacement; None for characters that stay."""
     character = chr(code)
-    category = unicodedata.category(character)
     if not unicodedata.is_normalized("NFC", character):
         return None
-    if category[0] == "L":
-        if not _has_case(code):
-            return "L", is_tight(character)
-        return _WITH_CASE if _with_capital(code) else None  # a capital goes with its lower-case letter
-    if category[0] == "M" and not unicodedata.name(character).startswith(_SELECTORS):
-        # Normalization sorts marks by their class. Marks of a class of one script map to class 0, which stays in place.
-        combining_class = unicodedata.combining(character)
-        return category, is_tight(character), combining_class if combining_class in _COMMON_CLASSES else 0
-    if category[0] == "N":
-        return "N", is_tight(character), unicodedata.decimal(character, -1)
-    if category[0] in "PS":
-        return category[0], is_tight(character)
+    category = unicodedata.category(character)
+    match category[0]:
+        case "L":
+            if not _has_case(code):
+                return "L", is_tight(character)
+            if _with_capital(code) is None:  # a capital goes with its lower-case letter
+                return None
+            return _WITH_CASE
+        case "M":
+            return _mark_kind(character)
+        case "N":
+            return "N", is_tight(character), unicodedata.decimal(character, -1)
+        case "P" | "S":
+            return category[0], is_tight(character)
     return None
 
 
-def _pairs(sources: Sequence[_T], targets: Sequence[_T]) -> list[tuple[_T, _T]]:
+def _mark_kind(mark: str) -> _Kind | None:
+    if unicodedata.name(mark).startswith(_SELECTORS):
+        return None
+    # Normalization sorts marks by their class. Marks of a class of one script map to class 0, which stays in place.
+    combining_class = unicodedata.combining(mark)
+    if combining_class not in _COMMON_CLASSES:
+        combining_class = 0
+    return unicodedata.category(mark), is_tight(mark), combining_class
+
+
+def _pairs(sources: Sequence[int], targets: Sequence[int]) -> list[tuple[int, int]]:
     """Return each source with its target; raise ValueError if there are fewer targets than sources."""
     return list(zip(sources, targets[: len(sources)], strict=True))
 
 
-def _both_ways(first: dict[int, int]) -> dict[int, int]:
-    return first | {new: old for old, new in first.items()}
+def _both_ways(mapping: dict[int, int]) -> dict[int, int]:
+    return mapping | {new: old for old, new in mapping.items()}
 
 
-def _with_capital(lower: int) -> tuple[int, int] | None:
+def _with_capital(lower: int) -> _CasedPair | None:
     """Return a lower-case letter behind its upper-case one, if each has only the other."""
     letter = chr(lower)
     capital = letter.upper()
-    return (ord(capital), lower) if len(capital) == 1 and capital != letter and capital.lower() == letter else None
+    if len(capital) != 1 or capital == letter or capital.lower() != letter:
+        return None
+    return ord(capital), lower
 
 
 def _has_case(code: int) -> bool:
     """Return whether a letter is one of a pair of an upper- and a lower-case letter."""
     lower = chr(code).lower()
-    pair = _with_capital(ord(lower)) if len(lower) == 1 else None
+    if len(lower) != 1:
+        return False
+    pair = _with_capital(ord(lower))
     return pair is not None and code in pair
 
 
 def _of(category: str, *runs: range) -> list[int]:
-    return [code for run in runs for code in run if unicodedata.category(chr(code)).startswith(category)]
+    codes: list[int] = []
+    for run in runs:
+        codes += [code for code in run if unicodedata.category(chr(code)).startswith(category)]
+    return codes
 
 
 @cache
 def character_table(keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uint32]:
     """(0x110000,) the replacement of each code point; most stay."""
-    every = letter_map() | _mark_map() | _digit_map()
-    every |= _remaining_map(every)
-    kept = "P" * keep_punctuation + "S" * keep_punctuation + "N" * keep_digits
-    new = {old: target for old, target in every.items() if unicodedata.category(chr(old))[0] not in kept}
+    mapping = letter_map() | _mark_map() | _digit_map()
+    mapping |= _remaining_map(mapping)
+    kept: set[str] = set()
+    if keep_punctuation:
+        kept |= {"P", "S"}
+    if keep_digits:
+        kept.add("N")
+    new = {old: target for old, target in mapping.items() if unicodedata.category(chr(old))[0] not in kept}
     table = np.arange(0x110000, dtype=np.uint32)
     table[list(new)] = list(new.values())
     return table

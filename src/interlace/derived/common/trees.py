@@ -5,10 +5,11 @@ Legend: L lines, W words of all lines, P words of all parses.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from unicodedata import category, normalize
 
@@ -51,34 +52,49 @@ class Forest:
         """
         from interlace.derived.common.kernels import projectivize
 
-        own, lengths = heads.flat.astype(np.int64), heads.lengths
+        lengths = heads.lengths
         offsets = heads.offsets - heads.offsets[0]
-        wrong = (own < -1) | (own >= np.repeat(lengths, lengths))
-        up = np.append(np.where((own < 0) | wrong, len(own), own + np.repeat(offsets[:-1], lengths)), len(own))
-        for _ in range(int(lengths.max(initial=1)).bit_length()):
-            up = up[up]  # in doubled steps every word must leave the line
-        wrong |= up[:-1] != len(own)
-        if wrong.any():
-            line = int(np.searchsorted(offsets, np.flatnonzero(wrong)[0], "right"))
-            raise DataError(f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle")
-        codes, names = numbered(relations, len(own))
-        names = [name.partition(":")[0] for name in names]
-        final = np.zeros(len(own), np.bool_)
-        projectivize(own, offsets, np.array([name == "punct" for name in names], np.bool_)[codes], final)
-        return cls(offsets, own, np.array(names, object)[codes].tolist(), list(tags), final)
+        flat = heads.flat.astype(np.int64)  # (W,) places in the line
+        _check_trees(flat, offsets, lengths)
+        codes, names = numbered(relations, len(flat))
+        universal = [name.partition(":")[0] for name in names]
+        is_punctuation = np.array([name == "punct" for name in universal], np.bool_)[codes]
+        final = np.zeros(len(flat), np.bool_)
+        projectivize(flat, offsets, is_punctuation, final)
+        return cls(offsets, flat, np.array(universal, object)[codes].tolist(), list(tags), final)
+
+
+def _check_trees(heads: NDArray[np.int64], offsets: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+    """Raise a DataError for a line in which some word does not lead to a root."""
+    count = len(heads)
+    is_outside = (heads < -1) | (heads >= np.repeat(lengths, lengths))
+    has_head = (heads >= 0) & ~is_outside
+    ancestors = np.full(count + 1, count)  # of each word over all lines, `count` above a root
+    ancestors[:-1][has_head] = (heads + np.repeat(offsets[:-1], lengths))[has_head]
+    for _ in range(int(lengths.max(initial=1)).bit_length()):
+        ancestors = ancestors[ancestors]  # in doubled steps every word must leave the line
+    is_wrong = is_outside | (ancestors[:-1] != count)
+    if is_wrong.any():
+        line = int(np.searchsorted(offsets, np.flatnonzero(is_wrong)[0], "right"))
+        raise DataError(f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle")
 
 
 def forest_of(text: Text) -> Forest:
     """Return the trees of a text; raise a DataError if it has none."""
     if text.heads is None or "deprel" not in text.tags or "pos" not in text.tags:
         raise DataError("the text has no trees: heads, relations and parts of speech are needed")
-    return Forest.of(text.heads, *(list(chain.from_iterable(text.tags[kind])) for kind in ("deprel", "pos")))
+    relations = list(chain.from_iterable(text.tags["deprel"]))
+    tags = list(chain.from_iterable(text.tags["pos"]))
+    return Forest.of(text.heads, relations, tags)
 
 
 def file_states(paths: Sequence[Path]) -> tuple[FileState, ...]:
     """Return names, sizes and modification times of files as cache keys; raise a DataError if one is missing."""
-    found = [(path, must_exist(path, "treebank").stat()) for path in paths]
-    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found)
+    states: list[FileState] = []
+    for path in paths:
+        state = must_exist(path, "treebank").stat()
+        states.append((str(path), state.st_size, state.st_mtime_ns))
+    return tuple(states)
 
 
 def read_trees(files: Sequence[FileState]) -> Iterator[Text]:
@@ -91,46 +107,74 @@ _PREFIX = 12  # characters by which sentences are looked up
 
 
 @dataclass(frozen=True)
+class ParsedSentences:
+    """The words of parsed sentences, a row per sentence, with a value per word in each column.
+
+    starts: of the word in the characters of the sentence. heads: places in the sentence, -1 for a root. depths: heads
+    above the word. relations, tags: numbers of names.
+    """
+
+    starts: Ragged
+    heads: Ragged
+    depths: Ragged
+    relations: Ragged
+    tags: Ragged
+
+    def take(self, sentences: NDArray[np.int32]) -> ParsedSentences:
+        """Return some sentences, by number."""
+        return ParsedSentences(
+            starts=self.starts.take(sentences),
+            heads=self.heads.take(sentences),
+            depths=self.depths.take(sentences),
+            relations=self.relations.take(sentences),
+            tags=self.tags.take(sentences),
+        )
+
+
+@dataclass(frozen=True)
 class Treebank:
     """The sentences of some files, to be found by their characters.
 
     numbers: normalized sentence -> its row. sizes: first characters -> the sizes of the sentences that begin with them,
     long ones first; short sentences are there under all their characters. letters: (sentences,) characters of each.
-    columns: per sentence a row per word: its start in the sentence, its head (-1: none), its depth, and the numbers of
-    its relation and part of speech.
     names: relations and parts of speech by number.
     """
 
     numbers: dict[str, int]
     sizes: dict[str, list[int]]
     letters: NDArray[np.int64]
-    columns: Ragged
+    sentences: ParsedSentences
     names: NDArray[np.object_]
 
     def rows(self, letters: str) -> list[int] | None:
         """Return the sentences that a line consists of, long ones preferred; None if there are none."""
         if letters in self.numbers:
             return [self.numbers[letters]]
-        ends = [0]
-        ways = [self._sentence_ends(letters, 0)]  # remaining candidates at each sentence
+        ends = [0]  # of the sentences so far
+        candidates = [self._sentence_ends(letters, 0)]  # remaining ends of the sentence after each
         failed: set[int] = set()  # positions without a continuation
-        while ways and ends[-1] < len(letters):
-            end = next(ways[-1], None) if ends[-1] not in failed else None
+        while ends and ends[-1] < len(letters):
+            end = None
+            if ends[-1] not in failed:
+                end = next(candidates[-1], None)
             if end is None:
                 failed.add(ends.pop())
-                ways.pop()
-                continue
-            ends.append(end)
-            ways.append(self._sentence_ends(letters, end))
-        return [self.numbers[letters[start:end]] for start, end in pairwise(ends)] if ways else None
+                candidates.pop()
+            else:
+                ends.append(end)
+                candidates.append(self._sentence_ends(letters, end))
+        if not ends:
+            return None
+        return [self.numbers[letters[start:end]] for start, end in pairwise(ends)]
 
     def furthest(self, letters: str) -> int:
         """Return how many characters of a line sentences can cover from its start."""
-        reached, left = {0}, [0]
-        while left:
-            ends = set(self._sentence_ends(letters, left.pop())) - reached
+        reached = {0}
+        waiting = [0]
+        while waiting:
+            ends = set(self._sentence_ends(letters, waiting.pop())) - reached
             reached |= ends
-            left.extend(ends)
+            waiting.extend(ends)
         return max(reached)
 
     def _sentence_ends(self, letters: str, at: int) -> Iterator[int]:
@@ -156,77 +200,140 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
     treebank = _treebank(file_states(files))
     types, numbers = distinct(text)
     plain = [_plain(word) for word in types]
-    ends = np.append(0, np.cumsum(np.array([len(word) for word in plain], np.int64)[numbers]))
+    lengths = np.array([len(word) for word in plain], np.int64)[numbers]  # (W,)
     letters = "".join(np.array(plain, object)[numbers])
-    bounds = ends[text.words.offsets - text.words.offsets[0]].tolist()
-    found = []
-    for line, (start, stop) in zip(text.lines, pairwise(bounds), strict=True):
-        rows = treebank.rows(letters[start:stop])
+    begins = np.append(0, np.cumsum(lengths))  # (W + 1,) the letters before each word
+    line_bounds = begins[text.words.offsets - text.words.offsets[0]].tolist()
+    sentences: list[list[int]] = []
+    for line, (start, stop) in zip(text.lines, pairwise(line_bounds), strict=True):
+        line_letters = letters[start:stop]
+        rows = treebank.rows(line_letters)
         if rows is None:
-            rest = letters[start:stop][treebank.furthest(letters[start:stop]) :]
-            where = listed(files)
-            raise DataError(f"no tree for {line[:80]!r}: {rest[:30]!r}.. is in none of {where}")
-        found.append(rows)
-    return _over_words(text, ends[:-1], treebank, Ragged.of(found, np.int64))
+            rest = line_letters[treebank.furthest(line_letters) :]
+            raise DataError(f"no tree for {line[:80]!r}: {rest[:30]!r}.. is in none of {listed(files)}")
+        sentences.append(rows)
+    return _over_words(text, begins[:-1], treebank, Ragged.of(sentences, np.int64))
 
 
-def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, rows: Ragged) -> Forest:
-    """Return trees over words; begins: (W,) the letters before each. rows: the sentences of each line."""
-    found = treebank.columns.take(rows.flat)
-    of = found.rows()
-    starts, heads, depths, *labels = found.flat.T  # (P,)
-    sizes = treebank.letters[rows.flat]
-    owners = np.searchsorted(begins, starts + (np.cumsum(sizes) - sizes)[of], "right") - 1
-    order = np.lexsort((depths, owners))
-    first = order[np.append(True, np.diff(owners[order]) > 0)[: len(order)]]
-    upper = np.full(len(begins), -1)
-    upper[owners[first]] = first
+def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, sentences: Ragged) -> Forest:
+    """Return trees over the words of a text.
+
+    Legend: S sentences in the text's lines, P words of these parses.
+
+    begins: (W,) the letters before each word. sentences: those of each line.
+    """
+    parses = treebank.sentences.take(sentences.flat)
+    sentence_of = parses.heads.rows()  # (P,)
+    letters = treebank.letters[sentences.flat]  # (S,)
+    sentence_begins = np.cumsum(letters) - letters  # (S,) the letters before each
+    positions = parses.starts.flat + sentence_begins[sentence_of]
+    owners = np.searchsorted(begins, positions, "right") - 1  # (P,) the word of the text that holds each
+    upper = _uppermost(owners, parses.depths.flat, len(begins))
+    has_parse = upper >= 0
+    heads_of_upper = parses.heads.flat[upper[has_parse]]
+    first_in_sentence = parses.heads.offsets[:-1][sentence_of[upper[has_parse]]]
+    owners_of_heads = owners[np.maximum(heads_of_upper, 0) + first_in_sentence]
     offsets = text.words.offsets - text.words.offsets[0]
-    above = np.arange(len(begins)) - 1  # parts of a word of the parse depend on the previous part
-    whole = np.flatnonzero(upper >= 0)
-    head = heads[upper[whole]]
-    inside = owners[np.maximum(head, 0) + found.offsets[:-1][of[upper[whole]]]]
-    base = np.repeat(offsets[:-1], np.diff(offsets))
-    above[whole] = np.where(head < 0, base[whole] - 1, inside)
-    relations, tags = (
-        treebank.names[np.where(upper >= 0, codes[upper], usual)] for codes, usual in zip(labels, (0, 1), strict=True)
-    )
-    return Forest.of(Ragged((above - base).astype(np.int32), offsets), relations.tolist(), tags.tolist())
+    line_starts = np.repeat(offsets[:-1], np.diff(offsets))
+    heads = np.arange(len(begins)) - 1  # parts of a word of the parse depend on the previous part
+    heads[has_parse] = np.where(heads_of_upper < 0, line_starts[has_parse] - 1, owners_of_heads)
+    relations = treebank.names[np.where(has_parse, parses.relations.flat[upper], _PART_RELATION)]
+    tags = treebank.names[np.where(has_parse, parses.tags.flat[upper], _PART_TAG)]
+    return Forest.of(Ragged((heads - line_starts).astype(np.int32), offsets), relations.tolist(), tags.tolist())
+
+
+def _uppermost(owners: NDArray[np.int64], depths: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+    """(W,) the uppermost of the parse's words in each word of the text, -1 for a word without any."""
+    order = np.lexsort((depths, owners))
+    is_first = np.append(True, np.diff(owners[order]) > 0)[: len(order)]
+    upper = np.full(count, -1)
+    upper[owners[order[is_first]]] = order[is_first]
+    return upper
 
 
 def _plain(word: str) -> str:
     """Return a word without blanks, case and accents, the same before and after normalization."""
     bare = "".join(word.split()).casefold()
-    return bare if bare.isascii() else "".join(one for one in normalize("NFKD", bare) if category(one) != "Mn")
+    if bare.isascii():
+        return bare
+    return "".join(character for character in normalize("NFKD", bare) if category(character) != "Mn")
 
 
 @lru_cache(maxsize=4)
 def _treebank(files: tuple[FileState, ...]) -> Treebank:
     """Return the sentences of these files; of those with the same letters the first."""
     numbers: dict[str, int] = {}
-    names = {"goeswith": 0, "X": 1}  # for parts of a word of the parse
-    columns: list[NDArray[np.int32]] = []
+    sentences = _SentenceColumns()
     for chunk in read_trees(files):
-        for row, heads in enumerate(chunk.heads or ()):
+        for row in range(len(chunk)):
             words = [_plain(word) for word in chunk.tokens(row)]
-            if numbers.setdefault("".join(words), len(columns)) < len(columns):
-                continue
-            starts = np.cumsum([0, *map(len, words)])[:-1]
-            above, depths = heads, np.zeros(len(heads), np.int64)
-            while (above >= 0).any():
-                depths += above >= 0
-                above = np.where(above >= 0, heads[above], -1)
-            labels = [
-                [names.setdefault(one, len(names)) for one in chunk.tags[kind][row]] for kind in ("deprel", "pos")
-            ]
-            columns.append(np.stack([starts, heads, depths, *labels], axis=1).astype(np.int32))
+            letters = "".join(words)
+            if letters not in numbers:
+                numbers[letters] = len(numbers)
+                sentences.add(chunk, row, words)
     sizes: dict[str, set[int]] = {}
     for letters in numbers:
         sizes.setdefault(letters[:_PREFIX], set()).add(len(letters))
     return Treebank(
         numbers,
-        {key: sorted(found, reverse=True) for key, found in sizes.items()},
+        {prefix: sorted(lengths, reverse=True) for prefix, lengths in sizes.items()},
         np.fromiter(map(len, numbers), np.int64, len(numbers)),
-        Ragged.from_lengths(np.concatenate(columns or [np.empty((0, 5), np.int32)]), map(len, columns)),
-        np.array(list(names), object),
+        sentences.columns(),
+        np.array(list(sentences.names), object),
     )
+
+
+_PART_RELATION = 0  # of parts of a word of the parse
+_PART_TAG = 1
+
+
+class _SentenceColumns:
+    """Collects the words of sentences; `names` numbers relations and parts of speech."""
+
+    def __init__(self) -> None:
+        self.names = {"goeswith": _PART_RELATION, "X": _PART_TAG}
+        self._starts = array("i")
+        self._heads = array("i")
+        self._depths = array("i")
+        self._relations = array("i")
+        self._tags = array("i")
+        self._lengths = array("i")
+
+    def add(self, chunk: Text, row: int, words: Sequence[str]) -> None:
+        """Add a sentence of a text with trees; words: in plain letters."""
+        heads = [] if chunk.heads is None else chunk.heads[row].tolist()
+        self._lengths.append(len(words))
+        self._starts.extend(list(accumulate(map(len, words[:-1]), initial=0))[: len(words)])
+        self._heads.extend(heads)
+        self._depths.extend(_depths(heads))
+        self._relations.extend(self._numbered(chunk.tags["deprel"][row]))
+        self._tags.extend(self._numbered(chunk.tags["pos"][row]))
+
+    def columns(self) -> ParsedSentences:
+        """Return all sentences."""
+        return ParsedSentences(
+            starts=self._column(self._starts),
+            heads=self._column(self._heads),
+            depths=self._column(self._depths),
+            relations=self._column(self._relations),
+            tags=self._column(self._tags),
+        )
+
+    def _column(self, values: array[int]) -> Ragged:
+        return Ragged.from_lengths(np.array(values, np.int32), np.array(self._lengths))
+
+    def _numbered(self, names: Sequence[str]) -> list[int]:
+        return [self.names.setdefault(name, len(self.names)) for name in names]
+
+
+def _depths(heads: Sequence[int]) -> list[int]:
+    """Return how many heads are above each word."""
+    depths: list[int] = []
+    for word in range(len(heads)):
+        depth = 0
+        head = heads[word]
+        while head >= 0:
+            head = heads[head]
+            depth += 1
+        depths.append(depth)
+    return depths
