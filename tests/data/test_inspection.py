@@ -9,7 +9,7 @@ import pytest
 
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
-from interlace.data.inspection import Inspector, inspect_file
+from interlace.data.inspection import Inspector
 from interlace.data.shifts import find_shift
 from interlace.readers import READERS
 from interlace.text import lines as text_lines
@@ -74,8 +74,8 @@ def test_every_measure_names_its_places(look, chunk, monkeypatch):
     [
         ({"a.en": ["кошка"]}, {"rules": {"script": Script(min_share=0)}}, None, "", False),
         ({"a.en": ["кошка"]}, {"rules": {"script": Script(min_share=0.9)}}, "script", "min_share = 0.9", False),
-        ({"a.en": ["1", "2", "3"], "a.de": ["1"]}, {}, "line counts differ",
-         "a.en has 3 lines and a.de has 1 lines", True),
+        ({"a.en": ["1", "2", "3"], "a.de": ["1"]}, {}, "unreadable",
+         "the sides must correspond", True),
         ({"a.tsv": ["en\tde", "a\tb", "c"]}, {"reader": "tsv", "languages": ["en", "de"]}, "unreadable",
          "line 3", True),
         ({"a.tlh": ["кошка", "the cat"]}, {}, None, "", False),
@@ -103,52 +103,30 @@ def test_observers_get_every_side_and_its_rows(look):
     assert seen == [(["a", "b"], "line 2"), (["c", "d"], "line 2")]
 
 
-def inspected(folder, data, name="a.txt"):
-    (folder / name).write_bytes(data)
-    report = inspect_file(folder / name)
-    return report, {finding.what: finding for finding in report.findings}
-
-
-@pytest.mark.parametrize("block", [4, 1 << 20])
-def test_names_and_counts_lines_that_are_not_utf8(tmp_path, block, monkeypatch):
-    monkeypatch.setattr(text_lines, "_BLOCK", block)
-    bad = "good é\n".encode() + b"caf\xe9\n" + b"fine\n" + b"na\xefve\n" * 4 + b"\xe9"
-    report, found = inspected(tmp_path, bad)
-    assert report.failed
-    assert (found["bad UTF-8"].count, found["bad UTF-8"].total) == (6, 8)
-    shown = {"a.txt:2": "café", "a.txt:4": "naïve", "a.txt:5": "naïve"}
-    assert [(one.where, one.text) for one in found["bad UTF-8"].examples] == [*shown.items()]
-
-
-@pytest.mark.parametrize("block", [3, 1 << 20])
-def test_reports_byte_order_marks_and_line_ends(tmp_path, block, monkeypatch):
-    monkeypatch.setattr(text_lines, "_BLOCK", block)
-    report, found = inspected(tmp_path, b"\xef\xbb\xbfone\r\ntwo\rthree\r\nfour")
-    assert not report.failed
-    assert found["byte order mark"].level == "note"
-    assert found["CRLF line ends"].count == 2
-    assert found["stray carriage returns"].count == 1
-
-
 @pytest.mark.parametrize(
-    ("data", "name", "what"),
+    ("data", "name", "about"),
     [
-        (b"", "a.txt", "empty file"),
-        ("text".encode("utf-16"), "a.txt", "no text"),
-        (gzip.compress(b"text", mtime=0), "a.txt", "no text"),
-        (gzip.compress(b"text\n" * 1000, mtime=0)[:30], "a.gz", "unreadable"),
-        (b"no gzip", "a.gz", "unreadable"),
+        (b"good\ncaf\xe9\n", "a.en", r"a\.en, line 2: not valid UTF-8 at byte 4"),
+        (b"", "a.en", "a.en: the file is empty"),
+        ("text".encode("utf-16"), "a.en", "seems to be UTF-16"),
+        (gzip.compress(b"text", mtime=0), "a.en", "seems to be gzip"),
+        (gzip.compress(b"text\n" * 1000, mtime=0)[:30], "a.gz", "a.gz: damaged gzip file"),
+        (b"no gzip", "a.gz", "a.gz: damaged gzip file"),
     ],
 )
-def test_rejects_files_that_are_not_text(tmp_path, data, name, what):
-    report, found = inspected(tmp_path, data, name)
-    assert report.failed
-    assert list(found) == [what]
+def test_files_that_are_not_text_are_unreadable(tmp_path, data, name, about):
+    (tmp_path / name).write_bytes(data)
+    inspector = Inspector(WORD_TOKENIZERS.build("whitespace"))
+    report = inspector.inspect("it", READERS.build("lines"), [tmp_path / name], ["en"])
+    (finding,) = report.findings
+    assert (report.failed, finding.what) == (True, "unreadable")
+    assert re.search(about, finding.about)
 
 
 def test_a_missing_file_names_the_nearest(tmp_path):
     (tmp_path / "train.en").write_text("x\n")
-    (finding,) = inspect_file(tmp_path / "train.em").findings
+    inspector = Inspector(WORD_TOKENIZERS.build("whitespace"))
+    (finding,) = inspector.inspect("it", READERS.build("lines"), [tmp_path / "train.em"], ["en"]).findings
     assert finding.level == "error"
     assert "did you mean 'train.en'" in finding.about
 
@@ -162,7 +140,7 @@ def test_a_shift_between_the_sides_is_found_where_it_begins(look, real_data, los
     assert "shifted sides" not in found
     del lines[side][place : place + lost]
     report, of_files = look({"a.en": lines["en"], "a.de": lines["de"]})
-    assert report.failed  # the line counts differ
+    assert report.failed  # the numbers of lines differ
     _, of_rows = look({f"a.{code}": text[: 500 - lost] for code, text in lines.items()})
     for shifted, where in ((of_files["shifted sides"], r"a\.en:(\d+)"), (of_rows["shifted sides"], r"line (\d+)")):
         first, last = map(int, re.findall(where, shifted.about))

@@ -1,7 +1,7 @@
-"""Inspection of text before training: encoding of files, and faulty rows of corpora, as findings with examples.
+"""Inspection of text before training: errors of its reader, such as its encoding, and faulty rows, with examples.
 
-`Inspector` reads each file's bytes, then the rows of its reader. Everything is read in chunks: memory holds a chunk,
-eight bytes per line to find duplicates and as many to find shifts, and at the end some 70 bytes per pair for these.
+Text is read once, in chunks: memory holds a chunk, eight bytes per line to find duplicates and as many to find shifts,
+and at the end some 70 bytes per pair for these.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -26,9 +27,9 @@ from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
 from interlace.data.shifts import find_shift
-from interlace.readers import Reader, reader_for
+from interlace.readers import Reader
 from interlace.text import Text, TextPairs
-from interlace.text.lines import binary_format, check_length, read_blocks, read_lines
+from interlace.text.lines import read_lines
 from interlace.text.word_tokenizers import WordTokenizer
 
 Level = Literal["error", "warning", "note"]
@@ -70,7 +71,7 @@ class Finding:
 
 @dataclass
 class InspectionReport:
-    """Facts and findings about one file, or about a corpus and its files; facts of a side are under its language."""
+    """Facts and findings about a corpus; facts of a side are under its language."""
 
     name: str
     facts: dict[str, Any] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class InspectionReport:
 
 @dataclass
 class Inspector:
-    """Inspects corpora; the bytes of a file in several corpora are read once.
+    """Inspects corpora.
 
     word_tokenizer: finds the words that are counted. rules: filters with user settings, by name.
     """
@@ -96,7 +97,6 @@ class Inspector:
     word_tokenizer: WordTokenizer
     rules: Mapping[str, Filter] = field(default_factory=dict)
     progress: Progress = no_progress
-    _files: dict[Path, InspectionReport] = field(default_factory=dict)
 
     def inspect(
         self,
@@ -108,15 +108,7 @@ class Inspector:
     ) -> InspectionReport:
         """Return a report on one corpus; errors in the data become findings."""
         report = InspectionReport(name)
-        line_counts = self._add_files(report, paths)
-        is_line_aligned = reader.by_line and len(languages) == 2
-        if is_line_aligned and not report.failed:
-            report.findings += _unequal_lengths(paths, line_counts)
-        if report.failed:
-            return report
-        row_name = _row_names(paths, line_counts, by_line=reader.by_line, sides=len(languages))
-        rows = _Rows(languages, self.rules, row_name)
-        total = sum(line_counts) // 2 if is_line_aligned else sum(line_counts)
+        rows = _Rows(languages, self.rules, _row_names(paths, reader, languages))
         try:
             for chunk in reader.read_chunks(list(paths), list(languages)):
                 split_chunk = self._with_words(chunk)
@@ -124,26 +116,18 @@ class Inspector:
                     for text in sides(split_chunk):
                         observer(text, rows.next_names())
                 rows.add(split_chunk)
-                self.progress(name, rows.count, total)
+                self.progress(name, rows.count, 0)
         except DataError as error:
             report.findings.append(Finding("error", "unreadable", 1, 1, str(error)))
-        else:
-            if not rows.words.total():
-                about = "nothing is left to train on"
-                report.findings.append(Finding("error", "no words", rows.count, rows.count, about))
+            if reader.by_line and len(languages) == 2:
+                report.findings += _shifts_of_files(paths)
+            return report
+        if not rows.words.total():
+            about = "nothing is left to train on"
+            report.findings.append(Finding("error", "no words", rows.count, rows.count, about))
         report.facts.update(rows.facts())
         report.findings += rows.findings()
         return report
-
-    def _add_files(self, report: InspectionReport, paths: Sequence[Path]) -> list[int]:
-        """Add the facts and findings of the files of text to a report; return their numbers of lines."""
-        text_files = [path for path in paths if reader_for(path) == "lines"]
-        for path in text_files:
-            if path not in self._files:
-                self._files[path] = inspect_file(path, self.progress)
-            report.findings += self._files[path].findings
-        report.facts["files"] = {str(path): self._files[path].facts for path in text_files}
-        return [self._files[path].facts["lines"] for path in text_files]
 
     def _with_words(self, chunk: Chunk) -> Chunk:
         """Return a chunk with the words of the inspector's word tokenizer."""
@@ -158,42 +142,6 @@ class Inspector:
         return Text(text.language, text.lines, words, self.word_tokenizer.name)
 
 
-def _unequal_lengths(paths: Sequence[Path], line_counts: Sequence[int]) -> Iterator[Finding]:
-    """Yield a finding for each pair of line-aligned files whose numbers of lines differ, and where it is shifted."""
-    half = len(line_counts) // 2
-    for number in range(half):
-        source = paths[number]
-        target = paths[half + number]
-        source_lines = line_counts[number]
-        target_lines = line_counts[half + number]
-        if source_lines != target_lines:
-            about = (
-                f"{source.name} has {source_lines} lines and {target.name} has {target_lines} lines; "
-                "the sides must correspond"
-            )
-            difference = abs(source_lines - target_lines)
-            yield Finding("error", "line counts differ", difference, max(source_lines, target_lines), about)
-            yield from _shift_of_files(source, target)
-
-
-def inspect_file(path: Path | str, progress: Progress = no_progress) -> InspectionReport:
-    """Return the facts `lines` and `bytes` (uncompressed), and findings about encoding and line ends; never raise."""
-    path = Path(path)
-    counts = _ByteCounts()
-    report = InspectionReport(str(path))
-    try:
-        for lines in _whole_lines(path, counts):
-            counts.add(lines, path.name)
-            progress(f"bytes of {path.name}", counts.size, 0)
-    except DataError as error:
-        report.findings.append(Finding("error", "unreadable", 1, 1, str(error)))
-    if not counts.size and not report.findings:
-        report.findings.append(Finding("error", "empty file", 1, 1, f"{path} is empty"))
-    report.facts = {"lines": counts.lines, "bytes": counts.size}
-    report.findings += counts.findings(path.name)
-    return report
-
-
 class _Excerpts:
     """The first few of many places, and their count."""
 
@@ -205,70 +153,6 @@ class _Excerpts:
         """Count `count` more; keep excerpts up to the limit."""
         self.count += count
         self.shown += islice(excerpts, MAX_EXCERPTS - len(self.shown))
-
-
-@dataclass
-class _ByteCounts:
-    """Counts over the bytes of a file. carriage_returns: before a line feed; stray_returns: others."""
-
-    lines: int = 0
-    size: int = 0
-    carriage_returns: int = 0
-    stray_returns: int = 0
-    bad_lines: _Excerpts = field(default_factory=_Excerpts)
-    start: bytes = b""
-
-    def add(self, data: bytes, name: str) -> None:
-        """Count whole lines of the file `name`."""
-        self.start = self.start or data[:1024]
-        if not _is_utf8(data):
-            numbered = enumerate(data.split(b"\n"), self.lines + 1)
-            bad_lines = [(number, line) for number, line in numbered if not _is_utf8(line)]
-            excerpts = (Excerpt.of(f"{name}:{number}", line.decode("latin-1")) for number, line in bad_lines)
-            self.bad_lines.add(len(bad_lines), excerpts)
-        line_end_returns = data.count(b"\r\n")
-        self.carriage_returns += line_end_returns
-        self.stray_returns += data.count(b"\r") - line_end_returns
-        self.size += len(data)
-        self.lines += data.count(b"\n") + (not data.endswith(b"\n"))
-
-    def findings(self, name: str) -> Iterator[Finding]:
-        if kind := binary_format(self.start):
-            yield Finding("error", "no text", 1, 1, f"{name} seems to be {kind}")
-        elif self.bad_lines.count:
-            about = "not UTF-8, shown as Latin-1; if that is readable: iconv -f LATIN1 -t UTF-8"
-            examples = tuple(self.bad_lines.shown)
-            yield Finding("error", "bad UTF-8", self.bad_lines.count, self.lines, about, examples)
-        if self.start.startswith(b"\xef\xbb\xbf"):
-            yield Finding("note", "byte order mark", 1, self.lines, f"at the start of {name}; it is removed")
-        if self.carriage_returns:
-            about = f"in {name}; carriage returns are removed"
-            yield Finding("note", "CRLF line ends", self.carriage_returns, self.lines, about)
-        if self.stray_returns:
-            about = f"carriage returns inside lines of {name}; if they should end lines: tr '\\r' '\\n'"
-            yield Finding("warning", "stray carriage returns", self.stray_returns, self.lines, about)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _whole_lines(path: Path, counts: _ByteCounts) -> Iterator[bytes]:
-    """Yield the file in pieces that end at line ends; the last one may have no line feed. `counts` are those so far."""
-    parts: list[bytes] = []
-    for block in read_blocks(path):
-        head, feed, tail = block.rpartition(b"\n")
-        if feed:
-            yield b"".join([*parts, head, feed])
-            parts = []
-        parts.append(tail)
-        check_length(sum(map(len, parts)), f"{path}, line {counts.lines + 1}")
-    if rest := b"".join(parts):
-        yield rest
 
 
 @dataclass
@@ -372,12 +256,14 @@ def _typical_ratio(pairs: TextPairs) -> float:
     return max(round(max(target_words, 1) / max(source_words, 1), 2), 0.01)
 
 
-def _shift_of_files(source: Path, target: Path) -> Iterator[Finding]:
-    """Yield a finding if two files are shifted; one that cannot be read has a finding already."""
-    with suppress(DataError):
-        source_lengths = np.fromiter(map(len, read_lines(source)), np.int64)
-        target_lengths = np.fromiter(map(len, read_lines(target)), np.int64)
-        yield from _shift_findings(source_lengths, target_lengths, lambda row: f"{source.name}:{row + 1}")
+def _shifts_of_files(paths: Sequence[Path]) -> Iterator[Finding]:
+    """Yield a finding for each pair of line-aligned files that are shifted, if they can be read."""
+    half = len(paths) // 2
+    for source, target in zip(paths[:half], paths[half:], strict=True):
+        with suppress(DataError):
+            source_lengths = np.fromiter(map(len, read_lines(source)), np.int64)
+            target_lengths = np.fromiter(map(len, read_lines(target)), np.int64)
+            yield from _shift_findings(source_lengths, target_lengths, partial(_line_name, source))
 
 
 def _shift_findings(source: NDArray[np.int64], target: NDArray[np.int64], row_name: RowName) -> Iterator[Finding]:
@@ -395,15 +281,13 @@ def _shift_findings(source: NDArray[np.int64], target: NDArray[np.int64], row_na
     yield Finding("warning", "shifted sides", shift.end - shift.first, len(source), about)
 
 
-def _row_names(paths: Sequence[Path], line_counts: Sequence[int], *, by_line: bool, sides: int) -> RowName:
-    """Return names `"train.en:12"` for consecutive files, `"line 12"` for parallel ones, otherwise `"row 12"`."""
-    if not by_line or sides > 1:
-        unit = "line" if by_line else "row"
-        return lambda row: f"{unit} {row + 1}"
-    starts = np.concatenate([[0], np.cumsum(line_counts)])
+def _row_names(paths: Sequence[Path], reader: Reader, languages: Sequence[str]) -> RowName:
+    """Return names `"train.en:12"` for lines of one file, `"line 12"` for parallel ones, otherwise `"row 12"`."""
+    if reader.by_line and len(paths) == 1:
+        return partial(_line_name, paths[0])
+    unit = "line" if reader.by_line and len(paths) == len(languages) else "row"
+    return lambda row: f"{unit} {row + 1}"
 
-    def row_name(row: int) -> str:
-        file = min(int(np.searchsorted(starts, row, side="right")) - 1, len(paths) - 1)
-        return f"{paths[file].name}:{row - int(starts[file]) + 1}"
 
-    return row_name
+def _line_name(path: Path, row: int) -> str:
+    return f"{path.name}:{row + 1}"
