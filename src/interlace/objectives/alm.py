@@ -74,7 +74,9 @@ class Alm(Objective):
         """The text with its links or phrases; the phrase table's translations only if they are used."""
         if self.code_switching.target_choice == "table_argmax":
             return frozenset({"text", "phrases", "known"})
-        return frozenset({"text", "links"} if self.phrases == "extracted" else {"text", "phrases"})
+        if self.phrases == "extracted":
+            return frozenset({"text", "links"})
+        return frozenset({"text", "phrases"})
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables."""
