@@ -52,9 +52,13 @@ class Excerpt:
     @classmethod
     def of(cls, where: str, *texts: str) -> Excerpt:
         """Return the beginning of the text with control characters escaped; several texts are the sides of a pair."""
-        beginnings = [text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…" for text in texts]
-        text = " | ".join(beginnings)
-        return cls(where, "".join(char if char.isprintable() else escaped(char) for char in text))
+        beginnings = []
+        for text in texts:
+            beginnings.append(text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…")
+        characters_shown = []
+        for character in " | ".join(beginnings):
+            characters_shown.append(character if character.isprintable() else escaped(character))
+        return cls(where, "".join(characters_shown))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Check the data of a recipe: missing files, each corpus, and contamination."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from interlace.core.data_root import Root
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationCheck, HeldOutSet
 from interlace.data.filters import build_filters
@@ -10,7 +11,7 @@ from interlace.data.inspection import Finding, InspectionReport, Inspector, Obse
 from interlace.experiments.contamination import held_out_text
 from interlace.experiments.data_root import data_root
 from interlace.experiments.inputs import MissingInputs, missing_inputs
-from interlace.experiments.recipe import Recipe
+from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.experiments.texts import RecipeTexts
 from interlace.text import Text
 
@@ -26,34 +27,50 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     root = data_root(recipe)
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
     inspector = Inspector(RecipeTexts(recipe, root).word_tokenizer, rules, progress)
-
     dev_sets: list[HeldOutSet] = []
-    for label, group in recipe.corpora.items():
-        for corpus in group.corpora_in("dev"):
-            name = f"{label} {corpus} (dev)"
-            lines: dict[str, list[str]] = {}  # by language
-            observer = _collect_in(lines)
-            paths = group.files("dev", corpus, root)
-            reports.append(inspector.inspect(name, group.reading("dev"), paths, corpus.split("-"), observer))
-            dev_sets += [HeldOutSet(name, language, {"text": text}) for language, text in lines.items()]
+    for corpus in _corpora(recipe, "dev"):
+        lines: dict[str, list[str]] = {}  # by language
+        reports.append(_inspect(inspector, corpus, root, _collect_in(lines)))
+        dev_sets += [HeldOutSet(str(corpus), language, {"text": text}) for language, text in lines.items()]
 
     contamination = ContaminationCheck()
     for split, held_out in held_out_text(recipe).sets.items():
         contamination.hold_out(replace(held_out, name=f"{split.task} ({split.split})"))
-    test_sets = len(contamination)
+    task_sets = len(contamination)
     for dev_set in dev_sets:
         contamination.hold_out(dev_set)
-    for label, group in recipe.corpora.items():
-        for corpus in group.corpora_in("train"):
-            name = f"{label} {corpus} (train)"
-            paths = group.files("train", corpus, root)
-            languages = corpus.split("-")
-            reports.append(inspector.inspect(name, group.reading("train"), paths, languages, contamination.search))
+    for corpus in _corpora(recipe, "train"):
+        reports.append(_inspect(inspector, corpus, root, contamination.search))
 
     overlaps = InspectionReport("held-out text in training text", {"sets": len(contamination)})
     for number, result in enumerate(contamination.results()):
-        overlaps.findings += result.findings(ngrams=number < test_sets)
+        overlaps.findings += result.findings(ngrams=number < task_sets)
     return [*reports, overlaps]
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """A split of a corpus of a group, such as `de` or `en-de`."""
+
+    group: CorpusGroup
+    group_name: str
+    name: str
+    split: str
+
+    def __str__(self) -> str:
+        return f"{self.group_name} {self.name} ({self.split})"
+
+
+def _corpora(recipe: Recipe, split: str) -> Iterator[_Corpus]:
+    for group_name, group in recipe.corpora.items():
+        for name in group.corpora_in(split):
+            yield _Corpus(group, group_name, name, split)
+
+
+def _inspect(inspector: Inspector, corpus: _Corpus, root: Root, observer: Observer) -> InspectionReport:
+    paths = corpus.group.files(corpus.split, corpus.name, root)
+    reader = corpus.group.reading(corpus.split)
+    return inspector.inspect(str(corpus), reader, paths, corpus.name.split("-"), observer)
 
 
 def _collect_in(lines: dict[str, list[str]]) -> Observer:

@@ -128,18 +128,14 @@ def stored_contamination(
     if changed or held_out.unread:
         unread = {str(split): message for split, message in held_out.unread.items()}
         write_json(folder / CONTAMINATION, {"sets": stored, "unread": unread})
-    test_rows = []
-    for split in held_out.sets:
-        row = stored[str(split)]
+    rows = [stored[str(split)] for split in held_out.sets]
+    for row in rows:
         if row["exact"] >= 1.0:
             message = "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)"
             about = (row["task"], row["language"], row["exact"], row["split"])
             log.warning(message, *about, trained.name, folder / CONTAMINATION)
-        if lineage.unknown:
-            row = {**row, "unknown": lineage.unknown}
-        if row["split"] == "test":
-            test_rows.append(row)
-    return test_rows
+    unknown = {"unknown": lineage.unknown} if lineage.unknown else {}
+    return [row | unknown for row in rows if row["split"] == "test"]
 
 
 def _read_stored(folder: Path) -> dict[str, Any]:

@@ -76,19 +76,22 @@ class DatasetReader(Reader):
         common.expect("dataset", "data sets of one language or two", paths, languages, fits=fits)
         for path in paths:
             table = ColumnTable.open(path)
-            row_format = _format_of(self, table, languages)
-            wanted = {*row_format.columns, _column(self, table, "label"), self.language_column, _TRANSLATION, _ID}
-            columns = [column for column in table.columns if column in wanted]
-            common.must_be_unique(dict.fromkeys(columns), table.columns, table.path)
-            rows = table.rows(columns)
-            if self.language_column in table.columns and not row_format.multilingual:
-                rows = self._of_language(languages[-1], rows, table)
-            notes: Counter[str] = Counter()
-            items = (row_format.item(row, notes) for row in row_format.rows_with_text(rows, notes))
-            names = listed(map(repr, row_format.text_columns))
-            for chunk in common.chunks_of(items, f"{table.path}: there is no row with text in {names}"):
-                yield row_format.text_of(chunk, notes)
-                notes.clear()
+            yield from self._read_table(table, _format_of(self, table, languages), languages[-1])
+
+    def _read_table(self, table: ColumnTable, row_format: _RowFormat, language: str) -> Iterator[Text | TextPairs]:
+        label = _column(self, table, "label")
+        used_columns = {*row_format.columns, label, self.language_column, _TRANSLATION, _ID}
+        columns = [column for column in table.columns if column in used_columns]
+        common.must_be_unique(dict.fromkeys(columns), table.columns, table.path)
+        rows = table.rows(columns)
+        if self.language_column in table.columns and not row_format.multilingual:
+            rows = self._of_language(language, rows, table)
+        notes: Counter[str] = Counter()
+        items = (row_format.item(row, notes) for row in row_format.rows_with_text(rows, notes))
+        names = listed(map(repr, row_format.text_columns))
+        for chunk in common.chunks_of(items, f"{table.path}: there is no row with text in {names}"):
+            yield row_format.text_of(chunk, notes)
+            notes.clear()
 
     def _of_language(self, language: str, rows: Iterable[JsonNode], table: ColumnTable) -> Iterator[JsonNode]:
         """Yield the rows of a language by their column."""
