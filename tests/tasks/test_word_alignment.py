@@ -31,10 +31,9 @@ def translated(vocab, model):
     return backbone
 
 
-@pytest.mark.parametrize("method", ["argmax", "itermax", "match"])
-@pytest.mark.parametrize("pooling", ["any", "mean"])
-def test_aligns_words_with_equal_vectors(root, vocab, translated, method, pooling):
-    task = WordAlignment(layer=0, method=method, pooling=pooling)
+@pytest.mark.parametrize("method", ["argmax", "itermax"])
+def test_aligns_words_with_equal_vectors(root, vocab, translated, method):
+    task = WordAlignment(layer=0, method=method)
     scores = task.measure(translated, vocab, task.examples("test", "de", vocab, root))
     assert scores.metrics == {"aer": 0, "precision": 100, "recall": 100, "f1": 100}
 

@@ -7,7 +7,9 @@ Sentence encoders such as E5 are anisotropic: the cosines of all words lie near 
 vectors are standardized by default: each dimension has mean 0 and variance 1 over the text of its language (as Timkey &
 van Schijndel 2021, "All Bark and No Bite").
 
-Legend: B pairs; I source and J target units (subwords or words) of the longest; H width. `real` (B, I, J) is true where
+Words are aligned if any of their subwords are, as in both papers.
+
+Legend: B pairs; I source and J target units (subwords) of the longest; H width. `real` (B, I, J) is true where
 both units exist.
 """
 
@@ -44,6 +46,7 @@ log = logging.getLogger(__name__)
 
 _LAYER_SAMPLE = 100  # pairs that choose the layer
 _SAMPLE = 1000  # pairs whose vectors are measured: more do not change the alignments
+ALPHA, ITERATIONS = 0.9, 2  # of 'itermax' (Jalili Sabet et al. 2020)
 _CONSTANT = 1e-6  # deviation, relative to the mean, below which a dimension does not vary
 
 
@@ -53,30 +56,15 @@ class SimilaritySettings(Settings):
     layer: int | None = Field(
         None, description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12)."
     )
-    pooling: Literal["any", "mean"] = Field(
-        "any",
-        description="'any': align words if any of their subwords are aligned (both papers); 'mean': compare words by "
-        "the mean of their subwords' vectors.",
-    )
     threshold: float = Field(
         0.001, gt=0, lt=1, description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001)."
     )
-    alpha: float = Field(
-        0.9,
-        ge=0,
-        le=1,
-        description="Factor of 'itermax' if one word is aligned already (Jalili Sabet et al. 2020: 0.9).",
-    )
-    iterations: int = Field(2, ge=1, description="Iterations of 'itermax' (Jalili Sabet et al. 2020: 2).")
     max_length: int = Field(
         512,
         ge=8,
         description="Maximum length in subword tokens, at most the model's own; longer sentences are truncated.",
     )
     tokens_per_batch: int = Field(8192, ge=16, description="Padded tokens of the longer side per batch.")
-    language_ids: bool | Literal["auto"] = Field(
-        "auto", description="Pass language ids to the model; 'auto': if it has language embeddings."
-    )
 
 
 class Similarity(SimilaritySettings, Aligner):
@@ -92,11 +80,10 @@ class Similarity(SimilaritySettings, Aligner):
     start: str = Field(
         "bert-base-multilingual-cased", description="The encoder: a checkpoint folder or a name on the Hub."
     )
-    method: Literal["softmax", "argmax", "itermax", "match"] = Field(
+    method: Literal["softmax", "argmax", "itermax"] = Field(
         "softmax",
         description="'softmax': probability above the threshold in both directions (Dou & Neubig 2021, section 2.1); "
-        "'argmax': mutual most similar; 'itermax': argmax repeated; 'match': the best one-to-one assignment "
-        "(Jalili Sabet et al. 2020, section 2.2).",
+        "'argmax': mutual most similar; 'itermax': argmax repeated (Jalili Sabet et al. 2020, section 2.2).",
     )
     standardize: bool = Field(
         True,
@@ -146,7 +133,7 @@ class Similarity(SimilaritySettings, Aligner):
         return self._fitted(backbone, vocab, self._layer(backbone))
 
     def _fitted(self, backbone: Backbone, vocab: Vocab, layer: int) -> FittedSimilarity:
-        feed_languages = backbone.traits.feeds_languages(self.language_ids, "similarity")
+        feed_languages = backbone.traits.feeds_languages("auto", "similarity")
         max_length = min(self.max_length, backbone.traits.max_length)
         return FittedSimilarity(self, WordEncoder(backbone, vocab, layer, max_length, feed_languages))
 
@@ -251,8 +238,6 @@ class FittedSimilarity(FittedAligner):
             sides = [self.encoder.units(side) for side in (source, target)]
             if self.standards is not None:
                 sides = [standard.of(side) for standard, side in zip(self.standards, sides, strict=True)]
-            if self.aligner.pooling == "mean":
-                sides = [side.pooled() for side in sides]
             linked, confidence = self._align_units(*sides)
             row, i, j = linked.nonzero(as_tuple=True)
             words = torch.stack([row, sides[0].words[row, i], sides[1].words[row, j]], dim=1).cpu().numpy()
@@ -272,8 +257,8 @@ class FittedSimilarity(FittedAligner):
             return softmax(products, real, settings.threshold)
         alike = cosines(source.vectors, target.vectors)
         if settings.method == "itermax":
-            return itermax(alike, real, settings.alpha, settings.iterations), alike
-        return (argmax if settings.method == "argmax" else match)(alike, real), alike
+            return itermax(alike, real), alike
+        return argmax(alike, real), alike
 
 
 def _mutual_count(source: Units, target: Units) -> int:
@@ -300,7 +285,7 @@ def _alignments(places: NDArray[np.int64], confidence: NDArray[np.float32], rows
 
 @dataclass(frozen=True)
 class Units:
-    """The units to align: subwords with their words, or words.
+    """The units to align: subwords with their words.
 
     vectors: (B, U, H) float32. words: (B, U) the word of each unit, -1 for padding.
     """
@@ -312,20 +297,6 @@ class Units:
     def real(self) -> Tensor:
         """(B, U) whether a position holds a unit."""
         return self.words >= 0
-
-    def pooled(self) -> Units:
-        """Return words as units, with the mean vectors of their subwords; words without subwords are padding."""
-        import torch
-
-        count = int(self.words.max()) + 1
-        slots = torch.where(self.real, self.words, count).long()  # padding goes into a slot of its own
-        shape = (len(slots), count + 1)
-        sums = self.vectors.new_zeros(*shape, self.vectors.shape[2])
-        sums.scatter_add_(1, slots[:, :, None].expand_as(self.vectors), self.vectors)
-        sizes = self.vectors.new_zeros(shape).scatter_add_(1, slots, torch.ones_like(slots, dtype=sums.dtype))
-        numbers = torch.arange(count, device=slots.device).expand(len(slots), count)
-        means = sums[:, :count] / sizes[:, :count, None].clamp(min=1)
-        return Units(means, torch.where(sizes[:, :count] > 0, numbers, -1))
 
 
 @dataclass(frozen=True)
@@ -454,32 +425,19 @@ def argmax(similarity: Tensor, real: Tensor) -> Tensor:
     return torch.zeros_like(real).scatter_(2, of_source[:, :, None], mutual[:, :, None]) & real
 
 
-def itermax(similarity: Tensor, real: Tensor, alpha: float, iterations: int) -> Tensor:
-    """Repeat argmax without pairs of aligned units, and times `alpha` if one unit is aligned (the same, section 2.2).
+def itermax(similarity: Tensor, real: Tensor) -> Tensor:
+    """Repeat argmax without pairs of aligned units, and times ALPHA if one unit is aligned (the same, section 2.2).
 
     The authors' program also stops if all units of a side are aligned or a side has at most two units, which the paper
     does not mention and which is not done here.
     """
     linked = argmax(similarity, real)
-    for _ in range(iterations - 1):
-        source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)
-        discounted = similarity * (1 - (1 - alpha) * (source | target))
+    for _ in range(ITERATIONS - 1):
+        source = linked.any(2, keepdim=True)
+        target = linked.any(1, keepdim=True)
+        discounted = similarity * (1 - (1 - ALPHA) * (source | target))
         linked |= argmax(discounted, real & ~(source & target))
     return linked
-
-
-def match(similarity: Tensor, real: Tensor) -> Tensor:
-    """Return the one-to-one assignment with the highest sum of similarities (the same, section 2.2)."""
-    import torch
-    from scipy.optimize import linear_sum_assignment
-
-    values, masks = similarity.cpu().numpy(), real.cpu().numpy()
-    linked = np.zeros_like(masks)
-    for row, (value, mask) in enumerate(zip(values, masks, strict=True)):
-        source, target = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-        chosen = linear_sum_assignment(value[np.ix_(source, target)], maximize=True)
-        linked[row, source[chosen[0]], target[chosen[1]]] = True
-    return torch.from_numpy(linked).to(real.device)
 
 
 def softmax(products: Tensor, real: Tensor, threshold: float) -> tuple[Tensor, Tensor]:

@@ -76,11 +76,10 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         None, description="Number of a sentence's first word; none: detected from sentence lengths, and logged."
     )
     format: str | None = Field(None, description=f"Format of the alignments; none: detected ({', '.join(FORMATS)}).")
-    method: Literal["argmax", "itermax", "match", "softmax"] = Field(
+    method: Literal["argmax", "itermax", "softmax"] = Field(
         "argmax",
-        description="'argmax': mutually most similar words; 'itermax': that repeated; 'match': the best one-to-one "
-        "assignment (Jalili Sabet et al. 2020, section 2.2); 'softmax': probability above the threshold in both "
-        "directions (Dou & Neubig 2021, section 2.1).",
+        description="'argmax': mutually most similar words; 'itermax': that repeated (Jalili Sabet et al. 2020, "
+        "section 2.2); 'softmax': probability above the threshold in both directions (Dou & Neubig 2021, section 2.1).",
     )
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> GoldPairs:  # noqa: ARG002
