@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,27 +114,45 @@ def read_alignments(
     return GoldAlignments(sure, possible, base, parsed.format, rows, dict(notes), beyond)
 
 
-def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]]]]:
-    """Yield source words, target words and links of each line of JSON; a DataError names line and key."""
+class AlignedWords(NamedTuple):
+    """A pair of a file that holds both words and links. number: of the pair, from 0 if the file has none."""
+
+    number: int
+    source: list[str]
+    target: list[str]
+    links: list[tuple[int, int]]
+
+
+def json_rows(path: Path) -> Iterator[AlignedWords]:
+    """Yield each line of JSON; a DataError names line and key."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
+        where = f"{path}, line {number}"
         try:
             row = parse_json(line)
         except ValueError as error:
-            raise DataError(f"{path}, line {number}: invalid JSON: {error}") from None
-        source, target, links = (_list_of(row, key, f"{path}, line {number}") for key in _KEYS)
+            raise DataError(f"{where}: invalid JSON: {error}") from None
+        source, target, links = (_list_of(row, key, where) for key in _KEYS)
         if not all(isinstance(word, str) for word in [*source, *target]):
-            raise DataError(f"{path}, line {number}: 'src_words' and 'tgt_words' must be lists of words")
+            raise DataError(f"{where}: 'src_words' and 'tgt_words' must be lists of words")
         for link in links:
-            two = isinstance(link, list) and len(link) == 2
-            if not (two and all(type(word) is int and 0 <= word < MAX_WORDS for word in link)):
-                raise DataError(f"{path}, line {number}: 'alignment' holds {link!r}; expected two word indices")
-        yield source, target, links
+            if not _is_link(link):
+                raise DataError(f"{where}: 'alignment' holds {link!r}; expected two word indices")
+        yield AlignedWords(0, source, target, links)
 
 
-def giza_rows(path: Path) -> Iterator[tuple[int, list[str], list[str], list[tuple[int, int]]]]:
-    """Yield number, words and links (from 1) of each pair of GIZA++'s `A3.final`; a DataError names a bad line."""
+def _is_link(link: object) -> bool:
+    if not isinstance(link, list) or len(link) != 2:
+        return False
+    return all(type(word) is int and 0 <= word < MAX_WORDS for word in link)
+
+
+def giza_rows(path: Path) -> Iterator[AlignedWords]:
+    """Yield each pair of GIZA++'s `A3.final`, with links from 1; a DataError names a bad line.
+
+    A pair has three lines: its number, the target words, and the source words with the positions of their target words.
+    """
     lines = enumerate(read_lines(path), 1)
     for line, head in lines:
         match = _GIZA_HEAD.match(head)
@@ -142,16 +160,29 @@ def giza_rows(path: Path) -> Iterator[tuple[int, list[str], list[str], list[tupl
             if not head.strip():
                 continue
             raise DataError(f"{path}, line {line}: {head[:40]!r}; expected '# Sentence pair (N) ...' of GIZA++")
-        target, linked = next(lines, (0, ""))[1].split(), next(lines, (0, ""))[1]
-        words, at = [], 0
-        while found := _GIZA_WORD.match(linked, at):
-            words.append((found[1], [int(place) for place in found[2].split()]))
-            at = found.end()
-        places = [place for _, linked_to in words for place in linked_to]
-        if at < len(linked) or not words or max(places, default=0) > len(target):
+        _, target_line = next(lines, (0, ""))
+        _, source_line = next(lines, (0, ""))
+        target = target_line.split()
+        source, links = _parse_giza_source(source_line)
+        if source is None or max((j for _, j in links), default=0) > len(target):
             raise DataError(f"{path}, line {line + 2}: expected 'NULL ({{ }}) word ({{ 1 2 }}) ...' of GIZA++")
-        links = [(number, place) for number, (_, linked_to) in enumerate(words) if number for place in linked_to]
-        yield int(match[1]), [word for word, _ in words[1:]], target, links
+        aligned = [link for link in links if link[0] > 0]  # not to NULL
+        yield AlignedWords(int(match[1]), source[1:], target, aligned)
+
+
+def _parse_giza_source(line: str) -> tuple[list[str] | None, list[tuple[int, int]]]:
+    """Return the words of `NULL ({ }) word ({ 1 2 }) ...`, None if the line differs, and all links."""
+    words: list[str] = []
+    links = []
+    position = 0
+    while match := _GIZA_WORD.match(line, position):
+        for target in match[2].split():
+            links.append((len(words), int(target)))
+        words.append(match[1])
+        position = match.end()
+    if not words or position < len(line):
+        return None, links
+    return words, links
 
 
 # ---- one parser per format ----
@@ -185,79 +216,111 @@ class _Parsed:
 
     def take(self, rows: NDArray[np.int64]) -> _Parsed:
         """Return these rows, an empty one for -1."""
-        lengths = self.lengths and (np.append(self.lengths[0], 0)[rows], np.append(self.lengths[1], 0)[rows])
-        links, sure = _take_links(self.columns.links, rows), _take_links(self.columns.sure, rows)
-        links = sure if self.columns.sure is self.columns.links else links
+        lengths = self.lengths
+        if lengths is not None:
+            lengths = (np.append(lengths[0], 0)[rows], np.append(lengths[1], 0)[rows])
+        sure = _take_links(self.columns.sure, rows)
+        links = sure if self.columns.sure is self.columns.links else _take_links(self.columns.links, rows)
         return replace(self, columns=LinkColumns(links, sure), lengths=lengths)
+
+    def sorted(self, numbers: list[int]) -> _Parsed:
+        """Return the rows in the order of their numbers; raise a DataError if two have the same."""
+        array = np.array(numbers, np.int64)
+        order = np.argsort(array, kind="stable")
+        array = array[order]
+        repeated = np.flatnonzero(array[1:] == array[:-1])
+        if len(repeated):
+            raise DataError(f"{self.where}: several pairs have the number {array[repeated[0]]}")
+        return replace(self.take(order), numbers=array)
 
 
 def _parse_pharaoh(path: Path) -> _Parsed:
-    lines, parts, first, duplicates = read_lines(path), [], 1, 0
-    while chunk := list(islice(lines, _CHUNK)):
-        columns, more = parse_pharaoh(chunk, str(path), first)
+    lines = read_lines(path)
+    parts = []
+    first = 1
+    duplicates = 0
+    for chunk in iter(lambda: list(islice(lines, _CHUNK)), []):
+        columns, repeated = parse_pharaoh(chunk, str(path), first)
         parts.append(columns)
-        first, duplicates = first + len(chunk), duplicates + more
+        first += len(chunk)
+        duplicates += repeated
     return _Parsed(str(path), "pharaoh", LinkColumns.concatenate(parts), notes={_DUPLICATES: duplicates})
 
 
 def _parse_talp(path: Path) -> _Parsed:
     """Parse `N<TAB>0-0 1p2`."""
-    numbers, links = [], []
-    for line, text in enumerate(read_lines(path), 1):
-        match = _TALP.fullmatch(text)
-        if match is None and text.strip():
-            raise DataError(f"{path}, line {line}: {text[:40]!r}; expected the number of a pair, a tab and its links")
-        numbers.append(int(match[1]) if match else None)
-        links.append(" " * match.start(2) + match[2] if match and match[2] else "")
-    columns, duplicates = parse_pharaoh(links, str(path), 1)
-    filled = [row for row, number in enumerate(numbers) if number is not None]
+    numbers = []
+    lines = []  # the links, where they are in their line; the line number is that of the file
+    filled = []
+    for row, line in enumerate(read_lines(path)):
+        match = _TALP.fullmatch(line)
+        if match is not None:
+            numbers.append(int(match[1]))
+            filled.append(row)
+        elif line.strip():
+            raise DataError(
+                f"{path}, line {row + 1}: {line[:40]!r}; expected the number of a pair, a tab and its links"
+            )
+        has_links = match is not None and match[2]
+        lines.append(" " * match.start(2) + match[2] if match is not None and has_links else "")
+    columns, duplicates = parse_pharaoh(lines, str(path), 1)
     parsed = _Parsed(str(path), "talp", columns, notes={_DUPLICATES: duplicates})
-    return _sort(parsed.take(np.array(filled, np.int64)), [number for number in numbers if number is not None])
+    return parsed.take(np.array(filled, np.int64)).sorted(numbers)
 
 
 def _parse_wpt(path: Path) -> _Parsed:
     """Parse `sentence source target [S|P] [confidence]` per link (Mihalcea and Pedersen 2003)."""
-    cells, possible = [], []
-    for line, text in enumerate(read_lines(path), 1):
-        match = _WPT.fullmatch(text)
-        if match is None:
-            if not text.strip():
-                continue
+    sentences = []
+    links = []
+    possible = []
+    for number, line in enumerate(read_lines(path), 1):
+        match = _WPT.fullmatch(line)
+        if match is not None:
+            sentences.append(int(match[1]))
+            links.append((int(match[2]), int(match[3])))
+            possible.append(match[4] == "P")
+        elif line.strip():
             raise DataError(
-                f"{path}, line {line}: {text[:40]!r}; expected a sentence number, a source and a target word index, "
+                f"{path}, line {number}: {line[:40]!r}; expected a sentence number, a source and a target word index, "
                 f"and optionally S or P"
             )
-        cells.append((int(match[1]), int(match[2]), int(match[3])))
-        possible.append(match[4] == "P")
-    table = np.array(cells, np.int64).reshape(-1, 3)
-    numbers, rows = np.unique(table[:, 0], return_inverse=True)
-    columns = LinkColumns.of(rows, table[:, 1:].astype(np.int32), np.array(possible, bool), len(numbers))
-    return _Parsed(str(path), "wpt", columns, numbers, notes={_DUPLICATES: len(table) - len(columns.links.flat)})
+    numbers, rows = np.unique(np.array(sentences, np.int64), return_inverse=True)
+    flat = np.array(links, np.int32).reshape(-1, 2)
+    columns = LinkColumns.of(rows, flat, np.array(possible, bool), len(numbers))
+    return _Parsed(str(path), "wpt", columns, numbers, notes={_DUPLICATES: len(flat) - len(columns.links.flat)})
 
 
 def _parse_giza(path: Path) -> _Parsed:
-    parsed, numbers = _parse_with_text(path, "giza", giza_rows(path))
-    return _sort(replace(parsed, base=1, notes={}), numbers)
+    pairs = list(giza_rows(path))
+    parsed = _parse_with_text(path, "giza", pairs)
+    return replace(parsed, base=1, notes={}).sorted([pair.number for pair in pairs])
 
 
-def _parse_with_text(path: Path, kind: str, found: Iterable[tuple[int, Any, Any, Any]]) -> tuple[_Parsed, list[int]]:
-    """Return the links of rows of number, source words, target words and links, and the numbers."""
-    numbers, rows, lengths = [], [], []
-    for number, source, target, links in found:
-        numbers.append(number)
-        rows.append(links)
-        lengths.append((len(source), len(target)))
-    flat, sizes = Ragged.of(rows, width=2), np.array(lengths, np.int64).reshape(-1, 2)
-    columns = LinkColumns.of(flat.rows(), flat.flat, np.zeros(len(flat.flat), bool), len(rows))
-    notes = {_DUPLICATES: len(flat.flat) - len(columns.links.flat)}
-    return _Parsed(str(path), kind, columns, lengths=(sizes[:, 0], sizes[:, 1]), notes=notes), numbers
+def _parse_json(path: Path) -> _Parsed:
+    return _parse_with_text(path, "jsonl", json_rows(path))
+
+
+def _parse_with_text(path: Path, kind: str, pairs: Iterable[AlignedWords]) -> _Parsed:
+    """Return the links of pairs with their words."""
+    links = []
+    source_lengths = []
+    target_lengths = []
+    for pair in pairs:
+        links.append(pair.links)
+        source_lengths.append(len(pair.source))
+        target_lengths.append(len(pair.target))
+    rows = Ragged.of(links, width=2)
+    columns = LinkColumns.of(rows.rows(), rows.flat, np.zeros(len(rows.flat), bool), len(rows))
+    notes = {_DUPLICATES: len(rows.flat) - len(columns.links.flat)}
+    lengths = (np.array(source_lengths, np.int64), np.array(target_lengths, np.int64))
+    return _Parsed(str(path), kind, columns, lengths=lengths, notes=notes)
 
 
 _PARSERS = {
     "pharaoh": _parse_pharaoh,
     "talp": _parse_talp,
     "wpt": _parse_wpt,
-    "jsonl": lambda path: _parse_with_text(path, "jsonl", ((0, *row) for row in json_rows(path)))[0],
+    "jsonl": _parse_json,
     "giza": _parse_giza,
 }
 FORMATS: tuple[str, ...] = tuple(_PARSERS)
@@ -280,16 +343,6 @@ def _format_of(path: Path, kind: str | None) -> str:
     return "pharaoh"
 
 
-def _sort(parsed: _Parsed, numbers: list[int]) -> _Parsed:
-    array = np.array(numbers, np.int64)
-    order = np.argsort(array, kind="stable")
-    array = array[order]
-    repeated = np.flatnonzero(array[1:] == array[:-1])
-    if len(repeated):
-        raise DataError(f"{parsed.where}: several pairs have the number {array[repeated[0]]}")
-    return replace(parsed.take(order), numbers=array)
-
-
 def _list_of(row: Any, key: str, where: str) -> list[Any]:
     if not isinstance(row, dict) or key not in row:
         keys = list(row) if isinstance(row, dict) else []
@@ -300,7 +353,8 @@ def _list_of(row: Any, key: str, where: str) -> list[Any]:
 
 
 def _take_links(links: Ragged, rows: NDArray[np.int64]) -> Ragged:
-    return Ragged(links.values, np.append(links.offsets, links.offsets[-1])).take(np.where(rows < 0, len(links), rows))
+    with_empty_row = Ragged(links.values, np.append(links.offsets, links.offsets[-1]))
+    return with_empty_row.take(np.where(rows < 0, len(links), rows))
 
 
 # ---- from the rows and words of a file to those of a text ----
@@ -313,16 +367,16 @@ def _match_pairs(parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int 
         if count is not None and len(parsed) != count:
             raise DataError(f"{parsed.where}: alignments of {len(parsed)} pairs, but the text has {count}")
         return parsed if numbers is None else replace(parsed, numbers=numbers)
-    wanted = _expected_numbers(parsed, parsed.numbers, count) if numbers is None else numbers
-    unknown = np.flatnonzero(~np.isin(parsed.numbers, wanted))
+    expected = _expected_numbers(parsed, parsed.numbers, count) if numbers is None else numbers
+    unknown = np.flatnonzero(~np.isin(parsed.numbers, expected))
     if len(unknown):
         raise DataError(
-            f"{parsed.where}: alignment of sentence {parsed.numbers[unknown[0]]}, but the text has {len(wanted)} "
-            f"sentences, numbered {min(wanted, default=0)} to {max(wanted, default=0)}"
+            f"{parsed.where}: alignment of sentence {parsed.numbers[unknown[0]]}, but the text has {len(expected)} "
+            f"sentences, numbered {min(expected, default=0)} to {max(expected, default=0)}"
         )
-    places = {number: row for row, number in enumerate(parsed.numbers.tolist())}
-    rows = np.array([places.get(number, -1) for number in wanted.tolist()], np.int64)
-    return replace(parsed.take(rows), numbers=wanted)
+    row_of = {number: row for row, number in enumerate(parsed.numbers.tolist())}
+    rows = np.array([row_of.get(number, -1) for number in expected.tolist()], np.int64)
+    return replace(parsed.take(rows), numbers=expected)
 
 
 def _expected_numbers(parsed: _Parsed, numbers: NDArray[np.int64], count: int | None) -> NDArray[np.int64]:
@@ -340,20 +394,20 @@ def _expected_numbers(parsed: _Parsed, numbers: NDArray[np.int64], count: int | 
 
 def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> tuple[_Parsed, Lengths | None]:
     """Return the words of both sides, from the text or the file; reverse the links if the file has them exchanged."""
-    own = parsed.lengths
-    if lengths is None or own is None:
-        return parsed, own if lengths is None else lengths
-    if all(np.array_equal(mine, given) for mine, given in zip(own, lengths, strict=True)):
+    file_lengths = parsed.lengths
+    if lengths is None or file_lengths is None:
+        return parsed, file_lengths if lengths is None else lengths
+    if np.array_equal(file_lengths, lengths):
         return parsed, lengths
-    if all(np.array_equal(mine, given) for mine, given in zip(own, lengths[::-1], strict=True)):
-        links, sure = (reverse_links(side) for side in (parsed.columns.links, parsed.columns.sure))
-        links = sure if parsed.columns.links is parsed.columns.sure else links
-        note = {"rows with source and target exchanged": len(parsed)}
-        return replace(parsed, columns=LinkColumns(links, sure), notes={**parsed.notes, **note}), lengths
-    row = int(np.argmax((own[0] != lengths[0]) | (own[1] != lengths[1])))
+    if np.array_equal(file_lengths, lengths[::-1]):
+        sure = reverse_links(parsed.columns.sure)
+        links = sure if parsed.columns.links is parsed.columns.sure else reverse_links(parsed.columns.links)
+        notes = {**parsed.notes, "rows with source and target exchanged": len(parsed)}
+        return replace(parsed, columns=LinkColumns(links, sure), notes=notes), lengths
+    row = int(np.argmax((file_lengths[0] != lengths[0]) | (file_lengths[1] != lengths[1])))
     raise DataError(
-        f"{parsed.where}, {parsed.name_of(row)}: {own[0][row]} and {own[1][row]} words, but the text has "
-        f"{lengths[0][row]} and {lengths[1][row]}"
+        f"{parsed.where}, {parsed.name_of(row)}: {file_lengths[0][row]} and {file_lengths[1][row]} words, but the text "
+        f"has {lengths[0][row]} and {lengths[1][row]}"
     )
 
 
@@ -363,7 +417,8 @@ def _detect_base(parsed: _Parsed, lengths: Lengths | None, notes: Counter[str]) 
     aligned = int((links.lengths > 0).sum())
     if parsed.base is not None or not aligned:
         return parsed.base or 0
-    smallest, at_end = int(links.flat.min()), 0
+    smallest = int(links.flat.min())
+    at_end = 0  # pairs with a link whose index is the length of the sentence
     if lengths is not None:
         last = np.stack([np.repeat(side, links.lengths) for side in lengths], axis=1)
         at_end = len(np.unique(links.rows()[(links.flat == last).any(axis=1)]))
@@ -392,10 +447,13 @@ def _note_dropped(parsed: _Parsed, kept: NDArray[np.bool_], base: int, notes: Co
     links = parsed.columns.links
     null = (links.flat < base).any(axis=1)
     beyond = ~kept & ~null
-    for dropped, what in ((null, "links to a word 0 dropped"), (beyond, "links beyond the end of a sentence dropped")):
+    for dropped, reason in (
+        (null, "links to a word 0 dropped"),
+        (beyond, "links beyond the end of a sentence dropped"),
+    ):
         if dropped.any():
             row = int(links.rows()[np.argmax(dropped)])
-            notes[f"{what}, first in {parsed.name_of(row)}"] = int(dropped.sum())
+            notes[f"{reason}, first in {parsed.name_of(row)}"] = int(dropped.sum())
     return int(beyond.sum())
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ SEPARATOR = "|||"
 _FREE_SEPARATOR = re.compile(r"(?:(?<=\s)|^)\|\|\|(?=\s|$)")  # surrounded by white space
 _TAGGED = re.compile(r"\s*<s\s+snum\s*=\s*[\"']?(\d{1,18})[\"']?\s*>(.*?)(?:</s>)?\s*", re.DOTALL)
 _NUMBERED = re.compile(r"(\d{1,18})\t(.*)", re.DOTALL)
-_LOOKED_AT = 20  # lines
+_INSPECTED_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class GoldText:
 
 def check_not_numbered(path: Path) -> None:
     """Raise a DataError if the first lines are those of a gold set, whose numbers would be read as words."""
-    lines = list(islice((line for line in read_lines(path) if line.strip()), _LOOKED_AT))
+    lines = list(islice(filter(str.strip, read_lines(path)), _INSPECTED_LINES))
     if lines and all(_TAGGED.fullmatch(line) or _NUMBERED.fullmatch(line) for line in lines):
         raise DataError(
             f"{path}: its sentences are numbered, as in gold alignment sets ({lines[0][:30]!r}); name the reader "
@@ -61,10 +62,10 @@ def split_joined(line: str) -> tuple[str, str] | None:
     >>> split_joined("a b ||| x"), split_joined("a|||b ||| x"), split_joined("a|||x")
     (('a b', 'x'), ('a|||b', 'x'), ('a', 'x'))
     """
-    found = list(_FREE_SEPARATOR.finditer(line))
-    if len(found) == 1:
-        return line[: found[0].start()].strip(), line[found[0].end() :].strip()
-    if found or line.count(SEPARATOR) != 1:
+    separators = list(_FREE_SEPARATOR.finditer(line))
+    if len(separators) == 1:
+        return line[: separators[0].start()].strip(), line[separators[0].end() :].strip()
+    if separators or line.count(SEPARATOR) != 1:
         return None
     source, _, target = line.partition(SEPARATOR)
     return source.strip(), target.strip()
@@ -97,55 +98,91 @@ def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "
         return _read_joined(files[0], languages)
     if len(files) != 2:
         raise DataError(f"the text of gold alignments is one file or two, found {len(files)}")
-    source, target = (_read_side(path) for path in files)
-    first, second = len(source[0]), len(target[0])
-    if first != second:
-        raise DataError(f"{files[0]} has {first} lines and {files[1]} has {second}; the sides must correspond")
-    for one, other in zip(source[0], target[0], strict=True):
-        if one != other:
-            raise DataError(f"{files[0]} has sentence {one} where {files[1]} has {other}; the sides must correspond")
-    return _text(source[0], source[1], target[1], languages)
+    source = _read_side(files[0])
+    target = _read_side(files[1])
+    if len(source.numbers) != len(target.numbers):
+        raise DataError(
+            f"{files[0]} has {len(source.numbers)} lines and {files[1]} has {len(target.numbers)}; the sides must "
+            "correspond"
+        )
+    differing = np.flatnonzero(source.numbers != target.numbers)
+    if len(differing):
+        row = differing[0]
+        raise DataError(
+            f"{files[0]} has sentence {source.numbers[row]} where {files[1]} has {target.numbers[row]}; the sides must "
+            "correspond"
+        )
+    return _text(source.numbers, source.sentences, target.sentences, languages)
 
 
 def _read_joined(path: Path, languages: tuple[str, str]) -> GoldText:
-    first = next((line for line in read_lines(path) if line.strip()), "").lstrip()
+    first = _first_line(path).lstrip()
+    numbers: list[int] = []
+    sources: list[list[str]] = []
+    targets: list[list[str]] = []
+    if first.startswith("#"):
+        for pair in sorted(giza_rows(path), key=attrgetter("number")):
+            numbers.append(pair.number)
+            sources.append(pair.source)
+            targets.append(pair.target)
+        return _text(np.array(numbers, np.int64), sources, targets, languages)
     if first.startswith("{"):
-        rows = [(source, target) for source, target, _ in json_rows(path)]
-        numbers = np.arange(len(rows))
-    elif first.startswith("#"):
-        found = sorted(giza_rows(path), key=lambda row: row[0])
-        rows, numbers = [(row[1], row[2]) for row in found], np.array([row[0] for row in found], np.int64)
+        for pair in json_rows(path):
+            sources.append(pair.source)
+            targets.append(pair.target)
     else:
-        rows = [(source.split(), target.split()) for source, target in joined_lines(path)]
-        numbers = np.arange(len(rows))
-    return _text(numbers, [source for source, _ in rows], [target for _, target in rows], languages)
+        for source, target in joined_lines(path):
+            sources.append(source.split())
+            targets.append(target.split())
+    return _text(np.arange(len(sources)), sources, targets, languages)
 
 
-def _read_side(path: Path) -> tuple[NDArray[np.int64], list[list[str]]]:
-    """Read the numbers and words of one side's sentences."""
-    first = next((line for line in read_lines(path) if line.strip()), "")
-    pattern = next((pattern for pattern in (_TAGGED, _NUMBERED) if pattern.fullmatch(first)), None)
-    if pattern is None:
-        plain = [line.split() for line in read_lines(path)]
-        return np.arange(len(plain)), plain
-    numbers, sentences = [], []
+def _first_line(path: Path) -> str:
+    """Return the first line that is not empty."""
+    for line in read_lines(path):
+        if line.strip():
+            return line
+    return ""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The sentences of one side: (n,) their numbers and their words."""
+
+    numbers: NDArray[np.int64]
+    sentences: list[list[str]]
+
+
+def _read_side(path: Path) -> _Side:
+    first = _first_line(path)
+    if _TAGGED.fullmatch(first):
+        pattern = _TAGGED
+    elif _NUMBERED.fullmatch(first):
+        pattern = _NUMBERED
+    else:
+        sentences = [line.split() for line in read_lines(path)]
+        return _Side(np.arange(len(sentences)), sentences)
+    numbers = []
+    sentences = []
     for number, line in enumerate(read_lines(path), 1):
-        if match := pattern.fullmatch(line):
+        match = pattern.fullmatch(line)
+        if match is not None:
             numbers.append(int(match[1]))
             sentences.append(match[2].split())
         elif line.strip():
             raise DataError(f"{path}, line {number}: no sentence number: {line[:60]!r}")
     ordered = np.sort(numbers)
-    if (repeated := ordered[1:][ordered[1:] == ordered[:-1]]).size:
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
         raise DataError(f"{path}: several sentences have the number {repeated[0]}")
-    return np.array(numbers, np.int64), sentences
+    return _Side(np.array(numbers, np.int64), sentences)
 
 
 def _text(
     numbers: NDArray[np.int64], sources: list[list[str]], targets: list[list[str]], languages: tuple[str, str]
 ) -> GoldText:
-    source, target = (_words(side, name) for side, name in zip((sources, targets), languages, strict=True))
-    return GoldText(TextPairs(source, target), numbers)
+    pairs = TextPairs(_words(sources, languages[0]), _words(targets, languages[1]))
+    return GoldText(pairs, numbers)
 
 
 def _words(sentences: list[list[str]], language: str) -> Text:

@@ -56,23 +56,67 @@ def parse_pharaoh(lines: Sequence[str], where: str, first: int) -> tuple[LinkCol
 
     where: the name of the file, for errors. first: the number of the first line.
     """
-    data = np.frombuffer(("\n" + "\n".join(lines) + "\n").encode(), np.uint8)
-    digit = (data - ord("0")) < 10  # characters below "0" wrap around
-    starts = np.flatnonzero(digit[1:] & ~digit[:-1]) + 1
-    ends = np.flatnonzero(digit[:-1] & ~digit[1:])  # the last digit of each number
-    if not _are_links(data, digit, starts, ends):
+    text = _Characters(lines)
+    if not text.are_links():
         raise _invalid_link(lines, where, first)
-    numbers = _numbers(data, starts, ends).reshape(-1, 2)
-    line_ends = np.flatnonzero(data == ord("\n"))[1:]
-    offsets = np.searchsorted(starts[::2], line_ends)
-    rows = np.repeat(np.arange(len(lines)), np.diff(offsets, prepend=0))
-    columns = LinkColumns.of(rows, numbers, data[ends[::2] + 1] != ord("-"), len(lines))
-    return columns, len(numbers) - len(columns.links.flat)
+    links = text.numbers().reshape(-1, 2)
+    columns = LinkColumns.of(text.rows(), links, text.marks != ord("-"), len(lines))
+    return columns, len(links) - len(columns.links.flat)
+
+
+class _Characters:
+    r"""Lines of text as bytes, and the runs of digits in them. Example: the line `0-0 12p3`.
+
+    text     \n 0 - 0   1 2 p 3 \n
+    starts      1   3   5     8
+    ends        1   3     6   8
+    marks         2         7           the character after the first number of a link
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = len(lines)
+        self._bytes = np.frombuffer(("\n" + "\n".join(lines) + "\n").encode(), np.uint8)
+        self._digit = (self._bytes - ord("0")) < 10  # characters below "0" wrap around
+        self._starts = np.flatnonzero(self._digit[1:] & ~self._digit[:-1]) + 1
+        self._ends = np.flatnonzero(self._digit[:-1] & ~self._digit[1:])
+
+    @property
+    def marks(self) -> NDArray[np.uint8]:
+        """(links,) the character between the numbers of each link."""
+        return self._bytes[self._ends[::2] + 1]
+
+    def are_links(self) -> bool:
+        """Return whether the text is pairs of numbers joined by one mark, separated by white space."""
+        starts, ends = self._starts, self._ends
+        if len(starts) % 2 or (ends - starts >= _DIGITS).any():
+            return False
+        blank = np.isin(self._bytes, np.frombuffer(b" \n\t", np.uint8))
+        joined = (starts[1::2] == ends[::2] + 2) & np.isin(self.marks, np.frombuffer(_MARKS, np.uint8))
+        separated = blank[starts[::2] - 1] & blank[ends[1::2] + 1]
+        characters = int(self._digit.sum() + blank.sum()) + len(self.marks)
+        return bool((joined & separated).all()) and characters == len(self._bytes)
+
+    def numbers(self) -> NDArray[np.int32]:
+        """(2 * links,) the value of each run of digits."""
+        numbers = (self._bytes[self._ends] - ord("0")).astype(np.int32)
+        further_digits = self._ends - self._starts
+        for place in range(1, int(further_digits.max(initial=0)) + 1):
+            long = np.flatnonzero(further_digits >= place)
+            digits = (self._bytes[self._ends[long] - place] - ord("0")).astype(np.int32)
+            numbers[long] += digits * 10**place
+        return numbers
+
+    def rows(self) -> NDArray[np.int64]:
+        """(links,) the line of each link, from 0."""
+        line_ends = np.flatnonzero(self._bytes == ord("\n"))[1:]
+        links_before = np.searchsorted(self._starts[::2], line_ends)
+        return np.repeat(np.arange(self._lines), np.diff(links_before, prepend=0))
 
 
 def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
     """Yield a line `0-0 1-2` per pair, from all links or from chunks; raise a DataError for an index over 999,999."""
-    for chunk in [links] if isinstance(links, Ragged) else links:
+    chunks = [links] if isinstance(links, Ragged) else links
+    for chunk in chunks:
         if chunk.flat.max(initial=0) >= MAX_WORDS or chunk.flat.min(initial=0) < 0:
             raise DataError(f"links of words {chunk.flat.min()} to {chunk.flat.max()}; expected 0 to {MAX_WORDS - 1}")
         for start in range(0, len(chunk), CHUNK):
@@ -81,8 +125,9 @@ def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
 
 def link_texts(links: Ragged) -> Any:
     """Return the text of each row, `0-0 1-2`, as an Arrow array."""
-    keys, numbers = np.unique(links.flat.reshape(-1, 2).astype(np.int64) @ (1 << 32, 1), return_inverse=True)
-    texts = arrow_texts([f"{key >> 32}-{key & 0xFFFFFFFF}" for key in keys.tolist()])
+    keys = links.flat.reshape(-1, 2).astype(np.int64) @ (1 << 32, 1)  # source << 32 | target
+    distinct, numbers = np.unique(keys, return_inverse=True)
+    texts = arrow_texts([f"{key >> 32}-{key & 0xFFFFFFFF}" for key in distinct.tolist()])
     return joined_texts(Ragged(numbers, links.offsets - links.offsets[0]), texts)
 
 
@@ -98,29 +143,9 @@ def arrow_texts(texts: Sequence[str]) -> Any:
 
 def joined_texts(rows: Ragged, texts: Any) -> Any:
     """Return rows of indices of texts as these texts, joined by blanks."""
-    offsets, words = arrow_numbers(rows.offsets), texts.take(arrow_numbers(rows.values))
-    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, words), arrow_texts([" "])[0])
-
-
-def _are_links(
-    data: NDArray[np.uint8], digit: NDArray[np.bool_], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> bool:
-    """Return whether the text is pairs of numbers joined by one mark, separated by white space, and nothing else."""
-    if len(starts) % 2 or (ends - starts >= _DIGITS).any():
-        return False
-    blank = (data == ord(" ")) | (data == ord("\n")) | (data == ord("\t"))
-    marks = ends[::2] + 1
-    between = (starts[1::2] == marks + 1) & np.isin(data[marks], np.frombuffer(_MARKS, np.uint8))
-    around = blank[starts[::2] - 1] & blank[ends[1::2] + 1]
-    return bool((between & around).all()) and int(digit.sum() + blank.sum()) + len(marks) == len(data)
-
-
-def _numbers(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int32]:
-    numbers = (data[ends] - ord("0")).astype(np.int32)
-    for place in range(1, int((ends - starts).max(initial=0)) + 1):
-        long = np.flatnonzero(ends - starts >= place)
-        numbers[long] += (data[ends[long] - place] - ord("0")).astype(np.int32) * 10**place
-    return numbers
+    words = texts.take(arrow_numbers(rows.values))
+    lists = pa.LargeListArray.from_arrays(arrow_numbers(rows.offsets), words)
+    return pc.binary_join(lists, arrow_texts([" "])[0])
 
 
 def _invalid_link(lines: Sequence[str], where: str, first: int) -> DataError:
