@@ -22,7 +22,14 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.vocab import Vocab
-from interlace.models import search as beam_search
+from interlace.models.search import (
+    Hypotheses,
+    TokenConstraints,
+    encode_source,
+    encoder_inputs,
+    eval_mode,
+    generate,
+)
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import SearchSettings
 from interlace.text import Text
@@ -93,7 +100,7 @@ class Translator:
         if max_length is not None:
             self.max_length = min(self.max_length, max_length)
         self.max_target = model.max_target_length - 1
-        self.constraints = beam_search.TokenConstraints.of(vocab, model.vocab_size, allow_unk=self.settings.allow_unk)
+        self.constraints = TokenConstraints.of(vocab, model.vocab_size, allow_unk=self.settings.allow_unk)
         budget = BatchBudget.of(model)
         beam = self.settings.beam
         self.tokens = max(1, (budget.tokens if tokens is None else tokens) // beam)
@@ -149,7 +156,7 @@ class Translator:
         """Return the translation of each piece, generated in batches of similar length."""
         translations = [LineTranslation("")] * len(ids)
         waiting = batches(ids.lengths, self.tokens, self.rows)
-        with beam_search.eval_mode(self.model):
+        with eval_mode(self.model):
             while waiting:
                 rows = waiting.pop(0)
                 limits = self.settings.limits(ids.lengths[rows], self.max_target)
@@ -176,13 +183,13 @@ class Translator:
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
         log.info("batch size reduced from %s to %s sentences: out of memory", f"{len(rows):,}", f"{half:,}")
 
-    def _generate(self, ids: Ragged, limits: NDArray[np.int64]) -> beam_search.Hypotheses:
-        inputs = beam_search.encoder_inputs(self.model, ids, self.vocab, self.source)
-        state = beam_search.encode_source(self.model, inputs, self.target)
+    def _generate(self, ids: Ragged, limits: NDArray[np.int64]) -> Hypotheses:
+        inputs = encoder_inputs(self.model, ids, self.vocab, self.source)
+        state = encode_source(self.model, inputs, self.target)
         first = torch.full((len(ids),), self.first, device=self.model.device)
-        return beam_search.generate(self.settings, state, first, torch.from_numpy(limits), self.constraints)
+        return generate(self.settings, state, first, torch.from_numpy(limits), self.constraints)
 
-    def _decoded(self, hypotheses: beam_search.Hypotheses, limits: NDArray[np.int64]) -> Iterator[LineTranslation]:
+    def _decoded(self, hypotheses: Hypotheses, limits: NDArray[np.int64]) -> Iterator[LineTranslation]:
         """Yield the best hypothesis of each piece as text."""
         skip = not self.settings.allow_unk  # the only special token that can occur
         ids = [row.tolist() for row in hypotheses.ranked()]
