@@ -20,6 +20,9 @@ def test_the_blocks_of_the_page_run_in_order(tmp_path, monkeypatch, capsys):
     assert "['weam/multilingual', 'weam/cross_lingual', 'weam/aligned_share']" in capsys.readouterr().out
 
 
-def test_the_recipe_of_the_page_is_valid():
-    (frozen,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+def test_the_recipes_of_the_page_are_valid():
+    frozen, adapted = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     assert ModelSettings.read(tomllib.loads(frozen)["model"]).freeze == ["embeddings", "0-3"]
+    lora = ModelSettings.read(tomllib.loads(adapted)["model"]).lora
+    assert lora is not None
+    assert lora.train == ["embeddings"]
