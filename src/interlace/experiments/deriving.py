@@ -196,14 +196,10 @@ def _renamed(path: str, original: str, target: str) -> str:
 
 
 def _described_file(file: FolderFile) -> list[Any]:
-    sources = [
-        [
-            _described(source.reader),
-            [_described(rule) for rule in source.filters],
-            [content_key(path) for path in source.paths],
-        ]
-        for source in file.sources
-    ]
+    sources: list[Any] = []
+    for source in file.sources:
+        filters = [_described(rule) for rule in source.filters]
+        sources.append([_described(source.reader), filters, [content_key(path) for path in source.paths]])
     share = file.share if isinstance(file, DerivedTranslations) else None
     return [type(file).__name__, file.outputs, sources, share]
 

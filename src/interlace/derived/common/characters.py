@@ -44,11 +44,12 @@ def at_starts(codes: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.uint
 
 def at_ends(codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint8]:
     """(W,) the bits of the last character of each word, ignoring accents."""
-    found = TRAITS.of(codes[ends - 1])
-    at, back = np.flatnonzero(found & EXTENDS), 1
-    while len(at):
-        back += 1
-        at = at[ends[at] - starts[at] >= back]
-        found[at] = TRAITS.of(codes[ends[at] - back])
-        at = at[(found[at] & EXTENDS) > 0]
-    return found
+    traits = TRAITS.of(codes[ends - 1])
+    length = 1  # of the accents at the end, with the character before them
+    accented = np.flatnonzero(traits & EXTENDS)
+    while len(accented):
+        length += 1
+        accented = accented[ends[accented] - starts[accented] >= length]
+        traits[accented] = TRAITS.of(codes[ends[accented] - length])
+        accented = accented[(traits[accented] & EXTENDS) > 0]
+    return traits

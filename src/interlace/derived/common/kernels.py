@@ -20,7 +20,8 @@ Flags = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea and Flood 2014)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +59,9 @@ def hash_lines(words: Any, key: np.uint64, out: Bits) -> None:
 
 # ---- lines ----
 
-_BLANK, _LINE_FEED, _PERIOD = ord(" "), ord("\n"), ord(".")
+_BLANK = ord(" ")
+_LINE_FEED = ord("\n")
+_PERIOD = ord(".")
 
 
 @njit(cache=True, nogil=True)
@@ -76,8 +79,10 @@ def write_lines(gaps: Any, order: Ints, spelled: Any, separate: Flags, out: Code
     codes, lines, offsets, starts, ends = gaps
     at = 0
     for line in range(len(lines) - 1):
-        first, last = offsets[line], offsets[line + 1]
-        begin, end = lines[line], lines[line + 1] - 1
+        first = offsets[line]
+        last = offsets[line + 1]
+        begin = lines[line]
+        end = lines[line + 1] - 1
         base = at
         if first < last:
             for c in range(begin, starts[first]):
@@ -116,7 +121,8 @@ def replace_letters(codes: NDArray[np.uint32], starts: Ints, ends: Ints, table: 
 
 # ---- sentences ----
 
-_ENDS, _INSIDE = 1, 2  # state of a mark or of what closes after it: sentence-final, or inside a word such as 3.5
+_ENDS = 1  # state of a sentence-final mark, or of what closes after it
+_INSIDE = 2  # state of a mark inside a word such as 3.5, or of what closes after it
 
 
 @njit(cache=True, nogil=True)
@@ -130,14 +136,16 @@ def find_ends(words: Any, traits: Bytes, periods: bool, stops: Flags, cuts: Flag
     stops: sentence-final marks and what closes after them. cuts: the last of each such run.
     joined: whether a word is one piece with the next word.
     """
-    starts, ends = words.starts, words.ends
+    starts = words.starts
+    ends = words.ends
     kinds = np.zeros(len(starts), np.uint8)  # MARK, CLOSER
     states = np.zeros(len(starts), np.uint8)
     _classify(words, traits, periods, kinds, states)
     inside = False  # a mark inside a word, or what closes right after one
     for word in range(len(starts)):
         touches = word > 0 and starts[word] == ends[word - 1]
-        mark, at_end = kinds[word] & MARK > 0, states[word] == _ENDS
+        mark = kinds[word] & MARK > 0
+        at_end = states[word] == _ENDS
         if mark and at_end and _ends_abbreviation(words, traits, joined, word):
             joined[word - 1] = True
             inside = False
@@ -147,7 +155,8 @@ def find_ends(words: Any, traits: Bytes, periods: bool, stops: Flags, cuts: Flag
         inside = states[word] == _INSIDE and (mark or (inside and touches))
         closes = kinds[word] & CLOSER > 0 and touches and stops[word - 1]
         if at_end and (mark or closes):
-            stops[word] = cuts[word] = True
+            stops[word] = True
+            cuts[word] = True
             if closes:
                 cuts[word - 1] = False
 
@@ -181,14 +190,15 @@ def _ends_abbreviation(words: Any, traits: Bytes, joined: Flags, word: int) -> b
     codes, _, _, starts, ends = words
     if word < 2 or ends[word] - starts[word] > 1 or codes[starts[word]] != _PERIOD:
         return False
-    letter, other = word - 1, word - 2
+    letter = word - 1
+    period = word - 2
     return bool(
         starts[word] == ends[letter]
         and ends[letter] - starts[letter] == 1
         and traits[codes[starts[letter]]] & LETTER > 0
-        and joined[other]
-        and ends[other] - starts[other] == 1
-        and codes[starts[other]] == _PERIOD
+        and joined[period]
+        and ends[period] - starts[period] == 1
+        and codes[starts[period]] == _PERIOD
     )
 
 
@@ -197,7 +207,8 @@ def reverse(runs: Any, order: Ints) -> None:
     """Reverse the pieces of each run (`SentenceRuns`); `order` (W,) is filled within the runs."""
     starts, ends, joined = runs
     for run in range(len(starts)):
-        at, last = starts[run], ends[run]
+        at = starts[run]
+        last = ends[run]
         while last > starts[run]:
             first = last - 1
             while first > starts[run] and joined[first - 1]:
@@ -216,7 +227,8 @@ def shuffle(runs: Any, hashes: Bits, order: Ints) -> None:
     """
     starts, ends, joined = runs
     for run in range(len(starts)):
-        start, length = starts[run], ends[run] - starts[run]
+        start = starts[run]
+        length = ends[run] - start
         state = np.uint64(0)
         firsts = np.empty(length + 1, np.int64)
         count = 0
@@ -230,8 +242,10 @@ def shuffle(runs: Any, hashes: Bits, order: Ints) -> None:
         drawn = np.arange(count)
         for place in range(count - 1, 0, -1):  # Fisher and Yates
             state += _STEP
-            other = np.int64(_mixed(state) % np.uint64(place + 1))
-            drawn[place], drawn[other] = drawn[other], drawn[place]
+            earlier = np.int64(_mixed(state) % np.uint64(place + 1))
+            piece = drawn[place]
+            drawn[place] = drawn[earlier]
+            drawn[earlier] = piece
         at = start
         for place in range(count):
             for word in range(firsts[drawn[place]], firsts[drawn[place] + 1]):
@@ -310,12 +324,12 @@ def expect(keys: Ints, offsets: Ints, counts: Floats, weights: Floats, expected:
     """
     total = 0.0
     for group in range(len(offsets) - 1):
-        own = keys[offsets[group] : offsets[group + 1]]
-        count = len(own)
+        items = keys[offsets[group] : offsets[group + 1]]
+        count = len(items)
         before = np.empty((count, count))
         for i in range(count):
             for j in range(count):
-                before[i, j] = weights[own[i], own[j]]
+                before[i, j] = weights[items[i], items[j]]
         factors, forward = _factors_and_sums(before)
         full = len(forward) - 1
         total += counts[group] * np.log(forward[full])
@@ -328,9 +342,9 @@ def expect(keys: Ints, offsets: Ints, counts: Floats, weights: Floats, expected:
                     continue
                 step = factors[done, item] * backward[done | 1 << item]
                 backward[done] += step
-                for other in range(count):
-                    if done >> other & 1:
-                        expected[own[other], own[item]] += share * step
+                for earlier in range(count):
+                    if done >> earlier & 1:
+                        expected[items[earlier], items[item]] += share * step
     return total
 
 
@@ -348,16 +362,18 @@ def _descends(heads: Ints, word: int, top: int) -> bool:
 @njit(cache=True, nogil=True)
 def _crossing(heads: Ints) -> int:
     """Return the dependent of the shortest arc over a word that is no descendant of its head; -1 if there is none."""
-    shortest, found = len(heads) + 1, -1
+    shortest = len(heads) + 1
+    crossing = -1
     for word in range(len(heads)):
         head = heads[word]
         if head < 0 or abs(head - word) >= shortest:
             continue
         for between in range(min(head, word) + 1, max(head, word)):
             if not _descends(heads, between, head):
-                shortest, found = abs(head - word), word
+                shortest = abs(head - word)
+                crossing = word
                 break
-    return found
+    return crossing
 
 
 @njit(cache=True, nogil=True)
@@ -367,21 +383,21 @@ def projectivize(heads: Ints, offsets: Ints, punctuation: Flags, final: Flags) -
     heads: changed in place. punctuation: which words are. final: set for the mark that ends its tree.
     """
     for line in range(len(offsets) - 1):
-        own = heads[offsets[line] : offsets[line + 1]]
-        word = _crossing(own)
+        tree = heads[offsets[line] : offsets[line + 1]]
+        word = _crossing(tree)
         while word >= 0:
-            own[word] = own[own[word]]
-            word = _crossing(own)
-        last = len(own) - 1
+            tree[word] = tree[tree[word]]
+            word = _crossing(tree)
+        last = len(tree) - 1
         while last >= 0:  # trees from the last to the first; each is a contiguous run of words
             root = last
-            while own[root] >= 0:
-                root = own[root]
+            while tree[root] >= 0:
+                root = tree[root]
             first = root
-            while first > 0 and _descends(own, first - 1, root):
+            while first > 0 and _descends(tree, first - 1, root):
                 first -= 1
-            if punctuation[offsets[line] + last] and last != root and not (own[first:last] == last).any():
-                own[last] = root
+            if punctuation[offsets[line] + last] and last != root and not (tree[first:last] == last).any():
+                tree[last] = root
                 final[offsets[line] + last] = True
             last = first - 1
 
@@ -417,11 +433,14 @@ def order_words(forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Float
     heads, offsets, final = forest
     crowded = 0
     for line in range(len(offsets) - 1):
-        first, count = offsets[line], offsets[line + 1] - offsets[line]
-        starts, members = np.empty(count + 2, np.int64), np.empty(2 * count, np.int64)
+        first = offsets[line]
+        count = offsets[line + 1] - first
+        starts = np.empty(count + 2, np.int64)
+        members = np.empty(2 * count, np.int64)
         _family(heads[first : first + count], starts, members)
         for word in range(count):
-            kind, family = kinds[first + word], members[starts[word] : starts[word + 1]]
+            kind = kinds[first + word]
+            family = members[starts[word] : starts[word + 1]]
             if kind < 0 or len(family) == 1:
                 continue
             if final[first + family[-1]]:

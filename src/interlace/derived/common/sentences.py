@@ -72,7 +72,8 @@ def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRun
     """Return the sentences of all lines; `keep`: without sentence-final marks."""
     from interlace.derived.common.kernels import find_ends
 
-    offsets, count = words.offsets, len(words.starts)
+    offsets = words.offsets
+    count = len(words.starts)
     ends, cuts, joined = np.zeros((3, count), np.bool_)  # ends: sentence-final marks and closing marks after them
     find_ends(words, TRAITS.table(words.codes), split == "period", ends, cuts, joined)
     if split == "line":
@@ -81,7 +82,8 @@ def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRun
             last = np.maximum.accumulate(np.where(~ends, np.arange(count), -1))
             ends &= last[np.repeat(offsets[1:], np.diff(offsets)) - 1] < np.arange(count)
     bounds = np.unique(np.concatenate([offsets[:-1], np.flatnonzero(cuts) + 1, offsets[-1:]]))
-    starts, stops = bounds[:-1], bounds[1:].copy()
+    starts = bounds[:-1]
+    stops = bounds[1:].copy()
     if keep and len(stops):
         trailing = np.append(0, np.cumsum(ends))
         stops -= trailing[stops] - trailing[starts]
