@@ -149,24 +149,30 @@ class StoredAlignments(FittedAligner):
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Return the links of the pairs from `pairs.first` on; raise a DataError unless they are the training pairs."""
-        rows = slice(pairs.first, pairs.first + len(pairs))
-        name, other = self.aligner.name, ""
-        if rows.stop > len(self.links):
-            other = f"of {len(self.links)} pairs, which has no pair {rows.stop}"
-        else:
-            known = self.lengths[rows]
-            found = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
-            if (differs := (known != found).any(axis=1)).any():
-                row = int(differs.argmax())
-                there, here = ("{} and {} words".format(*side[row].tolist()) for side in (known, found))
-                other = f"whose pair {rows.start + row + 1} has {there}; this one has {here}"
-        if other:
-            raise DataError(f"{name} only aligns its training text; the alignments are of another text, {other}")
-        links = self.links.slice(rows.start, rows.stop)
-        flat, start = np.ascontiguousarray(links.flat), links.offsets[0]
-        ones = np.ones(len(flat), np.float32)
-        confidence = ones if self.confidence is None else self.confidence[start : links.offsets[-1]]
-        return Alignments(Ragged(flat, links.offsets - start), confidence)
+        start = pairs.first
+        stop = start + len(pairs)
+        self._check(pairs, start, stop)
+        links = self.links.slice(start, stop)
+        offsets = links.offsets - links.offsets[0]
+        flat = np.ascontiguousarray(links.flat)
+        if self.confidence is None:
+            return Alignments(Ragged(flat, offsets), np.ones(len(flat), np.float32))
+        return Alignments(Ragged(flat, offsets), self.confidence[links.offsets[0] : links.offsets[-1]])
+
+    def _check(self, pairs: WordPairs, start: int, stop: int) -> None:
+        """Raise a DataError unless the pairs have as many words as the stored ones from start to stop."""
+        problem = f"{self.aligner.name} only aligns its training text; the alignments are of another text"
+        if stop > len(self.links):
+            raise DataError(f"{problem}, of {len(self.links)} pairs, which has no pair {stop}")
+        lengths = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
+        differs = (self.lengths[start:stop] != lengths).any(axis=1)
+        if differs.any():
+            row = int(differs.argmax())
+            source, target = self.lengths[start + row]
+            raise DataError(
+                f"{problem}, whose pair {start + row + 1} has {source} and {target} words; this one has "
+                f"{lengths[row, 0]} and {lengths[row, 1]} words"
+            )
 
 
 class Aligner(RegistryEntry, ABC):

@@ -8,7 +8,7 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.alignment.links import contained_in, sorted_links
+from interlace.alignment.links import contained_in, select_links, sorted_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
@@ -57,8 +57,9 @@ class Agreement:
 
     def __str__(self) -> str:
         rates = f"precision {self.precision:.1%}, recall {self.recall:.1%}, F1 {self.f1:.1%}, AER {self.aer:.1%}"
-        more = self.possible - self.sure
-        gold = f"{self.sure:,} sure" + (f" and {more:,} possible" if more else "")
+        gold = f"{self.sure:,} sure"
+        if self.possible > self.sure:
+            gold += f" and {self.possible - self.sure:,} possible"
         return f"{rates} ({self.links:,} links; gold: {gold})"
 
 
@@ -81,8 +82,21 @@ def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = Non
         raise DataError(
             f"links of {len(links)} pairs, but gold links of {len(sure)} (sure) and {len(possible)} (possible)"
         )
-    links, sure, possible = (sorted_links(side.rows(), side.flat, len(side)) for side in (links, sure, possible))
-    in_sure, in_possible = contained_in(links, sure), contained_in(links, possible)
-    counted = ((sure, ~contained_in(sure, possible)), (links, in_sure), (links, in_sure | in_possible))
-    only_sure, *agreed = (np.bincount(side.rows()[kept], minlength=len(side)) for side, kept in counted)
-    return np.stack([links.lengths, sure.lengths, possible.lengths + only_sure, *agreed], axis=1)
+    links = _sorted(links)
+    sure = _sorted(sure)
+    possible = _sorted(possible)
+    in_sure = contained_in(links, sure)
+    in_either = in_sure | contained_in(links, possible)
+    only_sure = ~contained_in(sure, possible)
+    columns = [
+        links.lengths,
+        sure.lengths,
+        possible.lengths + select_links(sure, only_sure).lengths,
+        select_links(links, in_sure).lengths,
+        select_links(links, in_either).lengths,
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _sorted(links: Ragged) -> Ragged:
+    return sorted_links(links.rows(), links.flat, len(links))

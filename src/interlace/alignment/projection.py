@@ -5,6 +5,7 @@ Yarowsky and Ngai (2001) project tags over single links; names are projected as 
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,41 +39,49 @@ def project(
     """
     if len(labels) != len(links):
         raise DataError(f"{len(labels):,} lines of labels, but {len(links):,} pairs")
-    names = all(_NAME.fullmatch(label) for row in labels for label in row)
-    starts, found = (links.offsets - links.offsets[0]).tolist(), []
+    are_names = all(_NAME.fullmatch(label) for label in chain.from_iterable(labels))
+    link_starts = (links.offsets - links.offsets[0]).tolist()
+    projected = []
     for number, row in enumerate(labels):
-        pair, sure = links[number], confidence[starts[number] : starts[number + 1]]
-        if len(row) != (words := int(lengths[0][number])):
-            raise DataError(f"line {number + 1}: {len(row)} labels, but the source has {words} words")
-        if names:
-            found.append(_names(row, pair, sure, int(lengths[1][number])))
+        source_words = int(lengths[0][number])
+        target_words = int(lengths[1][number])
+        if len(row) != source_words:
+            raise DataError(f"line {number + 1}: {len(row)} labels, but the source has {source_words} words")
+        pair_confidence = confidence[link_starts[number] : link_starts[number + 1]]
+        if are_names:
+            projected.append(_names(row, links[number], pair_confidence, target_words))
         else:
-            found.append(_tags(row, pair, sure, int(lengths[1][number]), missing))
-    return found
+            projected.append(_tags(row, links[number], pair_confidence, target_words, missing))
+    return projected
 
 
 def _tags(
-    row: Sequence[str], pair: NDArray[np.integer], sure: NDArray[np.floating], length: int, missing: str
+    row: Sequence[str], links: NDArray[np.integer], confidence: NDArray[np.floating], length: int, missing: str
 ) -> list[str]:
     tags = [missing] * length
-    for link in np.lexsort((-pair[:, 0], sure)).tolist():  # the best of a word is written last
-        tags[pair[link, 1]] = row[pair[link, 0]]
+    for link in np.lexsort((-links[:, 0], confidence)).tolist():  # the best of a word is written last
+        source, target = links[link]
+        tags[target] = row[source]
     return tags
 
 
-def _names(row: Sequence[str], pair: NDArray[np.integer], sure: NDArray[np.floating], length: int) -> list[str]:
-    tags = ["O"] * length
-    spans = []
+def _names(row: Sequence[str], links: NDArray[np.integer], confidence: NDArray[np.floating], length: int) -> list[str]:
+    spans = []  # confidence, minus the first target word, the end, and the kind; the largest first
     for start, end, kind in name_spans(row):
-        inside = (pair[:, 0] >= start) & (pair[:, 0] < end)
+        inside = (links[:, 0] >= start) & (links[:, 0] < end)
         if inside.any():
-            words = pair[inside, 1]
-            spans.append((float(sure[inside].sum()), -int(words.min()), int(words.max()) + 1, kind))
-    for _, first, last, kind in sorted(spans, reverse=True):
-        free = [word for word in range(-first, last) if tags[word] == "O"]
-        run = [word for place, word in enumerate(free) if word - place == free[0]]  # up to the first gap
-        for word in run:
-            tags[word] = f"{'I' if word > run[0] else 'B'}-{kind}"
+            words = links[inside, 1]
+            spans.append((float(confidence[inside].sum()), -int(words.min()), int(words.max()) + 1, kind))
+    tags = ["O"] * length
+    for _, minus_first, end, kind in sorted(spans, reverse=True):
+        word = -minus_first
+        while word < end and tags[word] != "O":
+            word += 1
+        prefix = "B"
+        while word < end and tags[word] == "O":  # up to the first word of another name
+            tags[word] = f"{prefix}-{kind}"
+            prefix = "I"
+            word += 1
     return tags
 
 
@@ -83,10 +92,10 @@ def name_spans(row: Sequence[str]) -> list[tuple[int, int, str]]:
     [(0, 2, 'PER'), (3, 4, 'LOC')]
     """
     spans: list[tuple[int, int, str]] = []
-    for place, label in enumerate(row):
+    for word, label in enumerate(row):
         kind = label[2:]
-        if label.startswith("I-") and spans and spans[-1][1:] == (place, kind):
-            spans[-1] = spans[-1][0], place + 1, kind
+        if label.startswith("I-") and spans and spans[-1][1:] == (word, kind):
+            spans[-1] = (spans[-1][0], word + 1, kind)
         elif kind:
-            spans.append((place, place + 1, kind))
+            spans.append((word, word + 1, kind))
     return spans
