@@ -32,21 +32,22 @@ def consistent(
     A row with a link beyond its sentences has -1. There must be at least one row.
     """
     spans = np.empty((64 * len(source_lengths) + max_length * max_length, 4), np.int32)
-    found = np.zeros(len(source_lengths), np.int64)
+    counts = np.zeros(len(source_lengths), np.int64)
     buffer = np.empty((4, max(source_lengths.max(), target_lengths.max())), np.int32)
     used = 0
     for row in range(len(source_lengths)):
-        n, m = source_lengths[row], target_lengths[row]
+        n = source_lengths[row]
+        m = target_lengths[row]
         reach = buffer[0, :n], buffer[1, :n], buffer[2, :m], buffer[3, :m]
         if not _reach(reach, links[offsets[row] : offsets[row + 1]]):
-            found[row] = -1
+            counts[row] = -1
             continue
         before = used
         for a in range(n):
             if unaligned_borders or reach[1][a] >= 0:
                 spans, used = _starting_at(a, reach, spans, used, max_length, unaligned_borders)
-        found[row] = used - before
-    return spans, used, found
+        counts[row] = used - before
+    return spans, used, counts
 
 
 @njit(cache=True, nogil=True)
@@ -55,11 +56,13 @@ def _starting_at(
 ) -> tuple[NDArray[np.int32], int]:
     """Append the phrase pairs whose source begins at word a."""
     source_low, source_high, target_low, target_high = reach
-    c, d = len(target_low), 0  # source[a:b] is aligned to target words in [c, d)
+    c = len(target_low)  # source[a:b] is aligned to target words in [c, d)
+    d = 0
     for b in range(a + 1, min(a + max_length, len(source_low)) + 1):
         linked = source_high[b - 1] >= 0
         if linked:
-            c, d = min(c, source_low[b - 1]), max(d, source_high[b - 1] + 1)
+            c = min(c, source_low[b - 1])
+            d = max(d, source_high[b - 1] + 1)
         if d - c > max_length:
             break
         if d == 0 or not (unaligned_borders or linked):
@@ -78,26 +81,31 @@ def _starting_at(
 def _reach(reach: Reach, links: NDArray[np.int32]) -> bool:
     """Fill in the first and last partner of each word; return whether all links are inside their sentences."""
     source_low, source_high, target_low, target_high = reach
-    n, m = len(source_low), len(target_low)
-    for i in range(n):
-        source_low[i], source_high[i] = m, -1
-    for j in range(m):
-        target_low[j], target_high[j] = n, -1
+    n = len(source_low)
+    m = len(target_low)
+    source_low[:] = m
+    source_high[:] = -1
+    target_low[:] = n
+    target_high[:] = -1
     for link in range(len(links)):
         i, j = links[link, 0], links[link, 1]
         if not (0 <= i < n and 0 <= j < m):
             return False
-        source_low[i], source_high[i] = min(source_low[i], j), max(source_high[i], j)
-        target_low[j], target_high[j] = min(target_low[j], i), max(target_high[j], i)
+        source_low[i] = min(source_low[i], j)
+        source_high[i] = max(source_high[i], j)
+        target_low[j] = min(target_low[j], i)
+        target_high[j] = max(target_high[j], i)
     return True
 
 
 @njit(cache=True, nogil=True)
 def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
     """Return the first and last partner of all words of a span."""
-    first, last = low[start], high[start]
+    first = low[start]
+    last = high[start]
     for word in range(start + 1, stop):
-        first, last = min(first, low[word]), max(last, high[word])
+        first = min(first, low[word])
+        last = max(last, high[word])
     return first, last
 
 
@@ -121,13 +129,17 @@ def _emit(
 ) -> int:
     """Append a phrase pair, and with `unaligned_borders` its extensions by unaligned target words."""
     a, b, c, d = span
-    first, last = c, d
+    first = c
+    last = d
     while unaligned_borders and first > 0 and target_high[first - 1] < 0 and d - first < max_length:
         first -= 1
     while unaligned_borders and last < len(target_high) and target_high[last] < 0 and last - c < max_length:
         last += 1
     for start in range(first, c + 1):
         for stop in range(d, min(last, start + max_length) + 1):
-            spans[used, 0], spans[used, 1], spans[used, 2], spans[used, 3] = a, b, start, stop
+            spans[used, 0] = a
+            spans[used, 1] = b
+            spans[used, 2] = start
+            spans[used, 3] = stop
             used += 1
     return used
