@@ -21,6 +21,7 @@ from interlace.experiments.workspace import Workspace
 from interlace.models.build import build_model, load
 from run_records import StoppedError, about, stop_at
 from toy_settings import SHORT, TOY
+from vector_files import write_vec
 
 RECIPE = {
     "name": "emb",
@@ -176,7 +177,8 @@ def test_rejects_invalid_vectors_before_training(data):
 def test_dry_run_checks_vectors(data, monkeypatch):
     monkeypatch.setattr(estimating, "_SECONDS", 0.02)
     vectors = learn_vectors(recipe_of(data), data / "emb")
-    WordVectors("x", ["of", "a", "vocabulary", "to", "learn"], np.ones((5, 8), np.float32)).write(data / "some.vec")
+    vectors = WordVectors("x", ["of", "a", "vocabulary", "to", "learn"], np.ones((5, 8), np.float32))
+    write_vec(data / "some.vec", vectors)
     for name, notes in ((vectors, r"\d+ of \d+ token embeddings .* start as vectors of .*"), (data / "some.vec", "")):
         found = estimate(model_of(data, name))
         assert found.cost is not None

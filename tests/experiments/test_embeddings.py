@@ -13,6 +13,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, change_recipe, read_recipe
 from run_records import about
 from toy_settings import under
+from vector_files import write_vec
 
 STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
@@ -105,8 +106,9 @@ def test_dictionary_is_split_into_training_and_test_entries(data):
     rng = np.random.default_rng(0)
     words = [f"w{number}" for number in range(20)]
     vectors = WordVectors("en", words, rng.normal(size=(20, 4)).astype(np.float32))
-    vectors.write(data / "x.en.vec")
-    WordVectors("de", [word.upper() for word in words], vectors.vectors[:, ::-1]).write(data / "x.de.vec")
+    write_vec(data / "x.en.vec", vectors)
+    german = WordVectors("de", [word.upper() for word in words], vectors.vectors[:, ::-1])
+    write_vec(data / "x.de.vec", german)
     (data / "de-en.txt").write_text("".join(f"{word.upper()}\t{word}\n" for word in words))
     (data / "en-de.txt").write_text("".join(f"{word}\t{word.upper()}\n" for word in words))
     tasks = {"word_translation": {"files": "{source}-{target}.txt"}}

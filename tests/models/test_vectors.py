@@ -11,6 +11,7 @@ from interlace.models.build import build_model, from_shape
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from interlace.models.token_embeddings import read_vectors
+from vector_files import write_vec
 
 LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "a cat and a dog in a house"]
 WORDS = ["\u2581the", "\u2581der", "elsewhere"]
@@ -89,7 +90,7 @@ def test_rows_can_be_the_vectors_as_they_are(vocab, folder):
 
 
 def test_vectors_can_be_a_file(vocab, folder, tmp_path):
-    WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec.zst")
+    write_vec(tmp_path / "some.vec.zst", WordVectors(SUBWORDS, WORDS, VECTORS))
     model = build_model(settings_of(tmp_path / "some.vec.zst"), vocab, (), 3)
     assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings)
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 SUBWORDS = "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
 _SUFFIX = ".safetensors"
 _TEXT_SUFFIXES = {".vec", ".txt", *COMPRESSED}
-_BLOCK = 4096  # lines formatted at a time
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,18 @@ class WordVectors:
 
     def find(self, words: Sequence[str], *, fold: bool = False) -> NDArray[np.int64]:
         """(n,) the row of each word, -1: none; `fold`: else of its most frequent spelling in any case."""
-        found = [self._rows.get(word, -1) for word in words]
+        rows = [self._rows.get(word, -1) for word in words]
         if fold:
-            pairs = zip(words, found, strict=True)
-            found = [self._folded.get(word.casefold(), -1) if row < 0 else row for word, row in pairs]
-        return np.array(found, np.int64)
+            for index, word in enumerate(words):
+                if rows[index] < 0:
+                    rows[index] = self._folded.get(word.casefold(), -1)
+        return np.array(rows, np.int64)
 
     def top(self, count: int) -> WordVectors:
         """Return the `count` most frequent words."""
-        return self if count >= len(self) else WordVectors(self.language, self.words[:count], self.vectors[:count])
+        if count >= len(self):
+            return self
+        return WordVectors(self.language, self.words[:count], self.vectors[:count])
 
     def with_vectors(self, vectors: NDArray[np.float32]) -> WordVectors:
         """Return the same words with other vectors."""
@@ -95,10 +98,11 @@ class WordVectors:
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        words, vectors = (file_in(folder, f"{self.language}{suffix}") for suffix in (".words", _SUFFIX))
+        words_path = file_in(folder, f"{self.language}.words")
+        vectors_path = file_in(folder, f"{self.language}{_SUFFIX}")
         # Reading drops a line's last return, so it is doubled.
-        write_lines(words, (f"{word}\r" if word.endswith("\r") else word for word in self.words))
-        with atomic(vectors) as partial:  # replaces a symbolic link instead of following it
+        write_lines(words_path, (f"{word}\r" if word.endswith("\r") else word for word in self.words))
+        with atomic(vectors_path) as partial:  # replaces a symbolic link instead of following it
             save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
     @classmethod
@@ -133,43 +137,30 @@ class WordVectors:
                 f"found {header[:60]!r}"
             )
         count, width = map(int, cells)
-        wanted = count if max_words is None else min(max_words, count)
+        wanted_words = count if max_words is None else min(max_words, count)
         rows: dict[str, int] = {}
         try:
-            vectors = np.zeros((wanted, width), np.float32)
+            vectors = np.zeros((wanted_words, width), np.float32)
         except (MemoryError, ValueError):
-            raise DataError(f"{path}, line 1: {wanted} vectors of width {width} are too many for the memory") from None
+            size = f"{wanted_words} vectors of width {width}"
+            raise DataError(f"{path}, line 1: {size} are too many for the memory") from None
         number = 1
         for number, line in enumerate(lines, 2):
             if number - 1 > count:
                 if line:
                     raise DataError(f"{path}, line {number}: more lines than the {count} words of the header")
                 continue
-            if len(rows) == wanted:
+            if len(rows) == wanted_words:
                 break
             word, values = _parse_vector(path, number, line, width)
             if word not in rows:
                 vectors[len(rows)] = values
                 rows[word] = len(rows)
-        if len(rows) < wanted and number - 1 < count:
+        if len(rows) < wanted_words and number - 1 < count:
             raise DataError(f"{path}: incomplete? the header says {count} words, but the file ends after {number - 1}")
-        if len(rows) < wanted:
-            log.info("%s: skipped %d repeated words", path, wanted - len(rows))
+        if len(rows) < wanted_words:
+            log.info("%s: skipped %d repeated words", path, wanted_words - len(rows))
         return cls(language, list(rows), vectors[: len(rows)])
-
-    def write(self, path: Path | str) -> None:
-        """Write the text format of word2vec with exact float32; raise a DataError for words with blanks or none."""
-        for word in self.words:
-            if not word or " " in word or "\n" in word:
-                raise DataError(f"{path}: the word {word!r} cannot be written: blanks separate words and numbers")
-        write_lines(Path(path), self._text_lines())
-
-    def _text_lines(self) -> Iterator[str]:
-        yield f"{len(self)} {self.width}"
-        for start in range(0, len(self), _BLOCK):
-            block = self.vectors[start : start + _BLOCK].tolist()
-            for word, values in zip(self.words[start : start + _BLOCK], block, strict=True):
-                yield f"{word} {' '.join(f'{value:.9g}' for value in values)}"
 
 
 def is_text_file(name: str) -> bool:
@@ -193,10 +184,12 @@ def induce_lexicon(
     """
     from interlace.core.neighbors import mutual_nearest, unit
 
-    source, target = source.top(max_words), target.top(max_words)
-    rows, others = mutual_nearest(unit(source.vectors), unit(target.vectors), neighbors)
-    found = zip(rows.tolist(), others.tolist(), strict=True)
-    return Lexicon.of((source.words[row], target.words[other], 1.0) for row, other in found).words()
+    source = source.top(max_words)
+    target = target.top(max_words)
+    source_rows, target_rows = mutual_nearest(unit(source.vectors), unit(target.vectors), neighbors)
+    source_words = [source.words[row] for row in source_rows.tolist()]
+    target_words = [target.words[row] for row in target_rows.tolist()]
+    return Lexicon.of(zip(source_words, target_words, repeat(1.0))).words()
 
 
 @dataclass(frozen=True)
@@ -252,11 +245,11 @@ EMBEDDING_METHODS: Registry[Any] = Registry(__name__, "embedding method", Embedd
 
 def _parse_vector(path: Path, number: int, line: str, width: int) -> tuple[str, NDArray[np.float32]]:
     """Parse a word and its numbers; words may contain white space other than U+0020, which is the separator."""
-    word, _, rest = line.partition(" ")
+    word, _, numbers = line.partition(" ")
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # numpy's sign of an invalid number
         try:
-            values = np.fromstring(rest, np.float32, sep=" ")
+            values = np.fromstring(numbers, np.float32, sep=" ")
         except (DeprecationWarning, ValueError):
             values = np.empty(0, np.float32)
     if not word or len(values) != width or not np.isfinite(values).all():

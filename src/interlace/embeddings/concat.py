@@ -27,16 +27,20 @@ class Concat(EmbeddingMethod):
         """Train on all texts together; existing vectors are rejected, dictionaries are not used."""
         if sources.vectors or not sources.texts:
             raise DataError("concat trains on the text of all languages; it cannot use existing vectors")
-        words = {language: self.skipgram.words_of(lines) for language, lines in sources.texts.items()}
-        for language, known in words.items():
-            if not known:
+        words: dict[str, list[str]] = {}
+        for language, lines in sources.texts.items():
+            words[language] = self.skipgram.words_of(lines)
+            if not words[language]:
                 raise DataError(
                     f"concat: no word of {language!r} occurs {self.skipgram.min_count} times in its text; lower "
                     "'skipgram.min_count', or use more text"
                 )
-        single = next(iter(sources.texts.values())) if len(words) == 1 else None
-        trained = self.skipgram.train(" + ".join(words), single or Interleaved(sources.texts), seed, progress)
-        return CrossLingualVectors({language: vectors_of(trained, language, own) for language, own in words.items()})
+        text = next(iter(sources.texts.values())) if len(words) == 1 else Interleaved(sources.texts)
+        trained = self.skipgram.train(" + ".join(words), text, seed, progress)
+        vectors = {}
+        for language, language_words in words.items():
+            vectors[language] = vectors_of(trained, language, language_words)
+        return CrossLingualVectors(vectors)
 
 
 class Interleaved:
@@ -44,13 +48,22 @@ class Interleaved:
 
     def __init__(self, texts: Mapping[str, Iterable[Sequence[str]]]) -> None:
         self._texts = list(texts.values())
-        self._counts = [sum(1 for _ in lines) for lines in self._texts]
+        self._counts = [_count(lines) for lines in self._texts]
 
     def __iter__(self) -> Iterator[Sequence[str]]:
         readers = [iter(lines) for lines in self._texts]
         done = [0] * len(readers)
         for _ in range(sum(self._counts)):
-            shares = [(at + 0.5) / count if at < count else 2.0 for at, count in zip(done, self._counts, strict=True)]
-            number = shares.index(min(shares))
-            done[number] += 1
-            yield next(readers[number])
+            shares = [_share(*counts) for counts in zip(done, self._counts, strict=True)]
+            text = shares.index(min(shares))
+            done[text] += 1
+            yield next(readers[text])
+
+
+def _count(lines: Iterable[Sequence[str]]) -> int:
+    return sum(1 for _ in lines)
+
+
+def _share(done: int, count: int) -> float:
+    """Return where the middle of a text's next line is, as a share of the text; beyond 1 at its end."""
+    return (done + 0.5) / count if done < count else 2.0

@@ -16,11 +16,12 @@ class Identical(MappingMethod):
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Map by all words that both languages have; raise a DataError if there are none."""
-        others = pair.target.find(pair.source.words)
-        rows = np.flatnonzero(others >= 0)
+        target_rows = pair.target.find(pair.source.words)  # (n,) -1: none
+        rows = np.flatnonzero(target_rows >= 0)
         if not len(rows):
             raise DataError(
                 f"identical: {pair.source.language!r} and {pair.target.language!r} have no word in common; procrustes "
                 "uses a dictionary, and muse needs neither"
             )
-        return pair.refine(pair.solve(rows, others[rows])), {"entries": len(rows)}
+        rotation = pair.solve(rows, target_rows[rows])
+        return Start(pair.refine(rotation), {"entries": len(rows)})

@@ -24,7 +24,15 @@ from interlace.core.progress import Progress
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.core.settings import Settings
 from interlace.embeddings import EmbeddingSources
-from interlace.embeddings.common.mapping import CRITERION_WORDS, Floats, MappedPair, MappingMethod, Start, procrustes
+from interlace.embeddings.common.mapping import (
+    CRITERION_WORDS,
+    Floats,
+    MappedPair,
+    MappingMethod,
+    Refined,
+    Start,
+    procrustes,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,12 +63,14 @@ class Adversary(Settings):
         2, ge=1, description="Independent runs; the best by the criterion counts, if another one agrees with it."
     )
 
-    def run(self, pair: MappedPair, seed: int, number: int, progress: Progress) -> tuple[Floats, list[float]]:
+    def run(self, pair: MappedPair, seed: int, number: int, progress: Progress) -> Refined:
         """Return the best rotation of one run by the criterion, and the criterion after each epoch."""
         import torch
 
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        rotations, history, rate = list[Floats](), list[float](), self.learning_rate
+        rotations: list[Floats] = []
+        history: list[float] = []
+        rate = self.learning_rate
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(torch_seed(Purpose.VECTORS, seed, number))
             players = _Players(self, pair, device, generator(Purpose.VECTORS, seed, number, 1))
@@ -72,14 +82,12 @@ class Adversary(Settings):
                         progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
                 left, _, right = np.linalg.svd(players.mapping.detach().cpu().numpy())
                 rotations.append(np.asarray(left @ right, np.float32))  # the nearest orthogonal matrix
-                found = pair.criterion(rotations[-1])
-                log.info(
-                    "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f",
-                    number, epoch, found, players.accuracy,
-                )  # fmt: skip
-                rate *= self.decay * (self.shrink if history and found < history[-1] else 1.0)
-                history.append(found)
-        return rotations[int(np.argmax(history))], history
+                history.append(pair.criterion(rotations[-1]))
+                message = "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f"
+                log.info(message, number, epoch, history[-1], players.accuracy)
+                has_decreased = len(history) > 1 and history[-1] < history[-2]
+                rate *= self.decay * (self.shrink if has_decreased else 1.0)
+        return Refined(rotations[int(np.argmax(history))], history)
 
 
 class Muse(MappingMethod):
@@ -92,22 +100,48 @@ class Muse(MappingMethod):
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Return the rotation with the best criterion after refinement, of all adversarial runs, and a record."""
-        seed = pair.seed
-        runs = [self.adversary.run(pair, seed, number, progress) for number in range(self.adversary.restarts)]
-        refined = [pair.refine(rotation) for rotation, _ in runs]
-        reached = [max(history) for _, history in refined]
-        best = int(np.argmax(reached))
-        words = pair.source.vectors[:CRITERION_WORDS]
-        mapped = [unit(words @ rotation) for rotation, _ in refined]  # equal rotations have a mean cosine of 1
-        others = [other for number, other in enumerate(mapped) if number != best]
-        agreement = max((round(float((mapped[best] * other).sum(axis=1).mean()), 4) for other in others), default=None)
-        width, rng = pair.source.width, generator(Purpose.VECTORS, seed, 0, 2)
-        random = [rng.standard_normal((width, width)).astype(np.float32) for _ in range(self.random_starts)]
-        starts = [procrustes(np.eye(width, dtype=np.float32), one) for one in random]
-        chance = max(max(pair.refine(start)[1]) for start in starts)
-        record = {"runs": [[round(value, 4) for value in history] for _, history in runs], "chance": round(chance, 4)}
-        converged = has_converged(pair, reached[best], chance, agreement)
-        return refined[best], record | {"agreement": agreement, "converged": converged}
+        runs = [self.adversary.run(pair, pair.seed, number, progress) for number in range(self.adversary.restarts)]
+        refined = [pair.refine(run.rotation) for run in runs]
+        criteria = [max(run.history) for run in refined]
+        best = int(np.argmax(criteria))
+        agreement = _agreement(pair, [run.rotation for run in refined], best)
+        chance = self._chance(pair)
+        record = {
+            "runs": [_rounded(run.history) for run in runs],
+            "chance": round(chance, 4),
+            "agreement": agreement,
+            "converged": has_converged(pair, criteria[best], chance, agreement),
+        }
+        return Start(refined[best], record)
+
+    def _chance(self, pair: MappedPair) -> float:
+        """Return the best criterion that refinement reaches from random rotations."""
+        width = pair.source.width
+        rng = generator(Purpose.VECTORS, pair.seed, 0, 2)
+        criteria: list[float] = []
+        for _ in range(self.random_starts):
+            matrix = rng.standard_normal((width, width)).astype(np.float32)
+            rotation = procrustes(np.eye(width, dtype=np.float32), matrix)
+            criteria += pair.refine(rotation).history
+        return max(criteria)
+
+
+def _rounded(values: list[float]) -> list[float]:
+    return [round(value, 4) for value in values]
+
+
+def _agreement(pair: MappedPair, rotations: list[Floats], best: int) -> float | None:
+    """Return the mean cosine of words that the best rotation and the most similar other one map; None without others.
+
+    Equal rotations have 1.
+    """
+    words = pair.source.vectors[:CRITERION_WORDS]
+    mapped = [unit(words @ rotation) for rotation in rotations]
+    cosines = []
+    for number, vectors in enumerate(mapped):
+        if number != best:
+            cosines.append(round(float((mapped[best] * vectors).sum(axis=1).mean()), 4))
+    return max(cosines, default=None)
 
 
 def has_converged(pair: MappedPair, reached: float, chance: float, agreement: float | None) -> bool | None:
@@ -133,7 +167,8 @@ class _Players:
         import torch
         from torch import nn
 
-        self._rules, self._rng = rules, rng
+        self._rules = rules
+        self._rng = rng
         self._sides = [torch.from_numpy(side.vectors[: rules.words]).to(device) for side in (pair.source, pair.target)]
         self.mapping = torch.eye(pair.source.width, device=device, requires_grad=True)
         self._discriminator = nn.Sequential(
@@ -144,7 +179,8 @@ class _Players:
             nn.LeakyReLU(0.2),
             nn.Linear(rules.hidden, 1),
         ).to(device)
-        truth = torch.cat([torch.full((rules.batch,), value, device=device) for value in (1.0, 0.0)])
+        ones = torch.ones(rules.batch, device=device)
+        truth = torch.cat([ones, torch.zeros_like(ones)])  # (2 B,)
         self._labels = truth * (1 - rules.smoothing) + rules.smoothing / 2  # whether a vector was mapped
         self.accuracy = 0.5  # running accuracy of the discriminator
 
@@ -157,21 +193,24 @@ class _Players:
             with torch.no_grad():
                 words = self._sample()
             scores = self._step(words, self._labels, list(self._discriminator.parameters()), rate)
-        self.accuracy += 0.01 * (float(((scores > 0) == (self._labels > 0.5)).float().mean()) - self.accuracy)
+        is_right = (scores > 0) == (self._labels > 0.5)
+        self.accuracy += 0.01 * (float(is_right.float().mean()) - self.accuracy)
         self._discriminator.eval()
         self._step(self._sample(), 1 - self._labels, [self.mapping], rate)
         with torch.no_grad():
-            beta, own = self._rules.beta, self.mapping
-            own.copy_((1 + beta) * own - beta * own @ own.T @ own)
+            beta = self._rules.beta
+            mapping = self.mapping
+            mapping.copy_((1 + beta) * mapping - beta * mapping @ mapping.T @ mapping)
 
     def _sample(self) -> Tensor:
         """(2 B, H) random words of both languages, the source's mapped."""
         import torch
 
-        source, target = (
-            side[torch.from_numpy(self._rng.integers(len(side), size=self._rules.batch)).to(side.device)]
-            for side in self._sides
-        )
+        samples = []
+        for side in self._sides:
+            rows = torch.from_numpy(self._rng.integers(len(side), size=self._rules.batch)).to(side.device)
+            samples.append(side[rows])
+        source, target = samples
         return torch.cat([source @ self.mapping, target])
 
     def _step(self, words: Tensor, labels: Tensor, parameters: list[Any], rate: float) -> Tensor:

@@ -16,21 +16,23 @@ class Procrustes(MappingMethod):
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Map by a dictionary in either direction; raise a DataError if no entry has both vectors."""
-        known, source, target = sources.dictionaries, pair.source, pair.target
-        if (source.language, target.language) in known:
-            lexicon = known[source.language, target.language]
-        elif (target.language, source.language) in known:
-            lexicon = known[target.language, source.language].reversed()
-        else:
-            pairs = listed("-".join(pair) for pair in known) or "none"
-            names = f"{source.language!r} and {target.language!r}"
+        source = pair.source
+        target = pair.target
+        names = f"{source.language!r} and {target.language!r}"
+        lexicon = sources.dictionaries.get((source.language, target.language))
+        reversed_lexicon = sources.dictionaries.get((target.language, source.language))
+        if lexicon is None and reversed_lexicon is not None:
+            lexicon = reversed_lexicon.reversed()
+        if lexicon is None:
+            pairs = listed("-".join(languages) for languages in sources.dictionaries) or "none"
             raise DataError(f"procrustes: no dictionary of {names}; there are: {pairs}")
-        rows = source.find(lexicon.source_types, fold=True)[lexicon.entries[:, 0]]
-        others = target.find(lexicon.target_types, fold=True)[lexicon.entries[:, 1]]
-        found = (rows >= 0) & (others >= 0)
-        if not found.any():
+        source_rows = source.find(lexicon.source_types, fold=True)[lexicon.entries[:, 0]]  # of each entry; -1: none
+        target_rows = target.find(lexicon.target_types, fold=True)[lexicon.entries[:, 1]]
+        has_vectors = (source_rows >= 0) & (target_rows >= 0)
+        if not has_vectors.any():
             raise DataError(
-                f"procrustes: none of {len(lexicon)} entries of the dictionary of {source.language!r} and "
-                f"{target.language!r} has a vector for both words; is it a dictionary of these languages?"
+                f"procrustes: none of {len(lexicon)} entries of the dictionary of {names} has a vector for both "
+                "words; is it a dictionary of these languages?"
             )
-        return pair.refine(pair.solve(rows[found], others[found])), {"entries": int(found.sum())}
+        rotation = pair.solve(source_rows[has_vectors], target_rows[has_vectors])
+        return Start(pair.refine(rotation), {"entries": int(has_vectors.sum())})

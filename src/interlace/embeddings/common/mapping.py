@@ -32,8 +32,21 @@ _REFINEMENT_WORDS = 15_000  # most frequent words for refinement, as in MUSE
 CRITERION_WORDS = 10_000  # and for the criterion (Conneau et al. 2018, section 2.4)
 _CRITERION_CANDIDATES = 15_000  # of the pivot; MUSE searches all words, but only keeps pairs within the first 15,000
 
-Refined = tuple[Floats, list[float]]  # a rotation, and the criterion before and after each refinement
-Start = tuple[Refined, dict[str, Any]]  # also a record of how the rotation was found
+
+@dataclass(frozen=True)
+class Refined:
+    """A rotation, and the criterion before and after each refinement."""
+
+    rotation: Floats  # (H, H)
+    history: list[float]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A refined rotation, and a record of how it was found."""
+
+    refined: Refined
+    record: dict[str, Any]
 
 
 class Mapping(Settings):
@@ -66,7 +79,10 @@ class Mapping(Settings):
     def normalized(self, vectors: Floats) -> Floats:
         """(n, H) the vectors after all normalization steps."""
         for step in self.normalization:
-            vectors = unit(vectors) if step == "unit" else np.asarray(vectors - vectors.mean(axis=0), np.float32)
+            if step == "unit":
+                vectors = unit(vectors)
+            else:
+                vectors = np.asarray(vectors - vectors.mean(axis=0), np.float32)
         return vectors
 
 
@@ -79,37 +95,36 @@ class MappedPair:
     mapping: Mapping
     seed: int = 0
 
-    def solve(self, rows: NDArray[Any], others: NDArray[Any]) -> Floats:
+    def solve(self, source_rows: NDArray[Any], target_rows: NDArray[Any]) -> Floats:
         """(H, H) the rotation that maps these source words closest to these target words."""
-        return procrustes(self.source.vectors[rows], self.target.vectors[others])
+        return procrustes(self.source.vectors[source_rows], self.target.vectors[target_rows])
 
     def criterion(self, rotation: Floats) -> float:
         """Return the mean cosine of frequent words to their CSLS translations (section 2.4)."""
         mapped = unit(self.source.vectors[:CRITERION_WORDS] @ rotation)
-        others = unit(self.target.vectors[:_CRITERION_CANDIDATES])
-        found = nearest(mapped, others, Csls.of(others, mapped, self.mapping.neighbors))
-        return float((mapped * others[found]).sum(axis=1).mean())
+        candidates = unit(self.target.vectors[:_CRITERION_CANDIDATES])
+        translations = nearest(mapped, candidates, Csls.of(candidates, mapped, self.mapping.neighbors))
+        return float((mapped * candidates[translations]).sum(axis=1).mean())
 
     def refine(self, rotation: Floats) -> Refined:
         """Return the best rotation by the criterion, and the criterion before and after each iteration."""
-        best, history = rotation, [self.criterion(rotation)]
+        rotations = [rotation]
+        history = [self.criterion(rotation)]
         if self.mapping.sampled_fraction < 1:
             rotation, iterations = self._induce_stochastically(rotation)
-            found = self.criterion(rotation)
-            best = rotation if found > history[0] else best
-            log.info("%d iterations of stochastic induction: criterion %.3f -> %.3f", iterations, history[0], found)
-            history.append(found)
+            rotations.append(rotation)
+            history.append(self.criterion(rotation))
+            log.info("%d iterations of stochastic induction: criterion %.3f -> %.3f", iterations, *history)
         for _ in range(self.mapping.refinements):
             mapped = unit(self.source.vectors[:_REFINEMENT_WORDS] @ rotation)
             target = unit(self.target.vectors[:_REFINEMENT_WORDS])
-            rows, others = mutual_nearest(mapped, target, self.mapping.neighbors)
-            if not len(rows):
+            source_rows, target_rows = mutual_nearest(mapped, target, self.mapping.neighbors)
+            if not len(source_rows):
                 break
-            rotation = self.solve(rows, others)
-            found = self.criterion(rotation)
-            best = rotation if found > max(history) else best
-            history.append(found)
-        return best, history
+            rotation = self.solve(source_rows, target_rows)
+            rotations.append(rotation)
+            history.append(self.criterion(rotation))
+        return Refined(rotations[history.index(max(history))], history)
 
     def _induce_stochastically(self, rotation: Floats) -> tuple[Floats, int]:
         """Return the rotation after stochastic dictionary induction, and the number of iterations.
@@ -117,25 +132,39 @@ class MappedPair:
         Artetxe, Labaka & Agirre (2018, section 3.3): a dictionary in both directions, induced by CSLS from a random
         sample of similarities, whose fraction doubles when the pairs stop improving, until all are used.
         """
-        mapping, fraction, best, since, iterations = self.mapping, self.mapping.sampled_fraction, -math.inf, 0, 0
-        count = mapping.sampled_words
-        source, others = self.source.vectors[:count], unit(self.target.vectors[:count])
+        mapping = self.mapping
+        fraction = mapping.sampled_fraction
+        best_similarity = -math.inf
+        without_improvement = 0
+        iterations = 0
+        source = self.source.vectors[: mapping.sampled_words]
+        target = unit(self.target.vectors[: mapping.sampled_words])
         rng = generator(Purpose.VECTORS, self.seed, 0, 4)
         while True:
             mapped = unit(source @ rotation)
-            one, other = (
-                mean_neighbor_similarity(*each, mapping.neighbors) for each in ((mapped, others), (others, mapped))
+            source_means = mean_neighbor_similarity(mapped, target, mapping.neighbors)
+            target_means = mean_neighbor_similarity(target, mapped, mapping.neighbors)
+            rows, translations, forward = nearest_among_sample(
+                mapped, target, Csls(target_means, source_means), fraction, rng
             )
-            rows, found, forward = nearest_among_sample(mapped, others, Csls(other, one), fraction, rng)
-            back, backward_found, backward = nearest_among_sample(others, mapped, Csls(one, other), fraction, rng)
-            rotation = self.solve(np.concatenate([rows, backward_found]), np.concatenate([found, back]))
+            target_rows, back_translations, backward = nearest_among_sample(
+                target, mapped, Csls(source_means, target_means), fraction, rng
+            )
+            rotation = self.solve(
+                np.concatenate([rows, back_translations]), np.concatenate([translations, target_rows])
+            )
             iterations += 1
-            mean = (forward + backward) / 2
-            best, since = (mean, 0) if mean > best + _MIN_IMPROVEMENT else (best, since + 1)
-            if since >= mapping.patience:
+            similarity = (forward + backward) / 2
+            if similarity > best_similarity + _MIN_IMPROVEMENT:
+                best_similarity = similarity
+                without_improvement = 0
+            else:
+                without_improvement += 1
+            if without_improvement >= mapping.patience:
                 if fraction >= 1:
                     return rotation, iterations
-                fraction, since = min(1.0, 2 * fraction), 0
+                fraction = min(1.0, 2 * fraction)
+                without_improvement = 0
 
 
 def procrustes(source: Floats, target: Floats) -> Floats:
@@ -162,28 +191,36 @@ class MappingMethod(EmbeddingMethod):
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Train each language alone; return the vectors, all except the pivot's rotated as `start` finds."""
-        progress, mapping = progress or no_progress, self.mapping
+        progress = progress or no_progress
+        mapping = self.mapping
         if mapping.pivot not in sources.languages:
             hint = did_you_mean(mapping.pivot, sources.languages)
             raise SettingsError(f"mapping.pivot = {mapping.pivot!r}, but it has no vectors or text{hint}")
-        alone = {}
+        vectors = {}
         for language in sources.languages:
-            if language in sources.vectors:
-                own = sources.vectors[language].top(self.skipgram.max_words)
-            else:
-                lines = sources.texts[language]
-                trained = self.skipgram.train(language, lines, seed, progress)
-                own = vectors_of(trained, language, self.skipgram.words_of(lines))
-            alone[language] = own.with_vectors(mapping.normalized(own.vectors))
-        pivot, about = alone[mapping.pivot], {}
-        for language, own in alone.items():
+            own_vectors = self._vectors(language, sources, seed, progress)
+            vectors[language] = own_vectors.with_vectors(mapping.normalized(own_vectors.vectors))
+        pivot = vectors[mapping.pivot]
+        about = {}
+        for language, source in vectors.items():
             if language == mapping.pivot:
                 continue
-            if own.width != pivot.width:
-                raise DataError(f"vectors of {language!r} have width {own.width}, of {mapping.pivot!r} {pivot.width}")
+            if source.width != pivot.width:
+                raise DataError(
+                    f"vectors of {language!r} have width {source.width}, of {mapping.pivot!r} {pivot.width}"
+                )
             progress(f"mapping {language} onto {mapping.pivot}", 0, mapping.refinements)
-            (rotation, history), record = self.start(MappedPair(own, pivot, mapping, seed), sources, progress)
-            alone[language] = own.with_vectors(own.vectors @ rotation)
-            about[language] = {**record, "criterion": [round(value, 4) for value in history]}
+            start = self.start(MappedPair(source, pivot, mapping, seed), sources, progress)
+            history = start.refined.history
+            vectors[language] = source.with_vectors(source.vectors @ start.refined.rotation)
+            about[language] = {**start.record, "criterion": [round(value, 4) for value in history]}
             log.info("%s onto %s: criterion %.3f, refined %.3f", language, mapping.pivot, history[0], max(history))
-        return CrossLingualVectors(alone, {"onto": mapping.pivot, "mappings": about})
+        return CrossLingualVectors(vectors, {"onto": mapping.pivot, "mappings": about})
+
+    def _vectors(self, language: str, sources: EmbeddingSources, seed: int, progress: Progress) -> WordVectors:
+        """Return the vectors of a language alone: existing ones, or trained on its text."""
+        if language in sources.vectors:
+            return sources.vectors[language].top(self.skipgram.max_words)
+        lines = sources.texts[language]
+        trained = self.skipgram.train(language, lines, seed, progress)
+        return vectors_of(trained, language, self.skipgram.words_of(lines))

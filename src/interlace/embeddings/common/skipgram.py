@@ -51,7 +51,8 @@ class SkipGram(Settings):
         except ImportError:
             raise MissingDependencyError("training word vectors on text", "gensim") from None
         logging.getLogger("gensim").setLevel(logging.WARNING)
-        epochs, done = self.epochs, iter(range(1, self.epochs + 1))
+        epochs = self.epochs
+        done = iter(range(1, self.epochs + 1))
 
         class Epochs(CallbackAny2Vec):  # type: ignore[misc] # gensim has no types
             def on_epoch_end(self, _model: Any) -> None:
