@@ -68,9 +68,10 @@ def _toy(command: str, folder: Path) -> str:
     into = folder / asked.o
     into.mkdir()
     writer = CorpusWriter(ToyCorpus(languages=asked.languages.split(","), **ToyCorpus.sizes(int(asked.pairs))), into)
-    for code in writer.others:
-        writer.write_parallel(code)
-        writer.write_dictionaries(code)
+    for code in writer.toy.languages:
+        if code != "en":
+            writer.write_parallel(code)
+            writer.write_dictionaries(code)
     return f"{asked.o}\n"
 
 

@@ -11,7 +11,24 @@ from interlace.toy.scenes import ANSWER_ROLES, SPLITS, Phrase, Scene, answerable
 from interlace.toy.sentences import ToySentence, ToyWord
 
 __all__ = [
-    "ANSWER_ROLES", "CONCEPTS", "LANGUAGES", "SPLITS", "Phrase", "Scene", "ToyCorpus", "ToyLanguage", "ToySentence",
-    "ToyWord", "answerable_roles", "language", "links", "pairs", "problems", "sample", "split_of", "text",
-    "toy_version", "write_toy",
+    "ANSWER_ROLES",
+    "CONCEPTS",
+    "LANGUAGES",
+    "SPLITS",
+    "Phrase",
+    "Scene",
+    "ToyCorpus",
+    "ToyLanguage",
+    "ToySentence",
+    "ToyWord",
+    "answerable_roles",
+    "language",
+    "links",
+    "pairs",
+    "problems",
+    "sample",
+    "split_of",
+    "text",
+    "toy_version",
+    "write_toy",
 ]  # fmt: skip

@@ -236,7 +236,8 @@ _EXTRA = {  # further tags, by members
 
 def cells(table: str) -> list[list[str]]:
     """Return the fields of each cell of a table, whose cells are separated by " | " or lines."""
-    return [cell.split() for line in table.strip().splitlines() for cell in line.split(" | ")]
+    texts = table.strip().replace("\n", " | ").split(" | ")
+    return [text.split() for text in texts]
 
 
 def _set(field: str) -> frozenset[str]:

@@ -6,11 +6,12 @@ changes no other file. Held-out scenes are one list for all languages and kinds 
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from itertools import chain, combinations
+from itertools import combinations
+from math import ceil
 from pathlib import Path
 
 from pydantic import Field, field_validator
@@ -127,23 +128,24 @@ class CorpusWriter:
         self.toy = toy
         self.folder = folder
         self.counts: dict[str, int] = {}
-        self.others = [code for code in toy.languages if code != PIVOT]
-        self.held_out: dict[tuple[str, str], list[ToySentence]] = {}
+        self.held_out: dict[tuple[str, str], list[ToySentence]] = {}  # by split and language
         for split in ("dev", "test"):
             scenes = sample(toy.size("sentences", split), split, toy.seed, habits=toy.habits)
-            self.held_out |= {(split, code): realize(code, scenes) for code in toy.languages}
+            for code in toy.languages:
+                self.held_out[split, code] = realize(code, scenes)
 
     def write_all(self) -> None:
         """Write every kind of data."""
         for code in self.toy.languages:
             self._text(code)
             self._similarity(code, code)
-        for code in self.others:
-            self._similarity(PIVOT, code)
-            self.write_parallel(code)
-            self.write_dictionaries(code)
+        for code in self.toy.languages:
+            if code != PIVOT:
+                self._similarity(PIVOT, code)
+                self.write_parallel(code)
+                self.write_dictionaries(code)
         for split in ("dev", "test"):
-            columns = [[sentence.text for sentence in self.held_out[split, code]] for code in self.toy.languages]
+            columns = [_texts(self.held_out[split, code]) for code in self.toy.languages]
             self._table(f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True)))
         for split in SPLITS:
             self._inference(split)
@@ -151,39 +153,34 @@ class CorpusWriter:
 
     def write_parallel(self, code: str) -> None:
         """Write translations of English and another language, as text and as words, with gold alignments."""
+        stream_name = f"parallel/{PIVOT}-{code}"
         for split in SPLITS:
-            scenes = self._scenes("pairs", f"parallel/{PIVOT}-{code}") if split == "train" else []
-            sides = {side: realize(side, scenes) or self.held_out[split, side] for side in (PIVOT, code)}
             path = f"parallel/{split}.{PIVOT}-{code}"
-            for side, sentences in sides.items():
-                words = (" ".join(word.form for word in sentence.words) for sentence in sentences)
-                self._lines(f"{path}.{side}", (sentence.text for sentence in sentences), len(sentences))
-                self._lines(f"{path}.{side}.tok", words, len(sentences))
-            gold = [links(one, other) for one, other in zip(*sides.values(), strict=True)]
-            self._lines(f"{path}.links", (" ".join(f"{i}-{j}" for i, j in row) for row in gold), len(gold))
+            sides = [self._sentences("pairs", stream_name, split, side) for side in (PIVOT, code)]
+            for side, sentences in zip((PIVOT, code), sides, strict=True):
+                self._lines(f"{path}.{side}", _texts(sentences))
+                self._lines(f"{path}.{side}.tok", [_tokenized(sentence) for sentence in sentences])
+            self._lines(f"{path}.links", [_pharaoh(*pair) for pair in zip(*sides, strict=True)])
 
     def write_dictionaries(self, code: str) -> None:
         """Write the bilingual dictionaries of English and another language, in both directions."""
         for source, target in ((PIVOT, code), (code, PIVOT)):
-            found = dictionary(source, target)
-            self._lines(f"dict/{source}-{target}.txt", map("\t".join, found), len(found))
+            entries = dictionary(source, target)
+            self._lines(f"dict/{source}-{target}.txt", ["\t".join(entry) for entry in entries])
 
     def _text(self, code: str) -> None:
         """Write plain text, and sentences with tags and names, in training from scenes of this language's own."""
         for split in SPLITS:
-            scenes = self._scenes("sentences", f"text/{code}") if split == "train" else []
-            sentences = realize(code, scenes) or self.held_out[split, code]
-            self._lines(f"text/{split}.{code}.txt", (sentence.text for sentence in sentences), len(sentences))
+            sentences = self._sentences("sentences", f"text/{code}", split, code)
+            self._lines(f"text/{split}.{code}.txt", _texts(sentences))
             self._trees(f"text/{split}.{code}", sentences)
         for split in SPLITS:
-            scenes = self._scenes("labelled", f"labelled/{code}") if split == "train" else []
-            sentences = realize(code, scenes) or self.held_out[split, code]
+            sentences = self._sentences("labelled", f"labelled/{code}", split, code)
             self._lines(f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences))
-            iob2 = ("".join(f"{word.form}\t{word.name}\n" for word in sentence.words) for sentence in sentences)
-            self._lines(f"ner/{split}.{code}.tsv", iob2, len(sentences))
+            self._lines(f"ner/{split}.{code}.tsv", [_iob2(sentence) for sentence in sentences])
 
     def _similarity(self, source: str, target: str) -> None:
-        name = "-".join(dict.fromkeys((source, target)))
+        name = source if source == target else f"{source}-{target}"
         self._table(f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target))
 
     def _inference(self, split: str) -> None:
@@ -192,21 +189,22 @@ class CorpusWriter:
         pairs = inferences(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
         header = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")  # as XNLI
         for code in self.toy.languages:
-            sides = [realize(code, [pair.premise, pair.hypothesis]) for pair in pairs]
-            rows = [
-                (code, pair.label, premise.text, hypothesis.text, str(number), "toy")
-                for number, (pair, (premise, hypothesis)) in enumerate(zip(pairs, sides, strict=True), 1)
-            ]
+            rows = []
+            sentences: list[ToySentence] = []
+            for number, pair in enumerate(pairs, 1):
+                premise, hypothesis = realize(code, [pair.premise, pair.hypothesis])
+                rows.append((code, pair.label, premise.text, hypothesis.text, str(number), "toy"))
+                sentences += [premise, hypothesis]
             self._table(f"nli/{split}.{code}.tsv", header, rows)
-            self._trees(f"nli/{split}.{code}", list(chain.from_iterable(sides)))
+            self._trees(f"nli/{split}.{code}", sentences)
 
     def _questions(self, split: str) -> None:
         from interlace.toy.questions import paragraph, passages
 
         count = self.toy.size("questions", split)
-        found = passages(count, split, self.toy.seed, self.toy.habits)
+        drawn = passages(count, split, self.toy.seed, self.toy.habits)
         for code in self.toy.languages:
-            paragraphs = [paragraph(passage, code, f"{split}-{number}") for number, passage in enumerate(found, 1)]
+            paragraphs = [paragraph(passage, code, f"{split}-{number}") for number, passage in enumerate(drawn, 1)]
             squad = {"version": "1.1", "data": [{"title": "toy", "paragraphs": paragraphs}]}
             self._write(f"qa/{split}.{code}.json", json.dumps(squad, ensure_ascii=False, indent=1) + "\n", count)
 
@@ -214,15 +212,20 @@ class CorpusWriter:
         if self.toy.trees:
             self._lines(f"{name}.conllu", _conllu(sentences, name.replace("/", "-")), len(sentences))
 
-    def _scenes(self, kind: str, name: str) -> list[Scene]:
-        return sample(self.toy.size(kind, "train"), "train", self.toy.seed, stream(name), self.toy.habits)
+    def _sentences(self, kind: str, stream_name: str, split: str, code: str) -> list[ToySentence]:
+        """Return the sentences of a language: in training from the scenes of a stream, else the held-out ones."""
+        if split != "train":
+            return self.held_out[split, code]
+        scenes = sample(self.toy.size(kind, split), split, self.toy.seed, stream(stream_name), self.toy.habits)
+        return realize(code, scenes)
 
     def _table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write tab-separated lines under a header; no cell holds a tab, so nothing is quoted."""
-        self._lines(name, map("\t".join, [header, *rows]), len(rows))
+        self._lines(name, ["\t".join(row) for row in [header, *rows]], len(rows))
 
-    def _lines(self, name: str, lines: Iterable[str], count: int) -> None:
-        self._write(name, "".join(line + "\n" for line in lines), count)
+    def _lines(self, name: str, lines: Sequence[str], count: int | None = None) -> None:
+        """Write lines; count: of the items that they hold, by default an item a line."""
+        self._write(name, "".join(f"{line}\n" for line in lines), len(lines) if count is None else count)
 
     def _write(self, name: str, content: str, count: int) -> None:
         path = self.folder / name
@@ -231,17 +234,36 @@ class CorpusWriter:
         self.counts[name] = count
 
 
-def _conllu(sentences: Iterable[ToySentence], prefix: str) -> Iterator[str]:
-    """CoNLL-U with ID FORM LEMMA UPOS HEAD DEPREL, and SpaceAfter=No in MISC."""
+def _pharaoh(source: ToySentence, target: ToySentence) -> str:
+    return " ".join(f"{i}-{j}" for i, j in links(source, target))
+
+
+def _texts(sentences: Sequence[ToySentence]) -> list[str]:
+    return [sentence.text for sentence in sentences]
+
+
+def _tokenized(sentence: ToySentence) -> str:
+    return " ".join(word.form for word in sentence.words)
+
+
+def _iob2(sentence: ToySentence) -> str:
+    """Return the words of a sentence with their names, a word a line."""
+    return "".join(f"{word.form}\t{word.name}\n" for word in sentence.words)
+
+
+def _conllu(sentences: Sequence[ToySentence], prefix: str) -> list[str]:
+    """Return CoNLL-U with ID FORM LEMMA UPOS HEAD DEPREL, and SpaceAfter=No in MISC."""
+    lines = []
     for number, sentence in enumerate(sentences, 1):
-        yield f"# sent_id = {prefix}-{number}"
-        yield f"# text = {sentence.text}"
+        lines.append(f"# sent_id = {prefix}-{number}")
+        lines.append(f"# text = {sentence.text}")
         starts = {word.start for word in sentence.words}
         for index, word in enumerate(sentence.words, 1):
             misc = "SpaceAfter=No" if word.end in starts else "_"
-            columns = (index, word.form, word.lemma, word.upos, "_", "_", word.head, word.deprel, "_", misc)
-            yield "\t".join(map(str, columns))
-        yield ""
+            columns = [str(index), word.form, word.lemma, word.upos, "_", "_", str(word.head), word.deprel, "_", misc]
+            lines.append("\t".join(columns))
+        lines.append("")
+    return lines
 
 
 # ---- lexicons ----
@@ -253,8 +275,15 @@ def dictionary(source: str, target: str) -> list[tuple[str, str]]:
     Citation forms that are not a single word of any sentence ("look for", or infinitives where verbs are always
     inflected) are left out.
     """
-    found = ((language(source).words[concept], language(target).words[concept]) for concept in CONCEPTS)
-    return sorted({pair for pair in found if pair[0] in word_forms(source) and pair[1] in word_forms(target)})
+    source_forms = word_forms(source)
+    target_forms = word_forms(target)
+    entries = set()
+    for concept in CONCEPTS:
+        source_word = language(source).words[concept]
+        target_word = language(target).words[concept]
+        if source_word in source_forms and target_word in target_forms:
+            entries.add((source_word, target_word))
+    return sorted(entries)
 
 
 def similarity(source: str, target: str) -> list[tuple[str, str, str]]:
@@ -263,24 +292,39 @@ def similarity(source: str, target: str) -> list[tuple[str, str, str]]:
     The score from 0 to 10 is the Jaccard similarity of tags, topics and hypernyms; at most 40 pairs of each tenth,
     evenly spaced. Nouns that are not a single word of any sentence are left out.
     """
+    source_forms = word_forms(source)
+    target_forms = word_forms(target)
+    rows = []
+    for first, second, score in _noun_pairs():
+        source_word = language(source).words[first]
+        target_word = language(target).words[second]
+        is_used = source_word in source_forms and target_word in target_forms
+        if is_used and source_word != target_word:
+            rows.append((source_word, target_word, f"{10 * score:.2f}"))
+    return rows
+
+
+@cache
+def _noun_pairs() -> list[tuple[str, str, float]]:
+    """Return pairs of noun concepts with their similarity, at most 40 for each tenth."""
     tenths: dict[int, list[tuple[str, str, float]]] = {}
-    for one, other in combinations(NOUNS, 2):
-        score = jaccard(one, other)
-        tenths.setdefault(int(10 * score), []).append((one, other, score))
-    words, others = language(source).words, language(target).words
-    rows = [
-        (words[one], others[other], f"{10 * score:.2f}")
-        for _, pairs in sorted(tenths.items())
-        for one, other, score in pairs[:: -(-len(pairs) // 40)]
-    ]
-    occurring, also = word_forms(source), word_forms(target)
-    return [row for row in rows if row[0] in occurring and row[1] in also and row[0] != row[1]]
+    for first, second in combinations(NOUNS, 2):
+        score = jaccard(first, second)
+        tenths.setdefault(int(10 * score), []).append((first, second, score))
+    chosen = []
+    for _, pairs in sorted(tenths.items()):
+        step = ceil(len(pairs) / 40)
+        chosen += pairs[::step]
+    return chosen
 
 
 @cache
 def word_forms(code: str) -> frozenset[str]:
     """Return the word forms that occur in sentences of a language."""
-    return frozenset(word.form for sentence in realize(code, _many_scenes()) for word in sentence.words)
+    forms: set[str] = set()
+    for sentence in realize(code, _many_scenes()):
+        forms.update(word.form for word in sentence.words)
+    return frozenset(forms)
 
 
 @cache
@@ -288,7 +332,13 @@ def _many_scenes() -> list[Scene]:
     return sample(10_000)  # enough to contain the citation form of every noun and adjective that occurs in it at all
 
 
-def jaccard(one: str, other: str) -> float:
+def jaccard(first: str, second: str) -> float:
     """Return the Jaccard similarity of the tags, topics, names and hypernyms of two noun concepts."""
-    sets = [NOUNS[name].tags | NOUNS[name].topics | {name, NOUNS[name].hypernym} - {""} for name in (one, other)]
-    return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
+    first_properties = _properties(first)
+    second_properties = _properties(second)
+    return len(first_properties & second_properties) / len(first_properties | second_properties)
+
+
+def _properties(noun: str) -> frozenset[str]:
+    concept = NOUNS[noun]
+    return concept.tags | concept.topics | {noun, concept.hypernym} - {""}

@@ -62,44 +62,49 @@ def nli_label(premise: Scene, hypothesis: Scene) -> str | None:
     if EXCLUSION in relations:
         same = _known(premise.subject) and _known(hypothesis.subject) and subject in _ENTAILING
         return CONTRADICTION if same and relations <= _ENTAILING | {EXCLUSION} else None
-    return ENTAILMENT if relations <= _ENTAILING else NEUTRAL
+    return _entailment_if(relations <= _ENTAILING)
+
+
+def _entailment_if(entailed: bool) -> str:
+    return ENTAILMENT if entailed else NEUTRAL
 
 
 def _both_negative(premise: Scene, hypothesis: Scene) -> str | None:
     """Return the label of two negated scenes: less information is stronger; only a subject with "no" is in scope."""
-    others = _other_relations(hypothesis, premise, unclear=_ENTAILING | {REVERSE})
-    no_subject = [scene.subject.determiner == "no" for scene in (premise, hypothesis)]
-    if premise.time != hypothesis.time or others & {UNSURE, EXCLUSION}:
+    relations = _other_relations(hypothesis, premise, unclear=_ENTAILING | {REVERSE})
+    premise_has_no = premise.subject.determiner == "no"
+    hypothesis_has_no = hypothesis.subject.determiner == "no"
+    if premise.time != hypothesis.time or relations & {UNSURE, EXCLUSION}:
         return None
-    if no_subject == [False, False]:
+    if not premise_has_no and not hypothesis_has_no:
         subject = _subjects(premise, hypothesis)
         if subject is UNSURE:
             return None
-        return ENTAILMENT if subject in _ENTAILING and others <= _ENTAILING else NEUTRAL
+        return _entailment_if(subject in _ENTAILING and relations <= _ENTAILING)
     if not _related(premise.subject, hypothesis.subject):
         return None
-    if no_subject == [False, True]:
+    if not premise_has_no:
         return NEUTRAL
-    if not no_subject[1] and not _known(hypothesis.subject):
+    if not hypothesis_has_no and not _known(hypothesis.subject):
         return None  # "no dog" implies "some dogs .. not" only if there are dogs
-    return ENTAILMENT if _subsumes(premise.subject, hypothesis.subject) and others <= _ENTAILING else NEUTRAL
+    return _entailment_if(_subsumes(premise.subject, hypothesis.subject) and relations <= _ENTAILING)
 
 
 def _mixed(affirmative: Scene, denied: Scene, *, affirmative_first: bool) -> str | None:
-    # "the key" refers to "the small key" after it, not before
+    """Return the label of an affirmative and a negated scene; "the key" refers to "the small key" after it only."""
     licensed = _ENTAILING if affirmative_first else frozenset({EQUIVALENT})
-    others = _other_relations(affirmative, denied, unclear=frozenset({FORWARD, REVERSE}) - licensed)
-    if UNSURE in others:
+    relations = _other_relations(affirmative, denied, unclear=frozenset({FORWARD, REVERSE}) - licensed)
+    if UNSURE in relations:
         return None
     same = _same_subject(affirmative.subject, denied.subject, licensed)
-    if same is None and EXCLUSION not in others and _different_subjects(affirmative, denied):
-        return NEUTRAL
-    if EXCLUSION in others:  # "hot", so "not cold"; "not cold" leaves "hot" open
-        follows = same and affirmative_first and denied.negated and others <= _ENTAILING | {EXCLUSION}
+    if EXCLUSION in relations:  # "hot", so "not cold"; "not cold" leaves "hot" open
+        follows = same and affirmative_first and denied.negated and relations <= _ENTAILING | {EXCLUSION}
         return ENTAILMENT if follows else None
     if same is None:
-        return None
-    return CONTRADICTION if same and others <= _ENTAILING else NEUTRAL
+        return NEUTRAL if _different_subjects(affirmative, denied) else None
+    if same and relations <= _ENTAILING:
+        return CONTRADICTION
+    return NEUTRAL
 
 
 def _same_subject(affirmative: Phrase, denied: Phrase, licensed: frozenset[Relation]) -> bool | None:
@@ -107,12 +112,16 @@ def _same_subject(affirmative: Phrase, denied: Phrase, licensed: frozenset[Relat
     if not _related(affirmative, denied):
         return None
     if denied.determiner == "no":  # "no old dog", "every dog": unless no dog is old
-        return _subsumes(denied, affirmative) or (None if affirmative.determiner == "every" else False)
+        if _subsumes(denied, affirmative):
+            return True
+        return None if affirmative.determiner == "every" else False
     if affirmative.determiner == "every":
         return _subsumes(affirmative, denied)
     if _known(affirmative) and _known(denied):
         return True if _phrases(affirmative, denied) in licensed else None
-    return None if _known(affirmative) or _known(denied) or affirmative.determiner == "a" else False
+    if _known(affirmative) or _known(denied) or affirmative.determiner == "a":
+        return None
+    return False
 
 
 def _related(first: Phrase, second: Phrase) -> bool:
@@ -132,13 +141,16 @@ def _subjects(first: Scene, second: Scene) -> Relation:
 
 def _different_subjects(first: Scene, second: Scene) -> bool:
     """Whether the subjects are identified and certainly different, and no object limits the event to one of them."""
-    one, other = first.subject, second.subject
-    if not (one.definite and other.definite) or {one.head, other.head} & _UNSPECIFIC:
+    subject = first.subject
+    other_subject = second.subject
+    if not (subject.definite and other_subject.definite):
         return False
-    if one.head == other.head and not (one.surname and other.surname and one.surname != other.surname):
+    if subject.named != other_subject.named or {subject.head, other_subject.head} & _UNSPECIFIC:
         return False
-    alone = [scene.object is None or not scene.object.definite for scene in (first, second)]
-    return all(alone) and one.named == other.named
+    have_surnames = subject.surname and other_subject.surname
+    if subject.head == other_subject.head and not (have_surnames and subject.surname != other_subject.surname):
+        return False
+    return not any(scene.object and scene.object.definite for scene in (first, second))
 
 
 def _other_relations(first: Scene, second: Scene, unclear: frozenset[Relation] = frozenset()) -> set[Relation]:
@@ -147,18 +159,20 @@ def _other_relations(first: Scene, second: Scene, unclear: frozenset[Relation] =
     if first.predicate == "be":
         return relations | {_states(first, second, unclear)}
     for role in ("object", "recipient", "goal", "companion", "place"):
-        one, other = getattr(first, role), getattr(second, role)
-        if one is None or other is None:
-            relations.add(_optional(one, other))
+        phrase = getattr(first, role)
+        other_phrase = getattr(second, role)
+        if phrase is None or other_phrase is None:
+            relations.add(_optional(phrase, other_phrase))
         else:
-            relations.add(_identified(one, other, unclear))
+            relations.add(_identified(phrase, other_phrase, unclear))
     return relations
 
 
 def _identified(first: Phrase, second: Phrase, unclear: frozenset[Relation]) -> Relation:
     relation = _phrases(first, second)
-    differ = relation is not EQUIVALENT and second.definite
-    return UNSURE if differ and relation in unclear else relation
+    if second.definite and relation in unclear - {EQUIVALENT}:
+        return UNSURE
+    return relation
 
 
 def _optional(first: object, second: object) -> Relation:
@@ -177,16 +191,17 @@ def _times(first: Scene, second: Scene) -> Relation:
     habit = (first.time or second.time).startswith("every_")
     if first.predicate != "be":  # the present without a time may be habitual
         return relation if habit else UNSURE
-    return UNSURE if habit or relation is REVERSE else relation  # a state without a time holds now
+    if habit or relation is REVERSE:  # a state without a time holds now
+        return UNSURE
+    return relation
 
 
 def _states(first: Scene, second: Scene, unclear: frozenset[Relation]) -> Relation:
     """Return the relation of the predicates of "be"."""
     if first.place and second.place:
-        places = (first.place, second.place)
-        heads = {place.head for place in places}
+        heads = {first.place.head, second.place.head}
         if len(heads) == 1:
-            return _identified(*places, unclear)
+            return _identified(first.place, second.place, unclear)
         towns = heads & set(TOWNS)
         if heads - towns and not heads <= _DISJOINT:
             indoor = any("indoor" in NOUNS[head].tags for head in heads - towns)
@@ -194,9 +209,9 @@ def _states(first: Scene, second: Scene, unclear: frozenset[Relation]) -> Relati
     elif first.quality and second.quality:
         if first.quality == second.quality:
             return EQUIVALENT
-        both = frozenset({first.quality, second.quality})
-        opposite = ADJECTIVES[first.quality].antonym == second.quality or both in _FURTHER_ANTONYMS
-        if not opposite and not both <= _COLORS:
+        qualities = frozenset({first.quality, second.quality})
+        opposite = ADJECTIVES[first.quality].antonym == second.quality or qualities in _FURTHER_ANTONYMS
+        if not opposite and not qualities <= _COLORS:
             return INDEPENDENT
     elif first.category and second.category:
         return EQUIVALENT if first.category == second.category else UNSURE
@@ -213,16 +228,25 @@ def _nouns(first: Phrase, second: Phrase) -> Relation:
     """Return the relation of nouns with qualities, without determiners: a small dog implies a dog, a dog an animal."""
     if first.quality and second.quality and first.quality != second.quality:
         return UNSURE
-    qualities = EQUIVALENT if first.quality == second.quality else FORWARD if first.quality else REVERSE
+    if first.quality == second.quality:
+        qualities = EQUIVALENT
+    elif first.quality:
+        qualities = FORWARD
+    else:
+        qualities = REVERSE
     if first.head == second.head:
         return qualities
     if NOUNS[first.head].hypernym == second.head:
-        heads, wider = FORWARD, second
+        heads = FORWARD
+        wider = second
     elif NOUNS[second.head].hypernym == first.head:
-        heads, wider = REVERSE, first
+        heads = REVERSE
+        wider = first
     else:
         return UNSURE
-    return UNSURE if wider.quality in _RELATIVE or qualities not in (heads, EQUIVALENT) else heads
+    if wider.quality in _RELATIVE or qualities not in (heads, EQUIVALENT):
+        return UNSURE
+    return heads
 
 
 def _phrases(first: Phrase, second: Phrase) -> Relation:
@@ -237,7 +261,9 @@ def _phrases(first: Phrase, second: Phrase) -> Relation:
     if "every" in (first.determiner, second.determiner):
         return _every(first.determiner, second.determiner, relation)
     if first.determiner == second.determiner:
-        return UNSURE if first.determiner == "many" and relation is FORWARD else relation
+        if first.determiner == "many" and relation is FORWARD:
+            return UNSURE
+        return relation
     return _determiners(first.determiner, second.determiner, relation)
 
 
@@ -260,26 +286,34 @@ def _names(first: Phrase, second: Phrase) -> Relation:
         return UNSURE if second.surname else FORWARD
     if (second.determiner, second.head, second.quality) == ("a", "person", ""):
         return FORWARD
-    return REVERSE if (first.determiner, first.head) == ("a", "person") else UNSURE
+    if (first.determiner, first.head) == ("a", "person"):
+        return REVERSE
+    return UNSURE
 
 
 def _every(first: str, second: str, relation: Relation) -> Relation:
     """Return the relation with "every", which reverses that of the nouns: every dog implies every small dog."""
     if second == "every":
-        return _FLIPPED.get(relation, relation) if first == "every" else REVERSE
+        if first == "every":
+            return _FLIPPED.get(relation, relation)
+        return REVERSE
     if second in ("the", "this", "these"):
         return REVERSE if relation is FORWARD else FORWARD
-    return FORWARD if second in ("a", "some") and relation in _ENTAILING else UNSURE
+    if second in ("a", "some") and relation in _ENTAILING:
+        return FORWARD
+    return UNSURE
 
 
 def _determiners(first: str, second: str, relation: Relation) -> Relation:
     """Return the relation of two different determiners other than "every"; `relation` is that of the nouns."""
-    one = first in ("a", "the", "this")
     if second == "a" or (second == "some" and first in _SEVERAL) or (first, second) == ("this", "the"):
         return FORWARD if relation in _ENTAILING else REVERSE
-    if second in ("some", "many") and (one or (first, second) == ("some", "many")):
+    first_is_one = first in ("a", "the", "this")
+    if second in ("some", "many") and (first_is_one or (first, second) == ("some", "many")):
         return REVERSE
-    return REVERSE if first == "some" and second in NUMERALS[2:] else UNSURE  # "some" may well be four
+    if first == "some" and second in NUMERALS[2:]:  # "some" may well be four
+        return REVERSE
+    return UNSURE
 
 
 # ---- pairs ----
@@ -304,12 +338,16 @@ def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> li
         # held-out events makes the splits more alike.
         if split == "train" or scene.predicate == "be" or edits.below(2):
             pairs |= _triples(_family(scene, split, edits), split, edits)
-    return edits.shuffled([pair for three in pairs.values() for pair in three][:count])
+    every_pair = list(chain.from_iterable(pairs.values()))
+    return edits.shuffled(every_pair[:count])
 
 
 def _family(scene: Scene, split: str, edits: SceneEditor) -> list[Scene]:
     """Return the scene and some forty valid ones a few edits away, all in training or all held out."""
-    splits = {"train"} if split == "train" else set(SPLITS) - {"train"}
+    if split == "train":
+        splits = {"train"}
+    else:
+        splits = set(SPLITS) - {"train"}
     family = [scene]
     for _ in range(400):  # most edits fall into another split
         start = edits.deny(scene) if edits.below(2) else scene
@@ -324,31 +362,38 @@ def _family(scene: Scene, split: str, edits: SceneEditor) -> list[Scene]:
 def _triples(family: list[Scene], split: str, edits: SceneEditor) -> dict[Scene, list[InferencePair]]:
     """Return a pair of each label for at most two affirmative and two negated hypotheses of a family."""
     triples: dict[Scene, list[InferencePair]] = {}
-    left = {False: 2, True: 2}
+    remaining = {False: 2, True: 2}  # by whether hypotheses are denied
     for hypothesis in family:
-        if split_of(hypothesis) != split or not left[hypothesis.denied]:
+        if split_of(hypothesis) != split or not remaining[hypothesis.denied]:
             continue
-        premises: dict[str, dict[bool, list[Scene]]] = {label: {} for label in LABELS}  # by whether they are denied
-        for premise in family:
-            if premise._replace(fronted=hypothesis.fronted) != hypothesis:
-                label = nli_label(premise, hypothesis)
-                if label is not None:
-                    premises[label].setdefault(premise.denied, []).append(premise)
+        premises = _premises_by_label(family, hypothesis)
         if all(premises.values()):
-            left[hypothesis.denied] -= 1
-            triples[hypothesis] = [
-                InferencePair(_chosen(label, its, hypothesis, edits), hypothesis, label)
-                for label, its in premises.items()
-            ]
-        if not any(left.values()):
+            remaining[hypothesis.denied] -= 1
+            triples[hypothesis] = []
+            for label, of_label in premises.items():
+                premise = _chosen(label, of_label, hypothesis, edits)
+                triples[hypothesis].append(InferencePair(premise, hypothesis, label))
+        if not any(remaining.values()):
             break
     return triples
+
+
+def _premises_by_label(family: list[Scene], hypothesis: Scene) -> dict[str, dict[bool, list[Scene]]]:
+    """Return the premises of a hypothesis by label, and by whether they are denied."""
+    premises: dict[str, dict[bool, list[Scene]]] = {label: {} for label in LABELS}
+    for premise in family:
+        if premise._replace(fronted=hypothesis.fronted) != hypothesis:
+            label = nli_label(premise, hypothesis)
+            if label is not None:
+                premises[label].setdefault(premise.denied, []).append(premise)
+    return premises
 
 
 def _chosen(label: str, premises: dict[bool, list[Scene]], hypothesis: Scene, edits: SceneEditor) -> Scene:
     """Choose a premise whose negation misleads, if there is one; for neutral pairs, of either kind."""
     misleading = {CONTRADICTION: hypothesis.denied, ENTAILMENT: not hypothesis.denied}
-    kinds = [premises[denied] for denied in sorted(premises)]
-    kind = premises.get(misleading[label]) if label in misleading else None
-    kind = kind or kinds[edits.below(len(kinds))]
-    return kind[edits.below(len(kind))]
+    chosen = premises.get(misleading[label]) if label in misleading else None
+    if not chosen:
+        kinds = [premises[denied] for denied in sorted(premises)]
+        chosen = kinds[edits.below(len(kinds))]
+    return chosen[edits.below(len(chosen))]

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from itertools import accumulate, pairwise
 from math import exp
 from statistics import NormalDist
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from interlace.core import randomness
@@ -21,10 +21,16 @@ from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES,
 from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
 
 Item = TypeVar("Item")
-Table = tuple[tuple[str, ...], tuple[float, ...]]  # options and their cumulative weights
 _NAMES = tuple(GIVEN)
 _PERSON = frozenset({"person"})
 _ANYTHING = frozenset({"person", "animal", "object"})
+
+
+class WeightTable(NamedTuple):
+    """Options to draw from, and their cumulated weights."""
+
+    options: tuple[str, ...]
+    cumulated: tuple[float, ...]
 
 
 def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, habits: float = 0.0) -> list[Scene]:
@@ -89,13 +95,16 @@ class SceneSampler(Draws):
         """Return a valid scene."""
         while True:
             scene: Scene | None
-            topic, kind = self._of(TOPICS, "topic"), self.number()
+            topic = self._of(TOPICS, "topic")
+            kind = self.number()
             if kind < 0.8:
                 scene = self._event(topic)
             elif kind < 0.89:
                 scene = self._property(topic)
+            elif kind < 0.95:
+                scene = self._location(topic)
             else:
-                scene = self._location(topic) if kind < 0.95 else self._category(topic)
+                scene = self._category(topic)
             if scene is not None and not problems(scene):
                 return scene
 
@@ -105,31 +114,38 @@ class SceneSampler(Draws):
         negated = self._chance(0.15)
         subject = self._subject(verb.subject, topic, negated, name)
         tense = self._of(("past", "present", "future"))
-        time = self._of(times_of(tense, "event"), name) if self._chance(0.5) or "timed" in verb.flags else ""
-        accompanied = "companion" in verb.flags
-        return Scene(
-            name,
-            subject,
-            tense=tense,
-            object=self._noun(verb.objects, topic, negated, f"{name} object") if verb.objects else None,
-            recipient=self._person(topic, f"{name} recipient") if "recipient" in verb.flags else None,
-            goal=self._place(_places((), topic), name) if "goal" in verb.flags else None,
-            companion=self._person(topic, f"{name} companion") if accompanied and self._chance(0.15) else None,
-            place=self._place(_places(verb.places, topic), name) if verb.places and self._chance(0.45) else None,
-            time=time,
-            manner=self._of(verb.manners, name) if verb.manners and not negated and self._chance(0.15) else "",
-            negated=negated and subject.determiner != "no",
-            fronted=bool(time) and self._chance(0.4),
-        )
+        scene = Scene(name, subject, tense=tense, negated=negated and subject.determiner != "no")
+        if self._chance(0.5) or "timed" in verb.flags:
+            scene = scene._replace(time=self._of(times_of(tense, "event"), name))
+        if verb.objects:
+            scene = scene._replace(object=self._noun(verb.objects, topic, negated, f"{name} object"))
+        if "recipient" in verb.flags:
+            scene = scene._replace(recipient=self._person(topic, f"{name} recipient"))
+        if "goal" in verb.flags:
+            scene = scene._replace(goal=self._place(_places((), topic), name))
+        if "companion" in verb.flags and self._chance(0.15):
+            scene = scene._replace(companion=self._person(topic, f"{name} companion"))
+        if verb.places and self._chance(0.45):
+            scene = scene._replace(place=self._place(_places(verb.places, topic), name))
+        if verb.manners and not negated and self._chance(0.15):
+            scene = scene._replace(manner=self._of(verb.manners, name))
+        if scene.time:
+            scene = scene._replace(fronted=self._chance(0.4))
+        return scene
 
     def _property(self, topic: str) -> Scene | None:
-        subject = self._subject(_ANYTHING, topic, negated := self._chance(0.2), "quality")._replace(quality="")
+        negated = self._chance(0.2)
+        subject = self._subject(_ANYTHING, topic, negated, "quality")._replace(quality="")
         fitting = qualities_of("woman" if subject.named else subject.head)
-        return self._state(Scene("be", subject, quality=self._of(fitting, subject.head)), negated) if fitting else None
+        if not fitting:
+            return None
+        return self._state(Scene("be", subject, quality=self._of(fitting, subject.head)), negated)
 
     def _location(self, topic: str) -> Scene:
-        subject = self._subject(_ANYTHING, topic, negated := self._chance(0.2), "place")
-        return self._state(Scene("be", subject, place=self._place(_places((), topic), subject.head)), negated)
+        negated = self._chance(0.2)
+        subject = self._subject(_ANYTHING, topic, negated, "place")
+        place = self._place(_places((), topic), subject.head)
+        return self._state(Scene("be", subject, place=place), negated)
 
     def _category(self, topic: str) -> Scene:
         noun = self._from(_nouns(frozenset({"profession"}), topic), "category")
@@ -137,8 +153,9 @@ class SceneSampler(Draws):
 
     def _state(self, scene: Scene, negated: bool) -> Scene:
         tense = self._of(("past", "present", "present", "future"))
-        timed = tense != "present" or self._chance(0.3)
-        time = self._of(times_of(tense), scene.subject.head) if timed else ""
+        time = ""
+        if tense != "present" or self._chance(0.3):
+            time = self._of(times_of(tense), scene.subject.head)
         fronted = bool(time) and self._chance(0.4)
         negated = negated and scene.subject.determiner != "no"
         return scene._replace(tense=tense, time=time, negated=negated, fronted=fronted)
@@ -149,13 +166,17 @@ class SceneSampler(Draws):
         phrase = self._noun(tags, topic, negated, context)
         if phrase.determiner and self._chance(0.03):
             return phrase._replace(determiner="no")
-        return phrase._replace(determiner="the") if negated and phrase.determiner == "a" else phrase
+        if negated and phrase.determiner == "a":
+            return phrase._replace(determiner="the")
+        return phrase
 
     def _noun(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
         if "person" in tags and self._chance(0.25):
             return self._name(context)
         head = self._from(_nouns(tags, topic), context)
-        determiner = "" if NOUNS[head].mass else self._from(_UNQUANTIFIED if negated else _DETERMINERS, head)
+        determiner = ""
+        if not NOUNS[head].mass:
+            determiner = self._from(_UNQUANTIFIED if negated else _DETERMINERS, head)
         return Phrase(head, determiner, self._quality(head, 0.3))
 
     def _person(self, topic: str, context: str) -> Phrase:
@@ -163,7 +184,7 @@ class SceneSampler(Draws):
             return self._name(context)
         return Phrase(self._from(_nouns(_PERSON, topic), context), self._of(("the", "the", "this")))
 
-    def _place(self, table: Table, context: str) -> Phrase:
+    def _place(self, table: WeightTable, context: str) -> Phrase:
         if self._chance(0.3):
             return Phrase(self._of(TOWNS, context))
         head = self._from(table, context)
@@ -175,7 +196,9 @@ class SceneSampler(Draws):
 
     def _quality(self, head: str, chance: float) -> str:
         fitting = qualities_of(head)
-        return self._of(fitting, head) if fitting and self._chance(chance) else ""
+        if fitting and self._chance(chance):
+            return self._of(fitting, head)
+        return ""
 
     def _chance(self, chance: float) -> bool:
         return self.number() < chance
@@ -185,13 +208,15 @@ class SceneSampler(Draws):
             return self._from(_even(options), context)
         return options[self.below(len(options))]
 
-    def _from(self, table: Table, context: str) -> str:
-        options, cumulated = _habitual(table, context, self._habits) if self._habits else table
-        return options[bisect_right(cumulated, self.number() * cumulated[-1])]
+    def _from(self, table: WeightTable, context: str) -> str:
+        if self._habits:
+            table = _habitual(table, context, self._habits)
+        position = bisect_right(table.cumulated, self.number() * table.cumulated[-1])
+        return table.options[position]
 
 
-def _table(weights: dict[str, float]) -> Table:
-    return tuple(weights), tuple(accumulate(weights.values()))
+def _table(weights: dict[str, float]) -> WeightTable:
+    return WeightTable(tuple(weights), tuple(accumulate(weights.values())))
 
 
 _UNQUANTIFIED = _table({"the": 5.0, "this": 1.0, "these": 1.0, "a": 3.0})
@@ -202,17 +227,18 @@ _DETERMINERS = _table(
 
 
 @cache
-def _even(options: tuple[str, ...]) -> Table:
+def _even(options: tuple[str, ...]) -> WeightTable:
     return _table(dict.fromkeys(options, 1.0))
 
 
 @cache
-def _habitual(table: Table, context: str, habits: float) -> Table:
+def _habitual(table: WeightTable, context: str, habits: float) -> WeightTable:
     """Return the table with log-normal factors for each option, overall and in this context."""
-    options, cumulated = table
-    weights = [after - before for before, after in pairwise((0.0, *cumulated))]
-    factors = [_normal(option) + _normal(f"{context}\t{option}") for option in options]
-    return _table({one: weight * exp(habits * by) for one, weight, by in zip(options, weights, factors, strict=True)})
+    weights = {}
+    for option, (before, after) in zip(table.options, pairwise((0.0, *table.cumulated)), strict=True):
+        factor = exp(habits * (_normal(option) + _normal(f"{context}\t{option}")))
+        weights[option] = (after - before) * factor
+    return _table(weights)
 
 
 @cache
@@ -223,18 +249,18 @@ def _normal(name: str) -> float:
 
 
 @cache
-def _verbs(topic: str) -> Table:
+def _verbs(topic: str) -> WeightTable:
     return _table({name: 8.0 if topic in verb.topics else 0.5 for name, verb in VERBS.items()})
 
 
 @cache
-def _nouns(tags: frozenset[str], topic: str) -> Table:
+def _nouns(tags: frozenset[str], topic: str) -> WeightTable:
     fitting = {name: noun for name, noun in NOUNS.items() if noun.tags & tags}
     return _table({name: 8.0 if topic in noun.topics else 0.4 for name, noun in fitting.items()})
 
 
 @cache
-def _places(places: tuple[str, ...], topic: str) -> Table:
+def _places(places: tuple[str, ...], topic: str) -> WeightTable:
     return _table({name: 8.0 if topic in NOUNS[name].topics else 1.0 for name in places or nouns_with("place")})
 
 
@@ -253,12 +279,15 @@ def qualities_of(head: str) -> tuple[str, ...]:
 @cache
 def times_of(tense: str, kind: str = "state") -> tuple[str, ...]:
     """Return the time phrases of a tense; "now" only for states."""
-    return tuple(time for time, its_tense in TIMES.items() if its_tense == tense and (kind == "state" or time != "now"))
+    times = [time for time, its_tense in TIMES.items() if its_tense == tense]
+    if kind != "state" and "now" in times:
+        times.remove("now")
+    return tuple(times)
 
 
 @cache
 def _hyponyms(noun: str) -> tuple[str, ...]:
-    return tuple(name for name, its in NOUNS.items() if its.hypernym == noun)
+    return tuple(name for name, concept in NOUNS.items() if concept.hypernym == noun)
 
 
 _OTHER_DETERMINERS = (*"the the a a this these many some every no".split(), *NUMERALS)
@@ -269,11 +298,12 @@ class SceneEditor(Draws):
 
     def __init__(self, rng: Generator) -> None:
         super().__init__(rng)
-        anywhere = [self._time, self.deny, self.deny, self._determiner, self._determiner, self._kind, self._surname]
-        anywhere += [self._subject, self._front]
-        self._states: list[Callable[[Scene], Scene]] = [*anywhere, *[self._state] * 5]
-        further = [self._place, self._place, self._manner, self._companion, self._quality, self._quality]
-        self._events: list[Callable[[Scene], Scene]] = [*anywhere, *further]
+        # An edit that is listed more often is drawn more often.
+        edits = [self._time, self.deny, self.deny, self._determiner, self._determiner, self._kind, self._surname]
+        edits += [self._subject, self._front]
+        self._states: list[Callable[[Scene], Scene]] = [*edits, *[self._state] * 5]
+        self._events: list[Callable[[Scene], Scene]] = [*edits, self._place, self._place, self._manner]
+        self._events += [self._companion, self._quality, self._quality]
 
     def chain(self, scene: Scene) -> Iterator[Scene]:
         """Yield the scene after one, two and three edits; some change nothing."""
@@ -289,11 +319,14 @@ class SceneEditor(Draws):
             return scene._replace(subject=subject._replace(determiner=self._of(("the", "a", "every"))))
         if not scene.negated and subject.determiner and self.below(4) == 0:
             return scene._replace(subject=subject._replace(determiner="no"))
-        quiet = "the" if subject.determiner in ("a", "every") else subject.determiner
-        return scene._replace(negated=not scene.negated, subject=subject._replace(determiner=quiet))
+        if subject.determiner in ("a", "every"):
+            subject = subject._replace(determiner="the")
+        return scene._replace(negated=not scene.negated, subject=subject)
 
     def _of(self, options: Sequence[str]) -> str:
-        return options[self.below(len(options))] if options else ""
+        if options:
+            return options[self.below(len(options))]
+        return ""
 
     def _place(self, scene: Scene) -> Scene:
         places = VERBS[scene.predicate].places
@@ -302,11 +335,14 @@ class SceneEditor(Draws):
         return scene._replace(place=self._somewhere(places))
 
     def _somewhere(self, places: Sequence[str]) -> Phrase:
-        return Phrase(self._of(TOWNS)) if self.below(3) == 0 else Phrase(self._of(places), "the")
+        if self.below(3) == 0:
+            return Phrase(self._of(TOWNS))
+        return Phrase(self._of(places), "the")
 
     def _time(self, scene: Scene) -> Scene:
-        time = "" if scene.time and self.below(2) else self._of(times_of(scene.tense))
-        return scene._replace(time=time, fronted=scene.fronted and bool(time))
+        if scene.time and self.below(2):
+            return scene._replace(time="", fronted=False)
+        return scene._replace(time=self._of(times_of(scene.tense)))
 
     def _front(self, scene: Scene) -> Scene:
         return scene._replace(fronted=bool(scene.time) and not scene.fronted)
@@ -317,8 +353,9 @@ class SceneEditor(Draws):
     def _companion(self, scene: Scene) -> Scene:
         if scene.companion or "companion" not in VERBS[scene.predicate].flags:
             return scene._replace(companion=None)
-        known = Phrase(self._of(_NAMES)) if self.below(2) else Phrase(self._of(nouns_with("person")), "the")
-        return scene._replace(companion=known)
+        if self.below(2):
+            return scene._replace(companion=Phrase(self._of(_NAMES)))
+        return scene._replace(companion=Phrase(self._of(nouns_with("person")), "the"))
 
     def _subject(self, scene: Scene) -> Scene:
         subject = scene.subject
@@ -331,39 +368,43 @@ class SceneEditor(Draws):
         """Exchange the predicate of "be", mostly a place for a place and a quality for a quality."""
         if scene.place and self.below(4):
             return scene._replace(place=self._somewhere(nouns_with("place")))
-        antonym = ADJECTIVES[scene.quality].antonym if scene.quality and self.below(2) else ""
-        head = "woman" if scene.subject.named else scene.subject.head
-        return scene._replace(quality=antonym or self._of(qualities_of(head)), category="", place=None)
+        quality = ""
+        if scene.quality and self.below(2):
+            quality = ADJECTIVES[scene.quality].antonym
+        if not quality:
+            quality = self._of(qualities_of("woman" if scene.subject.named else scene.subject.head))
+        return scene._replace(quality=quality, category="", place=None)
 
     def _determiner(self, scene: Scene) -> Scene:
-        role, phrase = self._one(scene, [role for role, its in scene.phrases() if its.determiner])
-        return _with(scene, role, phrase and phrase._replace(determiner=self._of(_OTHER_DETERMINERS)))
+        role = self._of([role for role, phrase in scene.phrases() if phrase.determiner])
+        return self._changed(scene, role, determiner=self._of(_OTHER_DETERMINERS)) if role else scene
 
     def _quality(self, scene: Scene) -> Scene:
-        role, phrase = self._one(scene, [role for role, its in scene.phrases() if not its.named])
-        if phrase is None or phrase.quality:
-            return _with(scene, role, phrase and phrase._replace(quality=""))
-        return _with(scene, role, phrase._replace(quality=self._of(qualities_of(phrase.head))))
+        role = self._of([role for role, phrase in scene.phrases() if not phrase.named])
+        if not role:
+            return scene
+        phrase = getattr(scene, role)
+        return self._changed(scene, role, quality="" if phrase.quality else self._of(qualities_of(phrase.head)))
 
     def _kind(self, scene: Scene) -> Scene:
         """Exchange a noun for its hypernym or a hyponym, a name for "a person"."""
-        role, phrase = self._one(scene, [role for role, _ in scene.phrases()])
-        if phrase is None or phrase.head in TOWNS:
+        role = self._of([role for role, _ in scene.phrases()])
+        phrase: Phrase = getattr(scene, role)
+        if phrase.head in TOWNS:
             return scene
         if phrase.named:
-            return _with(scene, role, Phrase("person", self._of(("a", "no"))))
+            changes: Any = {role: Phrase("person", self._of(("a", "no")))}
+            return scene._replace(**changes)
         head = self._of(_hyponyms(phrase.head)) or NOUNS[phrase.head].hypernym or phrase.head
-        return _with(scene, role, phrase._replace(head=head))
+        return self._changed(scene, role, head=head)
 
     def _surname(self, scene: Scene) -> Scene:
-        role, phrase = self._one(scene, [role for role, its in scene.phrases() if its.head in GIVEN])
-        return _with(scene, role, phrase and phrase._replace(surname="" if phrase.surname else self._of(SURNAMES)))
+        role = self._of([role for role, phrase in scene.phrases() if phrase.head in GIVEN])
+        if not role:
+            return scene
+        return self._changed(scene, role, surname="" if getattr(scene, role).surname else self._of(SURNAMES))
 
-    def _one(self, scene: Scene, roles: Sequence[str]) -> tuple[str, Phrase | None]:
-        role = self._of(roles)
-        return role, getattr(scene, role) if role else None
-
-
-def _with(scene: Scene, role: str, phrase: Phrase | None) -> Scene:
-    changed: dict[str, Any] = {} if phrase is None else {role: phrase}
-    return scene._replace(**changed)
+    def _changed(self, scene: Scene, role: str, **fields: str) -> Scene:
+        """Return the scene with other fields of a phrase."""
+        changes: Any = {role: getattr(scene, role)._replace(**fields)}
+        return scene._replace(**changes)

@@ -104,21 +104,34 @@ def answerable_roles(scene: Scene) -> tuple[str, ...]:
     """Return the roles out of `ANSWER_ROLES` that a question can ask for, answered by words of the statement."""
     if scene.denied:
         return ()
-    roles = [role for role, phrase in scene.phrases() if role != "subject" or phrase.person]
-    roles += ["time"] if scene.time else []
-    counted = [role for role, phrase in scene.phrases() if phrase.determiner in NUMERALS]
-    return (*roles, *(f"{role}.count" for role in counted if role in ("subject", "object")))
+    roles = []
+    counts = []
+    for role, phrase in scene.phrases():
+        if role != "subject" or phrase.person:
+            roles.append(role)
+        if role in ("subject", "object") and phrase.determiner in NUMERALS:
+            counts.append(f"{role}.count")
+    if scene.time:
+        roles.append("time")
+    return (*roles, *counts)
 
 
 def problems(scene: Scene) -> list[str]:
     """Return why a scene is invalid; empty for a valid one."""
-    found = [f"{role}: {why}" for role, phrase in scene.phrases() if (why := _phrase_problem(role, phrase))]
-    if found:
-        return found
-    clause = _be_problem(scene) if scene.predicate == "be" else _event_problem(scene)
-    heads = [phrase.head for _, phrase in scene.phrases()] + ([scene.category] if scene.category else [])
-    twice = "one participant twice" if len(set(heads)) < len(heads) else ""
-    return [why for why in (clause, _time_problem(scene), _negation_problem(scene), twice) if why]
+    heads = [scene.category] if scene.category else []
+    of_phrases = []
+    for role, phrase in scene.phrases():
+        heads.append(phrase.head)
+        problem = _phrase_problem(role, phrase)
+        if problem:
+            of_phrases.append(f"{role}: {problem}")
+    if of_phrases:
+        return of_phrases
+    clause_problem = _be_problem(scene) if scene.predicate == "be" else _event_problem(scene)
+    of_clause = [clause_problem, _time_problem(scene), _negation_problem(scene)]
+    if len(set(heads)) < len(heads):
+        of_clause.append("one participant twice")
+    return [problem for problem in of_clause if problem]
 
 
 def _phrase_problem(role: str, phrase: Phrase) -> str:
@@ -147,8 +160,9 @@ def _name_problem(role: str, phrase: Phrase) -> str:
         return "a name has neither determiner nor quality"
     if phrase.surname and (phrase.head not in GIVEN or phrase.surname not in SURNAMES):
         return "only given names are followed by surnames"
-    fits = (role in ("place", "goal")) == (phrase.head in TOWNS)
-    return "" if fits else "towns are places and goals, persons everything else"
+    if (role in ("place", "goal")) != (phrase.head in TOWNS):
+        return "towns are places and goals, persons everything else"
+    return ""
 
 
 def _be_problem(scene: Scene) -> str:
@@ -158,16 +172,23 @@ def _be_problem(scene: Scene) -> str:
     if scene.manner or scene.object or scene.recipient or scene.goal or scene.companion:
         return "'be' takes no further participants"
     if scene.category:
-        fits = subject.head in GIVEN and NOUNS[scene.category].gender == subject.gender
-        fits = fits and scene.time in ("", "now", "last_year", "next_year")
-        return "" if fits else "a category needs a name of its gender, and a time of years"
+        has_gender = subject.head in GIVEN and NOUNS[scene.category].gender == subject.gender
+        if has_gender and scene.time in ("", "now", "last_year", "next_year"):
+            return ""
+        return "a category needs a name of its gender, and a time of years"
     if scene.quality:
-        quality = ADJECTIVES[scene.quality]
-        if quality.lasting and (scene.time or scene.tense != "present"):
-            return "a lasting quality needs the present without a time"
-        fits = not subject.quality and bool(quality.tags & _tags(subject))
-        return "" if fits else f"{subject.head} has a quality already, or cannot be {scene.quality}"
+        return _quality_problem(scene)
     return "a place has no place" if "place" in _tags(subject) else ""
+
+
+def _quality_problem(scene: Scene) -> str:
+    subject = scene.subject
+    quality = ADJECTIVES[scene.quality]
+    if quality.lasting and (scene.time or scene.tense != "present"):
+        return "a lasting quality needs the present without a time"
+    if subject.quality or not quality.tags & _tags(subject):
+        return f"{subject.head} has a quality already, or cannot be {scene.quality}"
+    return ""
 
 
 def _event_problem(scene: Scene) -> str:
@@ -178,9 +199,9 @@ def _event_problem(scene: Scene) -> str:
         return "a transitive verb has an object, no other has"
     if scene.object and not verb.objects & _tags(scene.object):
         return "the object does not fit the verb"
-    if (scene.recipient is not None) != ("recipient" in verb.flags) or (scene.goal is not None) != (
-        "goal" in verb.flags
-    ):
+    wrong_recipient = (scene.recipient is not None) != ("recipient" in verb.flags)
+    wrong_goal = (scene.goal is not None) != ("goal" in verb.flags)
+    if wrong_recipient or wrong_goal:
         return "the verb needs a recipient or a goal, or takes none"
     if scene.quality or scene.category:
         return "an event has no quality or category of its own"
@@ -188,8 +209,8 @@ def _event_problem(scene: Scene) -> str:
         return "the verb takes no companion"
     if scene.manner and scene.manner not in verb.manners:
         return "the manner does not fit the verb"
-    there = scene.place is None or (verb.places if scene.place.named else scene.place.head in verb.places)
-    return "" if there else "the verb does not happen there"
+    fits = scene.place is None or scene.place.head in verb.places or (scene.place.named and verb.places)
+    return "" if fits else "the verb does not happen there"
 
 
 def _tags(phrase: Phrase) -> frozenset[str]:
@@ -197,14 +218,16 @@ def _tags(phrase: Phrase) -> frozenset[str]:
 
 
 def _time_problem(scene: Scene) -> str:
-    state = scene.predicate == "be" or "timed" in VERBS[scene.predicate].flags
+    is_state = scene.predicate == "be" or "timed" in VERBS[scene.predicate].flags
     if scene.tense not in TENSES or (scene.time and TIMES[scene.time] != scene.tense):
         return "tense and time differ"
-    if state and scene.tense != "present" and not scene.time:
+    if is_state and scene.tense != "present" and not scene.time:
         return "this predicate needs a time outside the present"
-    if scene.time == "now" and not state:
+    if scene.time == "now" and not is_state:
         return "'now' goes with states"
-    return "only a time can be fronted" if scene.fronted and not scene.time else ""
+    if scene.fronted and not scene.time:
+        return "only a time can be fronted"
+    return ""
 
 
 def _negation_problem(scene: Scene) -> str:
@@ -212,15 +235,22 @@ def _negation_problem(scene: Scene) -> str:
         return ""
     if scene.time.startswith("every_"):
         return "'not every day' and 'every day not' differ"
-    quiet = ("", "the", "this", "these")
-    others = {phrase.determiner for role, phrase in scene.phrases() if role != "subject"}
     if scene.subject.determiner == "no":
-        clear = not scene.negated and not scene.manner and not scene.category and others <= {*quiet}
-        return "" if clear else "'no' allows no other quantifier or manner"
-    clear = scene.subject.determiner in (*quiet, *NUMERALS, "many", "some") and not scene.manner
-    clear = clear and all(
-        phrase.determiner in quiet or (role, phrase.determiner) == ("object", "a")
-        for role, phrase in scene.phrases()
-        if role != "subject"
-    )
-    return "" if clear else "a negated scene has no quantifier in the scope of 'not', and no manner"
+        return _no_problem(scene)
+    if scene.manner or scene.subject.determiner not in (*_QUIET, *NUMERALS, "many", "some"):
+        return "a negated scene has no quantifier in the scope of 'not', and no manner"
+    for role, phrase in scene.phrases():
+        is_indefinite_object = role == "object" and phrase.determiner == "a"
+        if role != "subject" and phrase.determiner not in _QUIET and not is_indefinite_object:
+            return "a negated scene has no quantifier in the scope of 'not', and no manner"
+    return ""
+
+
+_QUIET = ("", "the", "this", "these")  # determiners without a scope
+
+
+def _no_problem(scene: Scene) -> str:
+    has_quantifier = any(phrase.determiner not in _QUIET for role, phrase in scene.phrases() if role != "subject")
+    if scene.negated or scene.manner or scene.category or has_quantifier:
+        return "'no' allows no other quantifier or manner"
+    return ""

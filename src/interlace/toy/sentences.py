@@ -39,10 +39,13 @@ class ToySentence(NamedTuple):
     def span(self, role: str) -> tuple[int, int]:
         """Return the characters from the first to the last word of a role ("place" covers "place.head", ...)."""
         inner = role + "."
-        inside = [word for word in self.words if any(one == role or one.startswith(inner) for one in word.roles)]
-        if not inside:
+        role_words = []
+        for word in self.words:
+            if role in word.roles or any(word_role.startswith(inner) for word_role in word.roles):
+                role_words.append(word)
+        if not role_words:
             raise KeyError(role)
-        return inside[0].start, inside[-1].end
+        return role_words[0].start, role_words[-1].end
 
 
 @dataclass(eq=False, slots=True)
@@ -76,7 +79,9 @@ class Clause(ABC):
     root: Token
 
     def __init__(self, scene: Scene, wh_role: str, words: Mapping[str, str]) -> None:
-        self.scene, self.wh_role, self.words = scene, wh_role, words
+        self.scene = scene
+        self.wh_role = wh_role
+        self.words = words
         self.front: list[Token] = []
         self.plural = scene.subject.plural and wh_role != "subject"
 
@@ -112,18 +117,23 @@ class Clause(ABC):
         """Return a name, whose first token is the head: a given name with or without surname, or a town."""
         kind = "LOC" if role in ("place", "goal") else "PER"
         tokens: list[Token] = []
-        for concept, field in ((phrase.head, "head"), (phrase.surname, "surname")):
-            for form in self.words[concept].split() if concept else ():
-                first = tokens[0] if tokens else head
-                token = Token(form, "PROPN", f"{role}.{field}", "flat" if tokens else deprel, first)
-                token.name = f"I-{kind}" if tokens else f"B-{kind}"
-                tokens.append(token)
+        forms = [(form, f"{role}.head") for form in self.words[phrase.head].split()]
+        if phrase.surname:
+            forms += [(form, f"{role}.surname") for form in self.words[phrase.surname].split()]
+        for form, part in forms:
+            if tokens:
+                token = Token(form, "PROPN", part, "flat", tokens[0], name=f"I-{kind}")
+            else:
+                token = Token(form, "PROPN", part, deprel, head, name=f"B-{kind}")
+            tokens.append(token)
         return tokens
 
     def time(self) -> list[Token]:
         """Return the time phrase or its question words; move question words to `front` in languages that do so."""
+        if not self.scene.time:
+            return []
         if self.wh_role != "time":
-            return time_tokens(self.times[self.scene.time], self.root) if self.scene.time else []
+            return time_tokens(self.times[self.scene.time], self.root)
         if not self.moves:
             return self.when()
         self.front = self.when()
@@ -132,7 +142,9 @@ class Clause(ABC):
     def manner(self) -> list[Token]:
         """Return the adverb of manner."""
         manner = self.scene.manner
-        return [Token(self.words[manner], "ADV", "manner", "advmod", self.root)] if manner else []
+        if manner:
+            return [Token(self.words[manner], "ADV", "manner", "advmod", self.root)]
+        return []
 
     def rooted(self, predicate: list[Token]) -> list[Token]:
         """Make the token without a head the root of the clause, and move it to the front if it is a question word."""
@@ -155,21 +167,31 @@ def word_map(table: str) -> dict[str, str]:
 
 def citation_forms(*tables: Mapping[str, str], times: Mapping[str, str]) -> dict[str, str]:
     """Return the citation form of every concept."""
-    merged = {time: " ".join(form for form, *_ in _time_fields(spec)) for time, spec in times.items()}
+    merged = {}
+    for time, spec in times.items():
+        forms = [token.form for token in _time_words(spec)]
+        merged[time] = " ".join(forms)
     for table in tables:
         merged |= table
     return {concept: merged[concept] for concept in CONCEPTS}
 
 
+class _TimeWord(NamedTuple):
+    form: str
+    lemma: str
+    upos: str
+    roles: str
+
+
 @cache
-def _time_fields(spec: str) -> list[tuple[str, str, str, str]]:
-    """Return (form, UPOS, roles, lemma) of each token of a time phrase."""
+def _time_words(spec: str) -> list[_TimeWord]:
+    """Return the words of a time phrase, as `time_tokens` describes it."""
     names = {"w": "time.which", "u": "time.unit", "wu": "time.which time.unit", "-": ""}
-    fields = []
+    words = []
     for word in spec.split():
         form, *lemma, upos, roles = word.split("/")
-        fields.append((form, upos, names[roles], lemma[0] if lemma else form))
-    return fields
+        words.append(_TimeWord(form, lemma[0] if lemma else form, upos, names[roles]))
+    return words
 
 
 def time_tokens(spec: str, head: Token) -> list[Token]:
@@ -178,7 +200,7 @@ def time_tokens(spec: str, head: Token) -> list[Token]:
     spec: words as form/lemma/UPOS/roles or, where both are the same, form/UPOS/roles. Roles are "w" (which one: last,
     next, every), "u" (unit: week), "wu" (both, as "yesterday") or "-" (neither, as the article of "la semana pasada").
     """
-    tokens = [Token(form, upos, roles, "", head, lemma) for form, upos, roles, lemma in _time_fields(spec)]
+    tokens = [Token(word.form, word.upos, word.roles, "", head, word.lemma) for word in _time_words(spec)]
     lead = next((token for token in reversed(tokens) if token.upos in ("NOUN", "ADV")), tokens[-1])
     for token in tokens:
         if token is not lead:
@@ -207,9 +229,19 @@ def finish(tokens: Iterable[Token], mark: str = ".") -> ToySentence:
         if small and token.upos != "PUNCT":
             form = form[0].upper() + form[1:]
             small = False
-        text += " " if text and token.space else ""
-        head = token.head.index if token.head else 0
-        start, text = len(text), text + form
-        roles = tuple(token.roles.split())
-        words.append(ToyWord(form, token.lemma, token.upos, token.name, head, token.deprel, roles, start, len(text)))
+        if text and token.space:
+            text += " "
+        word = ToyWord(
+            form=form,
+            lemma=token.lemma,
+            upos=token.upos,
+            name=token.name,
+            head=token.head.index if token.head else 0,
+            deprel=token.deprel,
+            roles=tuple(token.roles.split()),
+            start=len(text),
+            end=len(text) + len(form),
+        )
+        words.append(word)
+        text += form
     return ToySentence(text, tuple(words))

@@ -4,15 +4,17 @@ An entry is named by its ISO 639-1 code (`de.py`), as in file names and on the c
 gold alignments link words with the same semantic role.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.text import Text, TextPairs
 from interlace.toy.scenes import Scene
-from interlace.toy.sentences import Clause, Token, ToySentence, finish
+from interlace.toy.sentences import Clause, Token, ToySentence, ToyWord, finish
+
+T = TypeVar("T")
 
 
 class ToyLanguage:
@@ -69,31 +71,38 @@ def text(code: str, scenes: Iterable[Scene]) -> Text:
 
 def pairs(source: str, target: str, scenes: Sequence[Scene]) -> TextPairs:
     """Return scenes in two languages as translations of each other, with gold alignments of gold words."""
-    sides = realize(source, scenes), realize(target, scenes)
-    gold = [links(one, other) for one, other in zip(*sides, strict=True)]
-    return TextPairs(_text(source, sides[0]), _text(target, sides[1]), Ragged.of(gold, width=2))
+    source_sentences = realize(source, scenes)
+    target_sentences = realize(target, scenes)
+    gold = [links(*pair) for pair in zip(source_sentences, target_sentences, strict=True)]
+    return TextPairs(_text(source, source_sentences), _text(target, target_sentences), Ragged.of(gold, width=2))
+
+
+def _text(code: str, sentences: Sequence[ToySentence]) -> Text:
+    def of_words(read: Callable[[ToyWord], T]) -> list[list[T]]:
+        return [[read(word) for word in sentence.words] for sentence in sentences]
+
+    return Text(
+        language=code,
+        lines=[sentence.text for sentence in sentences],
+        words=Ragged.of(of_words(lambda word: (word.start, word.end)), width=2),
+        word_tokenizer="gold",
+        tags={
+            "pos": of_words(lambda word: word.upos),
+            "names": of_words(lambda word: word.name),
+            "deprel": of_words(lambda word: word.deprel),
+        },
+        heads=Ragged.of(of_words(lambda word: word.head - 1)),
+    )
 
 
 def links(source: ToySentence, target: ToySentence) -> list[tuple[int, int]]:
     """Return the gold alignment, 0-based and sorted: words are linked that realize the same part of a scene."""
-    places: dict[str, list[int]] = {}
+    target_words: dict[str, list[int]] = {}  # by role
     for j, word in enumerate(target.words):
         for role in word.roles:
-            places.setdefault(role, []).append(j)
-    found = {(i, j) for i, word in enumerate(source.words) for role in word.roles for j in places.get(role, ())}
-    return sorted(found)
-
-
-def _text(code: str, sentences: Sequence[ToySentence]) -> Text:
-    return Text(
-        language=code,
-        lines=[sentence.text for sentence in sentences],
-        words=Ragged.of([[(word.start, word.end) for word in sentence.words] for sentence in sentences], width=2),
-        word_tokenizer="gold",
-        tags={
-            "pos": [[word.upos for word in sentence.words] for sentence in sentences],
-            "names": [[word.name for word in sentence.words] for sentence in sentences],
-            "deprel": [[word.deprel for word in sentence.words] for sentence in sentences],
-        },
-        heads=Ragged.of([[word.head - 1 for word in sentence.words] for sentence in sentences]),
-    )
+            target_words.setdefault(role, []).append(j)
+    linked: set[tuple[int, int]] = set()
+    for i, word in enumerate(source.words):
+        for role in word.roles:
+            linked.update((i, j) for j in target_words.get(role, ()))
+    return sorted(linked)

@@ -123,12 +123,13 @@ _UNITS = """
 week Woche e | month Monat en | year Jahr es | summer Sommer en | winter Winter en
 monday Montag en | friday Freitag en
 """
-TIME = {
+_LAST_AND_NEXT = {}
+for _unit, _word, _ending_of_gender in cells(_UNITS):
+    for _which, _stem in (("last", "letzt"), ("next", "nächst")):
+        _LAST_AND_NEXT[f"{_which}_{_unit}"] = f"{_stem}{_ending_of_gender}/{_stem}er/ADJ/w {_word}/NOUN/u"
+TIME = _LAST_AND_NEXT | {
     "yesterday": "gestern/ADV/wu", "today": "heute/ADV/wu", "now": "jetzt/ADV/wu", "tomorrow": "morgen/ADV/wu",
     "every_day": "jeden/jeder/DET/w Tag/NOUN/u", "every_morning": "jeden/jeder/DET/w Morgen/NOUN/u",
-} | {
-    f"{which}_{unit}": f"{stem}{ending}/{stem}er/ADJ/w {word}/NOUN/u"
-    for unit, word, ending in cells(_UNITS) for which, stem in (("last", "letzt"), ("next", "nächst"))
 }  # fmt: skip
 WORDS = citation_forms(
     {concept: noun.singular for concept, noun in NOUN.items()},
@@ -172,13 +173,22 @@ class _Clause(Clause):
 
     def tokens(self) -> list[Token]:
         scene = self.scene
-        finite, predicate = self.state() if scene.predicate == "be" else self.event()
-        subject, time = self.participant("subject", "nsubj", "nom"), self.time()
+        if scene.predicate == "be":
+            finite, predicate = self.state()
+        else:
+            finite, predicate = self.event()
+        subject = self.participant("subject", "nsubj", "nom")
+        time = self.time()
         fronted = scene.fronted and not self.wh_role
         middle = self.middle([] if fronted else time)
         if self.wh_role:
             return [*self.front, finite, *subject, *middle, *predicate]
-        first, second = (time, subject) if fronted else (subject, [])
+        if fronted:
+            first = time
+            second = subject
+        else:
+            first = subject
+            second = []
         return [*first, finite, *second, *middle, *predicate]
 
     def state(self) -> tuple[Token, list[Token]]:
@@ -204,14 +214,15 @@ class _Clause(Clause):
 
     def event(self) -> tuple[Token, list[Token]]:
         """Return the finite verb, and what is left of the verb at the end."""
-        verb, tense = VERB[self.scene.predicate], self.scene.tense
+        verb = VERB[self.scene.predicate]
+        tense = self.scene.tense
         particle, _, infinitive = verb.infinitive.rpartition("+")
         root = self.root = Token(particle + infinitive, "VERB", "predicate", "root")
         if tense == "future":
             return self.will(), [root]
         root.roles = "predicate tense"
         if tense == "past":
-            root.form = verb.past + ("" if not self.plural else "n" if verb.past.endswith("e") else "en")
+            root.form = _plural_past(verb.past) if self.plural else verb.past
         else:
             root.form = infinitive if self.plural else verb.third
         return root, [Token(particle, "ADP", "predicate", "compound:prt", root)] if particle else []
@@ -221,15 +232,25 @@ class _Clause(Clause):
         scene = self.scene
         if scene.predicate == "be":
             return time
-        thing, place, goal = scene.object, scene.place, scene.goal
+        thing = scene.object
+        place = scene.place
+        goal = scene.goal
         kein = thing and not thing.definite
         denial = [self.negation()] if scene.negated and not kein else []
-        early = not thing and not goal
-        tokens = [*self.participant("recipient", "iobj", "dat"), *time, *(denial if early else [])]
+        precedes_places = not thing and not goal
+        tokens = self.participant("recipient", "iobj", "dat") + time
+        if precedes_places:
+            tokens += denial
         tokens += self.participant("companion", "obl", "dat mit")
-        tokens += [*self.participant("place", "obl", _at(place) if place else ""), *self.manner()]
-        tokens += [*self.participant("object", "obj", VERB[scene.predicate].case), *([] if early else denial)]
-        return [*tokens, *self.participant("goal", "obl", _to(goal) if goal else "")]
+        if place:
+            tokens += self.participant("place", "obl", _at(place))
+        tokens += self.manner()
+        tokens += self.participant("object", "obj", VERB[scene.predicate].case)
+        if not precedes_places:
+            tokens += denial
+        if goal:
+            tokens += self.participant("goal", "obl", _to(goal))
+        return tokens
 
     def will(self) -> Token:
         return Token("werden" if self.plural else "wird", "AUX", "tense", "aux", self.root, "werden")
@@ -244,20 +265,21 @@ class _Clause(Clause):
         if case == "acc" and not phrase.person:
             return [Token("was", "PRON", "question", deprel, head)]
         whom = Token({"nom": "wer", "acc": "wen", "dat": "wem"}[case], "PRON", "question", deprel, head, "wer")
-        return [Token(preposition, "ADP", "question", "case", whom), whom] if preposition else [whom]
+        if preposition:
+            return [Token(preposition, "ADP", "question", "case", whom), whom]
+        return [whom]
 
     def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
         """Return preposition, determiner (kein, "wie viele"), quality, noun, in their case."""
         case, _, preposition = case.partition(" ")
         kein = role == "object" and self.scene.negated and not phrase.definite
-        kind = "p" if phrase.plural else "" if phrase.named else _kind(phrase.head)
         if phrase.named:
+            kind = ""
             tokens = self.named(phrase, role, deprel, head)
         else:
+            kind = "p" if phrase.plural else _kind(phrase.head)
             word = NOUN[phrase.head]
-            form = word.plural if phrase.plural or (word.gender == "w" and case != "nom") else word.singular
-            if phrase.plural and case == "dat" and not form.endswith(("n", "s")):
-                form += "n"
+            form = _declined(word, case, plural=phrase.plural)
             tokens = [Token(form, "NOUN", f"{role}.head", deprel, head, word.singular)]
         noun = tokens[0]
         if phrase.quality:
@@ -274,12 +296,29 @@ class _Clause(Clause):
             tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun, case, kind))
         if not preposition:
             return tokens
-        first = Token(preposition, "ADP", f"{role}.relation", "case", noun)
-        contracted = _CONTRACTIONS.get((preposition, tokens[0].form)) if tokens[0].lemma == "der" else None
-        if contracted:  # in dem: im, with the roles of both
-            first.form = contracted
-            first.roles += f" {tokens.pop(0).roles}"
-        return [first, *tokens]
+        return _with_preposition(Token(preposition, "ADP", f"{role}.relation", "case", noun), tokens)
+
+
+def _plural_past(past: str) -> str:
+    return past + ("n" if past.endswith("e") else "en")
+
+
+def _declined(word: _Noun, case: str, *, plural: bool) -> str:
+    if not plural:
+        return word.plural if word.gender == "w" and case != "nom" else word.singular
+    if case == "dat" and not word.plural.endswith(("n", "s")):
+        return word.plural + "n"
+    return word.plural
+
+
+def _with_preposition(preposition: Token, tokens: list[Token]) -> list[Token]:
+    """Return a noun phrase with its preposition, contracted with an article (in dem: im, with the roles of both)."""
+    contracted = _CONTRACTIONS.get((preposition.form, tokens[0].form))
+    if contracted and tokens[0].lemma == "der":
+        preposition.form = contracted
+        preposition.roles += f" {tokens[0].roles}"
+        tokens = tokens[1:]
+    return [preposition, *tokens]
 
 
 def _at(place: Phrase) -> str:
@@ -287,7 +326,10 @@ def _at(place: Phrase) -> str:
 
 
 def _to(goal: Phrase) -> str:
-    preposition = "nach" if goal.head in TOWNS else PLACES.get(goal.head, ("in", "in"))[1]
+    if goal.head in TOWNS:
+        preposition = "nach"
+    else:
+        preposition = PLACES.get(goal.head, ("in", "in"))[1]
     return f"{'dat' if preposition == 'zu' else 'acc'} {preposition}"
 
 
@@ -296,13 +338,17 @@ def _kind(noun: str) -> str:
 
 
 def _ein(case: str, kind: str) -> str:
-    return "" if (case, kind) in _BARE else _STRONG[case][kind]
+    if (case, kind) in _BARE:
+        return ""
+    return _STRONG[case][kind]
 
 
 def _ending(determiner: str, case: str, kind: str) -> str:
     """Return the adjective ending: weak after der-words, strong without an article, mixed after ein."""
     if determiner in ("a", "no"):
-        return _STRONG[case][kind] if (case, kind) in _BARE else _WEAK[case][kind]
+        if (case, kind) in _BARE:
+            return _STRONG[case][kind]
+        return _WEAK[case][kind]
     return (_WEAK if determiner in ("the", "this", "these", "every") else _STRONG)[case][kind]
 
 

@@ -42,7 +42,9 @@ def _with_y(lemma: str) -> bool:
 def _with_s(lemma: str) -> str:
     if lemma.endswith(("s", "sh", "ch", "x", "z", "o")):
         return lemma + "es"
-    return lemma[:-1] + "ies" if _with_y(lemma) else lemma + "s"
+    if _with_y(lemma):
+        return lemma[:-1] + "ies"
+    return lemma + "s"
 
 
 TIME = {concept: _time(concept) for concept in TIMES}
@@ -65,17 +67,26 @@ class _Clause(Clause):
 
     def tokens(self) -> list[Token]:
         scene = self.scene
-        helper, verb = self.state() if scene.predicate == "be" else self.event()
-        subject, time = self.participant("subject", "nsubj"), self.time()
+        if scene.predicate == "be":
+            helper, verb = self.state()
+        else:
+            helper, verb = self.event()
+        subject = self.participant("subject", "nsubj")
+        time = self.time()
         if scene.predicate != "be":
             verb += [*self.participant("object", "obj"), *self.participant("recipient", "obl", "to")]
             verb += [*self.participant("goal", "obl", "to"), *self.manner()]
             verb += [*self.participant("companion", "obl", "with"), *self.participant("place", "obl", _at(scene.place))]
         if self.wh_role:
             return [*self.front, *helper, *subject, *verb, *time]
-        negation = [Token("not", "PART", "negation", "advmod", self.root)] if scene.negated else []
+        if scene.negated:
+            negation = [Token("not", "PART", "negation", "advmod", self.root)]
+        else:
+            negation = []
         clause = [*subject, *helper, *negation, *verb]
-        return [*time, *clause] if scene.fronted else [*clause, *time]
+        if scene.fronted:
+            return [*time, *clause]
+        return [*clause, *time]
 
     def state(self) -> tuple[list[Token], list[Token]]:
         """Return the finite copula or "will", and the rest of the predicate of "be"."""
@@ -100,13 +111,19 @@ class _Clause(Clause):
         base = LEMMAS.get(scene.predicate, scene.predicate)
         root = self.root = Token(base, "VERB", "predicate", "root")
         particle = PARTICLES.get(scene.predicate)
-        verb = [root, Token(particle, "ADP", "predicate", "compound:prt", root)] if particle else [root]
+        if particle:
+            verb = [root, Token(particle, "ADP", "predicate", "compound:prt", root)]
+        else:
+            verb = [root]
         if scene.tense == "future":
             return [self.will()], verb
         if scene.negated or (self.wh_role and self.wh_role not in ("subject", "subject.count")):
             return [Token(_DO[scene.tense, self.plural], "AUX", "tense", "aux", root, "do")], verb
         if scene.tense == "past":
-            regular = base[:-1] + "ied" if _with_y(base) else base + ("d" if base.endswith("e") else "ed")
+            if _with_y(base):
+                regular = base[:-1] + "ied"
+            else:
+                regular = base + ("d" if base.endswith("e") else "ed")
             root.form = PASTS.get(scene.predicate) or regular
         else:
             root.form = base if self.plural else _with_s(base)
@@ -123,7 +140,9 @@ class _Clause(Clause):
             return [Token("who", "PRON", "question", deprel, head)]
         form = "whom" if phrase.person else "what"
         whom = Token(form, "PRON", "question", deprel, head, "who" if phrase.person else form)
-        return [Token(case, "ADP", "question", "case", whom), whom] if case else [whom]
+        if case:
+            return [Token(case, "ADP", "question", "case", whom), whom]
+        return [whom]
 
     def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
         """Return preposition, determiner (or "how many"), quality, noun."""
@@ -131,7 +150,7 @@ class _Clause(Clause):
             tokens = self.named(phrase, role, deprel, head)
             noun = tokens[0]
         else:
-            form = (PLURALS.get(phrase.head) or _with_s(phrase.head)) if phrase.plural else phrase.head
+            form = _plural(phrase.head) if phrase.plural else phrase.head
             noun = Token(form, "NOUN", f"{role}.head", deprel, head, phrase.head)
             tokens = [noun]
         if phrase.quality:
@@ -142,14 +161,26 @@ class _Clause(Clause):
         elif phrase.determiner == "a":
             tokens.insert(0, _article(tokens[0], f"{role}.determiner", noun))
         elif phrase.determiner:
-            upos, relation = ("NUM", "nummod") if phrase.determiner in NUMERALS else ("DET", "det")
-            lemma = "this" if phrase.determiner == "these" else phrase.determiner
-            tokens.insert(0, Token(phrase.determiner, upos, f"{role}.determiner", relation, noun, lemma))
-        return [Token(case, "ADP", f"{role}.relation", "case", noun), *tokens] if case else tokens
+            tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun))
+        if case:
+            return [Token(case, "ADP", f"{role}.relation", "case", noun), *tokens]
+        return tokens
+
+
+def _plural(noun: str) -> str:
+    return PLURALS.get(noun) or _with_s(noun)
+
+
+def _determiner(determiner: str, roles: str, noun: Token) -> Token:
+    if determiner in NUMERALS:
+        return Token(determiner, "NUM", roles, "nummod", noun)
+    return Token(determiner, "DET", roles, "det", noun, "this" if determiner == "these" else determiner)
 
 
 def _at(place: Phrase | None) -> str:
-    return PREPOSITIONS.get(place.head, "in") if place else ""
+    if place:
+        return PREPOSITIONS.get(place.head, "in")
+    return ""
 
 
 def _article(following: Token, roles: str, noun: Token) -> Token:

@@ -169,8 +169,14 @@ class _Clause(Clause):
         scene = self.scene
         vague = scene.predicate == "be" and scene.subject.determiner in _VAGUE and not scene.denied
         there = vague and scene.place is not None and self.wh_role != "subject"
-        verb, predicate = self.existence() if there else self.state() if scene.predicate == "be" else self.event()
-        subject, time = self.participant("subject", "obj" if there else "nsubj"), self.time()
+        if there:
+            verb, predicate = self.existence()
+        elif scene.predicate == "be":
+            verb, predicate = self.state()
+        else:
+            verb, predicate = self.event()
+        subject = self.participant("subject", "obj" if there else "nsubj")
+        time = self.time()
         rest: list[Token] = []
         if there or scene.predicate != "be":
             rest += self.participant("object", "obj", _personal(scene))
@@ -178,9 +184,17 @@ class _Clause(Clause):
             rest += [*self.manner(), *self.participant("companion", "obl", "con")]
             rest += self.participant("place", "obl", "a" if scene.predicate == "arrive" else "en")
         if not self.wh_role:
-            clause = [*verb, *subject, *rest] if there else [*subject, *verb, *predicate, *rest]
-            return [*time, *clause] if scene.fronted else [*clause, *time]
-        body = [*subject, *predicate] if scene.place else [*predicate, *subject]  # "¿Cuándo estaba fría la sopa?"
+            if there:
+                clause = [*verb, *subject, *rest]
+            else:
+                clause = [*subject, *verb, *predicate, *rest]
+            if scene.fronted:
+                return [*time, *clause]
+            return [*clause, *time]
+        if scene.place:  # "¿Cuándo estaba fría la sopa?"
+            body = [*subject, *predicate]
+        else:
+            body = [*predicate, *subject]
         question = [*self.front, *verb, *body, *rest, *time]
         question[0].space = False
         return [Token("¿", "PUNCT", "stop", "punct", self.root), *question]
@@ -195,7 +209,10 @@ class _Clause(Clause):
         if scene.quality:
             lemma = WORD[scene.quality]
             subject = scene.subject
-            gender = subject.gender if subject.named else NOUN[subject.head].gender
+            if subject.named:
+                gender = subject.gender
+            else:
+                gender = NOUN[subject.head].gender
             gender = "m" if self.wh_role == "subject" else gender
             predicate = [Token(_adjective(lemma, gender, plural=self.plural), "ADJ", "quality", "root", lemma=lemma)]
         elif scene.category:
@@ -208,18 +225,24 @@ class _Clause(Clause):
         else:  # "¿Dónde está la llave?"
             predicate = [Token("dónde", "ADV", "question", "root")]
         predicate = self.rooted(predicate)
-        copula = "ser" if scene.category or (scene.quality and scene.quality not in _ESTAR) else "estar"
+        if scene.category or (scene.quality and scene.quality not in _ESTAR):
+            copula = "ser"
+        else:
+            copula = "estar"
         form = _BE[copula][scene.tense][self.plural]
         return [*self.negation(), Token(form, "AUX", "copula tense", "cop", self.root, copula)], predicate
 
     def event(self) -> tuple[list[Token], list[Token]]:
-        verb, scene = VERB[self.scene.predicate], self.scene
+        verb = VERB[self.scene.predicate]
+        scene = self.scene
         lemma = WORDS[scene.predicate]
         self.root = Token(verb[scene.tense][self.plural], "VERB", "predicate tense", "root", lemma=lemma)
         return [*self.negation(), self.root], []
 
     def negation(self) -> list[Token]:
-        return [Token("no", "ADV", "negation", "advmod", self.root)] if self.scene.negated else []
+        if self.scene.negated:
+            return [Token("no", "ADV", "negation", "advmod", self.root)]
+        return []
 
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
         if role in ("goal", "place"):
@@ -231,7 +254,9 @@ class _Clause(Clause):
             words = [Token("qué", "DET", "question", "det", noun), noun]
         else:
             words = [Token("qué", "PRON", "question", deprel, head)]
-        return [Token(case, "ADP", "question", "case", words[-1]), *words] if case else words
+        if case:
+            return [Token(case, "ADP", "question", "case", words[-1]), *words]
+        return words
 
     def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
         """Return preposition, determiner (or "cuántos"), noun, quality."""
@@ -250,18 +275,23 @@ class _Clause(Clause):
 
     def noun_phrase(self, phrase: Phrase, role: str, deprel: str, head: Token | None) -> list[Token]:
         word = NOUN[phrase.head]
-        form = _plural(word.singular) if phrase.plural else word.singular
+        if phrase.plural:
+            form = _plural(word.singular)
+        else:
+            form = word.singular
         noun = Token(form, "NOUN", f"{role}.head", deprel, head, word.singular)
         tokens = [noun]
         if phrase.quality:
             lemma = WORD[phrase.quality]
             form = _adjective(lemma, word.gender, plural=phrase.plural)
             tokens.append(Token(form, "ADJ", f"{role}.quality", "amod", noun, lemma))
-        determiner, roles = phrase.determiner, f"{role}.determiner"
+        determiner = phrase.determiner
+        roles = f"{role}.determiner"
         if role == "object" and self.scene.negated and determiner == "a":
             determiner = "no"
         elif role == "subject" and not determiner:  # only here a mass noun has an article ("la leche está fría")
-            determiner, roles = "the", ""
+            determiner = "the"
+            roles = ""
         if self.wh_role == f"{role}.count":
             form = "cuántos" if word.gender == "m" else "cuántas"
             tokens.insert(0, Token(form, "DET", "question", "det", noun, "cuánto"))
@@ -278,11 +308,16 @@ def _personal(scene: Scene) -> str:
     if "animal" not in NOUNS[thing.head].tags or scene.predicate in _TRADING:
         return ""
     known = thing.definite or thing.determiner == "every"
-    return "a" if known or scene.predicate in _AFFECTING else ""
+    if known or scene.predicate in _AFFECTING:
+        return "a"
+    return ""
 
 
 def _adjective(masculine: str, gender: str, *, plural: bool) -> str:
-    form = masculine[:-1] + "a" if gender != "m" and masculine.endswith("o") else masculine
+    if gender != "m" and masculine.endswith("o"):
+        form = masculine[:-1] + "a"
+    else:
+        form = masculine
     return _plural(form) if plural else form
 
 

@@ -46,7 +46,9 @@ def _many(form: str) -> tuple[str, str]:
         return form[:-1] + "इयाँ", form[:-1] + "इयों"
     if form.endswith("ू"):
         return form[:-1] + "ुएँ", form[:-1] + "ुओं"
-    return (form + "एँ", form + "ओं") if form.endswith(("ा", "ँ")) else (form + "ें", form + "ों")
+    if form.endswith(("ा", "ँ")):
+        return (form + "एँ", form + "ओं")
+    return (form + "ें", form + "ों")
 
 
 def _noun(form: str, kind: str) -> _Noun:
@@ -191,8 +193,10 @@ def _perfect(stem: str) -> Forms:
 
 def _future(stem: str) -> Forms:
     vowel = stem.endswith(("ा", "ो"))
-    one, many = _FUTURE.get(stem) or ((stem + "ए", stem + "एँ") if vowel else (stem + "े", stem + "ें"))
-    return one + "गा", many + "गे", one + "गी", many + "गी"
+    singular, plural = (stem + "ए", stem + "एँ") if vowel else (stem + "े", stem + "ें")
+    if stem in _FUTURE:
+        singular, plural = _FUTURE[stem]
+    return singular + "गा", plural + "गे", singular + "गी", plural + "गी"
 
 
 def _agreeing(form: str) -> Forms:
@@ -212,20 +216,28 @@ class _Clause(Clause):
     moves = False
 
     def tokens(self) -> list[Token]:
-        scene, case = self.scene, ""
+        scene = self.scene
+        case = ""
         if scene.predicate == "be":
             predicate = self.state()
         else:
             verb = self.lexeme()
             predicate = self.event(verb)
             perfect = scene.tense == "past" and "habitual" not in verb.flags
-            case = "को" if "dative" in verb.flags else "ने" if "ने" in verb.flags and perfect else ""
-        subject, time = self.participant("subject", "nsubj", case), self.time()
-        return [*time, *subject, *predicate] if scene.fronted and not self.wh_role else [*subject, *time, *predicate]
+            if "dative" in verb.flags:
+                case = "को"
+            elif "ने" in verb.flags and perfect:
+                case = "ने"
+        subject = self.participant("subject", "nsubj", case)
+        time = self.time()
+        if scene.fronted and not self.wh_role:
+            return [*time, *subject, *predicate]
+        return [*subject, *time, *predicate]
 
     def lexeme(self) -> _Verb:
         """Return the verb; some depend on the object: visiting persons and buildings, drinking soup."""
-        predicate, thing = self.scene.predicate, self.scene.object
+        predicate = self.scene.predicate
+        thing = self.scene.object
         if thing and predicate == "visit" and thing.person:
             return VERB["visit_person"]
         soup = thing and predicate == "eat" and thing.head == "soup" and self.wh_role != "object"
@@ -249,7 +261,9 @@ class _Clause(Clause):
 
     def event(self, verb: _Verb) -> list[Token]:
         """Return everything after subject and time."""
-        scene, place, goal = self.scene, self.scene.place, self.scene.goal
+        scene = self.scene
+        place = self.scene.place
+        goal = self.scene.goal
         root = self.root = Token(verb.stem, "VERB", "predicate", "root")
         light = Token(verb.light, "ADJ" if verb.gender == "-" else "NOUN", "predicate", "compound", root)
         tokens = self.participant("companion", "obl", "के साथ")
@@ -271,7 +285,9 @@ class _Clause(Clause):
             tokens += self.participant("goal", "nmod", "की", light)
         elif goal:
             tokens += self.participant("goal", "obl", "तक" if scene.predicate == "run" else TO.get(goal.head, ""))
-        return [*tokens, *([light] if verb.light else []), *self.negation(), root, *self.finite(verb)]
+        if verb.light:
+            tokens.append(light)
+        return [*tokens, *self.negation(), root, *self.finite(verb)]
 
     def object_case(self, verb: _Verb) -> str:
         thing = self.scene.object
@@ -280,12 +296,15 @@ class _Clause(Clause):
         if verb.case or "dative" in verb.flags or thing is None:
             return verb.case
         if thing.head in NOUNS and "animal" in NOUNS[thing.head].tags and self.wh_role != "object":
-            return "को" if "bare" not in verb.flags and (thing.definite or thing.determiner == "every") else ""
+            if "bare" not in verb.flags and (thing.definite or thing.determiner == "every"):
+                return "को"
+            return ""
         return "को" if thing.person else ""
 
     def finite(self, verb: _Verb) -> list[Token]:
         """Inflect the root, and return the auxiliary after it."""
-        root, tense = self.root, self.scene.tense
+        root = self.root
+        tense = self.scene.tense
         agreement = self.agreement(verb)
         auxiliary = tense == "present" or (tense == "past" and "habitual" in verb.flags)
         if verb.stem == "चाहिए":  # needed: has no forms of its own
@@ -306,20 +325,30 @@ class _Clause(Clause):
         if verb and ("dative" in verb.flags or ("ने" in verb.flags and self.scene.tense == "past")):
             if verb.gender in ("m", "f"):
                 return 2 * (verb.gender == "f")
-            phrase = self.scene.object if self.wh_role != "object" and not self.object_case(verb) else None
+            if self.wh_role != "object" and not self.object_case(verb):
+                phrase = self.scene.object
+            else:
+                phrase = None
         if phrase is None:
             return 0  # masculine singular: no controller, or कौन and क्या
-        feminine = phrase.gender == "f" if phrase.named else NOUN[phrase.head].feminine
+        if phrase.named:
+            feminine = phrase.gender == "f"
+        else:
+            feminine = NOUN[phrase.head].feminine
         return 2 * feminine + phrase.plural
 
     def negation(self) -> list[Token]:
         """Return नहीं, also with a subject with "no" (कोई)."""
-        return [Token("नहीं", "PART", "negation", "advmod", self.root)] if self.scene.denied else []
+        if self.scene.denied:
+            return [Token("नहीं", "PART", "negation", "advmod", self.root)]
+        return []
 
     def manner(self) -> list[Token]:
         word, _, case = self.words.get(self.scene.manner, "").partition(" ")
         if not case:
-            return [Token(word, "ADV", "manner", "advmod", self.root)] if word else []
+            if word:
+                return [Token(word, "ADV", "manner", "advmod", self.root)]
+            return []
         noun = Token(word, "NOUN", "manner", "obl", self.root)
         return [noun, Token(case, "ADP", "manner", "case", noun)]
 
@@ -334,7 +363,9 @@ class _Clause(Clause):
             return [Token("क्या", "PRON", "question", deprel, head)]
         _, _, second = case.partition(" ")
         who = Token("किसके" if second else _WHO[case], "PRON", "question", deprel, head, "कौन")
-        return [who, Token(second, "ADP", "question", "case", who)] if second else [who]
+        if second:
+            return [who, Token(second, "ADP", "question", "case", who)]
+        return [who]
 
     def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
         """Return determiner (or कितने), quality, noun, oblique before a postposition."""
@@ -366,7 +397,9 @@ def _at(place: Phrase) -> str:
 
 
 def _lemma(postposition: str) -> str:
-    return "का" if postposition in ("की", "के") else postposition
+    if postposition in ("की", "के"):
+        return "का"
+    return postposition
 
 
 def _determiner(determiner: str, roles: str, noun: Token, *, oblique: bool) -> Token:
@@ -382,7 +415,9 @@ def _quality(quality: str, of: Phrase, agreement: int, roles: str, head: Token |
     living = of.person or bool(NOUNS[of.head].tags & {"person", "animal"})
     adverb, _, lemma = WORD["aged" if quality == "old" and living else quality].rpartition(" ")
     token = Token(_agreeing(lemma)[agreement], "ADJ", roles, "amod", head, lemma)
-    return [Token(adverb, "ADV", roles, "advmod", token), token] if adverb else [token]
+    if adverb:
+        return [Token(adverb, "ADV", roles, "advmod", token), token]
+    return [token]
 
 
 class Hindi(ToyLanguage):

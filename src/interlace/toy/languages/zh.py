@@ -144,8 +144,12 @@ class _Clause(Clause):
 
     def tokens(self) -> list[Token]:
         scene = self.scene
-        predicate = self.state() if scene.predicate == "be" else self.event()
-        subject, time = self.participant("subject", "nsubj"), self.time()
+        if scene.predicate == "be":
+            predicate = self.state()
+        else:
+            predicate = self.event()
+        subject = self.participant("subject", "nsubj")
+        time = self.time()
         if scene.subject.determiner == "every" and self.wh_role != "subject":
             predicate.insert(0, Token("都", "ADV", "", "advmod", self.root))
         if scene.fronted and not self.wh_role:  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
@@ -161,8 +165,10 @@ class _Clause(Clause):
             if "是" in adjective.constructions or scene.subject.determiner == "no":  # 没有 .. 新: not as new as
                 copula = Token("是", "AUX", "copula", "cop", root)
                 predicate = [copula, root, Token("的", "PART", "", "mark:rel", root)]
+            elif scene.negated:
+                predicate = [root]
             else:
-                predicate = [root] if scene.negated else [Token("很", "ADV", "", "advmod", root), root]
+                predicate = [Token("很", "ADV", "", "advmod", root), root]
         elif scene.category:
             root = self.root = Token(NOUN[scene.category].form, "NOUN", "category", "root")
             predicate = [Token("是", "AUX", "copula", "cop", root), root]
@@ -175,14 +181,17 @@ class _Clause(Clause):
         return [*self.helpers("不"), *predicate]
 
     def event(self) -> list[Token]:
-        scene, verb = self.scene, self.lexeme()
+        scene = self.scene
+        verb = self.lexeme()
         parted = scene.negated and scene.tense == "present" and verb.result  # 看不见 does the denying
         aspect = ""  # of past events; with a subject with "no", 没有 .. 过; states and negation have none
         if scene.tense == "past" and not verb.state and not scene.negated:
             aspect = "过" if scene.denied else "了"
         split = bool(verb.tail) and (parted or (aspect == "过" and not verb.result))
         root = self.root = Token(verb.head if split else verb.head + verb.tail, "VERB", "predicate", "root")
-        tokens = [*([] if parted else self.helpers("不" if verb.state or scene.tense != "past" else "没有"))]
+        tokens = []
+        if not parted:
+            tokens += self.helpers("不" if verb.state or scene.tense != "past" else "没有")
         tokens += [*self.before(), root]
         if parted:
             tokens.append(Token("不", "ADV", "negation", "advmod", root))
@@ -193,7 +202,8 @@ class _Clause(Clause):
         return [*tokens, *self.behind()]
 
     def lexeme(self) -> _Verb:
-        predicate, thing = self.scene.predicate, self.scene.object
+        predicate = self.scene.predicate
+        thing = self.scene.object
         if thing and predicate == "visit" and thing.person:
             return VERB["visit_person"]
         if thing is None or self.wh_role == "object":
@@ -215,7 +225,10 @@ class _Clause(Clause):
         scene = self.scene
         tokens = self.participant("companion", "obl", "和")
         if scene.companion:
-            roles = "question" if self.wh_role == "companion" else "companion.relation"
+            if self.wh_role == "companion":
+                roles = "question"
+            else:
+                roles = "companion.relation"
             tokens.append(Token("一起", "ADV", roles, "advmod", self.root))
         if scene.place and scene.predicate != "arrive":
             tokens += self.participant("place", "obl", f"在 {_inside(scene.place)}")
@@ -224,27 +237,39 @@ class _Clause(Clause):
             tokens += self.participant("recipient", "obl", "给")
         if scene.goal and scene.predicate == "travel":
             tokens += self.participant("goal", "obl", f"到 {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}")
-        return tokens + (self.participant("object", "obl", "给") if scene.predicate == "call" else [])
+        if scene.predicate == "call":
+            tokens += self.participant("object", "obl", "给")
+        return tokens
 
     def behind(self) -> list[Token]:
         """Return everything after the verb: the object, the recipient of 给, the direction."""
         scene = self.scene
-        tokens = self.participant("recipient", "iobj") if scene.predicate == "give" else []
-        tokens += self.participant("object", "obj") if scene.predicate != "call" else []
+        if scene.predicate == "give":
+            tokens = self.participant("recipient", "iobj")
+        else:
+            tokens = []
+        if scene.predicate != "call":
+            tokens += self.participant("object", "obj")
         if scene.goal and scene.predicate != "travel":
             tokens += self.participant("goal", "obj", f" {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}")
-        return tokens + (self.participant("place", "obj") if scene.predicate == "arrive" else [])
+        if scene.predicate == "arrive":
+            tokens += self.participant("place", "obj")
+        return tokens
 
     def manner(self) -> list[Token]:
         manner = super().manner()
-        return [*manner, Token("地", "PART", "manner", "mark:adv", manner[0])] if manner else []
+        if manner:
+            return [*manner, Token("地", "PART", "manner", "mark:adv", manner[0])]
+        return []
 
     def time(self) -> list[Token]:
         tokens = super().time()
         for token in tokens:
-            if token.deprel == "dep":  # 去年 of 去年夏天, 个 of 上个月
-                token.deprel = "clf" if token.form == "个" else "nmod:tmod"
-                token.head = tokens[0] if token.form == "个" else token.head
+            if token.form == "个":  # of 上个月
+                token.deprel = "clf"
+                token.head = tokens[0]
+            elif token.deprel == "dep":  # 去年 of 去年夏天
+                token.deprel = "nmod:tmod"
         return tokens
 
     def when(self) -> list[Token]:
@@ -252,10 +277,17 @@ class _Clause(Clause):
         return [Token("什么", "DET", "question", "det", noun), noun]
 
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
-        form = "谁" if phrase.person else "哪里" if role in ("place", "goal") else "什么"
+        if phrase.person:
+            form = "谁"
+        elif role in ("place", "goal"):
+            form = "哪里"
+        else:
+            form = "什么"
         word = Token(form, "PRON", "question", deprel, head)
         before = case.partition(" ")[0]
-        return [Token(before, "ADP", "question", "case", word), word] if before else [word]
+        if before:
+            return [Token(before, "ADP", "question", "case", word), word]
+        return [word]
 
     def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
         """Return adposition, determiner (or 几) with a classifier, quality, noun, localizer."""
@@ -270,8 +302,9 @@ class _Clause(Clause):
             if phrase.quality:
                 form, constructions = _adjective(phrase.quality, phrase)
                 quality = Token(form, "ADJ", f"{role}.quality", "amod", noun)
-                linked = "的" in constructions or len(form) > 1 or noun.form.startswith(form)  # 小的小提琴
-                tokens = [quality, *([Token("的", "PART", "", "mark:rel", quality)] if linked else []), noun]
+                tokens = [quality, noun]
+                if "的" in constructions or len(form) > 1 or noun.form.startswith(form):  # 小的小提琴
+                    tokens.insert(1, Token("的", "PART", "", "mark:rel", quality))
             if self.wh_role == f"{role}.count":
                 tokens = [*_measured("几", "NUM", "question", noun, phrase), *tokens]
             elif phrase.determiner not in ("", "the"):
@@ -287,7 +320,9 @@ class _Clause(Clause):
 
 
 def _inside(place: Phrase) -> str:
-    return "" if place.head in TOWNS else LOCALIZERS.get(place.head, "里")
+    if place.head in TOWNS:
+        return ""
+    return LOCALIZERS.get(place.head, "里")
 
 
 def _determiner(determiner: str, phrase: Phrase, roles: str, noun: Token) -> list[Token]:
@@ -315,7 +350,8 @@ class Chinese(ToyLanguage):
     name = "Chinese"
     words = WORDS
     clause = _Clause
-    stop, question_mark = "。", "\uff1f"
+    stop = "。"
+    question_mark = "\uff1f"
 
     def spelled(self, tokens: list[Token]) -> list[Token]:
         """Write words without blanks."""
