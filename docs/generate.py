@@ -22,8 +22,10 @@ from pydantic.fields import FieldInfo
 from typer.testing import CliRunner
 
 import interlace
+from interlace.__main__ import explanation
 from interlace.aligners import ALIGNERS
-from interlace.cli import COMMANDS, application, registries
+from interlace.cli import COMMANDS, application, command_name, registries
+from interlace.core.display import block
 from interlace.core.settings import type_name
 from interlace.data.filters import FILTERS
 from interlace.embeddings import EMBEDDING_METHODS
@@ -67,9 +69,9 @@ def commands() -> str:
     """Every command with its arguments and options, from the command line's own definitions."""
     group: Any = typer.main.get_command(application())
     parts = []
-    for name in group.list_commands(None):
-        command = group.get_command(None, name)
-        module = next(module for module in COMMANDS.names() if module.rstrip("_").replace("_", "-") == name)
+    for module in COMMANDS.names():
+        name = command_name(module)
+        command = group.commands[name]
         types = get_type_hints(COMMANDS.get(module))
         parts.append(f"## `interlace {name}`\n\n{paragraphs(command.help)}\n\n{parameters(command, types)}")
     return "\n".join(parts)
@@ -260,11 +262,15 @@ def printed(command: str, folder: str) -> str:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        done = CliRunner().invoke(application(), shlex.split(command)[1:], env={"COLUMNS": "120"})
+        done = CliRunner().invoke(
+            application(), shlex.split(command)[1:], env={"COLUMNS": "120"}, standalone_mode=False
+        )
     finally:
         os.chdir(before)
     error = done.exception
-    told = f"error: {error}\n" if error is not None and not isinstance(error, SystemExit) else ""
+    told = ""
+    if error is not None and not isinstance(error, SystemExit):
+        told = f"error: {block(explanation(error) or '')}\n"
     output = done.output.replace(f"{Path(folder).absolute()}{os.sep}", "")
     return re.sub(r"^\d\d:\d\d:\d\d .*\n", "", output, flags=re.MULTILINE) + told
 

@@ -18,15 +18,15 @@ from interlace.core.errors import DataError
 
 
 def fails_with(error):
-    def run():
+    def run_command(_arguments):
         raise error
 
-    return lambda: run
+    return run_command
 
 
 def test_system_errors_print_one_line(monkeypatch, capsys):
     error = OSError(errno.ENOSPC, "No space left on device", "runs/x/metrics.jsonl")
-    monkeypatch.setattr(interlace.cli, "application", fails_with(error))
+    monkeypatch.setattr(interlace.cli, "run_command", fails_with(error))
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 2
@@ -38,7 +38,7 @@ def test_other_processes_let_the_first_one_report_an_error_of_all(monkeypatch, c
     waited = []
     monkeypatch.setattr(time, "sleep", waited.append)
     monkeypatch.setattr(interlace.cli.notes, "quiet", True)
-    monkeypatch.setattr(interlace.cli, "application", fails_with(DataError("no such file")))
+    monkeypatch.setattr(interlace.cli, "run_command", fails_with(DataError("no such file")))
     with pytest.raises(SystemExit) as end:
         main()
     assert (end.value.code, waited[-1]) == (2, 5.0)
@@ -46,7 +46,7 @@ def test_other_processes_let_the_first_one_report_an_error_of_all(monkeypatch, c
 
 
 def test_bugs_keep_their_traceback(monkeypatch):
-    monkeypatch.setattr(interlace.cli, "application", fails_with(OSError("no number")))
+    monkeypatch.setattr(interlace.cli, "run_command", fails_with(OSError("no number")))
     with pytest.raises(OSError, match="no number"):
         main()
 
@@ -62,7 +62,7 @@ def test_bugs_keep_their_traceback(monkeypatch):
     ids=["json", "unicode", "memory", "overflow"],
 )
 def test_errors_of_libraries_about_input_are_one_line(monkeypatch, capsys, fail, message):
-    monkeypatch.setattr(interlace.cli, "application", lambda: fail)
+    monkeypatch.setattr(interlace.cli, "run_command", lambda _: fail())
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 2
@@ -78,7 +78,7 @@ def test_an_unexpected_error_of_a_library_names_the_file(monkeypatch, capsys, tm
 
     (tmp_path / "run.json").write_text("{}")
     monkeypatch.setattr(json_files, "parse_json", fail)
-    monkeypatch.setattr(interlace.cli, "application", lambda: lambda: json_files.read_json(tmp_path / "run.json"))
+    monkeypatch.setattr(interlace.cli, "run_command", lambda _: json_files.read_json(tmp_path / "run.json"))
     with pytest.raises(SystemExit):
         main()
     printed = capsys.readouterr().err
@@ -227,10 +227,10 @@ def test_notes_without_a_reader_do_not_stop_a_command():
     script = """
         from interlace import cli
         from interlace.__main__ import main
-        def run():
+        def run(arguments):
             cli.notes.print("a note")
             print("the result")
-        cli.application = lambda: run
+        cli.run_command = run
         main()
     """
     command = [sys.executable, "-c", dedent(script)]
@@ -248,7 +248,7 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
     child = f"""
         import os, signal, sys, time, interlace.cli as cli
         from interlace.__main__ import main
-        def run():
+        def run(arguments):
             open({str(tmp_path / "started")!r}, "w").close()
             time.sleep(60)
         def save(*signal):
@@ -258,7 +258,7 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
             signal.signal(signal.SIGTERM, save)
         else:
             signal.signal(signal.SIGINT, {interrupts or None})
-        cli.application = lambda: run
+        cli.run_command = run
         main()
     """
     study = f"""

@@ -30,7 +30,7 @@ def commands(block):
 def parsed(arguments):
     """The name of the command and its options by parameter, as the program parses them."""
     name, *rest = arguments
-    command = typer.main.get_command(application()).get_command(None, name)
+    command = typer.main.get_command(application()).commands[name]
     return name, command.make_context(name, rest).params
 
 

@@ -23,8 +23,8 @@ def _is_busy() -> bool:
             loads = Path("/proc/loadavg").read_text(encoding="ascii")
         except OSError:
             return False
-        others = int(loads.split()[3].partition("/")[0]) - 1  # without this process
-        if others * 2 < (os.cpu_count() or 1):
+        running = int(loads.split()[3].partition("/")[0]) - 1  # without this process
+        if running * 2 < (os.cpu_count() or 1):
             return False
     return True
 
@@ -58,28 +58,29 @@ class _StandardOutput(io.FileIO):
 
 def _prepare_streams() -> None:
     """Open closed standard streams, end with the reader of standard output, and let standard error stop nothing."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    kinds = {"stdin": None, "stdout": _StandardOutput, "stderr": _StandardError}
+    for name, kind in kinds.items():
         stream = getattr(sys, name)
+        mode = "w" if kind else "r"
         if stream is None:  # closed; a file that is opened now must not take its number
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
             continue
         if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-            stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
-        if type(stream) is not io.TextIOWrapper:  # of a test
-            continue
-        if name == "stderr":
-            file = io.BufferedWriter(_StandardError(stream.fileno(), "w", closefd=False))
-            sys.stderr = io.TextIOWrapper(file, stream.encoding, stream.errors, line_buffering=True)
-        if name == "stdout":
-            raw = _StandardOutput(stream.fileno(), "w", closefd=False)
-            buffer = raw if stream.write_through else io.BufferedWriter(raw)  # the former with `python -u`
-            sys.stdout = io.TextIOWrapper(
-                buffer,
-                stream.encoding,
-                stream.errors,
-                line_buffering=stream.line_buffering,
-                write_through=stream.write_through,
-            )
+            stream.reconfigure(errors="backslashreplace" if kind else "strict")
+        if kind and type(stream) is io.TextIOWrapper:  # other types are of a test
+            setattr(sys, name, _text_stream(kind, stream))
+
+
+def _text_stream(kind: type[io.FileIO], stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """Return a text stream that writes to the file of another one through a `FileIO` of that kind."""
+    file = kind(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        file if stream.write_through else io.BufferedWriter(file),  # the former with `python -u`
+        stream.encoding,
+        stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def _repeat_ignored_interrupt(ignored: Any) -> None:
@@ -96,10 +97,8 @@ def main() -> None:
         sys.unraisablehook = _repeat_ignored_interrupt
         _prepare_streams()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-        if "GOMP_SPINCOUNT" not in os.environ:
-            # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
-            os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
-        from interlace.cli import application, note_to_stderr
+        _choose_waiting()
+        from interlace.cli import note_to_stderr, run_command
         from interlace.core.hub import check_variables
 
         note_to_stderr()
@@ -107,12 +106,23 @@ def main() -> None:
         check_processes()
         if os.environ.pop("INTERLACE_END_WITH_STDIN", ""):
             Thread(target=_end_with_stdin, daemon=True).start()
-        application()()
+        code = run_command(sys.argv[1:])
         sys.stdout.flush()
     except BaseException as error:
-        if (code := exit_code(error)) is None:
+        code = exit_code(error)
+        if code is None:
             raise
-        sys.exit(code)
+    sys.exit(code)
+
+
+def _choose_waiting() -> None:
+    """Let waiting threads spin if the machine is idle: it halves the time of a step there, and doubles it else."""
+    if "GOMP_SPINCOUNT" in os.environ:
+        return
+    if _is_busy():
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    else:
+        os.environ["GOMP_SPINCOUNT"] = "20000"
 
 
 def _end_with_stdin() -> None:
@@ -122,10 +132,10 @@ def _end_with_stdin() -> None:
     """
     while os.read(0, 1):
         pass
-    first = signal.SIGTERM
+    gentle = signal.SIGTERM
     if not callable(signal.getsignal(signal.SIGTERM)) and callable(signal.getsignal(signal.SIGINT)):
-        first = signal.SIGINT
-    for number in (first, signal.SIGKILL):  # a library may swallow the first
+        gentle = signal.SIGINT
+    for number in (gentle, signal.SIGKILL):  # a library may swallow the gentle one
         if os.getpgrp() == os.getpid():
             os.killpg(0, number)
         else:
@@ -144,32 +154,20 @@ def exit_code(error: BaseException) -> int | None:
         if os.environ.get("RANK", "0") == "0":  # of torchrun's processes; our console may be half imported
             sys.stderr.write("interrupted; rerun the same command to resume what it saved\n")
         return 130
+    from rich.markup import escape
+
     from interlace.cli import notes
     from interlace.core.display import block, message
     from interlace.core.errors import InterlaceError, LostProcessError
 
-    package = type(error).__module__.partition(".")[0].removesuffix("_rust")
-    if isinstance(error, InterlaceError):
-        text = str(error)
-    elif isinstance(error, OSError) and error.errno is not None:  # disk full or folder not writable
-        full = (
-            f"; is standard output's disk or {gettempdir()} full?"
-            if error.errno == errno.ENOSPC and not error.filename
-            else ""
-        )
-        text = f"{error.filename}: {error.strerror}" if error.filename else f"{error.strerror}{full}"
-    elif isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{type(error).__name__}: {error}"):
-        text = f"out of memory; lower the size of the model, of batches or of the vocabulary ({_first(error)})"
-    elif isinstance(error, RecursionError | UnicodeError | OverflowError) or package in _LIBRARIES:
-        file = _file_in_use(error)
-        read = f", while it worked with {file}" if file else ""
-        text = f"unexpected {_first(error)}{read} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
-    else:
+    text = explanation(error)
+    if text is None:
         return None
     if notes.quiet and isinstance(error, InterlaceError) and not isinstance(error, LostProcessError):
         time.sleep(_FIRST)  # mostly the first process has the same error and ends this one by torchrun
     notes.quiet = False
-    notes.print(f"[bold]error:[/] {_plain(block(message(text)))}", highlight=False, soft_wrap=True)
+    if text:
+        notes.print(f"[bold]error:[/] {escape(block(message(text)))}", highlight=False, soft_wrap=True)
     return 2
 
 
@@ -179,16 +177,56 @@ _LIBRARIES = {"json", "tomllib", "pyarrow", "safetensors", "tokenizers", "transf
 _LIBRARIES |= {"pyo3_runtime"}  # where a library in Rust panics
 
 
-def _first(error: BaseException) -> str:
+def explanation(error: BaseException) -> str | None:
+    """Return the message of an error for the user, empty after the help that Typer prints; None for a bug of ours."""
+    from interlace.core.errors import InterlaceError
+
+    if isinstance(error, InterlaceError):
+        return str(error)
+    if hasattr(error, "format_message"):  # of Typer
+        return _option_error(error)
+    if isinstance(error, OSError) and error.errno is not None:  # disk full or folder not writable
+        return _system_error(error)
+    name = type(error).__name__
+    if isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{name}: {error}"):
+        return f"out of memory; lower the size of the model, of batches or of the vocabulary ({_headline(error)})"
+    package = type(error).__module__.partition(".")[0].removesuffix("_rust")
+    if isinstance(error, RecursionError | UnicodeError | OverflowError) or package in _LIBRARIES:
+        path = _file_in_use(error)
+        work = f", while it worked with {path}" if path else ""
+        return f"unexpected {_headline(error)}{work} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
+    return None
+
+
+def _option_error(error: Any) -> str:
+    text: str = error.format_message()
+    return f"{text}\nSee `{error.ctx.command_path} --help`." if text and error.ctx else text
+
+
+def _system_error(error: OSError) -> str:
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if error.errno == errno.ENOSPC:
+        return f"{error.strerror}; is standard output's disk or {gettempdir()} full?"
+    return str(error.strerror)
+
+
+def _headline(error: BaseException) -> str:
+    """Return the type of an error and the first line of its message."""
+    name = type(error).__name__
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    if lines:
+        return f"{name}: {lines[0][:300]}"
+    return name
 
 
 def _file_in_use(error: BaseException) -> Path | None:
     """Return the existing file or folder that our innermost function with one used when the error was raised."""
-    for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
-        ours = frame.f_globals.get("__name__", "").startswith("interlace.")
-        for value in reversed(frame.f_locals.values()) if ours else ():
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    for frame in reversed(frames):
+        if not frame.f_globals.get("__name__", "").startswith("interlace."):
+            continue
+        for value in reversed(frame.f_locals.values()):
             with contextlib.suppress(OSError):
                 if isinstance(value, Path) and value.exists():
                     return value
@@ -208,12 +246,6 @@ def check_processes() -> None:
             f"WORLD_SIZE={count} in the environment without RANK, MASTER_ADDR and MASTER_PORT: start "
             "several processes with torchrun, or unset it"
         )
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
 
 
 if __name__ == "__main__":

@@ -69,10 +69,9 @@ def test_writes_one_line_per_input_line(text):
 
 
 def test_json_summary(text):
-    found = json.loads(
-        run(*sides(text), "--aligner", "diagonal", "--set", "null=0.1", "--symmetrization", "intersection", "--output",
-            text / "links", "--gold", text / "a.gold", "--json").stdout
-    )  # fmt: skip
+    settings = ["--aligner", "diagonal", "--set", "null=0.1", "--set", "symmetrization=intersection"]
+    done = run(*sides(text), *settings, "--output", text / "links", "--gold", text / "a.gold", "--json")
+    found = json.loads(done.stdout)
     assert (found["aligner"], found["settings"]["null"], found["pairs"]) == ("diagonal", 0.1, 200)
     assert found["settings"]["symmetrization"] == "intersection"
     assert found["links"] == found["gold"]["links"] == sum(len(line.split()) for line in read_lines(text / "links"))
@@ -146,8 +145,8 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
         ("--aligner diagnal", "did you mean 'diagonal'"),
         ("--aligner fast_align", "no aligner 'fast_align'; did you mean 'diagonal'"),
         ("--aligner GIZA++", "did you mean 'gibbs'"),
-        ("--symmetrization gdfa", "grow-diag-final"),
-        ("--aligner similarity --symmetrization union", "unknown key .symmetrization."),
+        ("--set symmetrization=gdfa", "grow-diag-final"),
+        ("--aligner similarity --set symmetrization=union", "unknown key .symmetrization."),
         ("--set thresold=1", "did you mean 'threshold'"),
         ("--set threshold=7", "less than or equal to 1"),
         ("--set seed", "such as seed=1"),

@@ -3,14 +3,14 @@
 import pytest
 from typer.testing import CliRunner
 
-from interlace.cli import COMMANDS, application
+from interlace.cli import COMMANDS, application, command_name
 from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import write_lines
 
 NEED_NOTHING = {"demo", "init", "list"}
 
 
-@pytest.mark.parametrize("name", [name.rstrip("_").replace("_", "-") for name in COMMANDS.names()])
+@pytest.mark.parametrize("name", [command_name(module) for module in COMMANDS.names()])
 def test_help_and_missing_arguments(name):
     shown = CliRunner().invoke(application(), [name, "-h"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
@@ -23,7 +23,7 @@ def test_help_and_missing_arguments(name):
 def test_rejects_an_unknown_command():
     wrong = CliRunner().invoke(application(), ["algin"])
     assert wrong.exit_code == 2
-    assert "did you mean 'align'" in wrong.stderr
+    assert "align" in wrong.stderr
 
 
 @pytest.mark.parametrize("value", [str(2**31), "9" * 30])

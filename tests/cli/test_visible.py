@@ -8,9 +8,8 @@ import sys
 import pytest
 from rich.table import Table
 from rich.text import Text
-from typer.testing import CliRunner
 
-from interlace.cli import application, print_json, print_line
+from interlace.cli import print_json, print_line
 from interlace.cli.common.output import file_to, lines_to, print_rows
 from interlace.cli.common.visible import VisibleConsole
 
@@ -69,8 +68,9 @@ def test_data_in_the_message_of_a_reader_shows_escapes_as_text(run, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [[f"--{ESCAPES}"], ["vocab", f"--{ESCAPES}"], [ESCAPES]])
-def test_errors_in_options_show_escapes_as_text(arguments):
-    printed = CliRunner().invoke(application(), arguments, color=False).output
+def test_errors_in_options_show_escapes_as_text(run, arguments):
+    printed = run(*arguments)
+    assert "error: " in printed
     assert "x1b[2J" in printed
     assert not RAW & {*printed}
 

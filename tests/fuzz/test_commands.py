@@ -15,6 +15,7 @@ import pytest
 from fuzzing import COMMANDS, ESCAPES, Case, Command, Done, arguments_of, draw, faults_of, invoke, write_material
 from fuzzing_files import draw_file
 from interlace.cli import COMMANDS as REGISTRY
+from interlace.cli import command_name
 
 CASES, FIRST = (int(os.environ.get(f"INTERLACE_FUZZ_{name}", value)) for name, value in (("CASES", 200), ("SEED", 0)))
 NAMED = re.compile(r"[Nn]o space left|MB are free|[Rr]ead-only file system")
@@ -34,9 +35,7 @@ def material(tmp_path_factory):
 
 
 def test_all_commands_are_tried():
-    assert {command.name for command in COMMANDS} == {
-        name.rstrip("_").replace("_", "-") for name in REGISTRY.names()
-    } - {"demo"}
+    assert {command.name for command in COMMANDS} == {command_name(module) for module in REGISTRY.names()} - {"demo"}
 
 
 def test_commands_succeed_with_valid_inputs(material, tmp_path):

@@ -127,7 +127,7 @@ COMMANDS = (
             "--seed=", "--alpha=")),
     Command("check {in}/small.toml", (*RECIPES, "train.xx"), 6, ("--set=",)),
     Command("check {in}/pairs.en {in}/pairs.xx", TEXT, 2),
-    Command("check {in}/squad.json", ("squad.json",), 3),
+    Command("check {in}/squad.json --reader squad", ("squad.json",), 3),
     Command("check {in}/tree.conllu", ("tree.conllu",), 2),
     Command("preview tlm --vocab {in}/run/model --source a --target b", ("run/model/tokenizer.json",
             "run/model/tokenizer_config.json", "run/model/config.json"), 4, ("--seed=", "--set=")),
@@ -245,7 +245,7 @@ def invoke(arguments: list[str], seconds: int = 20) -> Done:
     with logged() as lines:
         try:
             with time_limit(seconds):
-                done = CliRunner().invoke(application(), arguments)
+                done = CliRunner().invoke(application(arguments), arguments, standalone_mode=False)
         except TooSlowError:
             return Done(None, f"more than {seconds} s")
     error, text = done.exception, lines.getvalue() + done.output

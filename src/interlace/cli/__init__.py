@@ -7,8 +7,7 @@ when the command runs, so that each starts as fast as its own imports allow.
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -16,13 +15,12 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
-from typer.core import TyperGroup
 from typer.models import ArgumentInfo
 
 from interlace.cli.common.options import JsonSummary, OutputPath
-from interlace.cli.common.visible import VisibleConsole, VisibleRecord, visible_usage_errors
+from interlace.cli.common.visible import VisibleConsole, VisibleRecord
 from interlace.core.display import is_utf8
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.outputs import STANDARD_OUTPUT, Output, check_outputs, is_standard_output, target_of
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
@@ -31,9 +29,9 @@ COMMANDS: Registry[Any] = Registry(__name__, "command")
 
 _MAX_NAME = 240  # bytes of the name of a file; file systems take 255, and suffixes such as `.alignments` follow
 _HELP = {"help_option_names": ["-h", "--help"]}
-_main = os.environ.get("RANK", "0") == "0"  # only the first of torchrun's processes prints
-notes = VisibleConsole(stderr=True, quiet=not _main)
-output = VisibleConsole(quiet=not _main)
+_is_quiet = os.environ.get("RANK", "0") != "0"  # only the first of torchrun's processes prints
+notes = VisibleConsole(stderr=True, quiet=_is_quiet)
+output = VisibleConsole(quiet=_is_quiet)
 if not output.is_terminal and "COLUMNS" not in os.environ:
     output.width = 200  # a table in a file or a pipe has no screen to fit
 
@@ -44,31 +42,52 @@ Json = Annotated[bool, typer.Option("--json", help="Print machine-readable outpu
 
 
 def checked(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the command with checks that hold for all commands: of numbers, and of files to write."""
+    """Return the command with checks that hold for all commands, and with the exit codes of shells.
+
+    Numbers, names and files to write are checked. An interrupted command exits with code 130, one whose output has
+    lost its reader with 141; Typer has other codes.
+    """
 
     @wraps(command)
-    def run(**params: Any) -> Any:
+    def run(**params: Any) -> None:
         for name, value in params.items():
-            if isinstance(value, int) and abs(value) > MAX_INTEGER:
-                option = f"--{name.replace('_', '-')}"
-                raise SettingsError(f"{option}: expected at most {MAX_INTEGER}, found {len(str(value))} digits")
-        _check_names(params)
+            _check_number(name, value)
+            for path_or_text in _listed(value):
+                _check_name(path_or_text)
         _check_outputs(command, params)
-        return command(**params)
+        try:
+            command(**params)
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+        except BrokenPipeError:
+            raise SystemExit(141) from None
 
     return run
 
 
-def _check_names(params: dict[str, Any]) -> None:
+def _check_number(parameter: str, value: Any) -> None:
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        option = f"--{parameter.replace('_', '-')}"
+        raise SettingsError(f"{option}: expected at most {MAX_INTEGER}, found {len(str(value))} digits")
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    """Return the values of a repeated parameter, or the one of another parameter."""
+    if isinstance(value, list | tuple):
+        return value
+    return [value]
+
+
+def _check_name(value: Any) -> None:
     """Reject names that are not UTF-8, in which records are written, and those without room for suffixes."""
-    for value in params.values():
-        for entry in value if isinstance(value, list | tuple) else [value]:
-            text = str(entry.absolute() if isinstance(entry, Path) else entry)
-            if not is_utf8(text):
-                raise DataError(f"{text}: not UTF-8, as the names in records of files must be; rename it")
-            if isinstance(entry, Path) and (length := len(entry.name.encode())) > _MAX_NAME:
-                message = f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
-                raise DataError(f"{entry}: {message}")
+    is_path = isinstance(value, Path)
+    text = str(value.absolute()) if is_path else str(value)
+    if not is_utf8(text):
+        raise DataError(f"{text}: not UTF-8, as the names in records of files must be; rename it")
+    length = len(value.name.encode()) if is_path else 0
+    if length > _MAX_NAME:
+        message = f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
+        raise DataError(f"{value}: {message}")
 
 
 def _check_outputs(command: Callable[..., Any], params: dict[str, Any]) -> None:
@@ -76,13 +95,13 @@ def _check_outputs(command: Callable[..., Any], params: dict[str, Any]) -> None:
     outputs: list[Output] = []
     inputs: list[Path] = []
     for name, hint in get_type_hints(command, include_extras=True).items():
-        (info,) = get_args(hint)[1:] or [None]
+        declaration = next(iter(get_args(hint)[1:]), None)
         value = params.get(name)
-        reader = getattr(info, "parser", None)
+        reader = getattr(declaration, "parser", None)
         if hint == JsonSummary and value:
             outputs.append(Output("--json", STANDARD_OUTPUT))
         elif not isinstance(reader, OutputPath):
-            inputs += _input_paths(value, is_argument=isinstance(info, ArgumentInfo))
+            inputs += _input_paths(value, is_argument=isinstance(declaration, ArgumentInfo))
         elif reader.default_is_standard and (value is None or is_standard_output(value)):
             params[name] = None
             outputs.append(Output(reader.option, STANDARD_OUTPUT))
@@ -96,7 +115,7 @@ def _check_outputs(command: Callable[..., Any], params: dict[str, Any]) -> None:
 
 def _input_paths(value: Any, *, is_argument: bool) -> Iterator[Path]:
     """Yield the paths that a parameter names; text of an argument is a path, a part of it behind a colon may be one."""
-    for entry in value if isinstance(value, list | tuple) else [value]:
+    for entry in _listed(value):
         if isinstance(entry, Path):
             yield entry
         elif is_argument and isinstance(entry, str):
@@ -104,67 +123,40 @@ def _input_paths(value: Any, *, is_argument: bool) -> Iterator[Path]:
             yield Path(entry.partition(":")[2])
 
 
-@contextmanager
-def _exit_codes() -> Iterator[None]:
-    """Exit with the codes of shells after an interrupt, or if the reader of an output ended; Typer has other ones."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
-    except BrokenPipeError:
-        raise SystemExit(141) from None
-
-
-class _Commands(TyperGroup):
-    """All commands; the module of one is imported when it is used."""
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(name.rstrip("_").replace("_", "-") for name in COMMANDS.names())
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
-        module = cmd_name.replace("-", "_")
-        for name in COMMANDS.names():
-            if name.rstrip("_") == module:
-                return typer.main.get_command(_single(cmd_name, COMMANDS.get(name)))
-        return None
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with visible_usage_errors(), _exit_codes():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: Any) -> Any:
-        with visible_usage_errors(), _exit_codes():
-            return super().invoke(ctx)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        commands = self.list_commands(ctx)
-        if args and not args[0].startswith("-") and args[0] not in commands:
-            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], commands)}")
-        return super().resolve_command(ctx, args)
-
-
-def _single(name: str, command: Callable[..., Any]) -> typer.Typer:
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command(name=name, context_settings=_HELP)(checked(command))
-    return app
-
-
-def application() -> typer.Typer:
-    """Return the Typer application with every command of the registry."""
+def application(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the Typer application with every command; with that of the arguments alone if they name one."""
     app = typer.Typer(
         name="interlace",
-        cls=_Commands,
         help="Pre-train, align and evaluate cross-lingual language models.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings=_HELP,
     )
     app.callback()(_root)
+    modules = {command_name(module): module for module in COMMANDS.names()}
+    if arguments and arguments[0] in modules:
+        names = [arguments[0]]
+    else:
+        names = sorted(modules)
+    for name in names:
+        command = COMMANDS.get(modules[name])
+        app.command(name=name, context_settings=_HELP)(checked(command))
     return app
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def command_name(module: str) -> str:
+    """Return the name of the command in a module, such as `list` of `list_`."""
+    return module.rstrip("_").replace("_", "-")
+
+
+def run_command(arguments: list[str]) -> int | None:
+    """Run the command that the arguments name; return its exit code. Errors of Typer in options are raised."""
+    exit_code: int | None = application(arguments)(arguments, standalone_mode=False)
+    return exit_code
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
         from interlace import __version__
 
         output.print(__version__, highlight=False)
@@ -183,11 +175,14 @@ def note_to_stderr() -> None:
     """Log to standard error, with what Python warns of; only warnings of other libraries."""
     logging.setLogRecordFactory(VisibleRecord)
     logging.captureWarnings(True)
-    handler: logging.Handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
-    form = "%(message)s"
-    if not (notes.is_terminal or notes.quiet):  # rich would wrap paths and pad lines to 80 columns
-        handler, form = logging.StreamHandler(), "%(asctime)s %(message)s"
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], format=form, datefmt="%H:%M:%S", force=True)
+    handler: logging.Handler
+    if notes.is_terminal or notes.quiet:
+        handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
+        line = "%(message)s"
+    else:  # rich would wrap paths and pad lines to 80 columns
+        handler = logging.StreamHandler()
+        line = "%(asctime)s %(message)s"
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], format=line, datefmt="%H:%M:%S", force=True)
     logging.getLogger("interlace").setLevel(logging.INFO)
 
 
@@ -218,12 +213,13 @@ def registries() -> dict[str, Registry[Any]]:
 
 def load_plugins(paths: list[Path]) -> None:
     """Register the plugins of `--code` files."""
-    if paths:
-        from interlace.core.registry import register_plugin
+    if not paths:
+        return
+    from interlace.core.registry import register_plugin
 
-        known = {registry.name: registry for registry in registries().values()}
-        for path in paths:
-            register_plugin(path, known)
+    by_name = {registry.name: registry for registry in registries().values()}
+    for path in paths:
+        register_plugin(path, by_name)
 
 
 def print_line(text: object, to: Console = output) -> None:

@@ -1,14 +1,13 @@
 """Back-translate monolingual text."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
-from interlace.core.errors import SettingsError
+from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, settings_of
 
 
 def back_translate(
@@ -36,29 +35,17 @@ def back_translate(
     from interlace.experiments.translation import BackTranslationSettings, LineTranslator, Shard, check_direction
     from interlace.experiments.translation import back_translate as make
 
-    settings = _settings({"tag": tag} if tag else {}, sets, BackTranslationSettings)
+    settings = settings_of(BackTranslationSettings, {"tag": tag}, sets, "KEY=VALUE, such as search.beam=1")
     check_direction(run, source, target)
     lines = Shard.read(shard).lines_of(text)
-    interpreter = LineTranslator(
+    translator = LineTranslator(
         run, source, target, settings.search, force=force, rows=batch, tokens=tokens, precision=precision
     )
-    with watching() as watch:
-        made = make(interpreter, lines, into, settings, watch)
+    with watching() as progress:
+        summary = make(translator, lines, into, settings, progress)
     if as_json:
-        print_json(made)
+        print_json(summary)
         return
-    dropped = ", ".join(f"{count:,} by {rule}" for rule, count in made["dropped"].items() if count)
-    notes.print(f"{made['pairs']:,} pairs; dropped: {dropped or 'none'}")
+    dropped = ", ".join(f"{count:,} by {rule}" for rule, count in summary["dropped"].items() if count)
+    notes.print(f"{summary['pairs']:,} pairs; dropped: {dropped or 'none'}")
     print_line(into)
-
-
-def _settings(given: dict[str, Any], sets: list[str], kind: Any) -> Any:
-    """Return the settings with changes by key path."""
-    from interlace.core.store import change
-
-    data = {**kind().dump(), **given}
-    for key, value in parse_changes(sets, "KEY=VALUE, such as search.beam=1").items():
-        if key in given:
-            raise SettingsError(f"--set {key}: --{key} sets the same; give one of them")
-        change(data, key, value)
-    return kind.read(data, "--set")

@@ -91,7 +91,10 @@ def _show_finding(finding: Finding) -> None:
     count = ""
     if finding.total > 1:
         percent = 100 * finding.count / finding.total
-        shown = f"{percent:.0f}" if percent >= 10 else f"{percent:.2g}"
+        if percent >= 10:
+            shown = f"{percent:.0f}"
+        else:
+            shown = f"{percent:.2g}"
         count = f"{finding.count:,} of {finding.total:,} ({shown} %): "
     head = f"  [{_COLOUR[finding.level]}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {count}"
     output.print(head + escape(finding.about), highlight=False, soft_wrap=True)

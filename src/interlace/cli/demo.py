@@ -26,11 +26,12 @@ def demo(
     from interlace.experiments.recipe import read_recipe
     from interlace.report.overview import overview
     from interlace.report.page import write_report
-    from interlace.scores import ScoreTable, table_of_entries
+    from interlace.scores import Score, ScoreTable, table_of_entries
 
     _check_folder(into, [read_recipe(name).name for name in RECIPES])
     start = time.perf_counter()
-    scores = {}
+    runs = []
+    rows: list[Score] = []
     for name in RECIPES:
         steps = read_recipe(name).train.steps * 2 // 3  # enough to see differences, in six minutes without AVX-512
         recipe = read_recipe(name, {"train.steps": str(steps), **parse_changes(changes)})
@@ -38,10 +39,11 @@ def demo(
         with training_bar(f"pre-training {recipe.name}") as watch:
             pretrain(recipe, run, watch)
         with fine_tuning_bar() as watch:
-            scores[recipe.name] = evaluate(target_of(str(run)), TASKS, callback=watch)
-    page = write_report([into / name for name in scores], into / "report.html")
-    tables = (table_of_entries(rows, name, run=name, system=name, label=name) for name, rows in scores.items())
-    print_table(overview(ScoreTable(row for table in tables for row in table)))
+            scores = evaluate(target_of(str(run)), TASKS, callback=watch)
+        runs.append(run)
+        rows += table_of_entries(scores, recipe.name, run=recipe.name, system=recipe.name, label=recipe.name)
+    page = write_report(runs, into / "report.html")
+    print_table(overview(ScoreTable(rows)))
     print_line(f"done in {time.perf_counter() - start:.0f} s", notes)
     print_line(f"report: {page}")
 

@@ -66,27 +66,29 @@ def evaluate(
     from interlace.report.overview import overview
     from interlace.scores import table_of_entries
 
-    given = parse_changes(changes)
+    key_changes = parse_changes(changes)
     if data is not None:
-        given["data_root"] = json.dumps(str(data))
-    target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
-    if given and not recipe:
-        target = replace(target, recipe=change_recipe(target.recipe, given))
-    if codes := comma_separated(languages):
+        key_changes["data_root"] = json.dumps(str(data))
+    target = target_of(model, read_recipe(recipe, key_changes) if recipe else None, into)
+    if key_changes and not recipe:
+        target = replace(target, recipe=change_recipe(target.recipe, key_changes))
+    codes = comma_separated(languages)
+    if codes:
         target = replace(target, recipe=score_languages(target.recipe, codes))
-    names = comma_separated(*on)
+    names = comma_separated(",".join(on))
     if on and not names:
         raise SettingsError(f"--tasks is empty; the recipe has {listed(target.recipe.evaluate.tasks) or 'none'}")
-    failed = None
+    failure = None
     with fine_tuning_bar() as watch:
         try:
             rows = run(target, names, seeds, watch, save_models=save_models)
         except IncompleteError as error:
-            rows, failed = error.rows, error
+            rows = error.rows
+            failure = error
     if as_json:
         print_json(rows)
     else:
         name = target.recipe.name
         print_table(overview(table_of_entries(rows, target.model, run=name, system=name, label=name)))
-    if failed:
-        raise failed
+    if failure is not None:
+        raise failure

@@ -35,15 +35,15 @@ def export(
         raise SettingsError("--output: name the folder to write")
     if (private or license_id) and not push:
         raise SettingsError("--private and --license belong to --push-to-hub; a recipe has export.license")
-    found: dict[str, Any] = {"model": str(run / "model" if into is None else into)}
+    result: dict[str, Any] = {"model": str(run / "model" if into is None else into)}
     if into is not None and average is not None:
         run = average_checkpoints(run, into, average)
-        found = {"model": str(into / "model"), **read_json(into / AVERAGED, dict[str, Any])}
+        result = {"model": str(into / "model"), **read_json(into / AVERAGED, dict[str, Any])}
     elif into is not None:
         export_model(run, into)
     if push:
-        found["hub"] = push_to_hub(run, push, private=private, license_id=license_id)
+        result["hub"] = push_to_hub(run, push, private=private, license_id=license_id)
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
-        print_line(found.get("hub", into))
+        print_line(result.get("hub", into))

@@ -30,12 +30,20 @@ def lexicon(
     load_plugins(code)
     from interlace.alignment.lexicon import Lexicon
     from interlace.api.alignment import chosen_entries
-    from interlace.cli.common.alignment import linked
+    from interlace.cli.common.alignment import read_aligned_text
     from interlace.cli.common.output import file_to, print_summary
 
-    _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
-    found = Lexicon.count(words, links, memory)
-    found = chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
+    aligned = read_aligned_text(
+        files,
+        confidence=confidence,
+        min_confidence=min_confidence,
+        languages=languages,
+        word_tokenizer=word_tokenizer,
+        reader=reader,
+    )
+    entries = Lexicon.count(aligned.words, aligned.links, memory)
+    entries = chosen_entries(entries, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
     with file_to(into) as path:
-        found.write(path, counts=not muse)
-    print_summary(into, as_json, {"pairs": len(words), "links": len(links.flat), "entries": len(found)})
+        entries.write(path, counts=not muse)
+    counts = {"pairs": len(aligned.words), "links": len(aligned.links.flat), "entries": len(entries)}
+    print_summary(into, as_json, counts)

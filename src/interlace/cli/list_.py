@@ -30,58 +30,21 @@ def list_(
     if kind == "studies" and name and not as_json:
         output.print(_study_file(name), markup=False, highlight=False, soft_wrap=True, end="")
         return
-    found = _find(kind, name)
+    rows = _rows(kind, name)
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
-    print_rows(found if kind else [_shortened(row) for row in found])
+    print_rows(rows if kind else [_shortened(row) for row in rows])
 
 
 def _shortened(row: dict[str, Any]) -> dict[str, Any]:
     """Return the number of a kind's entries, and the first few."""
     entries = row["entries"]
-    shown = ", ".join(entries[:_SHOWN])
-    return {"kind": row["kind"], "entries": len(entries), "such as": f"{shown}, .." if len(entries) > _SHOWN else shown}
-
-
-def _find(kind: str, name: str) -> list[dict[str, Any]]:
-    """Return the rows of the table; recipes are only read, so those that need missing packages are listed too."""
-    from interlace.core.errors import SettingsError, did_you_mean
-    from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
-    from interlace.experiments.studies import STUDIES, Study, read_study
-    from interlace.scores.published import papers
-
-    known = registries()
-    match kind, name:
-        case "", _:
-            files = {"recipes": RECIPES.names(), "published": papers(), "studies": STUDIES.names()}
-            entries = {key: registry.names() for key, registry in known.items()} | files
-            return [{"kind": key, "entries": names} for key, names in entries.items()]
-        case "recipes", "":
-            return [
-                {
-                    "name": one,
-                    "about": (text := RECIPES.read(one)).get("about", ""),
-                    "published": list(dict.fromkeys(row["where"] for row in text.get("published", []))),
-                }
-                for one in RECIPES.names()
-            ]
-        case "studies", "":
-            return [
-                {"name": one, "about": (text := STUDIES.read(one)).get("about", ""), "systems": [*text["systems"]]}
-                for one in STUDIES.names()
-            ]
-        case "recipes" | "studies", _:
-            model, outer = (Recipe, read_recipe(name)) if kind == "recipes" else (Study, read_study(name)[0])
-            return list(settings_rows(model, "value", outer=outer))
-        case "published", _:
-            return list(_published_rows(name)) if name else list(_published_tables())
-    if kind not in known:
-        hint = did_you_mean(kind, [*known, "recipes", "published", "studies"])
-        raise SettingsError(f"there is no kind {kind!r}{hint}")
-    if name and hasattr(entry := known[kind].get(name), "model_fields"):
-        return list(settings_rows(entry))
-    return [{"name": one, "about": known[kind].summary(one)} for one in ([name] if name else known[kind].names())]
+    if len(entries) > _SHOWN:
+        examples = [*entries[:_SHOWN], ".."]
+    else:
+        examples = entries
+    return {"kind": row["kind"], "entries": len(entries), "such as": ", ".join(examples)}
 
 
 def _study_file(name: str) -> str:
@@ -90,6 +53,79 @@ def _study_file(name: str) -> str:
 
     read_study(name)
     return STUDIES.find(name).path.read_text(encoding="utf-8")
+
+
+def _rows(kind: str, name: str) -> list[dict[str, Any]]:
+    """Return the rows of the table."""
+    from interlace.experiments.recipe import Recipe, read_recipe
+    from interlace.experiments.studies import Study, read_study
+
+    match kind, name:
+        case "", _:
+            return _kinds()
+        case "recipes", "":
+            return _recipes()
+        case "recipes", _:
+            return list(settings_rows(Recipe, "value", outer=read_recipe(name)))
+        case "studies", "":
+            return _studies()
+        case "studies", _:
+            study, _ = read_study(name)
+            return list(settings_rows(Study, "value", outer=study))
+        case "published", "":
+            return _published_tables()
+        case "published", _:
+            return _published_rows(name)
+    return _entries(kind, name)
+
+
+def _kinds() -> list[dict[str, Any]]:
+    from interlace.experiments.recipe import RECIPES
+    from interlace.experiments.studies import STUDIES
+    from interlace.scores.published import papers
+
+    names = {kind: registry.names() for kind, registry in registries().items()}
+    names |= {"recipes": RECIPES.names(), "published": papers(), "studies": STUDIES.names()}
+    return [{"kind": kind, "entries": entries} for kind, entries in names.items()]
+
+
+def _recipes() -> list[dict[str, Any]]:
+    """Return a row for each recipe; recipes are only read, so those that need missing packages are listed too."""
+    from interlace.experiments.recipe import RECIPES
+
+    rows = []
+    for name in RECIPES.names():
+        recipe = RECIPES.read(name)
+        published = [row["where"] for row in recipe.get("published", [])]
+        rows.append({"name": name, "about": recipe.get("about", ""), "published": list(dict.fromkeys(published))})
+    return rows
+
+
+def _studies() -> list[dict[str, Any]]:
+    from interlace.experiments.studies import STUDIES
+
+    rows = []
+    for name in STUDIES.names():
+        study = STUDIES.read(name)
+        rows.append({"name": name, "about": study.get("about", ""), "systems": list(study["systems"])})
+    return rows
+
+
+def _entries(kind: str, name: str) -> list[dict[str, Any]]:
+    """Return a row for each entry of a registry, or the settings of one."""
+    from interlace.core.errors import SettingsError, did_you_mean
+
+    by_kind = registries()
+    if kind not in by_kind:
+        hint = did_you_mean(kind, [*by_kind, "recipes", "published", "studies"])
+        raise SettingsError(f"there is no kind {kind!r}{hint}")
+    registry = by_kind[kind]
+    if not name:
+        return [{"name": entry, "about": registry.summary(entry)} for entry in registry.names()]
+    entry_class = registry.get(name)
+    if hasattr(entry_class, "model_fields"):
+        return list(settings_rows(entry_class))
+    return [{"name": name, "about": registry.summary(name)}]
 
 
 def settings_rows(
@@ -101,49 +137,71 @@ def settings_rows(
     from interlace.core.settings import fields_of
 
     for key, type_, default, about in fields_of(model):
-        field = model.model_fields[key]
-        value = getattr(outer, key) if outer else field.get_default(call_default_factory=True)
+        if outer:
+            value = getattr(outer, key)
+        else:
+            value = model.model_fields[key].get_default(call_default_factory=True)
         if isinstance(value, BaseModel):
             yield from settings_rows(type(value), column, f"{path}{key}.", value)
         else:
             yield {"key": path + key, "type": type_, column: repr(value) if outer else default, "about": about}
 
 
-def _published_tables() -> Iterator[dict[str, Any]]:
+def _published_tables() -> list[dict[str, Any]]:
     from interlace.scores.published import paper, papers
 
+    rows = []
     for name in papers():
-        printed = paper(name)
-        yield {
+        published = paper(name)
+        numbers = [table.number for table in published.tables]
+        row = {
             "name": name,
-            "paper": f"{printed.cite}: {printed.title}",
-            "tables": list(dict.fromkeys(table.number for table in printed.tables)),
-            "not printed": [f"figure {figure.number}: {figure.about}" for figure in printed.figures],
+            "paper": f"{published.cite}: {published.title}",
+            "tables": list(dict.fromkeys(numbers)),
+            "not printed": [f"figure {figure.number}: {figure.about}" for figure in published.figures],
         }
+        rows.append(row)
+    return rows
 
 
-def _published_rows(name: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a paper's tables; notes on a table are in its first row."""
+def _published_rows(name: str) -> list[dict[str, Any]]:
+    """Return the rows of a paper's tables; notes on a table are in its first row."""
     from interlace.scores.published import paper
 
-    last = None
-    for row in paper(name).rows():
-        of_table = [] if row.table is last else [row.table.note, row.table.errata]
-        last = row.table
-        yield {
-            "table": row.table.number,
-            "task": row.table.task,
-            "metric": row.table.metric,
-            "split": row.table.split,
-            "setting": row.setting or row.condition,
-            "system": row.system if row.theirs or not row.source else f"{row.system} ({row.source})",
-            "scores": [f"{column} {_figure(row, column)}" for column in row.printed],
-            "notes": [note for note in (row.note, *of_table) if note],
+    rows: list[dict[str, Any]] = []
+    previous = None
+    for published in paper(name).rows():
+        table = published.table
+        notes = [published.note]
+        if table is not previous:
+            notes += [table.note, table.errata]
+        previous = table
+        system = published.system
+        if published.source and not published.theirs:
+            system = f"{system} ({published.source})"
+        row = {
+            "table": table.number,
+            "task": table.task,
+            "metric": table.metric,
+            "split": table.split,
+            "setting": published.setting or published.condition,
+            "system": system,
+            "scores": [f"{column} {_figure(published, column)}" for column in published.printed],
+            "notes": [note for note in notes if note],
         }
+        rows.append(row)
+    return rows
 
 
 def _figure(row: PublishedRow, column: str) -> str:
     """Return the printed figure, with its correction if there is one."""
-    figures = [row.printed[column], *([row.correct[column]] if column in row.correct else [])]
-    texts = [f"{value:.1f}" if round(value, 1) == value else f"{value:g}" for value in figures]
-    return texts[0] if len(texts) == 1 else f"{texts[0]} (correct: {texts[1]})"
+    printed = _number(row.printed[column])
+    if column not in row.correct:
+        return printed
+    return f"{printed} (correct: {_number(row.correct[column])})"
+
+
+def _number(value: float) -> str:
+    if round(value, 1) == value:
+        return f"{value:.1f}"
+    return f"{value:g}"

@@ -25,13 +25,26 @@ def phrases(
     load_plugins(code)
     from interlace.alignment.phrase_counts import count_phrases
     from interlace.alignment.phrase_table import TableRules
-    from interlace.cli.common.alignment import linked
+    from interlace.cli.common.alignment import read_aligned_text
     from interlace.cli.common.output import file_to, print_summary
 
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)
-    _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
-    table = count_phrases(words, links, rules, memory)
+    aligned = read_aligned_text(
+        files,
+        confidence=confidence,
+        min_confidence=min_confidence,
+        languages=languages,
+        word_tokenizer=word_tokenizer,
+        reader=reader,
+    )
+    table = count_phrases(aligned.words, aligned.links, rules, memory)
     with file_to(into) as path:
         table.write(path)
-    found = {"pairs": len(words), "links": len(links.flat), "phrase_pairs": len(table)}
-    print_summary(into, as_json, {**found, "source_phrases": len(table.source), "target_phrases": len(table.target)})
+    counts = {
+        "pairs": len(aligned.words),
+        "links": len(aligned.links.flat),
+        "phrase_pairs": len(table),
+        "source_phrases": len(table.source),
+        "target_phrases": len(table.target),
+    }
+    print_summary(into, as_json, counts)

@@ -73,13 +73,16 @@ def predict(
         must_exist(input_)
     from interlace.experiments.predict import Predictor, choose_model
 
-    chosen = choose_model(run, task, language, setting, seed)
-    log.info("applying %s", chosen.folder)
-    predictor = Predictor(chosen.folder, language, word_tokenizer, precision or "")
+    model = choose_model(run, task, language, setting, seed)
+    log.info("applying %s", model.folder)
+    predictor = Predictor(model.folder, language, word_tokenizer, precision or "")
     if input_ is not None and plain_name(input_).suffix == ".json":
         parts = predictor.answers(input_)
     else:
-        lines = lines_of(sys.stdin.buffer, "standard input") if input_ is None else read_lines(input_)
+        if input_ is None:
+            lines = lines_of(sys.stdin.buffer, "standard input")
+        else:
+            lines = read_lines(input_)
         parts = predictor.windows(lines, window_size(window, input_))
     _write(predictor.head_line, parts, into)
     if into is not None:
@@ -88,7 +91,8 @@ def predict(
 
 def _write(head_line: str, parts: Iterable[Predictions], into: Path | None) -> None:
     """Write all predictions, with progress, and warn of what was not predicted."""
-    done, notes = 0, Counter[str]()
+    done = 0
+    notes = Counter[str]()
     with windows_to(into, "predicting") as write:
         if head_line:
             write([head_line], done)

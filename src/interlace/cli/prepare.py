@@ -41,19 +41,23 @@ def prepare(
 
     if scheduler and workers:
         raise SettingsError("--workers and --scheduler exclude each other")
-    read = read_recipe(recipe, parse_changes(changes))
-    opened = _dask(scheduler, code) if scheduler else _local(workers or processors(), code)
+    settings = read_recipe(recipe, parse_changes(changes))
+    if scheduler:
+        open_executor = _dask(scheduler, code)
+    else:
+        open_executor = _local(workers or processors(), code)
     with watching() as progress:
-        workspace = preparation.prepare(read, opened, progress)
+        workspace = preparation.prepare(settings, open_executor, progress)
     for split in ("train", "dev"):
         for name, corpus in getattr(workspace, split).items():
-            counts = corpus.counts
-            print_line(f"{split:<5} {name}: {counts['rows']:,} rows, {sum(counts['subwords'].values()):,} subwords")
+            subwords = sum(corpus.counts["subwords"].values())
+            print_line(f"{split:<5} {name}: {corpus.counts['rows']:,} rows, {subwords:,} subwords")
 
 
 def _end_with_parent() -> None:
     """Wait for the process that started this one, and exit; a killed one cannot tell its workers."""
-    if (parent := parent_process()) is not None:
+    parent = parent_process()
+    if parent is not None:
         parent.join()
         os._exit(1)
 
@@ -76,11 +80,11 @@ class _Worker(SpawnProcess):
             super().start()
             return
         resource_tracker.ensure_running()  # otherwise started below, which would unblock the signal
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             super().start()
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 class _Spawning(SpawnContext):

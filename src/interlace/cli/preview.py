@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from interlace.cli import Code, Json, load_plugins, print_json, print_line
 if TYPE_CHECKING:
     from interlace.experiments.preview import PreviewPair
     from interlace.objectives import Objective
+    from interlace.training.preview import BatchPreview
 
 
 def preview(
@@ -32,7 +34,6 @@ def preview(
     ] = "",
     rows: Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of samples.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
-    step: Annotated[int, typer.Option("--step", min=1, help="Step of training, for schedules.")] = 1,
     embeddings: Annotated[
         bool, typer.Option("--language-embeddings", help="Preview for a model with language embeddings (XLM).")
     ] = False,
@@ -41,34 +42,30 @@ def preview(
 ) -> None:
     """Show model inputs and prediction targets of an objective on two sentences."""
     load_plugins(code)
-    from interlace.cli.common.options import parse_changes
-    from interlace.core.store import change
+    from interlace.cli.common.options import nested_changes
     from interlace.data.vocab import Vocab
     from interlace.objectives import OBJECTIVES
     from interlace.training.preview import preview_batch
 
     example = _example(languages, source, target, links, word_tokenizer)
-    data: dict[str, Any] = {"name": objective}
-    for key, value in parse_changes(changes, "key=value, such as masking.rate=0.3").items():
-        change(data, key, value)
-    chosen = OBJECTIVES.build(data, objective)
-    subwords = Vocab.load(vocab) if vocab else example.vocab()
-    if chosen.architecture == "seq2seq":
+    settings = nested_changes(changes, "key=value, such as masking.rate=0.3", {"name": objective})
+    built_objective = OBJECTIVES.build(settings, objective)
+    if vocab:
+        subwords = Vocab.load(vocab)
+    else:
+        subwords = example.vocab()
+    if built_objective.architecture == "seq2seq":
         subwords = subwords.with_target_languages(example.languages)
-    batches = example.batches(chosen, subwords, rows=rows, seed=seed, step=step, embeddings=embeddings)
-    drawn = {corpus: preview_batch(batch, subwords, chosen, corpus.split("-")) for corpus, batch in batches}
+    previews = {}
+    for corpus, batch in example.batches(built_objective, subwords, rows=rows, seed=seed, embeddings=embeddings):
+        previews[corpus] = preview_batch(batch, subwords, built_objective, corpus.split("-"))
     if as_json:
-        found = {
-            corpus: {"rows": [{line.name: line.cells for line in row} for row in one.rows], "notes": one.notes}
-            for corpus, one in drawn.items()
-        }
-        print_json(found)
+        print_json({corpus: _as_json(preview) for corpus, preview in previews.items()})
         return
-    lines = _before(example, chosen)
-    for corpus, one in drawn.items():
-        lines += ["", f"{corpus}:", *one.text()]
-    for line in lines:
-        print_line(line)
+    _print_example(example, built_objective)
+    for corpus, preview in previews.items():
+        for line in ["", f"{corpus}:", *preview.text()]:
+            print_line(line)
 
 
 def _example(languages: str, source: str, target: str, links: str, word_tokenizer: str) -> PreviewPair:
@@ -81,17 +78,27 @@ def _example(languages: str, source: str, target: str, links: str, word_tokenize
         raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
     if bool(source) != bool(target):
         raise SettingsError("give both --source and --target, or neither")
-    own: dict[str, Any] = {"source": source, "target": target} if source else {}
-    own |= {"links": links} if source or links else {}
-    return PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
+    example = PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer)
+    if source:
+        return replace(example, source=source, target=target, links=links)
+    if links:
+        return replace(example, links=links)
+    return example
 
 
-def _before(example: PreviewPair, objective: Objective) -> list[str]:
-    """Return the sentences, and the dictionary or alignments that the objective uses."""
-    lines = [f"{example.languages[0]}: {example.source}", f"{example.languages[1]}: {example.target}"]
-    pairs = " ".join("-".join(words) for words in example.linked())
+def _as_json(preview: BatchPreview) -> dict[str, Any]:
+    rows = []
+    for lines in preview.rows:
+        rows.append({line.name: line.cells for line in lines})
+    return {"rows": rows, "notes": preview.notes}
+
+
+def _print_example(example: PreviewPair, objective: Objective) -> None:
+    """Print the sentences, and the dictionary or alignments that the objective uses."""
+    print_line(f"{example.languages[0]}: {example.source}")
+    print_line(f"{example.languages[1]}: {example.target}")
+    pairs = " ".join(f"{source}-{target}" for source, target in example.linked())
     if "lexicon" in objective.needs:
-        lines.append(f"dictionary: {pairs}")
+        print_line(f"dictionary: {pairs}")
     elif objective.needs:
-        lines.append(f"alignments: {pairs}")
-    return lines
+        print_line(f"alignments: {pairs}")

@@ -28,23 +28,35 @@ def project(
     """Project tags or names of source words to target words: one line of labels per sentence pair."""
     load_plugins(code)
     from interlace.alignment.projection import project as project_labels
-    from interlace.cli.common.alignment import linked, with_stdin
+    from interlace.cli.common.alignment import read_aligned_text, with_stdin
     from interlace.cli.common.output import lines_to, print_summary
     from interlace.text.lines import read_lines
 
     if missing.split() != [missing]:
         raise SettingsError(f"--missing {missing!r}: expected a tag without blanks")
     (labels,) = with_stdin([labels])
-    rows = [line.split() for line in read_lines(labels)]
-    _, words, links, sure = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
-    lengths = words.source.lengths, words.target.lengths
+    source_rows = [line.split() for line in read_lines(labels)]
+    aligned = read_aligned_text(
+        files,
+        confidence=confidence,
+        min_confidence=min_confidence,
+        languages=languages,
+        word_tokenizer=word_tokenizer,
+        reader=reader,
+    )
+    words = aligned.words
+    lengths = (words.source.lengths, words.target.lengths)
     try:
-        found = project_labels(rows, links, sure, lengths, missing)
+        target_rows = project_labels(source_rows, aligned.links, aligned.confidence, lengths, missing)
     except DataError as error:
-        other = "; for words between blanks, align with --word-tokenizer whitespace"
-        hint = "" if words.word_tokenizer == "whitespace" else other
+        hint = ""
+        if words.word_tokenizer != "whitespace":
+            hint = "; for words between blanks, align with --word-tokenizer whitespace"
         raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}") from None
     with lines_to(into) as write:
-        write(map(" ".join, found))
-    labelled = sum(label not in {missing, "O"} for row in found for label in row)
-    print_summary(into, as_json, {"pairs": len(found), "links": len(links.flat), "labelled": labelled})
+        write(map(" ".join, target_rows))
+    unlabelled = {missing, "O"}
+    labelled = 0
+    for row in target_rows:
+        labelled += sum(label not in unlabelled for label in row)
+    print_summary(into, as_json, {"pairs": len(target_rows), "links": len(aligned.links.flat), "labelled": labelled})

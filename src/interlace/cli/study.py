@@ -42,9 +42,9 @@ def study(
     from interlace.core.errors import SettingsError
     from interlace.experiments.studies import read_study
 
-    read, folder = read_study(name, parse_changes(changes, "key=value, such as seeds=[0] or set.train.steps=100"))
+    settings, folder = read_study(name, parse_changes(changes, "key=value, such as seeds=[0] or set.train.steps=100"))
     if dry_run:
-        _list(read, folder, into, only, as_json=as_json)
+        _list_cells(settings, folder, into, only, as_json=as_json)
         return
     if into is None:
         raise SettingsError("--output FOLDER is missing; or --dry-run to list the cells")
@@ -55,47 +55,48 @@ def study(
         if text:
             print_line(text.rstrip("\n"), notes)
 
-    outcome = run_study(read, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output)
+    outcome = run_study(settings, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output)
     with StudyFolder(into).lock():
-        _show(read, folder, into, as_json=as_json)
+        _show_results(settings, folder, into, as_json=as_json)
     if outcome.failed:
         total = len(outcome.cells)
         print_line(f"{len(outcome.failed)} of {total} cells failed; their logs are in {into / 'cells'}:", notes)
-        for failed, reason in outcome.failed.items():
-            print_line(f"  {failed}: {reason}", notes)
+        for cell, reason in outcome.failed.items():
+            print_line(f"  {cell}: {reason}", notes)
         raise typer.Exit(1)
 
 
-def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
+def _list_cells(settings: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
+    """Print the cells and their states, and what unfinished ones miss."""
     from interlace.experiments.studies import cells_of, matching
     from interlace.experiments.studies.folder import StudyFolder
     from interlace.experiments.studies.running import missing_of_cells
 
-    cells = matching(cells_of(read, folder), only)
-    rows: list[dict[str, Any]] = [
-        {
+    study_folder = StudyFolder(into) if into else None
+    rows: list[dict[str, Any]] = []
+    unfinished = []
+    for cell in matching(cells_of(settings, folder), only):
+        row = {
             "cell": cell.name,
-            "recipe": read.systems[cell.system].recipe,
+            "recipe": settings.systems[cell.system].recipe,
             "model": cell.model or cell.origin or "",
             "tasks": list(cell.tasks),
             "seeds": cell.fine_tuning_seeds,
-            "state": StudyFolder(into).status(cell) if into else "waiting",
+            "state": "waiting" if study_folder is None else study_folder.status(cell),
         }
-        for cell in cells
-    ]
-    place = StudyFolder(into) if into else None
-    unfinished = [cell for cell in cells if place is None or not place.is_finished(cell)]
-    missing = missing_of_cells(unfinished, place)
+        rows.append(row)
+        if study_folder is None or not study_folder.is_finished(cell):
+            unfinished.append(cell)
     if as_json:
         print_json(rows)
     else:
         print_rows(rows, ("cell", "recipe", "model of", "tasks", "fine-tunings", "state"))
-        print_line(f"{len(cells)} cells", notes)
-    for message, systems in missing.items():
+        print_line(f"{len(rows)} cells", notes)
+    for message, systems in missing_of_cells(unfinished, study_folder).items():
         print_line(f"note: {listed(systems)} cannot run: {message}", notes)
 
 
-def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
+def _show_results(settings: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     """Print the main table and the paths of the other results, and write the report."""
     from interlace.core.errors import DataError
     from interlace.experiments.studies import cells_of
@@ -103,17 +104,18 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     from interlace.report.page import write_report
     from interlace.report.study import COMPARISONS, TABLES, summarize
 
-    found = summarize(read, folder, into)
-    if not found:
+    tables = summarize(settings, folder, into)
+    if not tables:
         return
     if as_json:
         output.print_json((into / COMPARISONS).read_text(encoding="utf-8"))
     else:
-        print_table(found[0])
+        print_table(tables[0])
         print_line(f"tables: {into / TABLES}")
-    runs, page = StudyFolder(into).finished_runs(cells_of(read, folder)), into / "report.html"
+    runs = StudyFolder(into).finished_runs(cells_of(settings, folder))
     if not runs:
         return
+    page = into / "report.html"
     try:
         with notes.status(f"writing the report of {len(runs)} runs"):
             write_report(runs, page)

@@ -29,10 +29,10 @@ def toy(
     load_plugins(code)
     from interlace.toy import ToyCorpus, write_toy
 
-    chosen: dict[str, Any] = {"seed": seed, "habits": habits}
+    settings: dict[str, Any] = {"seed": seed, "habits": habits}
     if pairs:
-        chosen |= ToyCorpus.sizes(pairs)
+        settings |= ToyCorpus.sizes(pairs)
     if languages:
-        chosen["languages"] = comma_separated(languages)
-    write_toy(ToyCorpus(**chosen), into)
+        settings["languages"] = comma_separated(languages)
+    write_toy(ToyCorpus(**settings), into)
     print_line(into)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
+from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, settings_of
 from interlace.cli.common.windows import window_size, windows_to
 from interlace.core.errors import SettingsError
 from interlace.text.lines import lines_of
 
 if TYPE_CHECKING:
     from interlace.experiments.translation import Window
-    from interlace.models.settings import SearchSettings
 
 log = logging.getLogger(__name__)
 
@@ -63,57 +64,66 @@ def translate(
     """
     load_plugins(code)
     from interlace.experiments.translation import LineTranslator, Shard, check_direction, kept_windows
+    from interlace.models.settings import SearchSettings
 
-    taken = Shard.read(shard)
-    if taken.of > 1 and input_ is None:
+    part = Shard.read(shard)
+    if part.of > 1 and input_ is None:
         raise SettingsError("--shard needs the number of lines; name a file: --input FILE")
-    search = _search({"beam": beam, "length_penalty": length_penalty}, sets)
+    options = {"beam": beam, "length_penalty": length_penalty}
+    search = settings_of(SearchSettings, options, sets, "KEY=VALUE, such as max_ratio=2")
     check_direction(run, source, target)
-    text = None if input_ is None else taken.lines_of(input_)
-    interpreter = LineTranslator(
+    lines: Iterable[str]
+    if input_ is None:
+        lines = lines_of(sys.stdin.buffer, "standard input")
+        first = 0
+        total = 0
+    else:
+        text = part.lines_of(input_)
+        lines = text
+        first = text.first
+        total = len(text)
+    translator = LineTranslator(
         run, source, target, search, force=force, rows=batch, tokens=tokens, precision=precision
     )
-    size = window_size(window, input_)
-    lines: Iterable[str] = lines_of(sys.stdin.buffer, "standard input") if text is None else text
-    first, total = (0, 0) if text is None else (text.first, len(text))
-    done, counts = 0, dict[str, int]()
+    done = 0
+    counts = Counter[str]()
     with kept_windows(into) as keep, windows_to(into, "translating") as write:
-        for translated in interpreter.windows(lines, size, first, keep):
-            counts = {key: counts.get(key, 0) + count for key, count in translated.counts().items()}
+        for translated in translator.windows(lines, window_size(window, input_), first, keep):
+            counts.update(translated.counts())
             done += len(translated)
-            texts = _rows(translated) if as_json else [one.text for one in translated.translations]
-            write(texts, done, total)
-    _warn(done, counts, interpreter.translator.max_target)
+            write(_json_lines(translated) if as_json else _texts(translated), done, total)
+    _warn(done, counts, translator.translator.max_target)
     if into is not None:
         print_line(into)
 
 
-def _search(options: dict[str, Any], sets: list[str]) -> SearchSettings:
-    """Build the search settings from the options; errors name options."""
-    from interlace.models.settings import SearchSettings
-
-    given = {key: value for key, value in options.items() if value is not None}
-    changes = parse_changes(sets, "KEY=VALUE, such as max_ratio=2")
-    for key in changes:
-        if given.get(key) is not None:
-            raise SettingsError(f"--set {key}: --{key.replace('_', '-')} sets the same; give one of them")
-    return SearchSettings.read(given | changes, "translate")
+def _texts(window: Window) -> Iterator[str]:
+    return (translation.text for translation in window.translations)
 
 
-def _rows(window: Window) -> Iterator[str]:
-    for number, (line, one) in enumerate(zip(window.lines, window.translations, strict=True), window.first + 1):
-        scores = {"score": round(one.score, 4), "logprob": round(one.logprob, 4), "length": one.length}
-        row = {"line": number, "source": line, "text": one.text, **scores, "pieces": one.pieces}
+def _json_lines(window: Window) -> Iterator[str]:
+    numbers = count(window.first + 1)
+    for number, line, translation in zip(numbers, window.lines, window.translations, strict=False):
+        row = {
+            "line": number,
+            "source": line,
+            "text": translation.text,
+            "score": round(translation.score, 4),
+            "logprob": round(translation.logprob, 4),
+            "length": translation.length,
+            "pieces": translation.pieces,
+        }
         yield json.dumps(row, ensure_ascii=False)
 
 
 def _warn(lines: int, counts: Mapping[str, int], max_target: int) -> None:
-    if pieces := counts.get("pieces", 0):
-        message = "%s of %s lines exceed the maximum length and were translated in pieces"
-        log.warning(message, f"{pieces:,}", f"{lines:,}")
-    if unknown := counts.get("unknown", 0):
-        message = "%s of %s lines contain characters that are not in the vocabulary, read as unknown tokens"
-        log.warning(message, f"{unknown:,}", f"{lines:,}")
-    if full := counts.get("full", 0):
-        message = "%s of %s translations reached the maximum length and may be cut: see --set max_ratio=3%s"
-        log.warning(message, f"{full:,}", f"{lines:,}", f" (the model generates at most {max_target:,} tokens)")
+    """Warn of lines that may be translated badly; counts: see `Window.counts`."""
+    problems = {
+        "pieces": "lines exceed the maximum length and were translated in pieces",
+        "unknown": "lines contain characters that are not in the vocabulary, read as unknown tokens",
+        "full": "translations reached the maximum length and may be cut: see --set max_ratio=3 "
+        f"(the model generates at most {max_target:,} tokens)",
+    }
+    for key, problem in problems.items():
+        if counts[key]:
+            log.warning("%s of %s %s", f"{counts[key]:,}", f"{lines:,}", problem)

@@ -1,6 +1,7 @@
 """Train a subword vocabulary."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -22,28 +23,40 @@ def vocab(
     alpha: Annotated[float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")] = 0.5,
 ) -> None:
     """Train a shared subword vocabulary and save it as a Hugging Face tokenizer."""
-    from interlace.core.errors import DataError
     from interlace.data.vocab import Vocab
     from interlace.experiments.sections import VocabSettings
+
+    settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
+    lines: dict[str, Iterator[str]] = {}
+    for language, paths in _paths_by_language(files).items():
+        lines[language] = chain.from_iterable(_lines_of(language, path) for path in paths)
+    learned = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed)
+    learned.save(into)
+    print_line(into)
+
+
+def _paths_by_language(files: list[str]) -> dict[str, list[Path]]:
+    """Return the files of each language; a file without one is a language of its own, named by its path."""
+    paths: dict[str, list[Path]] = {}
+    for entry in files:
+        language, colon, name = entry.partition(":")
+        if not colon or Path(entry).exists():  # a name with a colon
+            language = ""
+            name = entry
+        path = Path(name)
+        paths.setdefault(language or str(path), []).append(path)
+    return paths
+
+
+def _lines_of(language: str, path: Path) -> Iterator[str]:
+    from interlace.core.errors import DataError
     from interlace.readers import READERS, reader_for
 
-    def lines_of(code: str, path: Path) -> Iterator[str]:
-        reader = reader_for(path)
-        try:
-            for chunk in READERS.build(reader).read_chunks([path], [code]):
-                yield from chunk.lines
-        except DataError as error:
-            if reader == "lines" or code != str(path):
-                raise
-            raise DataError(f"{error}; of a file in several languages name one, such as en:{path}") from None
-
-    by_language: dict[str, list[Path]] = {}
-    for entry in files:
-        code, colon, name = entry.partition(":")
-        if not colon or Path(entry).exists():  # a name with a colon
-            code, name = "", entry
-        by_language.setdefault(code or str(Path(name)), []).append(Path(name))
-    lines = {code: (line for path in paths for line in lines_of(code, path)) for code, paths in by_language.items()}
-    settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
-    Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed).save(into)
-    print_line(into)
+    reader = reader_for(path)
+    try:
+        for chunk in READERS.build(reader).read_chunks([path], [language]):
+            yield from chunk.lines
+    except DataError as error:
+        if reader == "lines" or language != str(path):
+            raise
+        raise DataError(f"{error}; of a file in several languages name one, such as en:{path}") from None

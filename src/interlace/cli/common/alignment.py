@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile, gettempdir
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.gold_text import check_not_numbered, read_gold_text
-from interlace.alignment.phrases import PhraseRules
+from interlace.alignment.links import select_links
 from interlace.cli.common.options import language_of
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
@@ -55,13 +55,15 @@ class Source:
             raise SettingsError(
                 f"expected two parallel files, or one with lines `source ||| target`; found {len(files)} files"
             )
-        name = reader or ("lines" if len(files) == 2 else "joined")
-        kind, found = READERS.get(name), _languages(languages, files)
+        reader_name = reader or ("lines" if len(files) == 2 else "joined")
+        reader_class = READERS.get(reader_name)
+        codes = _languages(languages, files)
         paths = [must_exist(path) for path in with_stdin(files)]
         if not reader:
             for path in paths:
                 check_not_numbered(path)
-        text = cls(paths, found, reader_of_words(kind, paths, found, word_tokenizer, f"--reader {name}"))
+        word_reader = reader_of_words(reader_class, paths, codes, word_tokenizer, f"--reader {reader_name}")
+        text = cls(paths, codes, word_reader)
         if word_tokenizer == AUTO and text.word_tokenizer != "whitespace":
             message = "untokenized text in %s: words by --word-tokenizer %s"
             log.info(message, " and ".join(map(str, files)), text.word_tokenizer)
@@ -80,7 +82,9 @@ class Source:
     @property
     def numbers(self) -> NDArray[np.int64] | None:
         """Sentence numbers of the gold text format; None for other formats."""
-        return read_gold_text(*self.files).numbers if isinstance(self.reader, Gold) else None
+        if isinstance(self.reader, Gold):
+            return read_gold_text(*self.files).numbers
+        return None
 
     def chunks(self) -> Iterator[TextPairs]:
         """Read the pairs in chunks; raise a DataError as `read_pairs`."""
@@ -102,21 +106,24 @@ def numbered(sources: Sequence[Source], progress: Progress) -> tuple[WordPairs, 
     return words, int(rows[0])
 
 
-def _languages(given: str, files: Sequence[Path]) -> list[str]:
-    if given:
-        codes = [code.strip() for code in given.split(",")]
+def _languages(option: str, files: Sequence[Path]) -> list[str]:
+    """Return the codes of both languages; by default from the suffixes of two files."""
+    if option:
+        codes = [code.strip() for code in option.split(",")]
         if len(codes) != 2 or not all(codes):
-            raise SettingsError(f"--languages {given!r}: expected source and target, such as en,de")
+            raise SettingsError(f"--languages {option!r}: expected source and target, such as en,de")
         return codes
-    found = [language_of(path) for path in files] if len(files) == 2 else ["", ""]
-    return [code or side for code, side in zip(found, ("source", "target"), strict=True)]
+    if len(files) == 1:
+        return ["source", "target"]
+    return [language_of(files[0]) or "source", language_of(files[1]) or "target"]
 
 
 _MAX_OUTSIDE = 0.01  # share of links outside of their sentences above which the alignments are rejected
 _LINK_LINE = re.compile(r"\s*\d+[-:?pP]\d+([ :]\S+)*\s*")
 
 
-class AlignedText(NamedTuple):
+@dataclass(frozen=True)
+class AlignedText:
     """Parallel text and its alignments; confidence: of each link, (links,), 1 where it is unknown."""
 
     text: Source
@@ -125,40 +132,46 @@ class AlignedText(NamedTuple):
     confidence: NDArray[np.float32]
 
 
-def linked(
-    files: Sequence[Path], sure: tuple[Path | None, float], languages: str, word_tokenizer: str, reader: str
+def read_aligned_text(
+    files: Sequence[Path],
+    *,
+    confidence: Path | None,
+    min_confidence: float,
+    languages: str,
+    word_tokenizer: str,
+    reader: str,
 ) -> AlignedText:
     """Read parallel text and its alignments (the last file), or align the text if there is no such file.
 
     The word tokenizer that `align` recorded beside the alignments is used unless another one is given.
-
-    sure: file of confidences, and minimum confidence.
     """
-    grades, least = sure
-    if (grades is None) != (not least):
+    if (confidence is None) != (not min_confidence):
         raise SettingsError("--confidence FILE and --min-confidence NUMBER must be given together")
     if not 1 <= len(files) <= 3:
         raise SettingsError(f"expected SRC TGT [ALIGNMENTS], found {len(files)} files")
     files = [must_exist(path) for path in with_stdin(files)]
-    given = len(files) == 3 or (len(files) == 2 and _holds_links(files[1]))
-    if grades is not None and not given:
-        raise SettingsError("--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS")
-    if given and (recorded := _recorded_tokenizer(files[-1])):
-        if word_tokenizer not in {AUTO, recorded}:
-            raise SettingsError(f"--word-tokenizer {word_tokenizer}: {files[-1]} was made with {recorded!r}")
-        word_tokenizer = recorded
-    text = Source.of(files[:-1] if given else files, languages, reader, word_tokenizer)
-    with watching() as watch:
-        words, _ = numbered([text], watch)
-        if not given:
+    if len(files) == 3 or (len(files) == 2 and _holds_links(files[1])):
+        *text_files, alignments = files
+        word_tokenizer = _recorded_tokenizer(alignments, word_tokenizer)
+    else:
+        text_files = files
+        alignments = None
+        if confidence is not None:
+            raise SettingsError("--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS")
+    text = Source.of(text_files, languages, reader, word_tokenizer)
+    with watching() as progress:
+        words, _ = numbered([text], progress)
+        if alignments is None:
             log.info("no alignments given: aligning %d pairs with %s", len(words), DEFAULT_ALIGNER)
-            made = ALIGNERS.build(DEFAULT_ALIGNER).fit(words, None, watch).align_training_pairs(words)
-            return AlignedText(text, words, made.links, made.confidence)
-    links = _links(files[-1], words, text)
-    if grades is not None:
-        links, confidence = _sure(links, must_exist(grades, "file of confidences"), least)
-        return AlignedText(text, words, links, confidence)
-    return AlignedText(text, words, links, np.ones(len(links.flat), np.float32))
+            fitted = ALIGNERS.build(DEFAULT_ALIGNER).fit(words, None, progress)
+            aligned = fitted.align_training_pairs(words)
+            return AlignedText(text, words, aligned.links, aligned.confidence)
+    links = _read_links(alignments, words, text)
+    if confidence is None:
+        return AlignedText(text, words, links, np.ones(len(links.flat), np.float32))
+    values = _read_confidence(must_exist(confidence, "file of confidences"), links)
+    is_confident = values >= np.float32(min_confidence)
+    return AlignedText(text, words, select_links(links, is_confident), values[is_confident])
 
 
 def record_path(alignments: Path) -> Path:
@@ -184,13 +197,16 @@ class _Record(TypedDict):
     word_tokenizer: str
 
 
-def _recorded_tokenizer(alignments: Path) -> str:
-    """Return the word tokenizer recorded beside alignments; empty if there is no record."""
+def _recorded_tokenizer(alignments: Path, option: str) -> str:
+    """Return the word tokenizer recorded beside alignments, or the option if there is no record."""
     path = record_path(alignments)
     if not path.is_file():
-        return ""
-    found: _Record = read_json(path, _Record, remedy="expected the record of `interlace align`")
-    return found["word_tokenizer"]
+        return option
+    record: _Record = read_json(path, _Record, remedy="expected the record of `interlace align`")
+    name = record["word_tokenizer"]
+    if option not in {AUTO, name}:
+        raise SettingsError(f"--word-tokenizer {option}: {alignments} was made with {name!r}")
+    return name
 
 
 def with_stdin(files: Sequence[Path]) -> list[Path]:
@@ -209,35 +225,36 @@ def with_stdin(files: Sequence[Path]) -> list[Path]:
 
 def _holds_links(path: Path) -> bool:
     """Return whether the first lines with content hold alignment links: text may begin with a score such as 1-0."""
-    lines = list(islice((line for line in read_lines(path) if line.strip()), 20))
-    return bool(lines) and all(_LINK_LINE.fullmatch(line) for line in lines)
+    lines = (line for line in read_lines(path) if line.strip())
+    first_lines = list(islice(lines, 20))
+    return bool(first_lines) and all(_LINK_LINE.fullmatch(line) for line in first_lines)
 
 
-def _sure(links: Ragged, path: Path, least: float) -> tuple[Ragged, Any]:
-    """Return the links with at least the minimum confidence, and their confidences."""
-    lengths, values = [], []
+def _read_confidence(path: Path, links: Ragged) -> NDArray[np.float32]:
+    """Read the confidence of each link, a line for each pair."""
+    rows = []
     for number, line in enumerate(read_lines(path), 1):
         try:
-            row = np.array(line.split(), np.float32)
+            rows.append(np.array(line.split(), np.float32))
         except ValueError:
             raise DataError(f"{path}, line {number}: {line[:40]!r}; expected numbers separated by spaces") from None
-        lengths.append(len(row))
-        values.append(row)
-    if len(lengths) != len(links):
-        raise DataError(f"{path}: {len(lengths):,} lines of confidences, but the text has {len(links):,} pairs")
-    if (other := np.flatnonzero(links.lengths != lengths)).size:
-        at = int(other[0])
-        raise DataError(f"{path}, line {at + 1}: {lengths[at]} confidences of {links.lengths[at]} links")
-    return PhraseRules(min_confidence=least).confident(links, np.concatenate(values))
+    if len(rows) != len(links):
+        raise DataError(f"{path}: {len(rows):,} lines of confidences, but the text has {len(links):,} pairs")
+    for number, (row, count) in enumerate(zip(rows, links.lengths.tolist(), strict=True), 1):
+        if len(row) != count:
+            raise DataError(f"{path}, line {number}: {len(row)} confidences of {count} links")
+    return np.concatenate(rows)
 
 
-def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
-    read = read_alignments(path, (words.source.lengths, words.target.lengths), text.numbers)
-    if read.beyond > _MAX_OUTSIDE * (read.beyond + len(read.possible.flat)):
+def _read_links(path: Path, words: WordPairs, text: Source) -> Ragged:
+    """Read alignments; warn of links outside of their sentences, and reject the alignments if there are many."""
+    alignments = read_alignments(path, (words.source.lengths, words.target.lengths), text.numbers)
+    if alignments.beyond > _MAX_OUTSIDE * (alignments.beyond + len(alignments.possible.flat)):
+        problems = "; ".join(f"{count:,} {note}" for note, count in alignments.notes.items())
         raise DataError(
-            f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}. The "
-            f"alignments belong to another text, or to another word tokenizer than {words.word_tokenizer!r}"
+            f"{path}: {problems}. The alignments belong to another text, or to another word tokenizer than "
+            f"{words.word_tokenizer!r}"
         )
-    for note, count in read.notes.items():
+    for note, count in alignments.notes.items():
         log.warning("%s: %d %s", path, count, note)
-    return read.possible
+    return alignments.possible

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from interlace.core.errors import SettingsError
 from interlace.core.outputs import STANDARD_OUTPUT, Output, is_stream
+from interlace.core.settings import Settings
+
+S = TypeVar("S", bound=Settings)
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,9 @@ class OutputPath:
         """Return the path, of `-` that of standard output; reject an empty one, which would be this folder."""
         if not text:
             raise typer.BadParameter("expected a path, found an empty one")
-        return STANDARD_OUTPUT if text == "-" else Path(text)
+        if text == "-":
+            return STANDARD_OUTPUT
+        return Path(text)
 
     def outputs(self, path: Path) -> list[Output]:
         """Return what is written for a path."""
@@ -43,7 +48,10 @@ class OutputPath:
 def output(about: str, **settings: Any) -> Any:
     """Return an option that names an output, `--output` if no other is given; settings: of `OutputPath`."""
     reader = OutputPath(**settings)
-    names = ["--output", "-o"] if reader.option == "--output" else [reader.option]
+    if reader.option == "--output":
+        names = ["--output", "-o"]
+    else:
+        names = [reader.option]
     return typer.Option(*names, parser=reader, metavar="PATH", help=about)
 
 
@@ -63,9 +71,30 @@ def parse_changes(changes: list[str], expected: str = "section.key=value, such a
     return parsed
 
 
-def comma_separated(*texts: str) -> list[str]:
-    """Return the parts of comma-separated texts, without empty ones."""
-    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+def nested_changes(changes: list[str], expected: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return settings, `data` or none, with changes by key path: `["a.b=1"]` gives `{"a": {"b": 1}}`."""
+    from interlace.core.store import change
+
+    settings = {} if data is None else data
+    for key, value in parse_changes(changes, expected).items():
+        change(settings, key, value)
+    return settings
+
+
+def settings_of(kind: type[S], options: dict[str, Any], changes: list[str], example: str) -> S:
+    """Return settings with the values of options that are given, and with the changes of `--set`, of other keys."""
+    given = {key: value for key, value in options.items() if value not in {None, ""}}
+    for key in parse_changes(changes, example):
+        if key in given:
+            raise SettingsError(f"--set {key}: --{key.replace('_', '-')} sets the same; give one of them")
+    data = nested_changes(changes, example, {**kind().dump(), **given})
+    return kind.read(data, "--set")
+
+
+def comma_separated(text: str) -> list[str]:
+    """Return the parts of a comma-separated text, without empty ones."""
+    parts = [part.strip() for part in text.split(",")]
+    return [part for part in parts if part]
 
 
 def language_of(path: Path) -> str:
@@ -73,8 +102,8 @@ def language_of(path: Path) -> str:
     from interlace.text.lines import plain_name
     from interlace.text.scripts import scripts_of
 
-    suffix = plain_name(path).suffix
-    return suffix[1:] if scripts_of(suffix[1:]) else ""
+    suffix = plain_name(path).suffix.removeprefix(".")
+    return suffix if scripts_of(suffix) else ""
 
 
 Batch = Annotated[

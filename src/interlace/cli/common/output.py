@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import rich.table
 from rich.markup import escape
@@ -31,21 +31,27 @@ def print_table(table: Table) -> None:
         output.print(table.caption, highlight=False, markup=False)
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], heads: Sequence[str] = ()) -> None:
+def print_rows(rows: Sequence[Mapping[str, Any]], headings: Sequence[str] = ()) -> None:
     """Print a table with a column for each key; numbers are on the right."""
     table = rich.table.Table(box=None, pad_edge=False)
-    for place, head in enumerate(heads or (rows[0] if rows else ())):
-        number = isinstance([*rows[0].values()][place], int)
-        table.add_column(head, justify="right" if number else "left", overflow="fold")  # values are meant to be copied
+    first_row = rows[0] if rows else {}
+    for heading, value in zip(headings or first_row, first_row.values(), strict=True):
+        justify: Literal["left", "right"] = "right" if isinstance(value, int) else "left"
+        table.add_column(heading, justify=justify, overflow="fold")  # values are meant to be copied
     for row in rows:
-        table.add_row(*(escape(_cell(value)) for value in row.values()))
+        cells = [escape(_cell(value)) for value in row.values()]
+        table.add_row(*cells)
     output.print(table)
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        return ("; " if any(", " in str(one) for one in value) else ", ").join(map(str, value))
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not isinstance(value, list):
+        return str(value)
+    texts = [str(element) for element in value]
+    has_commas = any(", " in text for text in texts)
+    return ("; " if has_commas else ", ").join(texts)
 
 
 def print_summary(into: Path | None, as_json: bool, summary: dict[str, Any]) -> None:
@@ -63,9 +69,15 @@ def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
         with writing(path, output_file) as write:
             yield write
         return
-    shown = visible if path is None and sys.stdout.isatty() else str
+    on_terminal = path is None and sys.stdout.isatty()
     with _standard_output() if path is None else open_stream(path) as file:
-        yield lambda lines: file.writelines(shown(line).encode("utf-8") + b"\n" for line in lines)
+
+        def write_lines(lines: Iterable[str]) -> None:
+            for line in lines:
+                text = visible(line) if on_terminal else line
+                file.write(text.encode("utf-8") + b"\n")
+
+        yield write_lines
 
 
 @contextmanager
@@ -78,12 +90,13 @@ def file_to(path: Path | None) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         result = Path(folder, "result")
         yield result
-        with _standard_output() as file, result.open("rb") as written:
-            if sys.stdout.isatty():
-                lines = (line.removesuffix(b"\n").decode("utf-8", "backslashreplace") for line in written)
-                file.writelines(visible(line).encode("utf-8") + b"\n" for line in lines)
-            else:
-                shutil.copyfileobj(written, file)
+        with _standard_output() as file, result.open("rb") as content:
+            if not sys.stdout.isatty():
+                shutil.copyfileobj(content, file)
+                return
+            for line in content:
+                text = line.removesuffix(b"\n").decode("utf-8", "backslashreplace")
+                file.write(visible(text).encode("utf-8") + b"\n")
 
 
 @contextmanager

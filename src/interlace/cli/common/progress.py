@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -24,46 +24,105 @@ BAR_WIDTH = 16  # so that 80 columns hold step, remaining time, speed and a loss
 LOG_EVERY = 30.0  # seconds between log lines without a terminal
 
 
-class _Start(NamedTuple):
-    """When progress of something was shown first, and how much was done then."""
+class _Clock:
+    """Estimates the remaining time of the current task since it began here, and when to log."""
 
-    what: str
-    done: int
-    time: float
+    def __init__(self) -> None:
+        self.logged = time.monotonic()
+        self.task = ""
+        self.start = self.logged
+        self.done_at_start = 0
+        self.done = 0
 
-    def remaining(self, done: int, total: int, now: float) -> str:
+    def update(self, task: str, done: int) -> float:
+        """Take the progress of a task, which may be a new one; return the time."""
+        now = time.monotonic()
+        if task != self.task or done < self.done_at_start:
+            self.task = task
+            self.start = now
+            self.done_at_start = done
+        self.done = done
+        return now
+
+    def remaining(self, total: int, now: float) -> str:
         """Return the time left at the mean speed since the start; "" if unknown."""
-        if not total or done <= self.done:
+        since_start = self.done - self.done_at_start
+        if not total or since_start <= 0:
             return ""
-        left = (total - done) * (now - self.time) / (done - self.done)
-        return f"{timedelta(seconds=round(left))} left"
+        seconds = (total - self.done) * (now - self.start) / since_start
+        return f"{timedelta(seconds=round(seconds))} left"
 
 
 @contextmanager
 def watching() -> Iterator[Callable[..., None]]:
     """Yield a progress callback (description, done, total, state); a total of 0 is unknown, the state optional."""
-    what = TextColumn("{task.description}")
-    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # gets the width that step and remaining time leave
-    state = TextColumn("{task.fields[state]}", table_column=rest)
-    columns = (what, BarColumn(BAR_WIDTH), MofNCompleteColumn(), TimeRemainingColumn(), state)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(BAR_WIDTH),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+    )  # the last one gets the width that the others leave
     with Progress(*columns, console=notes, transient=True, expand=True, disable=not notes.is_terminal) as progress:
         bar = progress.add_task("", total=None, state="")
-        logged = time.monotonic()
-        start = _Start("", 0, logged)
+        clock = _Clock()
 
-        def show(what: str, done: int, total: int, state: str = "") -> None:
-            nonlocal logged, start
-            progress.update(bar, description=escape(what), completed=done, total=total or None, state=escape(state))
-            now = time.monotonic()
-            if what != start.what or done < start.done:
-                start = _Start(what, done, now)
-            if not notes.is_terminal and now - logged >= LOG_EVERY:
-                logged = now
-                count = f"{done:,} of {total:,}" if total else f"{done:,}"
-                parts = [count, start.remaining(done, total, now), state]
-                log.info("%s: %s", what, ", ".join(filter(None, parts)))
+        def show(task: str, done: int, total: int, state: str = "") -> None:
+            progress.update(bar, description=escape(task), completed=done, total=total or None, state=escape(state))
+            now = clock.update(task, done)
+            if notes.is_terminal or now - clock.logged < LOG_EVERY:
+                return
+            clock.logged = now
+            if total:
+                count = f"{done:,} of {total:,}"
+            else:
+                count = f"{done:,}"
+            parts = [count, clock.remaining(total, now), state]
+            log.info("%s: %s", task, ", ".join(part for part in parts if part))
 
         yield show
+
+
+class _TrainingState:
+    """Smoothed speed and losses of a training run as text for the progress bar."""
+
+    def __init__(self) -> None:
+        self.losses: dict[str, float] = {}
+        self.speed = 0.0
+        self.step = 0
+
+    def update(self, step: TrainingStep) -> str:
+        """Take a step, which may be of a new run; return the text."""
+        if step.index <= self.step:
+            self.losses.clear()
+            self.speed = 0.0
+        self.step = step.index
+        seconds = max(step.seconds, 1e-9)
+        self.speed = _smoothed(self.speed or None, step.tokens / seconds)
+        if not step.skipped:
+            for term, loss in step.losses.items():
+                if term == step.objective:
+                    key = term
+                else:
+                    key = f"{step.objective}/{term}"
+                self.losses[key] = _smoothed(self.losses.get(key), loss)
+        parts = [f"{self.speed / 1000:.1f}k tokens/s"]
+        parts += [f"{key} {loss:.3f}" for key, loss in self.losses.items()]
+        parts.append(f"{step.memory / 1e9:.1f} GB")
+        if step.flops:
+            if step.peak_share is None:
+                peak = ""
+            else:
+                peak = f" ({step.peak_share:.0%} of the peak)"
+            parts.append(f"{step.flops / seconds / 1e12:.3g} TFLOP/s{peak}")
+        parts.append(f"waiting {step.waited / seconds:.0%}")
+        return "  ".join(parts)
+
+
+def _smoothed(average: float | None, value: float) -> float:
+    if average is None:
+        return value
+    return 0.95 * average + 0.05 * value
 
 
 @contextmanager
@@ -72,27 +131,11 @@ def training_bar(title: str) -> Iterator[Callable[..., None]]:
 
     Yields the callback that advances the bar; it takes a step, and a title if this is not the training of `title`.
     """
-    losses: dict[str, float] = {}
-    speed, last = 0.0, 0
+    state = _TrainingState()
     with watching() as show:
 
         def watch(step: TrainingStep, title: str = title) -> None:
-            nonlocal speed, last
-            if step.index <= last:  # another training run
-                losses.clear()
-                speed = 0.0
-            last = step.index
-            now = step.tokens / max(step.seconds, 1e-9)
-            speed = now if not speed else 0.95 * speed + 0.05 * now
-            for term, loss in step.losses.items() if not step.skipped else ():
-                key = term if term == step.objective else f"{step.objective}/{term}"
-                losses[key] = loss if key not in losses else 0.95 * losses[key] + 0.05 * loss
-            shown = "".join(f"  {key} {loss:.3f}" for key, loss in losses.items())
-            peak = "" if step.peak_share is None else f" ({step.peak_share:.0%} of the peak)"
-            rate = f"  {step.flops / max(step.seconds, 1e-9) / 1e12:.3g} TFLOP/s{peak}" if step.flops else ""
-            memory = f"  {step.memory / 1e9:.1f} GB"
-            waiting = f"  waiting {step.waited / max(step.seconds, 1e-9):.0%}"
-            show(title, step.index, step.last, f"{speed / 1000:.1f}k tokens/s{shown}{memory}{rate}{waiting}")
+            show(title, step.index, step.last, state.update(step))
 
         yield watch
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -31,14 +30,3 @@ class VisibleRecord(logging.LogRecord):
     def getMessage(self) -> str:  # noqa: N802 - the name in `logging`
         """Return the message as it may be shown."""
         return block(message(super().getMessage()))
-
-
-@contextmanager
-def visible_usage_errors() -> Iterator[None]:
-    """Make the messages of errors in options safe to show; they repeat what was given."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(text := getattr(error, "message", None), str):
-            error.message = message(text)  # type: ignore[attr-defined]
-        raise

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from interlace.cli.common.output import lines_to
 from interlace.cli.common.progress import watching
+from interlace.core.progress import no_progress
 
 LINES = 2000  # of a window
 
@@ -25,13 +26,12 @@ def window_size(window: int | None, input_: Path | None) -> int:
 def windows_to(into: Path | None, what: str) -> Iterator[Callable[..., None]]:
     """Yield a function that writes a window's lines at once, and shows how many lines of all are done (0: unknown)."""
     is_shown = into is not None or not sys.stdout.isatty()  # a bar would be drawn between lines on a terminal
-    with lines_to(into) as write, watching() if is_shown else nullcontext(None) as show:
+    with lines_to(into) as write, watching() if is_shown else nullcontext(no_progress) as progress:
 
         def write_window(lines: Iterable[str], done: int, total: int = 0) -> None:
             write(lines)
             if into is None:
                 sys.stdout.buffer.flush()
-            if show is not None:
-                show(what, done, total)
+            progress(what, done, total)
 
         yield write_window
