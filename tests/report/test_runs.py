@@ -42,6 +42,9 @@ def test_missing_files_are_empty_parts(tmp_path, make_run):
             "scores.json, entry 1: damaged: key 'contamination', key 'ngram'",
         ),
         ("recipe.json", b'{"published": ["table 1"]}', "recipe.json: damaged: key 'published', entry 1"),
+        ("recipe.json", b'{"model": {"decoder": true}}', "recipe.json: damaged: key 'model', key 'decoder'"),
+        ("recipe.json", b'{"model": {"start": 3}}', "recipe.json: damaged: key 'model', key 'start'"),
+        ("recipe.json", b'{"evaluate": []}', "recipe.json: damaged: key 'evaluate'"),
         ("words.safetensors", b"no such thing", "words.safetensors: damaged"),
     ],
 )  # fmt: skip

@@ -52,11 +52,25 @@ class _Published(TypedDict, total=False):
 
 
 @json_record
+class _Decoder(TypedDict, total=False):
+    start: str | None
+
+
+@json_record
+class _Model(TypedDict, total=False):
+    start: str | None
+    decoder: _Decoder | None
+    vectors: str | None
+
+
+@json_record
 class _Recipe(TypedDict, total=False):
     """What the report reads of a recipe."""
 
     name: str
     about: str
+    model: _Model
+    evaluate: dict[str, Any]
     derived: dict[str, _DerivedLanguage]
     published: list[_Published]
 
