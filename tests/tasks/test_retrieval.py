@@ -73,6 +73,17 @@ def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
     assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])).tolist() == [False, False, True]
 
 
+def test_centering_removes_the_vector_of_a_language(vocab, model):
+    backbone = model("en", "de")
+    with torch.no_grad():
+        table = backbone.model.base_model.embeddings.token_type_embeddings.weight
+        table[backbone.traits.languages["de"]] += torch.linspace(-40, 40, table.shape[1])
+    lines = ["the doctor reads", "letters", "the letters", "doctor", "der arzt", "briefe"]
+    pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines, language="de"))
+    scores = Retrieval(layer=0).measure(backbone, vocab, pairs)
+    assert scores["p@1, centered"] > scores["p@1"]  # which of two models is better may depend on it
+
+
 def test_the_identity_does_not_depend_on_the_vocabulary(vocab):
     other = Vocab.learn({"en": ["the doctor reads letters"] * 9}, size=265)
     lines = ["the doctor reads", "", "letters"]

@@ -42,7 +42,10 @@ class Sentences:
             return parts[0]
         ids, words = (Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words"))
         counts = [part.word_counts for part in parts if part.word_counts is not None]
-        word_counts = np.concatenate(counts) if len(counts) == len(parts) else None
+        if len(counts) == len(parts):
+            word_counts = np.concatenate(counts)
+        else:
+            word_counts = None
         return cls(ids, words, parts[0].language, word_counts)
 
     def __len__(self) -> int:
@@ -60,7 +63,10 @@ class Sentences:
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
-        word_counts = None if self.word_counts is None else self.word_counts[row_numbers(rows)]
+        if self.word_counts is None:
+            word_counts = None
+        else:
+            word_counts = self.word_counts[row_numbers(rows)]
         return replace(self, ids=self.ids.take(rows), words=self.words.take(rows), word_counts=word_counts)
 
 
@@ -132,8 +138,14 @@ class Pairs:
         """Return a copy of the given rows."""
         columns = {key: getattr(self, key) for key in ("source", "target", "links", "phrases", "confidence", "scores")}
         taken = {name: column.take(rows) for name, column in columns.items() if column is not None}
-        known = None if self.known is None else (self.known[0].take(rows), self.known[1].take(rows))
-        text = None if self.text is None else (self.text[0].take(rows), self.text[1].take(rows))
+        if self.known is None:
+            known = None
+        else:
+            known = (self.known[0].take(rows), self.known[1].take(rows))
+        if self.text is None:
+            text = None
+        else:
+            text = (self.text[0].take(rows), self.text[1].take(rows))
         return Pairs(**taken, known=known, text=text)
 
 

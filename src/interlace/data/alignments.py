@@ -41,7 +41,9 @@ from interlace.text.columns import LINE_FEED, TextColumns
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.running import running_text
 
-ALIGNED_KIND, PHRASES_KIND, TEXT_KIND = "aligned", "phrases", "text"
+ALIGNED_KIND = "aligned"
+PHRASES_KIND = "phrases"
+TEXT_KIND = "text"
 _TABLE = "table"  # the folder of the phrase table
 _SIDES = ("source", "target")
 
@@ -174,7 +176,8 @@ class WordAlignments(ColumnFolder):
 
     def words(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
         """Return copies of the word types of the given rows, source and target."""
-        (source,), (target,) = self._take(rows, "source.types"), self._take(rows, "target.types")
+        (source,) = self._take(rows, "source.types")
+        (target,) = self._take(rows, "target.types")
         return source, target
 
     def chunks(self, rows: int = CHUNK) -> Iterator[tuple[WordPairs, Links]]:
@@ -206,7 +209,8 @@ def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np
         beyond = (links.flat[:, side] < 0) | (links.flat[:, side] >= column.lengths[rows])
         if beyond.any():
             at = int(np.flatnonzero(beyond)[0])
-            row, word = int(rows[at]), int(links.flat[at, side])
+            row = int(rows[at])
+            word = int(links.flat[at, side])
             raise DataError(
                 f"{folder}: pair {words.first + row + 1} has a link to {_SIDES[side]} word {word}, "
                 f"counted from 0, but only {int(column.lengths[row])} words"

@@ -23,14 +23,16 @@ from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
 
 FORMAT = 4  # of cached data; raise it to rebuild everything
-KEY, DIGESTS = "key.json", "digests"
+KEY = "key.json"
+DIGESTS = "digests"
 _LATEST = "latest"  # the folder of the keys that were built last, by kind and name
 _REMEDY = "remove its folder to build it again"
 
 
 def cache_folder() -> Path:
     """Return `INTERLACE_CACHE`, or `interlace` in the platform's cache folder."""
-    if named := os.environ.get("INTERLACE_CACHE"):
+    named = os.environ.get("INTERLACE_CACHE")
+    if named:
         try:
             return user_path(named)
         except DataError as error:
@@ -50,7 +52,10 @@ def writable_cache_folder() -> Path:
     fault = write_fault(folder)
     if fault:
         named = os.environ.get("INTERLACE_CACHE")
-        cache = f"INTERLACE_CACHE={named!r}" if named else f"{folder}, the cache"
+        if named:
+            cache = f"INTERLACE_CACHE={named!r}"
+        else:
+            cache = f"{folder}, the cache"
         raise SettingsError(f"{cache}: cannot be written: {fault}; set INTERLACE_CACHE to a folder for prepared data")
     return folder
 
@@ -191,7 +196,8 @@ def content_key(path: Path | str) -> FileHash:
         digest = blake2b("".join(map(content_key, files)).encode(), digest_size=16).hexdigest()
         return FileHash.of(digest, {file: _state(file) for file in files})
     place = must_exist(path).absolute()
-    path, state = place.resolve(), _state(place)
+    path = place.resolve()
+    state = _state(place)
     seen = {"path": str(path), "state": state}
     return FileHash.of(_known(path, seen) or _remember(path, seen, _digest(path)), {place: state})
 

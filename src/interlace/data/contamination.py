@@ -40,12 +40,16 @@ def ngram_length(language: str) -> int:
     scripts = scripts_of(language)
     if not scripts & UNSPACED:
         return _NGRAM_WORDS
-    return _NGRAM_IDEOGRAPHS if scripts & _IDEOGRAPHIC else _NGRAM_LETTERS
+    if scripts & _IDEOGRAPHIC:
+        return _NGRAM_IDEOGRAPHS
+    return _NGRAM_LETTERS
 
 
 def _min_length(language: str) -> int:
     """Return the minimum of words (or characters) of a text compared as a whole: 'Yes.' occurs everywhere."""
-    return 2 * _MIN_WORDS if scripts_of(language) & UNSPACED else _MIN_WORDS
+    if scripts_of(language) & UNSPACED:
+        return 2 * _MIN_WORDS
+    return _MIN_WORDS
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,10 @@ class ContaminationCheck:
         part_numbers, indices = self._known[n].owners(keys)
         for number in np.unique(part_numbers).tolist():
             part = self._parts[number]
-            examples = part.searched.whole_texts if n == _WHOLE else part.searched.ngrams
+            if n == _WHOLE:
+                examples = part.searched.whole_texts
+            else:
+                examples = part.searched.ngrams
             selected = np.flatnonzero(part_numbers == number)
             selected = selected[np.lexsort((indices[selected], rows[selected]))]
             _, first_of_row = np.unique(rows[selected], return_index=True)
@@ -245,7 +252,9 @@ class _Part:
         """Return the hashes of whole texts or of n-grams; none for the n of other languages."""
         if n == _WHOLE:
             return self.tokens.line_hashes()[self.whole]
-        return self.tokens.ngrams(n)[0] if n == self.n else np.zeros(0, np.uint64)
+        if n == self.n:
+            return self.tokens.ngrams(n)[0]
+        return np.zeros(0, np.uint64)
 
 
 class KnownHashes:

@@ -75,7 +75,7 @@ class _StoredCorpus(ColumnFolder):
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
                 counts["rows"] += len(chunk)
-                sides = (chunk,) if isinstance(chunk, Sentences) else (chunk.source, chunk.target)
+                sides = [chunk] if isinstance(chunk, Sentences) else [chunk.source, chunk.target]
                 found: dict[str, Ragged] = {}
                 for language, group, side in zip(languages, cls.GROUPS, sides, strict=True):
                     counts["subwords"][language] += len(side.ids.flat)
@@ -193,7 +193,8 @@ class ParallelCorpus(_StoredCorpus):
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
-        source, target = self._side(0, rows), self._side(1, rows)
+        source = self._side(0, rows)
+        target = self._side(1, rows)
         if self.alignments is None:
             return Pairs(source, target)
         links = self.alignments.take(rows)
@@ -208,7 +209,8 @@ class ParallelCorpus(_StoredCorpus):
 
 def _word_count(sentences: Sentences) -> int:
     """Return the number of words that have a subword."""
-    owners, rows = sentences.words.flat, sentences.words.rows()
+    owners = sentences.words.flat
+    rows = sentences.words.rows()
     first = np.ones(len(owners), np.bool_)
     first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
     return int((first & (owners >= 0)).sum())

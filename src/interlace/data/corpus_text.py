@@ -89,8 +89,14 @@ class CorpusText:
         rules = FilterChain(self.filters)
         for chunk in self.reader.read_chunks(list(self.files), list(self.languages)):
             if len(sides(chunk)) != len(self.languages):
-                expected = "lines of one language" if len(self.languages) == 1 else "pairs"
-                found = "pairs" if len(self.languages) == 1 else "lines of one language"
+                if len(self.languages) == 1:
+                    expected = "lines of one language"
+                else:
+                    expected = "pairs"
+                if len(self.languages) == 1:
+                    found = "pairs"
+                else:
+                    found = "lines of one language"
                 raise DataError(f"the reader yields {found}, expected {expected}")
             skipped.update(chunk.notes)
             texts = [self._with_words(text) for text in sides(chunk)]
@@ -169,7 +175,9 @@ class EncodedCorpus(Artifact[AnyCorpus]):
 
     def __str__(self) -> str:
         name = f"the corpus {self.text} ({self.split})"
-        return f"{name}, {self.text.files[0].name}" if self.part_of_text else name
+        if self.part_of_text:
+            return f"{name}, {self.text.files[0].name}"
+        return name
 
     @cached_property
     def key(self) -> dict[str, Any]:
@@ -229,7 +237,8 @@ class StoredPairs(Artifact[StoredText]):
         chunks = (
             TextPairs(source, target).where(source.words.lengths > 0) for source, target in self.corpus_text.chunks()
         )
-        languages, word_tokenizer = self.corpus_text.languages, self.corpus_text.word_tokenizer.name
+        languages = self.corpus_text.languages
+        word_tokenizer = self.corpus_text.word_tokenizer.name
         StoredText.write(folder, chunks, languages=languages, word_tokenizer=word_tokenizer)
 
     def open(self, folder: Path) -> StoredText:

@@ -77,8 +77,13 @@ class Surfaces:
         def spelling(token: str) -> list[int]:
             if by_bytes:  # a name outside the alphabet spells itself
                 known = all(character in BYTES for character in token)
-                return [BYTES[char] for char in token if BYTES[char] != _BLANK] if known else units(token)
-            bare = token.removeprefix(prefix) if len(token) > len(prefix) else token
+                if known:
+                    return [BYTES[char] for char in token if BYTES[char] != _BLANK]
+                return units(token)
+            if len(token) > len(prefix):
+                bare = token.removeprefix(prefix)
+            else:
+                bare = token
             return units(bare.removesuffix(suffix).replace("▁", ""))
 
         added = {token["id"]: token["content"] for token in state["added_tokens"]}
@@ -144,7 +149,10 @@ class Encoder:
 
     def _encodings(self, lines: Sequence[str], *, offsets: bool) -> tuple[list[Encoding], Ragged]:
         """Return the encodings of lines and their ids; without `offsets`, those are undefined, which is faster."""
-        encode = self.tokenizer.encode_batch if offsets else self.tokenizer.encode_batch_fast
+        if offsets:
+            encode = self.tokenizer.encode_batch
+        else:
+            encode = self.tokenizer.encode_batch_fast
         with tokenizer_errors():
             encodings = encode(lines, add_special_tokens=False)
         ids = _ids(encodings)
@@ -171,7 +179,10 @@ class Encoder:
     ) -> Sentences:
         """Return the subwords of plain lines and the word of each; see `word_at`; checks as `check_lines`."""
         check_lines(lines)
-        tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
+        if isinstance(word_tokenizer, str):
+            tokenizer = WORD_TOKENIZERS.build(word_tokenizer)
+        else:
+            tokenizer = word_tokenizer
         return self.encode_text(Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name))
 
     def encode_text(self, text: Text) -> Sentences:
@@ -218,7 +229,8 @@ class Encoder:
         lines = [f"a {word}" for word in words]
         spans = Ragged.of([[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines], width=2)
         sentences = self.encode_text(Text("", lines, spans))
-        ids, word_numbers = sentences.ids.flat, sentences.words.flat
+        ids = sentences.ids.flat
+        word_numbers = sentences.words.flat
         unspaced = np.array([bool(word) and is_unspaced(word[0]) for word in words], np.bool_)
         is_blank = self.surfaces.blank(ids) & np.repeat(unspaced, sentences.lengths)
         kept = (word_numbers == 1) & ~is_blank
@@ -233,7 +245,8 @@ class Encoder:
         line.
         """
         sentences = self.encode_text(text)
-        spans, counts = text.words.flat, text.words.lengths
+        spans = text.words.flat
+        counts = text.words.lengths
         touching = np.zeros(len(spans), np.bool_)  # whether a word directly follows another of its line
         touching[1:] = (spans[1:, 0] == spans[:-1, 1]) & (np.diff(text.words.rows()) == 0)
         cut = np.zeros(len(spans), np.bool_)
@@ -273,7 +286,8 @@ class Encoder:
         inserted = self.surfaces.blank(encoded.ids.flat) & (encoded.ids.columns() == 0) & (before > 0)
         owners = np.cumsum(np.array(firsts) == 0) - 1  # the line of each part
         lengths = np.bincount(owners[encoded.ids.rows()[~inserted]], minlength=len(lines))
-        ids, words = encoded.ids.flat[~inserted], (encoded.words.flat + before)[~inserted]
+        ids = encoded.ids.flat[~inserted]
+        words = (encoded.words.flat + before)[~inserted]
         return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language)
 
     def _by_spelling(self, text: Text, ids: Ragged) -> tuple[Sentences, int]:
@@ -393,7 +407,10 @@ def _offsets(encodings: list[Encoding], total: int) -> NDArray[np.int64]:
 def _first_units(surfaces: Surfaces, ids: Ragged, units: _Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(T,) the first unit of each subword, of blanks that of the next, and lines that their subwords do not spell."""
     # Subwords spell bytes other than blanks, characters other than white space.
-    kept = units.values != _BLANK if surfaces.by_bytes else ~is_space(units.values)
+    if surfaces.by_bytes:
+        kept = units.values != _BLANK
+    else:
+        kept = ~is_space(units.values)
     kept[units.starts[1:] - 1] = False
     before = np.zeros(len(kept) + 1, np.int64)  # units kept before each unit
     np.cumsum(kept, out=before[1:])
@@ -415,7 +432,8 @@ def _differing(
 ) -> NDArray[np.bool_]:
     """(n,) candidate lines whose subwords spell as many, but other units."""
     differs = np.zeros(len(ids), np.bool_)
-    found, flat = units.values[kept], ids.flat
+    found = units.values[kept]
+    flat = ids.flat
     if not candidates.all():
         flat = flat[np.repeat(candidates, ids.lengths)]
         found = units.values[kept & np.repeat(candidates, np.diff(units.starts))]
@@ -435,7 +453,8 @@ def _trimmed(spans: NDArray[np.int64], rows: NDArray[np.int64], lines: Sequence[
     before = np.zeros(len(spaces) + 1, np.int64)  # the end of the last non-space character before each
     np.maximum.accumulate(np.where(spaces, 0, places + 1), out=before[1:])
     starts = line_starts(lines)
-    first, last = starts[rows], starts[rows + 1] - 1  # of the line, without its line feed
+    first = starts[rows]  # of the line, without its line feed
+    last = starts[rows + 1] - 1
     trimmed = np.empty(spans.shape, np.int32)
     trimmed[:, 0] = np.minimum(following[first + spans[:, 0]], last) - first
     trimmed[:, 1] = np.maximum(before[first + spans[:, 1]], first) - first

@@ -95,7 +95,8 @@ def try_expression(expression: str) -> str:
 
 
 _USUAL = "a0 \n.é日ा_"
-_MAX_REPEATED, _MAX_PAIRED = 30, 5  # characters of an expression
+_MAX_REPEATED = 30  # characters of an expression
+_MAX_PAIRED = 5
 
 
 def _texts(expression: str) -> Iterator[str]:

@@ -21,7 +21,9 @@ Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 
 _END = "\0"  # ends a line in the joined text
-_BETWEEN, _LETTER, _ALONE = 1, 2, 3  # what a character is: between words, part of a word, a word by itself
+_BETWEEN = 1  # what a character is: between words, part of a word, a word by itself
+_LETTER = 2
+_ALONE = 3
 _BASE = np.uint64(0xD6E8FEB86659FD93)  # odd: multiplying by it loses nothing
 _ONE = np.uint64(1)
 

@@ -289,7 +289,10 @@ def _row_names(paths: Sequence[Path], reader: Reader, languages: Sequence[str]) 
     """Return names `"train.en:12"` for lines of one file, `"line 12"` for parallel ones, otherwise `"row 12"`."""
     if reader.by_line and len(paths) == 1:
         return partial(_line_name, paths[0])
-    unit = "line" if reader.by_line and len(paths) == len(languages) else "row"
+    if reader.by_line and len(paths) == len(languages):
+        unit = "line"
+    else:
+        unit = "row"
     return lambda row: f"{unit} {row + 1}"
 
 

@@ -95,10 +95,12 @@ def pair_layout(
     """
     separator, own = _separator(vocab, layout, restart=restart)
     inner = len(separator) - own  # separators of the first side
-    source, target = pairs.source.lengths, pairs.target.lengths
+    source = pairs.source.lengths
+    target = pairs.target.lengths
     if inner_padding:
         half = max_length // 2
-        first, second = np.minimum(source, half - 1 - inner), np.minimum(target, half - 1 - own)
+        first = np.minimum(source, half - 1 - inner)
+        second = np.minimum(target, half - 1 - own)
         starts = np.full(len(first), half + own, np.int64)
     else:  # the shorter side is kept whole if it fits in half of the text
         total = max_length - SPECIALS - len(separator)
@@ -107,8 +109,10 @@ def pair_layout(
         starts = first + 1 + len(separator)
     found = _empty(starts + second + 1, vocab.pad)
     found = replace(found, lengths=first + second + SPECIALS + len(separator), starts=starts)
-    rows, columns = np.arange(len(starts)), np.arange(found.ids.shape[1])
-    after, before = columns >= (starts - own)[:, None], columns <= (first + inner)[:, None]
+    rows = np.arange(len(starts))
+    columns = np.arange(found.ids.shape[1])
+    after = columns >= (starts - own)[:, None]
+    before = columns <= (first + inner)[:, None]
     found.real[...] &= after | before
     found.sides[found.real & after] = 1
     _place(found, *_cut(pairs.source, first), np.ones(len(rows), np.int64))
@@ -162,9 +166,11 @@ def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]
 
 def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:
     """Return `sentence_layout` for rows of equal length."""
-    rows, width = len(ids), int(ids.lengths[0])
+    rows = len(ids)
+    width = int(ids.lengths[0])
     block = np.empty((rows, width + 2), np.int64)
-    block[:, 0], block[:, -1] = vocab.begin, vocab.end
+    block[:, 0] = vocab.begin
+    block[:, -1] = vocab.end
     block[:, 1:-1] = ids.flat.reshape(rows, width)
     owner = np.full((rows, width + 2), -1, np.int32)
     owner[:, 1:-1] = words.flat.reshape(rows, width)

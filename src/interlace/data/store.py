@@ -91,14 +91,16 @@ class _Column:
     """A `.npy` file under construction; its integers have the smallest type that holds all of them."""
 
     def __init__(self, path: Path, dtype: DTypeLike = np.uint8) -> None:
-        self._path, self._dtype = path, np.dtype(dtype)
+        self._path = path
+        self._dtype = np.dtype(dtype)
         self._shape: tuple[int, ...] = (0,)
         self._file = path.open("w+b")
         self._file.seek(_HEADER)
 
     def append(self, values: NDArray[Any]) -> None:
         """Add values, (n, ...) integers."""
-        if (wider := np.promote_types(self._dtype, _smallest(values))) != self._dtype:
+        wider = np.promote_types(self._dtype, _smallest(values))
+        if wider != self._dtype:
             self._widen(wider)
         self._file.write(np.ascontiguousarray(values, self._dtype).data)
         self._shape = (self._shape[0] + len(values), *values.shape[1:])
@@ -120,7 +122,8 @@ class _Column:
             wide.write(block.astype(dtype).data)
         path.replace(self._path)
         self._file.close()
-        self._file, self._dtype = wide, dtype
+        self._file = wide
+        self._dtype = dtype
 
 
 def write_columns(
@@ -160,7 +163,10 @@ def write_columns(
         if not (rows or can_be_empty):
             counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
             found = [f"{count} {what}" for what, count in counts.items() if count] or ["there are no lines"]
-            why = f"all {counts['empty']} lines were empty" if len(found) == 1 and counts["empty"] else ", ".join(found)
+            if len(found) == 1 and counts["empty"]:
+                why = f"all {counts['empty']} lines were empty"
+            else:
+                why = ", ".join(found)
             raise DataError(f"{folder}: nothing to write: {why}")
         stack.close()
         sizes = {name: (partial / f"{name}.npy").stat().st_size for name in files}
@@ -225,7 +231,8 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
         )
     for name, written in meta["columns"].items():
         path = must_exist(folder / f"{name}.npy", "column")
-        if (size := path.stat().st_size) != written:
+        size = path.stat().st_size
+        if size != written:
             raise DataError(
                 f"{path}: truncated or changed: {size} bytes, {written} were written; build the corpus again"
             )

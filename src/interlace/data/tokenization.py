@@ -16,7 +16,10 @@ AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespac
 _MIN_MARKS = 20  # punctuation marks needed for a decision
 _MAX_CLAUSE = 8  # letters of an unspaced script between two spaces; more are not a word
 
-_OTHER, _BLANK, _MARK, _LETTER = 1, 2, 3, 4
+_OTHER = 1
+_BLANK = 2
+_MARK = 3
+_LETTER = 4
 
 
 def _class_of(character: str) -> int:
@@ -56,7 +59,9 @@ def _has_attached_punctuation(text: Text) -> bool:
 
 def word_tokenizer_for(*texts: Text) -> str:
     """Return the word tokenizer that `auto` means for the sides of a text, which are split at white space."""
-    return "unicode" if any(map(is_untokenized, texts)) else "whitespace"
+    if any(map(is_untokenized, texts)):
+        return "unicode"
+    return "whitespace"
 
 
 def reader_of_words(kind: Any, paths: Sequence[Path], languages: Sequence[str], name: str, where: str) -> Any:
@@ -67,7 +72,10 @@ def reader_of_words(kind: Any, paths: Sequence[Path], languages: Sequence[str], 
     finds_words = "word_tokenizer" in kind.model_fields
     if name == AUTO and finds_words:
         first_chunk = next(kind().read_chunks(paths, list(languages)), None)
-        name = "whitespace" if first_chunk is None else word_tokenizer_for(*sides(first_chunk))
+        if first_chunk is None:
+            name = "whitespace"
+        else:
+            name = word_tokenizer_for(*sides(first_chunk))
     if finds_words or name not in {AUTO, "whitespace"}:  # other readers report the unknown key
         return kind.read({"word_tokenizer": name}, where)
     return kind.read({}, where)

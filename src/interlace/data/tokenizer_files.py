@@ -204,7 +204,8 @@ def tokenizer_errors() -> Iterator[None]:
 
 
 _SAMPLE = "The cat's 2 dogs: naïve ÉTÉ, q vw xyz jk; Москва 日本語 हिन्दी عربي "
-_MAX_GROWTH, _MIN_TRIED = 8, 8  # times; characters of a text that is tried
+_MAX_GROWTH = 8  # times; characters of a text that is tried
+_MIN_TRIED = 8
 
 
 def _check_growth(normalizer: Any, path: Path) -> None:
@@ -247,7 +248,10 @@ def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the steps of a normalizer or a post-processor, in order."""
     if part["type"] != "Sequence":
         return [part]
-    inner_parts = part["normalizers"] if "normalizers" in part else part["processors"]
+    if "normalizers" in part:
+        inner_parts = part["normalizers"]
+    else:
+        inner_parts = part["processors"]
     steps = []
     for inner_part in inner_parts:
         steps += _steps(inner_part)
@@ -257,7 +261,9 @@ def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
 def _pattern(step: dict[str, Any]) -> str:
     """Return the text that a step replaces; "" for other steps and for regular expressions."""
     pattern = step.get("pattern")
-    return str(pattern.get("String", "")) if isinstance(pattern, dict) else ""
+    if isinstance(pattern, dict):
+        return str(pattern.get("String", ""))
+    return ""
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -271,7 +277,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 def _content(token: Any) -> str:
     """Return a token of a configuration: a string, or a mapping with `content`."""
-    return str(token.get("content")) if isinstance(token, dict) else str(token)
+    if isinstance(token, dict):
+        return str(token.get("content"))
+    return str(token)
 
 
 def _converted(folder: Path) -> Tokenizer:
@@ -318,7 +326,8 @@ def _check_class(folder: Path) -> bool:
 # XLM's own vocabulary files, for which transformers has only a slow tokenizer that runs Moses, jieba and others by
 # language. Ours finds words by one rule for all languages: letters with their marks, numbers, and single other signs.
 
-_XLM_VOCAB, _XLM_MERGES = "vocab.json", "merges.txt"
+_XLM_VOCAB = "vocab.json"
+_XLM_MERGES = "merges.txt"
 _XLM_END = "</w>"
 _XLM_ROLES = {  # the defaults of transformers; `</s>` both begins and ends a row, as in XLM's code
     "bos_token": "<s>",

@@ -99,7 +99,8 @@ class Vocab(Encoder):
         self._config = dict(config)
         self._ids: dict[str, int] = {}
         for role, token in special.items():
-            if (number := tokenizer.token_to_id(token)) is None:
+            number = tokenizer.token_to_id(token)
+            if number is None:
                 raise DataError(f"the special token {token!r} is not in the vocabulary")
             self._ids[role] = number
         added = tokenizer.get_added_tokens_decoder()
@@ -136,7 +137,8 @@ class Vocab(Encoder):
         """Load a tokenizer from its folder or from the Hugging Face hub; a DataError says what is missing."""
         tokenizer, config = find_tokenizer(str(name))
         special = special_tokens(tokenizer, config)
-        if missing := [role for role in ("begin", "end", "pad") if role not in special]:
+        missing = [role for role in ("begin", "end", "pad") if role not in special]
+        if missing:
             raise DataError(f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them")
         return cls(tokenizer, special, config, str(name))
 
@@ -229,7 +231,9 @@ class Vocab(Encoder):
             return "xlm"
         if len(self.separator_ids) > 1:
             return "roberta"
-        return "xlm" if self._special["begin"] == ROLES["begin"] else "bert"
+        if self._special["begin"] == ROLES["begin"]:
+            return "xlm"
+        return "bert"
 
     @cached_property
     def targets(self) -> dict[str, int]:
@@ -241,7 +245,10 @@ class Vocab(Encoder):
     def target(self, language: str) -> int:
         """Return a language's target token; raise a DataError that names those that have one."""
         if language not in self.targets:
-            known = f"it has them for {listed(self.targets)}" if self.targets else "it has none"
+            if self.targets:
+                known = f"it has them for {listed(self.targets)}"
+            else:
+                known = "it has none"
             hint = nearest(language, self.targets)
             raise DataError(f"the vocabulary has no target-language token for {language!r}; {known}{hint}")
         return self.targets[language]

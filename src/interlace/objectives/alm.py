@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
 
-MIXED, REPLACED = "mixed_share", "replaced_share"
+MIXED = "mixed_share"
+REPLACED = "replaced_share"
 
 
 class Alm(Objective):

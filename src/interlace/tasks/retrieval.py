@@ -43,7 +43,7 @@ class Retrieval(ProbeTask):
     """
 
     metric: ClassVar[str] = "p@1"
-    same_scale: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target")
+    same_scale: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target", "p@1, centered")
 
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",
@@ -87,10 +87,17 @@ class Retrieval(ProbeTask):
         return read_text(self.name, self.reader, languages, TextPairs, *sides)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> Scores:
-        """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
+        """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`.
+
+        And `p@1, centered`, the same with each language's mean vector subtracted (Libovický et al. 2020, section 4).
+        States of a language share a direction; where models differ in it, the two may rank them differently.
+        """
         source = self.vectors(backbone, vocab, examples.source)
         target = self.vectors(backbone, vocab, examples.target)
-        return both_ways(unit(source), unit(target), examples)
+        scores = both_ways(unit(source), unit(target), examples)
+        centered = both_ways(unit(source - source.mean(axis=0)), unit(target - target.mean(axis=0)), examples)
+        scores.metrics["p@1, centered"] = centered["p@1"]
+        return scores
 
 
 def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:

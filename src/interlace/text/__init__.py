@@ -75,7 +75,9 @@ class Text:
             return self
 
         def pick(rows: Any) -> Any:
-            return rows.take(mask) if isinstance(rows, Ragged) else list(compress(rows, mask))
+            if isinstance(rows, Ragged):
+                return rows.take(mask)
+            return list(compress(rows, mask))
 
         return self._picked(pick)
 
@@ -83,7 +85,9 @@ class Text:
         """Select consecutive lines, with their labels; the notes stay."""
 
         def pick(rows: Any) -> Any:
-            return rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop]
+            if isinstance(rows, Ragged):
+                return rows.slice(start, stop)
+            return rows[start:stop]
 
         return self._picked(pick)
 

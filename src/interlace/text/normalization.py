@@ -59,4 +59,6 @@ class Normalization(Settings):
 def _romanian(text: str, *, strip: bool) -> str:
     """Replace cedilla letters by comma letters; with `strip`, remove diacritics. Takes composed and decomposed text."""
     text = _COMBINING_CEDILLA.sub("\\1\u0326", text.translate(_COMMA))
-    return _COMBINING.sub(r"\1", text.translate(_PLAIN)) if strip else text
+    if strip:
+        return _COMBINING.sub(r"\1", text.translate(_PLAIN))
+    return text

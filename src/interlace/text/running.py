@@ -9,7 +9,8 @@ from interlace.text.columns import LINE_FEED, TextColumns
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers.common.characters import CharacterClasses, code_points, line_starts
 
-_TIGHT, _LOOSE = 1, 2
+_TIGHT = 1
+_LOOSE = 2
 
 
 def running_text(rows: Ragged, spellings: list[str]) -> TextColumns:

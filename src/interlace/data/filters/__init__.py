@@ -61,14 +61,17 @@ class FilterChain:
         for name, keep in self._rules:
             passed = keep(chunk.where(kept))
             kept[np.flatnonzero(kept)[~passed]] = False
-            if dropped := int((~passed).sum()):
+            dropped = int((~passed).sum())
+            if dropped:
                 self.dropped[name] += dropped
         return kept
 
 
 def sides(chunk: Chunk) -> tuple[Text, ...]:
     """Return one text, or the two of pairs."""
-    return (chunk.source, chunk.target) if isinstance(chunk, TextPairs) else (chunk,)
+    if isinstance(chunk, TextPairs):
+        return (chunk.source, chunk.target)
+    return (chunk,)
 
 
 def on_all_sides(chunk: Chunk, holds: Callable[[Text], Mask]) -> Mask:

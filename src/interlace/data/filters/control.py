@@ -8,7 +8,8 @@ from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_si
 from interlace.text import Text
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
-_FINE, _BAD = 1, 2
+_FINE = 1
+_BAD = 2
 
 
 class Control(Filter):
@@ -28,7 +29,9 @@ def _class_of(character: str) -> int:
     if character in "\t\n":  # here a line feed only ends lines
         return _FINE
     broken = character in "\ufffd\ufeff"  # the replacement character; a byte order mark inside text
-    return _BAD if broken or unicodedata.category(character) in {"Cc", "Cn", "Co", "Cs"} else _FINE
+    if broken or unicodedata.category(character) in {"Cc", "Cn", "Co", "Cs"}:
+        return _BAD
+    return _FINE
 
 
 _CLASSES = CharacterClasses(_class_of)

@@ -22,7 +22,8 @@ class Length(Filter):
     def model_post_init(self, _context: Any) -> None:
         """Check that minima do not exceed maxima."""
         for unit in ("words", "characters"):
-            low, high = getattr(self, f"min_{unit}"), getattr(self, f"max_{unit}")
+            low = getattr(self, f"min_{unit}")
+            high = getattr(self, f"max_{unit}")
             if low > high:
                 raise ValueError(f"min_{unit} = {low} is more than max_{unit} = {high}")
 
@@ -31,6 +32,7 @@ class Length(Filter):
         return on_all_sides(chunk, self._within)
 
     def _within(self, text: Text) -> Mask:
-        words, length = text.words.lengths, characters(text)
+        words = text.words.lengths
+        length = characters(text)
         kept = (words >= self.min_words) & (words <= self.max_words)
         return np.asarray(kept & (length >= self.min_characters) & (length <= self.max_characters))

@@ -26,10 +26,13 @@ class Ratio(Filter):
         """(n,) where the longer side is at most `max_ratio` times the shorter one, plus `slack`, in source units."""
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)
-        source, target = self.lengths(chunk.source), self.lengths(chunk.target) / self.typical
+        source = self.lengths(chunk.source)
+        target = self.lengths(chunk.target) / self.typical
         limit = self.max_ratio * np.minimum(source, target) + self.slack
         return np.asarray(np.maximum(source, target) <= limit)
 
     def lengths(self, text: Text) -> NDArray[np.int64]:
         """(n,) units per line."""
-        return text.words.lengths if self.unit == "words" else characters(text)
+        if self.unit == "words":
+            return text.words.lengths
+        return characters(text)

@@ -43,7 +43,10 @@ class Script(Filter):
 
     def scripts(self, language: str) -> frozenset[str]:
         """Return the expected scripts of a language; empty if not known, as for a derived language `en_x`."""
-        known = frozenset[str]() if is_private(language) else scripts_of(language)
+        if is_private(language):
+            known = frozenset[str]()
+        else:
+            known = scripts_of(language)
         return frozenset(self.expected.get(language, ())) or known
 
     def _mostly(self, text: Text) -> Mask:

@@ -29,7 +29,9 @@ from interlace.text.word_tokenizers.common.characters import CharacterClasses, i
 
 KINDS = ("source", "target", "major source", "major target")
 MONOLINGUAL = 2  # kinds below this number are monolingual
-PUNCTUATION, SPACED, UNSPACED_LETTER = 1, 2, 3  # kinds of characters; digits and combining marks are letters
+PUNCTUATION = 1  # kinds of characters; digits and combining marks are letters
+SPACED = 2
+UNSPACED_LETTER = 3
 _NO_LIMIT = 1 << 30
 Numbers = NDArray[np.int64]
 

@@ -102,7 +102,8 @@ class CharacterClasses:
         return self.of(code_points(lines))
 
 
-_BASE, _CONTINUING = 1, 2
+_BASE = 1
+_CONTINUING = 2
 
 
 def _continues_letter(character: str) -> int:
