@@ -11,6 +11,8 @@ The functions are imported when they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.version import VERSION
+
 if TYPE_CHECKING:
     from interlace.aligners import load_aligner
     from interlace.api.alignment import ParallelText as Pairs
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from interlace.integrations.collator import collator
     from interlace.integrations.trainer import ObjectiveTrainer as Trainer
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "Pairs": ("interlace.api.alignment", "ParallelText"),

@@ -24,6 +24,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.outputs import STANDARD_OUTPUT, Output, check_outputs, is_standard_output, target_of
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
+from interlace.core.version import VERSION
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
 
@@ -157,9 +158,7 @@ def run_command(arguments: list[str]) -> int | None:
 
 def _print_version(is_asked: bool) -> None:
     if is_asked:
-        from interlace import __version__
-
-        output.print(__version__, highlight=False)
+        output.print(VERSION, highlight=False)
         raise typer.Exit
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from interlace import __version__
+from interlace.core.version import VERSION
 from interlace.data.cache import content_key
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import AlignSettings
@@ -106,7 +106,7 @@ def environment(device: torch.device) -> dict[str, Any]:
     except OSError:
         names = [platform.processor()]
     return {
-        "interlace": __version__,
+        "interlace": VERSION,
         "python": platform.python_version(),
         "torch": version("torch"),
         "transformers": version("transformers"),

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from interlace import __version__
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic, file_lock, must_exist
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
+from interlace.core.version import VERSION
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
 from interlace.experiments.studies import GridCell, Study
@@ -90,7 +90,7 @@ class StudyFolder:
         state.evaluation = cell.evaluation
         state.state = "running"
         state.error = ""
-        state.interlace = __version__
+        state.interlace = VERSION
         state.commit = commit()
         self.write_state(cell, state)
         return state
