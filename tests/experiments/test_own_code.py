@@ -5,7 +5,7 @@ import pytest
 from interlace.core import registry
 from interlace.core.errors import RunError, SettingsError
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.run import RunFolder
+from interlace.experiments.run import Run
 from interlace.objectives import OBJECTIVES
 
 OWN = "from interlace.objectives.tlm import Tlm\nclass Own(Tlm):\n    pass\n"
@@ -30,34 +30,34 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "own_tlm.py").write_text(OWN)
     registry.register_plugin(tmp_path / "own_tlm.py", {"objectives": OBJECTIVES})
     (tmp_path / "run").mkdir()
-    RunFolder(tmp_path / "run").claim(recipe())
+    Run(tmp_path / "run").claim(recipe())
     return tmp_path / "run"
 
 
 def test_a_run_keeps_its_code_and_names_it_where_it_is_missing(run, tmp_path, monkeypatch):
     (run / "run.json").write_text('{"finished": true}')
-    assert RunFolder(run).finished_recipe().objectives.keys() == {"own_tlm"}
+    assert Run(run).finished_recipe().objectives.keys() == {"own_tlm"}
     (tmp_path / "own_tlm.py").unlink()
     monkeypatch.setattr(registry, "_PLUGINS", {})
     with pytest.raises(SettingsError, match=rf"no objective 'own_tlm'.* --code {run}/code/own_tlm\.py"):
-        RunFolder(run).finished_recipe()
+        Run(run).finished_recipe()
     registry.register_plugin(run / "code" / "own_tlm.py", {"objectives": OBJECTIVES})
-    assert RunFolder(run).finished_recipe().name == "own"
+    assert Run(run).finished_recipe().name == "own"
 
 
 def test_edited_code_cannot_resume_or_extend_a_run_and_leaves_a_finished_one(run, tmp_path, monkeypatch):
     copy, edited = run / "code" / "own_tlm.py", OWN + "# edited\n"
     (tmp_path / "own_tlm.py").write_text(edited)
-    RunFolder(run).claim(recipe())
+    Run(run).claim(recipe())
     assert copy.read_text() == edited  # no checkpoint: the run starts over
     (tmp_path / "own_tlm.py").write_text(OWN)
     monkeypatch.setattr("interlace.training.checkpoint.steps_in", lambda _: [5])
     told = rf"another version of --code {tmp_path}/own_tlm\.py; resume with --code {copy}, or choose another folder"
     with pytest.raises(RunError, match=told):
-        RunFolder(run).claim(recipe())
+        Run(run).claim(recipe())
     (run / "run.json").write_text('{"finished": true}')
-    RunFolder(run).claim(recipe())
+    Run(run).claim(recipe())
     with pytest.raises(RunError, match=told):
-        RunFolder(run).claim(recipe(steps=20))
+        Run(run).claim(recipe(steps=20))
     assert (run / "run.json").exists()
     assert copy.read_text() == edited

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from interlace.report.runs import LoggedScores, Run, Sample, SampleRow, read_runs
+from interlace.report.runs import LoggedScores, ReportedRun, Sample, SampleRow, read_runs
 from interlace.report.sections.derived_languages import transfer_points
 from interlace.report.sections.diagnostics import evenly
 from interlace.report.sections.training_examples import shown_sample
@@ -60,7 +60,7 @@ def diagnosed(label="a", style=0, on=None, scores=None, **more):
                      on=on or ON)
         for step in (0, 1, 2)
     ]  # fmt: skip
-    return Run(Path(label), {}, more.pop("facts", {}), label, style, diagnoses=lines, **more)
+    return ReportedRun(Path(label), {}, more.pop("facts", {}), label, style, diagnoses=lines, **more)
 
 
 def test_diagnostics_have_a_panel_per_pair_and_name_those_left_out():
@@ -87,12 +87,12 @@ def test_mixture_by_objective_and_language():
     mixture = {what: dict(zip(("mlm/de", "tlm/en-de"), each, strict=True)) for what, each in counts.items()}
     mixture["languages"] = {"de": 1750, "en": 250}
     shares = {"mlm/de": 0.75, "tlm/en-de": 0.25}
-    body = section("mixture", [Run(Path("a"), {}, {"shares": shares, "mixture": mixture}, "a")], MIXTURE).body
+    body = section("mixture", [ReportedRun(Path("a"), {}, {"shares": shares, "mixture": mixture}, "a")], MIXTURE).body
     assert "1,500 subwords, 15 rows, 3 steps" in body
     languages = body.partition("By language")[2]
     for expected in ("German", "87.5\u202f%", "12.5\u202f%"):
         assert expected in languages
-    plain = section("mixture", [Run(Path("a"), {}, {"shares": {"mlm/de": 1.0}}, "a")], MIXTURE).body
+    plain = section("mixture", [ReportedRun(Path("a"), {}, {"shares": {"mlm/de": 1.0}}, "a")], MIXTURE).body
     assert "100.0\u202f%" in plain
     assert "By language" not in plain
 
@@ -234,7 +234,7 @@ def transferred(label, steps, supervised, zero_shot, alignment = None, whole = N
         more = {} if whole is None else {"p@1, all": whole}
         rows.append(score("en_x", alignment, task="embedding_alignment", metric="p@1", scores=more))
     recipe = {"derived": {"en_x": {"of": "en", "transformations": steps}}, "name": name}
-    return Run(Path(folder), recipe, {}, name, scores=ScoreTable(table_of_entries(rows, run=folder)))
+    return ReportedRun(Path(folder), recipe, {}, name, scores=ScoreTable(table_of_entries(rows, run=folder)))
 
 
 @pytest.fixture

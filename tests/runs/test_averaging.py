@@ -17,7 +17,7 @@ from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.export import average_checkpoints, export_model
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.experiments.run import RunFolder
+from interlace.experiments.run import Run
 from interlace.experiments.translation import translation_model
 from interlace.models.build import load
 from interlace.report import write_report
@@ -146,7 +146,7 @@ def test_averaged_run_has_the_metadata_of_its_run(tmp_path, small):
     assert after.max_source_lengths == before.max_source_lengths == {"en-xx": 22}
     with pytest.raises(SettingsError, match="it learned en-xx"):
         after.check_direction("xx", "en")
-    assert (after.name, RunFolder(folder).is_finished) == ("small-mean-of-2", True)
+    assert (after.name, Run(folder).is_finished) == ("small-mean-of-2", True)
     shutil.copytree(folder / "model", tmp_path / "copied")
     _, copied = translation_model(str(tmp_path / "copied"))  # even a copy of the model alone
     assert (copied.max_source_lengths, copied.normalization) == ({"en-xx": 22}, after.normalization)

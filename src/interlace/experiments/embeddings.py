@@ -33,7 +33,7 @@ from interlace.experiments.inputs import check_inputs
 from interlace.experiments.lexicons import vector_dictionaries
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.run import RunFolder
+from interlace.experiments.run import Run
 from interlace.experiments.run_record import environment
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import EmbeddingSettings
@@ -54,7 +54,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
     if settings is None:
         raise SettingsError(f"recipe {recipe.name!r} has no [embeddings], and learns no word vectors")
     with locked(into):
-        run = RunFolder(into)
+        run = Run(into)
         run.claim(recipe)
         if run.is_finished:
             run.check_export(run.vectors_folder)

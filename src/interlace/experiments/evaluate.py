@@ -24,7 +24,7 @@ from interlace.experiments.contamination import stored_contamination
 from interlace.experiments.data_root import data_root
 from interlace.experiments.model_folder import ModelMetadata
 from interlace.experiments.recipe import Recipe, with_learned_directions
-from interlace.experiments.run import RunFolder
+from interlace.experiments.run import Run
 from interlace.experiments.score_store import (
     Place,
     ScoreIdentity,
@@ -75,10 +75,10 @@ class Target:
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
     """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation."""
     folder = Path(path)
-    trained = RunFolder(folder).finished_recipe()
+    trained = Run(folder).finished_recipe()
     if trained is not None:
         kept = folder / (VECTORS if trained.embeddings else "model")
-        RunFolder(folder).check_export(kept)
+        Run(folder).check_export(kept)
         return Target(str(kept), recipe or trained, into or folder, trained)
     if folder.suffix == ".toml":
         raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")

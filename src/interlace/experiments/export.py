@@ -23,7 +23,7 @@ from interlace.data.vocab import Vocab
 from interlace.experiments.card import CARD, card_text, write_card
 from interlace.experiments.model_folder import save_model
 from interlace.experiments.recipe import LICENSE, Recipe
-from interlace.experiments.run import RunFolder
+from interlace.experiments.run import Run
 from interlace.experiments.score_store import folder_key
 from interlace.models.build import load
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, iter_weights
@@ -155,14 +155,14 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.Sto
 
 
 def _finished(run: Path) -> Recipe:
-    recipe = RunFolder(run).finished_recipe()
+    recipe = Run(run).finished_recipe()
     if recipe is None:
         what = "not a run" if run.exists() else "no such folder"
         raise DataError(f"{run}: {what}; expected the folder of a finished run")
     if recipe.embeddings:
         raise SettingsError(f"{run}: holds word vectors, not a model")
     regular_files(run / "model")  # before one is opened: a pipe would wait for ever
-    RunFolder(run).check_export(run / "model")
+    Run(run).check_export(run / "model")
     return recipe
 
 

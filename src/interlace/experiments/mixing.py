@@ -23,7 +23,7 @@ from interlace.data.packing import PackedSentences, Streams
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.experiments.lexicons import lexicons_of
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.run import RunFolder, starting_points
+from interlace.experiments.run import Run, starting_points
 from interlace.experiments.workspace import Workspace, sides_of
 from interlace.models.families import Traits
 from interlace.objectives import Objective, Resources
@@ -179,7 +179,7 @@ def store_dictionaries(mixture: Mixture, recipe: Recipe, into: Path) -> None:
     if not checkpoint.steps_in(into / "checkpoints"):
         write_dictionaries(splits, into)
         for number, start in enumerate(starting_points(recipe)):
-            for path in sorted((RunFolder.of_model(start).folder / DICTIONARIES).glob("*.tsv")):
+            for path in sorted((Run.of_model(start).folder / DICTIONARIES).glob("*.tsv")):
                 (into / DICTIONARIES).mkdir(exist_ok=True)
                 write_lines(into / DICTIONARIES / f"start{number}.{path.name}", read_lines(path))
         return

@@ -27,7 +27,7 @@ from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
 from interlace.experiments.model_folder import save_model, sentence_vectors
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
-from interlace.experiments.run import RunFolder
+from interlace.experiments.run import Run
 from interlace.experiments.run_record import data_of, run_record
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.workspace import Workspace
@@ -63,7 +63,7 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     if recipe.embeddings is not None:
         return learn_vectors(recipe, into)
     recipe.check_trainable()
-    run = RunFolder(into)
+    run = Run(into)
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     train.check_processes(accelerator.num_processes)
@@ -84,7 +84,7 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     return run.model_folder
 
 
-def _run(recipe: Recipe, run: RunFolder, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> None:
+def _run(recipe: Recipe, run: Run, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> None:
     """Prepare, train and export."""
     begun = time.perf_counter()
     with accelerator.main_process_first():
@@ -191,7 +191,7 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     sentence_vectors(recipe, backbone)
 
 
-def _callbacks(prepared: PreparedRun, run: RunFolder, progress: Progress) -> list[Callable[[TrainingStep], None]]:
+def _callbacks(prepared: PreparedRun, run: Run, progress: Progress) -> list[Callable[[TrainingStep], None]]:
     """Return what consumes the steps of training: metrics, diagnostics, evaluation, and checkpoints, which are last."""
     recipe = prepared.recipe
     train = recipe.train
@@ -235,7 +235,7 @@ def _callbacks(prepared: PreparedRun, run: RunFolder, progress: Progress) -> lis
     return callbacks
 
 
-def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run: RunFolder) -> None:
+def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run: Run) -> None:
     """Resume and run the loop to its end."""
     saved = next(each for each in callbacks if isinstance(each, CheckpointCallback))
     done = saved.resume()
@@ -312,7 +312,7 @@ def _load_best(path: Path, model: TrainingModel) -> None:
 
 
 def _finish(
-    prepared: PreparedRun, run: RunFolder, progress: Progress, data: list[dict[str, Any]], seconds: dict[str, float]
+    prepared: PreparedRun, run: Run, progress: Progress, data: list[dict[str, Any]], seconds: dict[str, float]
 ) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
@@ -342,7 +342,7 @@ def _finish(
     write_json(run.folder / run_folder.RUN, record)
 
 
-def _final_model(prepared: PreparedRun, run: RunFolder, progress: Progress) -> TrainingModel:
+def _final_model(prepared: PreparedRun, run: Run, progress: Progress) -> TrainingModel:
     """Return the model to export: with early stopping that of the best checkpoint, else as it is after training."""
     train = prepared.recipe.train
     training = prepared.training

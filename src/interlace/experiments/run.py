@@ -39,7 +39,7 @@ class RunState(TypedDict):
 
 
 @dataclass(frozen=True)
-class RunFolder:
+class Run:
     """A run's folder and its records, which are read when they are asked for."""
 
     folder: Path
@@ -289,7 +289,7 @@ def _recipe_of(start: str) -> Recipe | None:
     """Return the recipe of the run that a model or vectors belong to; None if there is no readable one."""
     if not user_path(start).is_dir():
         return None
-    run = RunFolder.of_model(start)
+    run = Run.of_model(start)
     try:
         stored = run.stored_recipe
         return None if stored is None else Recipe.read(stored, str(run.folder / RECIPE))

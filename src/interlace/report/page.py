@@ -16,7 +16,7 @@ from interlace.core.errors import DataError
 from interlace.core.outputs import is_stream, output_file
 from interlace.report import figure_files, svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
-from interlace.report.runs import Run, all_scores, first_of_each, read_runs
+from interlace.report.runs import ReportedRun, all_scores, first_of_each, read_runs
 from interlace.report.section import Section
 from interlace.report.sections import sections_of
 from interlace.report.tables import html_fragment
@@ -65,7 +65,7 @@ def is_report(path: Path) -> bool:
         return _GENERATOR in file.read(1000)
 
 
-def _page(runs: Sequence[Run], sections: Sequence[Section]) -> str:
+def _page(runs: Sequence[ReportedRun], sections: Sequence[Section]) -> str:
     scores = _headline_scores(all_scores(runs))
     columns = first_of_each(runs)
     abouts = []
@@ -96,7 +96,7 @@ def _headline_scores(scores: ScoreTable) -> ScoreTable:
     return scores.filter(setting=ZERO_SHOT) or scores
 
 
-def _about(run: Run) -> str:
+def _about(run: ReportedRun) -> str:
     """Return what a recipe says of itself, or the names of checkpoints that were not pre-trained here."""
     if run.recipe:
         return str(run.recipe.get("about", ""))
@@ -113,7 +113,7 @@ class PageHead:
     caution: str
 
 
-def page_head(runs: Sequence[Run]) -> PageHead:
+def page_head(runs: Sequence[ReportedRun]) -> PageHead:
     """Return the head of the page about runs."""
     tasks = ComparisonTable(_headline_scores(all_scores(runs))).tasks
     unfinished = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from interlace.report import svg
 from interlace.report.figures.line_panel import Curve, Domain, domain, finite, line_panel
-from interlace.report.runs import LoggedScores, Run, first_of_each, short_names
+from interlace.report.runs import LoggedScores, ReportedRun, first_of_each, short_names
 from interlace.report.section import Section
 from interlace.report.text import render
 
@@ -37,7 +37,7 @@ def panel_figure(
     return PanelFigure(caption, panels, hidden)
 
 
-def panel_section(title: str, lead: str, runs: Sequence[Run], figures: Sequence[PanelFigure]) -> list[Section]:
+def panel_section(title: str, lead: str, runs: Sequence[ReportedRun], figures: Sequence[PanelFigure]) -> list[Section]:
     """Return a section of small multiples with a key of the runs; none without figures."""
     if not figures:
         return []
@@ -50,7 +50,7 @@ def panel_section(title: str, lead: str, runs: Sequence[Run], figures: Sequence[
     return [Section(title, lead, body, drawings)]
 
 
-def curves_of(runs: Sequence[Run], logged: Logged, panels: Mapping[str, str]) -> dict[str, list[Curve]]:
+def curves_of(runs: Sequence[ReportedRun], logged: Logged, panels: Mapping[str, str]) -> dict[str, list[Curve]]:
     """Return the curves of each panel, one a run. panels: name of a score -> panel, which shows the mean of several."""
     short = short_names(runs)
     names_by_panel: dict[str, list[str]] = {}

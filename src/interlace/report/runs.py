@@ -195,7 +195,7 @@ class ConceptWords:
 
 
 @dataclass(frozen=True)
-class Run:
+class ReportedRun:
     """A run folder, or the folder of a checkpoint's scores, which has no recipe.
 
     facts: the content of `run.json`: versions, hardware, and timings in seconds.
@@ -230,16 +230,16 @@ def shown_model(model: str) -> str:
     return Path(model).name if Path(model).is_absolute() else model
 
 
-def first_of_each(runs: Iterable[Run]) -> list[Run]:
+def first_of_each(runs: Iterable[ReportedRun]) -> list[ReportedRun]:
     """Return the first run of each column."""
-    columns: dict[str, Run] = {}
+    columns: dict[str, ReportedRun] = {}
     for run in runs:
         columns.setdefault(run.label, run)
     return list(columns.values())
 
 
 def of_first_runs(
-    runs: Sequence[Run], items: Callable[[Run], Iterable[T]], key: Callable[[T], str]
+    runs: Sequence[ReportedRun], items: Callable[[ReportedRun], Iterable[T]], key: Callable[[T], str]
 ) -> dict[str, list[T]]:
     """Group the items of runs by key; all items of a key are from the first run that has it."""
     groups: dict[str, list[T]] = {}
@@ -251,18 +251,18 @@ def of_first_runs(
     return groups
 
 
-def all_scores(runs: Sequence[Run]) -> ScoreTable:
+def all_scores(runs: Sequence[ReportedRun]) -> ScoreTable:
     """Return the scores of all runs as one table, whose systems are the columns of the page."""
     return ScoreTable(chain.from_iterable(run.scores for run in runs))
 
 
-def short_names(runs: Sequence[Run]) -> dict[str, str]:
+def short_names(runs: Sequence[ReportedRun]) -> dict[str, str]:
     """Return by column its name in figures, without the words that all share."""
     labels = [run.label for run in first_of_each(runs)]
     return dict(zip(labels, short_labels(labels), strict=True))
 
 
-def read_runs(folders: Sequence[Path], baseline: str = "") -> list[Run]:
+def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
     """Read runs, the baseline first, and assign them to columns; reject none, a duplicate, and other folders.
 
     baseline: folder, its name, or the name of a column; default: the run that others start from, if there is one, else
@@ -277,7 +277,7 @@ def read_runs(folders: Sequence[Path], baseline: str = "") -> list[Run]:
     return _labelled(sorted(runs, key=lambda run: run.label != label))
 
 
-def _baseline_label(runs: Sequence[Run], baseline: str) -> str:
+def _baseline_label(runs: Sequence[ReportedRun], baseline: str) -> str:
     """Return the column of the baseline; a DataError names the nearest."""
     if not baseline:
         ancestor = next((run for run in runs if _is_ancestor(run, runs)), runs[0])
@@ -289,13 +289,13 @@ def _baseline_label(runs: Sequence[Run], baseline: str) -> str:
     raise DataError(f"--baseline {baseline!r}: none of the runs ({listed(labels)}){did_you_mean(baseline, labels)}")
 
 
-def _is_ancestor(run: Run, runs: Sequence[Run]) -> bool:
+def _is_ancestor(run: ReportedRun, runs: Sequence[ReportedRun]) -> bool:
     """Return whether other runs start from a run, which itself starts from none of them."""
     has_descendants = any(_starts_from(descendant, run) for descendant in runs)
     return has_descendants and not any(_starts_from(run, start) for start in runs)
 
 
-def _starts_from(run: Run, start: Run) -> bool:
+def _starts_from(run: ReportedRun, start: ReportedRun) -> bool:
     """Return whether a run's encoder, decoder or embeddings start from another run, or from a checkpoint."""
     model = run.recipe.get("model") or {}
     decoder = model.get("decoder") or {}
@@ -321,7 +321,7 @@ def outcomes_path(row: Score, root: Path = Path()) -> Path:
     return predictions.outcomes_file(root / row.run, row.task, row.seed, row.setting)
 
 
-def _read_run(folder: Path) -> Run:
+def _read_run(folder: Path) -> ReportedRun:
     _check_folder(folder)
     recipe: dict[str, Any] = read_json(folder / run_folder.RECIPE, _Recipe, None) or {}
     evaluation: dict[str, Any] = read_json(folder / run_folder.EVALUATION, _Recipe, None) or {}
@@ -331,7 +331,7 @@ def _read_run(folder: Path) -> Run:
     scores_path = folder / run_folder.SCORES
     entries = scores_of_model(folder, read_json(scores_path, list[dict[str, Any]], None) or [])
     scores = table_of_entries(entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe))
-    return Run(
+    return ReportedRun(
         folder=folder,
         recipe=recipe,
         facts=run_folder.read_run(folder),
@@ -430,12 +430,12 @@ def _scale(task: str, metric: str) -> Scale:
     )
 
 
-def _labelled(runs: list[Run]) -> list[Run]:
+def _labelled(runs: list[ReportedRun]) -> list[ReportedRun]:
     """Assign runs to columns; columns with the same name get folder names behind it."""
     columns = _columns(runs)
     names = [members[0].label for members in columns]
     folders = _shortest([members[0].folder for members in columns])
-    labelled: dict[Path, Run] = {}
+    labelled: dict[Path, ReportedRun] = {}
     for style, members in enumerate(columns):
         label = names[style]
         if names.count(label) > 1 and label != folders[style]:
@@ -446,9 +446,9 @@ def _labelled(runs: list[Run]) -> list[Run]:
     return [labelled[run.folder] for run in runs]
 
 
-def _columns(runs: Sequence[Run]) -> list[list[Run]]:
+def _columns(runs: Sequence[ReportedRun]) -> list[list[ReportedRun]]:
     """Return the runs of each column."""
-    columns: list[list[Run]] = []
+    columns: list[list[ReportedRun]] = []
     for run in runs:
         for members in columns:
             if all(_is_same_column(run, member) for member in members):
@@ -459,7 +459,7 @@ def _columns(runs: Sequence[Run]) -> list[list[Run]]:
     return columns
 
 
-def _is_same_column(run: Run, member: Run) -> bool:
+def _is_same_column(run: ReportedRun, member: ReportedRun) -> bool:
     """Return whether two runs share name and pre-training settings but for the seed, and were scored alike."""
     if run.label != member.label or not run.recipe or _pretraining(run) != _pretraining(member):
         return False
@@ -470,7 +470,7 @@ def _is_same_column(run: Run, member: Run) -> bool:
     return True
 
 
-def _pretraining(run: Run) -> dict[str, Any]:
+def _pretraining(run: ReportedRun) -> dict[str, Any]:
     ignored = {"seed", "evaluate", "about", "changes", "published"}
     return {key: value for key, value in run.recipe.items() if key not in ignored}
 
@@ -488,7 +488,7 @@ class _ScoringCondition:
         return self.files == condition.files or not self.files or not condition.files
 
 
-def _scoring_conditions(run: Run) -> dict[tuple[str, str, str], _ScoringCondition]:
+def _scoring_conditions(run: ReportedRun) -> dict[tuple[str, str, str], _ScoringCondition]:
     """Return what scores were computed with, by task, setting and language."""
     section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)  # of scores without a settings key
     conditions = {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from interlace.report.runs import Run
+from interlace.report.runs import ReportedRun
 from interlace.report.section import Section
 from interlace.report.sections.compute import compute
 from interlace.report.sections.derived_languages import derived_languages
@@ -39,7 +39,7 @@ SECTIONS = (
 )
 
 
-def sections_of(runs: Sequence[Run]) -> list[Section]:
+def sections_of(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the sections of the page that runs have results for."""
     page: list[Section] = []
     for sections in SECTIONS:

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from interlace.report.runs import Run
+from interlace.report.runs import ReportedRun
 from interlace.report.section import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import MISSING, count, duration
@@ -30,7 +30,7 @@ class _Seconds:
         return self.training + self.tuning + self.scoring
 
 
-def compute(runs: Sequence[Run]) -> list[Section]:
+def compute(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Compute`, a row per run."""
     seconds = [_seconds(run) for run in runs]
     lines = [_line(run, run_seconds) for run, run_seconds in zip(runs, seconds, strict=True)]
@@ -51,7 +51,7 @@ def compute(runs: Sequence[Run]) -> list[Section]:
     return [Section("Compute", lead, html_fragment(table, "beside"), folded=True)]
 
 
-def _line(run: Run, seconds: _Seconds) -> Line:
+def _line(run: ReportedRun, seconds: _Seconds) -> Line:
     device = str(run.facts.get("device") or MISSING)
     processes = run.facts.get("processes") or 1
     if processes > 1:
@@ -72,7 +72,7 @@ def _line(run: Run, seconds: _Seconds) -> Line:
     return Line(label, tuple(Entry(text) for text in texts))
 
 
-def _seconds(run: Run) -> _Seconds:
+def _seconds(run: ReportedRun) -> _Seconds:
     """Return the times of a run; of rows that share a fine-tuning, the longest time of it."""
     tuning: dict[Hashable, float] = {}
     rows = run.scores.filter(main=True)

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
 from interlace.report.figures.scatter import ScatterPoint, scatter
-from interlace.report.runs import Run
+from interlace.report.runs import ReportedRun
 from interlace.report.section import CaptionedFigure, Section, figure_section
 from interlace.report.svg import Drawing
 from interlace.report.text import number, task_name
@@ -19,7 +19,7 @@ _SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute":
 _PROBE = "embedding_alignment"
 
 
-def derived_languages(runs: Sequence[Run]) -> list[Section]:
+def derived_languages(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Transfer to derived languages`."""
     by_task: dict[str, list[TransferPoint]] = {}
     for point in transfer_points(runs):
@@ -73,7 +73,7 @@ class _Condition:
     language: str
 
 
-def transfer_points(runs: Sequence[Run]) -> list[TransferPoint]:
+def transfer_points(runs: Sequence[ReportedRun]) -> list[TransferPoint]:
     """Return all points, in the order of the runs."""
     scores: dict[_Condition, list[Score]] = {}
     for run in runs:

@@ -14,7 +14,7 @@ from interlace.report.panels import (
     score_names,
     span_of,
 )
-from interlace.report.runs import LoggedScores, Run
+from interlace.report.runs import LoggedScores, ReportedRun
 from interlace.report.section import Section
 from interlace.report.text import language_name, language_names, number
 
@@ -47,7 +47,7 @@ _MEASURES = {
 _ORIGINS = {"dev": "held-out pairs", "task": "dev pairs of the retrieval task", "train": "pairs of the training text"}
 
 
-def diagnostics(runs: Sequence[Run]) -> list[Section]:
+def diagnostics(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Cross-lingual diagnostics`, a figure per measure with a panel per language pair."""
     logged = {run.folder: _diagnosed(run) for run in runs}
     names = score_names(logged)
@@ -64,7 +64,7 @@ def diagnostics(runs: Sequence[Run]) -> list[Section]:
     return panel_section("Cross-lingual diagnostics", lead + _pairs_note(runs), runs, figures)
 
 
-def _diagnosed(run: Run) -> list[LoggedScores]:
+def _diagnosed(run: ReportedRun) -> list[LoggedScores]:
     """Return by step the scores of diagnoses, and those of dictionaries in evaluations."""
     by_step: dict[int, dict[str, float | None]] = {}
     for line in run.evaluations:
@@ -99,7 +99,7 @@ def evenly(titles: list[str], count: int) -> list[str]:
     return [titles[round(index * (len(titles) - 1) / (count - 1))] for index in range(count)]
 
 
-def _pairs_note(runs: Sequence[Run]) -> str:
+def _pairs_note(runs: Sequence[ReportedRun]) -> str:
     """Return what sentence pairs were measured, and whether runs differ in it."""
     records = [run.diagnoses[-1].on for run in runs if run.diagnoses and run.diagnoses[-1].on]
     if not records:

@@ -6,13 +6,13 @@ from markupsafe import Markup
 
 from interlace.report.differences import difference_tables
 from interlace.report.example_tests import compare_over_examples
-from interlace.report.runs import Run, all_scores
+from interlace.report.runs import ReportedRun, all_scores
 from interlace.report.section import Section
 from interlace.report.tables import html_fragment
 from interlace.scores.comparison import compare
 
 
-def differences(runs: Sequence[Run]) -> list[Section]:
+def differences(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Differences`: over runs and, between models of a single run, over test examples."""
     table = all_scores(runs)
     if len(table.unique("system")) < 2:

@@ -14,7 +14,7 @@ from interlace.report.panels import (
     score_names,
     span_of,
 )
-from interlace.report.runs import Run
+from interlace.report.runs import ReportedRun
 from interlace.report.section import Section
 from interlace.report.text import language_name
 
@@ -30,7 +30,7 @@ _TRANSLATION = {"bleu", "round-trip"}
 _MASKED = "per masked subword"
 
 
-def evaluation(runs: Sequence[Run]) -> list[Section]:
+def evaluation(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `... during training`, a figure per metric with a panel per language or direction."""
     logged = {run.folder: run.evaluations for run in runs}
     names = [name for name in score_names(logged) if not is_of_dictionary(name)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from interlace.report.figures.line_panel import Curve, domain, finite, line_panel, smoothed
 from interlace.report.panels import PanelFigure, panel_section, span_of
-from interlace.report.runs import Run, short_names
+from interlace.report.runs import ReportedRun, short_names
 from interlace.report.section import Section
 
 
@@ -19,7 +19,7 @@ _LOSS = _Unit("loss in nats per prediction", "Loss in nats per predicted token, 
 _SHARE = _Unit("share", "The share that each panel names, over training steps.")
 
 
-def losses(runs: Sequence[Run]) -> list[Section]:
+def losses(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Training losses`, a panel per objective and term."""
     short = short_names(runs)
     curves: dict[str, list[Curve]] = {}
@@ -47,7 +47,7 @@ def losses(runs: Sequence[Run]) -> list[Section]:
     return panel_section("Training losses", lead, runs, figures)
 
 
-def _terms(run: Run) -> dict[str, list[tuple[float, float | None]]]:
+def _terms(run: ReportedRun) -> dict[str, list[tuple[float, float | None]]]:
     """Return (step, loss) by the name of the term, with its objective if the names differ."""
     terms: dict[str, list[tuple[float, float | None]]] = {}
     for step in run.steps:

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from interlace.report.runs import Run, first_of_each
+from interlace.report.runs import ReportedRun, first_of_each
 from interlace.report.section import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import language_name, percent
@@ -14,7 +14,7 @@ from interlace.report.text import language_name, percent
 _AMOUNTS = {"tokens": "subwords", "rows": "rows", "steps": "steps"}  # key of a mixture -> unit
 
 
-def mixture(runs: Sequence[Run]) -> list[Section]:
+def mixture(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Mixture`; none without recorded shares."""
     trained = [run for run in first_of_each(runs) if run.facts.get("shares")]
     if not trained:
@@ -23,7 +23,7 @@ def mixture(runs: Sequence[Run]) -> list[Section]:
     return [Section("Mixture", "Shares of the training tokens by objective, corpus and language.", body)]
 
 
-def _by_corpus(runs: Sequence[Run]) -> Table:
+def _by_corpus(runs: Sequence[ReportedRun]) -> Table:
     names = set()
     for run in runs:
         for name in run.facts["shares"]:
@@ -37,7 +37,7 @@ def _by_corpus(runs: Sequence[Run]) -> Table:
     return Table("mixture", "Objectives and their corpora", columns, tuple(lines))
 
 
-def _share(run: Run, name: str) -> Entry | None:
+def _share(run: ReportedRun, name: str) -> Entry | None:
     """Return the share of a corpus with what was read of it, or of a whole objective."""
     shares: Mapping[str, float] = run.facts["shares"]
     share = shares.get(name)
@@ -54,7 +54,7 @@ def _share(run: Run, name: str) -> Entry | None:
     return Entry(percent(100 * share, 1), small=", ".join(amounts))
 
 
-def _by_language(runs: Sequence[Run]) -> Markup:
+def _by_language(runs: Sequence[ReportedRun]) -> Markup:
     counts: list[Mapping[str, int]] = [(run.facts.get("mixture") or {}).get("languages", {}) for run in runs]
     languages = dict.fromkeys(chain.from_iterable(counts))
     if not languages:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from interlace.core.errors import DataError
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.published_rows import CitedRow, printed_metrics, rows_on
-from interlace.report.runs import Run, all_scores
+from interlace.report.runs import ReportedRun, all_scores
 from interlace.report.section import Section
 from interlace.report.tables import html_fragment
 from interlace.scores.published import find_rows
@@ -18,7 +18,7 @@ from interlace.scores.published import find_rows
 log = logging.getLogger(__name__)
 
 
-def published(runs: Sequence[Run]) -> list[Section]:
+def published(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Published results`, a table for each task and setting that papers print a metric of."""
     table = all_scores(runs)
     cited = list(chain.from_iterable(_cited_by(run) for run in runs))
@@ -38,7 +38,7 @@ def published(runs: Sequence[Run]) -> list[Section]:
     return [Section("Published results", lead, Markup("").join(tables))]
 
 
-def _cited_by(run: Run) -> list[CitedRow]:
+def _cited_by(run: ReportedRun) -> list[CitedRow]:
     """Return the rows of papers that the recipe of a run cites; those that are not stored here are logged."""
     entries = []
     for place in run.recipe.get("published", []):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from interlace.core.store import leaves
-from interlace.report.runs import Run, first_of_each
+from interlace.report.runs import ReportedRun, first_of_each
 from interlace.report.section import Section
 from interlace.report.tables import facts_table
 from interlace.report.text import MISSING, render
@@ -13,7 +13,7 @@ from interlace.report.text import MISSING, render
 _IGNORED = {"name", "about", "published"}
 
 
-def recipe(runs: Sequence[Run]) -> list[Section]:
+def recipe(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Recipe`: a table of the settings that differ, and each recipe as JSON."""
     pretrained = [run for run in first_of_each(runs) if run.recipe]
     if not pretrained:
@@ -33,7 +33,7 @@ def recipe(runs: Sequence[Run]) -> list[Section]:
     return [Section("Recipe", lead, render("recipe", table=table, sources=sources), folded=True)]
 
 
-def _settings(run: Run) -> dict[str, str]:
+def _settings(run: ReportedRun) -> dict[str, str]:
     """Return the settings of a recipe as text, by key."""
     return {key: _text(value) for key, value in leaves(run.recipe) if key not in _IGNORED}
 

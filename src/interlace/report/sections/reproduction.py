@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from interlace.report.runs import Run, first_of_each, shown_model
+from interlace.report.runs import ReportedRun, first_of_each, shown_model
 from interlace.report.section import Section
 from interlace.report.tables import facts_table
 from interlace.report.text import MISSING, duration, render
@@ -26,7 +26,7 @@ _FACTS = (
 )
 
 
-def reproduction(runs: Sequence[Run]) -> list[Section]:
+def reproduction(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Reproduction`."""
     columns = first_of_each(runs)
     facts = [_facts(run) for run in columns]
@@ -45,7 +45,7 @@ def reproduction(runs: Sequence[Run]) -> list[Section]:
     return [Section("Reproduction", lead, body, folded=True)]
 
 
-def _facts(run: Run) -> dict[str, str]:
+def _facts(run: ReportedRun) -> dict[str, str]:
     """Return what is known of a run by name."""
     facts = {}
     if run.models:
@@ -63,7 +63,7 @@ def _facts(run: Run) -> dict[str, str]:
     return facts
 
 
-def _commands(runs: Sequence[Run]) -> list[str]:
+def _commands(runs: Sequence[ReportedRun]) -> list[str]:
     """Return the commands, with absolute paths reduced to their last part."""
     commands = []
     folders = []
@@ -79,7 +79,7 @@ def _commands(runs: Sequence[Run]) -> list[str]:
     return commands
 
 
-def _run_commands(run: Run, folder: Path, output: Path) -> list[str]:
+def _run_commands(run: ReportedRun, folder: Path, output: Path) -> list[str]:
     """Return the commands that pre-train a run and evaluate it."""
     commands = [_command("pretrain", str(folder / RECIPE), "--output", str(output))]
     if run.scores:
@@ -90,7 +90,7 @@ def _run_commands(run: Run, folder: Path, output: Path) -> list[str]:
     return commands
 
 
-def _checkpoint_command(run: Run, model: str, folder: Path, output: Path) -> str:
+def _checkpoint_command(run: ReportedRun, model: str, folder: Path, output: Path) -> str:
     """Return the command that evaluates a checkpoint."""
     if not model:
         return f"# {run.label}: unknown checkpoint"

@@ -7,7 +7,7 @@ from itertools import chain
 from interlace.report import axes, svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
-from interlace.report.runs import Run, all_scores, first_of_each, short_names
+from interlace.report.runs import ReportedRun, all_scores, first_of_each, short_names
 from interlace.report.section import Section
 from interlace.report.tables import html_fragment
 from interlace.report.text import language_names, number, render, spread
@@ -17,7 +17,7 @@ from interlace.scores.aggregation import GAP, Measure, Result
 log = logging.getLogger(__name__)
 
 
-def scores(runs: Sequence[Run]) -> list[Section]:
+def scores(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Scores by language`, which without scores says how to evaluate."""
     table = all_scores(runs)
     if not table:

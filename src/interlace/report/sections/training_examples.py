@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from interlace.report.runs import Run, Sample, SampleRow, of_first_runs
+from interlace.report.runs import ReportedRun, Sample, SampleRow, of_first_runs
 from interlace.report.section import Section
 from interlace.report.text import language_name, render
 
@@ -53,7 +53,7 @@ class ShownSample:
     clipped: bool
 
 
-def training_examples(runs: Sequence[Run]) -> list[Section]:
+def training_examples(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Training examples`: for each objective an example of some corpora, from the first run."""
     by_objective = of_first_runs(runs, lambda run: run.samples, lambda sample: sample.objective)
     if not by_objective:

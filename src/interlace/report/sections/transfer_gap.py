@@ -6,14 +6,14 @@ from itertools import chain
 from interlace.report import svg
 from interlace.report.comparison_table import ComparisonTable, TaskScores
 from interlace.report.figures.heat_map import Shade, heat_map
-from interlace.report.runs import Run, all_scores
+from interlace.report.runs import ReportedRun, all_scores
 from interlace.report.section import CaptionedFigure, Section, figure_section
 from interlace.report.text import language_name, number, signed
 from interlace.scores import COLLAPSED
 from interlace.scores.aggregation import GAP, System
 
 
-def transfer_gap(runs: Sequence[Run]) -> list[Section]:
+def transfer_gap(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Transfer gap`, a shaded table a system: languages down, tasks across."""
     comparison = ComparisonTable(all_scores(runs))
     tasks = [task for task in comparison.tasks if task.setting != GAP]

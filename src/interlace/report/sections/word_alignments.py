@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from interlace.report.figures.alignment_matrix import alignment_matrix
-from interlace.report.runs import Run, of_first_runs
+from interlace.report.runs import ReportedRun, of_first_runs
 from interlace.report.section import CaptionedFigure, Section, figure_section
 from interlace.report.text import language_name
 
 _MAX_FIGURES = 6
 
 
-def word_alignments(runs: Sequence[Run]) -> list[Section]:
+def word_alignments(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Word alignments`: the first pairs of each corpus by turns."""
     by_corpus = of_first_runs(runs, lambda run: run.alignments, lambda matrix: matrix.corpus)
     longest = max((len(matrices) for matrices in by_corpus.values()), default=0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from interlace.report import svg
 from interlace.report.figures.word_map import word_map
-from interlace.report.runs import ConceptWords, Run, Vectors, first_of_each
+from interlace.report.runs import ConceptWords, ReportedRun, Vectors, first_of_each
 from interlace.report.section import Section
 from interlace.report.text import language_name, language_names, number, render
 
@@ -39,7 +39,7 @@ class DrawnMap:
     narrow: svg.Drawing
 
 
-def word_maps(runs: Sequence[Run]) -> list[Section]:
+def word_maps(runs: Sequence[ReportedRun]) -> list[Section]:
     """Return the section `Words and their translations`; each map is drawn for wide and for narrow screens."""
     runs = first_of_each(run for run in runs if run.words)
     drawable = [run for run in runs if _is_finite(run)]
@@ -66,11 +66,11 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
     return [Section("Words and their translations", lead, body, [drawn.wide for drawn in maps])]
 
 
-def _is_finite(run: Run) -> bool:
+def _is_finite(run: ReportedRun) -> bool:
     return run.words is not None and bool(np.isfinite(run.words.before).all() and np.isfinite(run.words.after).all())
 
 
-def _embeddings(runs: Iterable[Run]) -> list[_Embedding]:
+def _embeddings(runs: Iterable[ReportedRun]) -> list[_Embedding]:
     """Return the vectors of runs before and after training; equal vectors before training only once."""
     embeddings = []
     starts: list[Vectors] = []
