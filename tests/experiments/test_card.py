@@ -42,7 +42,7 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_tell_data_and_objecti
     assert ModelCardData(**front).to_dict() == front  # without a license, which the publisher chooses
     row = "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | `train.en` (999 bytes, abc) |"
     assert row in card
-    assert "Filters for training text, in order: `empty`; `length` (max_words = 100); `ratio`; `duplicates`." in card
+    assert "Filters for training text, in order: `length` (max_words = 100); `ratio`; `duplicates`." in card
     assert "Word aligner: `gibbs`." in card
     assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
     assert "| 1 | 80.0 % | max_length = 128 |" in card

@@ -177,8 +177,8 @@ def test_rejects_invalid_vectors_before_training(data):
 def test_dry_run_checks_vectors(data, monkeypatch):
     monkeypatch.setattr(estimating, "_SECONDS", 0.02)
     vectors = learn_vectors(recipe_of(data), data / "emb")
-    vectors = WordVectors("x", ["of", "a", "vocabulary", "to", "learn"], np.ones((5, 8), np.float32))
-    write_vec(data / "some.vec", vectors)
+    words = ["of", "a", "vocabulary", "to", "learn"]
+    write_vec(data / "some.vec", WordVectors("x", words, np.ones((5, 8), np.float32)))
     for name, notes in ((vectors, r"\d+ of \d+ token embeddings .* start as vectors of .*"), (data / "some.vec", "")):
         found = estimate(model_of(data, name))
         assert found.cost is not None

@@ -86,7 +86,7 @@ def test_rejects_folders_in_use_or_of_others(train, tmp_path):
     (tmp_path / "project" / "model").mkdir(parents=True)
     (tmp_path / "project" / "model" / "weights").write_text("precious")
     code, message = train("project")
-    assert (code, "holds 'model' but no recipe.json" in message) == (2, True)
+    assert (code, "holds model but no recipe.json" in message) == (2, True)
     assert (tmp_path / "project" / "model" / "weights").read_text() == "precious"
 
 

@@ -15,7 +15,7 @@ def write(root, *rows, header=HEADER, name="nli/test.en.tsv"):
 def test_rejects_a_reader_of_another_kind(tmp_path, vocab):
     write(tmp_path, ("en", "neutral", "the doctor", "reads"))
     columns = {"name": "tsv", "columns": ["sentence1"]}
-    with pytest.raises(DataError, match="gives sentences, expected pairs"):
+    with pytest.raises(DataError, match="gives sentences, not pairs"):
         Xnli(reader=columns | {"label": "gold_label"}).examples("test", "en", vocab, tmp_path)
     guest = {"name": "tsv", "columns": ["sentence1", "sentence2"]}
     with pytest.raises(DataError, match="the reader 'tsv' has 2 columns for 1 languages"):

@@ -224,7 +224,7 @@ def test_rejects_folders_with_other_files(run, tmp_path, name):
     place = tmp_path / "study" / name
     place.parent.mkdir()
     place.write_text("{}")
-    with pytest.raises(RunError, match=rf"holds '{name}' but no study\.json"):
+    with pytest.raises(RunError, match=rf"holds {name} but no study\.json"):
         run()
     assert place.read_text() == "{}"
     assert not (tmp_path / "study" / "study.json").exists()
