@@ -156,7 +156,7 @@ def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
 def test_rejects_other_readers(vocab, tmp_path):
     (tmp_path / "qa").mkdir()
     (tmp_path / "qa/test.en.json").write_text("a\tb\n")
-    for reader, message in [("lines", "gives sentences, not pairs"), ({"name": "nli"}, "the header has none|no column")]:
+    for reader, message in [("lines", "gives sentences, not pairs"), ({"name": "nli"}, "header has none|no column")]:
         with pytest.raises(DataError, match=message):
             TASKS.build({"name": "mlqa", "reader": reader}).examples("test", "en", vocab, tmp_path)
     (tmp_path / "qa/test.en.json").write_text("sentence1\tsentence2\tgold_label\na\tb\tneutral\n")
