@@ -200,6 +200,22 @@ def test_a_normalizer_that_lengthens_text_without_bound_is_named(tmp_path, steps
         Vocab.load(changed_tokenizer(tmp_path / "t", normalizer=normalizer))
 
 
+def test_a_decoder_that_lengthens_text_without_bound_is_named(tmp_path):
+    steps = [{**DOUBLE, "pattern": {"String": "a"}, "content": "aa"}] * 30
+    folder = changed_tokenizer(tmp_path / "t", decoder={"type": "Sequence", "decoders": steps})
+    with pytest.raises(DataError, match=r"tokenizer\.json: its decoder makes [\d,]+ characters of \d+; expected"):
+        Vocab.load(folder)
+
+
+def test_a_versioned_tokenizer_file_is_checked_as_well(tmp_path):
+    folder = Path(changed_tokenizer(tmp_path / "t", normalizer={"type": "Sequence", "normalizers": [DOUBLE] * 60}))
+    (folder / "tokenizer.json").rename(folder / "tokenizer.4.0.0.json")
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "fast_tokenizer_files": ["tokenizer.4.0.0.json"]}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(DataError, match=r"its normalizer makes [\d,]+ characters of \d+; expected"):
+        Vocab.load(str(folder))
+
+
 @pytest.mark.usefixtures("downloads")
 @pytest.mark.parametrize(("opens", "kind"), [(Vocab.load, DataError), (load, CheckpointError)])
 def test_without_a_network_names_the_remedy(opens, kind):

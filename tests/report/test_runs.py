@@ -1,5 +1,6 @@
 """Reading a run folder: what is missing is empty, what is damaged is named."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,15 @@ def test_the_page_of_weam_averages_the_english_scores_of_three_models(tmp_path, 
     monkeypatch.chdir(tmp_path)
     exec(compile(code, str(page), "exec"), {})  # noqa: S102 - our own page
     assert float(capsys.readouterr().out) == 81
+
+
+def test_metrics_without_lines_are_not_read_whole(make_run):
+    folder = make_run("mlm", gain=0.0)
+    with (folder / "metrics.jsonl").open("wb") as file:
+        file.truncate(1 << 32)
+    with pytest.raises(DataError, match=r"metrics\.jsonl, line 1: more than 8 MB; delete this line"):
+        read_runs([folder])
+    (folder / "metrics.jsonl").unlink()
+    os.mkfifo(folder / "metrics.jsonl")
+    with pytest.raises(DataError, match=r"metrics\.jsonl: a pipe or a device"):
+        read_runs([folder])

@@ -1,6 +1,7 @@
 """Checkpoints are whole or not there, and say what is wrong with a damaged one."""
 
 import json
+import os
 
 import pytest
 import torch
@@ -86,6 +87,19 @@ def test_rejects_the_checkpoint_of_another_step_or_run(tmp_path):
     renamed = path.rename(tmp_path / "step-00000009")
     with pytest.raises(CheckpointError, match=r"step-00000009: is the checkpoint of step 3"):
         checkpoint.verify(renamed, "this")
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "../elsewhere", "pipe.safetensors"])
+def test_reads_only_files_of_its_own_folder(tmp_path, name):
+    """Hashes of a device or a pipe would never end."""
+    path = checkpoint.save(tmp_path, 3, *learner(), {"run": "this"})
+    state = json.loads((path / checkpoint.STATE).read_text())
+    state["hashes"][name] = "0"
+    content = {key: value for key, value in state.items() if key != "digest"}
+    (path / checkpoint.STATE).write_text(json.dumps({**content, "digest": checkpoint._digest(content)}))
+    os.mkfifo(path / "pipe.safetensors")
+    with pytest.raises(CheckpointError, match=r"not a file of its folder|pipe\.safetensors: a pipe, a device"):
+        checkpoint.verify(path, "this")
 
 
 def test_rejects_checkpoints_of_another_model(tmp_path):

@@ -176,17 +176,22 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 def _read_tokenizer(path: Path) -> Tokenizer:
     check_size(path)
     try:
-        tokenizer = Tokenizer.from_file(str(path))
-        tokenizer.no_padding()  # its length may be any
-        tokenizer.no_truncation()
-        check_expressions(tokenizer, path)
-        _check_growth(tokenizer.normalizer, path)
-        _check_template(tokenizer.post_processor, path)
-        tokenizer.encode("a", "b")  # by its template, which may name a token that it lacks
+        return _checked(Tokenizer.from_file(str(path)), path)
     except (KeyboardInterrupt, SystemExit, InterlaceError):
         raise
     except BaseException as error:  # the Rust library raises plain Exception, and where it panics a BaseException
         raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
+
+
+def _checked(tokenizer: Tokenizer, path: Path) -> Tokenizer:
+    """Return a tokenizer of untrusted files without padding and truncation; raise a DataError for what is unbounded."""
+    tokenizer.no_padding()  # its length may be any
+    tokenizer.no_truncation()
+    check_expressions(tokenizer, path)
+    _check_growth("normalizer", tokenizer.normalizer, path)
+    _check_growth("decoder", tokenizer.decoder, path)
+    _check_template(tokenizer.post_processor, path)
+    tokenizer.encode("a", "b")  # by its template, which may name a token that it lacks
     return tokenizer
 
 
@@ -208,14 +213,14 @@ _MAX_GROWTH = 8  # times; characters of a text that is tried
 _MIN_TRIED = 8
 
 
-def _check_growth(normalizer: Any, path: Path) -> None:
-    """Raise a DataError if a normalizer makes a short text much longer: each of 60 steps may double it.
+def _check_growth(part: str, component: Any, path: Path) -> None:
+    """Raise a DataError if a normalizer or decoder makes a short text much longer: each of 60 steps may double it.
 
-    Tried are a sample, each of its and of ASCII's characters, and the texts that the normalizer itself names.
+    Tried are a sample, each of its and of ASCII's characters, and the texts that the component itself names.
     """
-    if normalizer is None:
+    if component is None:
         return
-    steps = _steps(json.loads(normalizer.__getstate__()))
+    steps = _steps(json.loads(component.__getstate__()))
     short_texts = [_SAMPLE, *sorted({*_SAMPLE, *string.printable})]
     for step in steps:
         named_texts = (_pattern(step), step.get("content"), step.get("prepend"))
@@ -224,11 +229,14 @@ def _check_growth(normalizer: Any, path: Path) -> None:
     texts = originals
     probe = json.loads(Tokenizer(models.BPE()).to_str())
     for step in steps:
-        normalize = Tokenizer.from_str(json.dumps(probe | {"normalizer": step})).normalizer.normalize_str
-        texts = [normalize(text) for text in texts]
+        tried = Tokenizer.from_str(json.dumps(probe | {part: step}))
+        if part == "normalizer":
+            texts = [tried.normalizer.normalize_str(text) for text in texts]
+        else:
+            texts = [tried.decoder.decode([text]) for text in texts]
         for original, text in zip(originals, texts, strict=True):
             if len(text) > _MAX_GROWTH * len(original):
-                fault = f"its normalizer makes {len(text):,} characters of {len(original)}"
+                fault = f"its {part} makes {len(text):,} characters of {len(original)}"
                 raise DataError(f"{path}: {fault}; expected at most {_MAX_GROWTH} times as many")
 
 
@@ -245,16 +253,13 @@ def _check_template(processor: Any, path: Path) -> None:
 
 
 def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps of a normalizer or a post-processor, in order."""
+    """Return the steps of a normalizer, a decoder or a post-processor, in order."""
     if part["type"] != "Sequence":
         return [part]
-    if "normalizers" in part:
-        inner_parts = part["normalizers"]
-    else:
-        inner_parts = part["processors"]
     steps = []
-    for inner_part in inner_parts:
-        steps += _steps(inner_part)
+    for key in ("normalizers", "decoders", "processors"):
+        for inner_part in part.get(key, []):
+            steps += _steps(inner_part)
     return steps
 
 
@@ -305,7 +310,8 @@ def _converted(folder: Path) -> Tokenizer:
         raise DataError(f"{folder}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary")
     if not set(backend.get_vocab(with_added_tokens=False)) - set(opened.all_special_tokens):
         raise DataError(f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} next to its weights")
-    return backend
+    with tokenizer_errors():
+        return _checked(backend, folder)
 
 
 def _check_class(folder: Path) -> bool:

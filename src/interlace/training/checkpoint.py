@@ -211,6 +211,10 @@ def _check_hashes(path: Path, state: CheckpointState) -> None:
     hashes = state["hashes"]
     present = {file.name for file in path.glob("*.safetensors")}
     for name in sorted(hashes.keys() | present):
+        if Path(name).name != name:
+            raise CheckpointError(f"{path / STATE}: names {name!r}, not a file of its folder; {_cure(path)}")
+        if (path / name).exists() and not (path / name).is_file():
+            raise CheckpointError(f"{path / name}: a pipe, a device or a folder, not a file; {_cure(path)}")
         try:
             digest = _hash(path / name)
         except OSError as error:

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError
-from interlace.core.files import atomic, disk_errors, open_no_link
+from interlace.core.files import atomic, disk_errors, must_not_be_special, open_no_link
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 
 RECIPE = "recipe.json"
@@ -29,6 +29,7 @@ RUN_STATE = "run_state.json"
 CELL = "cell.json"
 CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
+_MAX_LINE = 8 << 20  # bytes of a line of it
 _STARTED = {"predictions", "tuning"}  # folders that a failed start leaves empty
 _FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", *_STARTED}  # all that a failed start leaves
 _OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}  # what may precede the marks of a folder
@@ -168,17 +169,22 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Yield the rows of `metrics.jsonl`, each with its line."""
-    lines = path.read_bytes().split(b"\n") if path.is_file() else []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = parse_json(line)
-        except ValueError as error:
-            if number == len(lines):
-                break
-            raise DataError(f"{path}, line {number}: damaged: {error}; {_REMEDY}") from error
-        yield checked(row, MetricsRow, f"{path}, line {number}", _REMEDY), line
+    must_not_be_special(path)
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), 1):
+            if len(line) > _MAX_LINE:
+                raise DataError(f"{path}, line {number}: more than {_MAX_LINE >> 20} MB; {_REMEDY}")
+            if not line.strip():
+                continue
+            try:
+                row = parse_json(line)
+            except ValueError as error:
+                if not line.endswith(b"\n"):
+                    return
+                raise DataError(f"{path}, line {number}: damaged: {error}; {_REMEDY}") from error
+            yield checked(row, MetricsRow, f"{path}, line {number}", _REMEDY), line.removesuffix(b"\n")
 
 
 def append_line(path: Path, row: Mapping[str, Any]) -> None:
