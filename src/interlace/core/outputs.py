@@ -81,6 +81,9 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
     for output, target in targets.items():
         if is_stream(output.path):
             _check_stream(output, target)
+            for path in sources:
+                if target.is_file() and path.samefile(target):
+                    raise DataError(f"{output.path}: is also the input {path}; write to another file")
             continue
         _check_kind(output, target)
         _check_folder(output, target)
