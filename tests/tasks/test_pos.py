@@ -74,3 +74,19 @@ def test_f1_equals_seqeval(shape, seed):
     gold = [rng.choice(some, length).tolist() for length in shape]
     found = [[tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row] for row in gold]
     assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
+
+
+def test_words_that_the_tokenizer_drops_are_not_beyond_the_maximum_length(tmp_path, vocab):
+    """A zero-width space has no subword, whatever the maximum length is."""
+    words = ["the", "\u200b", "doctor", "reads"]
+    lines = [f"{number}\t{word}\t_\tNOUN" + "\t_" * 6 for number, word in enumerate(words, 1)]
+    path = tmp_path / "pos/test.en.conllu"
+    path.parent.mkdir()
+    path.write_text("\n".join([*lines, "", ""]), encoding="utf-8")
+    task = Pos(files="pos/{split}.{language}.conllu")
+    examples = task.examples("test", "en", vocab, tmp_path)
+    has_subword = np.isin(np.arange(4), examples.examples.words.flat)
+    predictions = Ragged.of([np.where(has_subword, TAGS.index("NOUN"), -1)])
+    scores = task.score(examples, predictions).metrics
+    dropped = 100 * float((~has_subword).mean())
+    assert (scores["unread"], scores.get("without subwords", 0.0)) == (0.0, dropped)

@@ -32,7 +32,9 @@ class Ner(TaggingTask):
     """F1 over entities, in percent; words beyond the maximum length are outside, so their entities are missed."""
 
     metric: ClassVar[str] = "f1"
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("invalid start", "unread"), ("%", False))
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
+        ("invalid start", "unread", "without subwords"), ("%", False)
+    )
     tag_kind: ClassVar[str] = "names"
 
     files: Files = Field(
@@ -118,8 +120,7 @@ class Ner(TaggingTask):
         metrics["invalid start"] = 0.0
         if len(predicted):
             metrics["invalid start"] = 100 * float(predicted.opened.mean())
-        is_unread = predictions.flat < 0
-        metrics["unread"] = 100 * float(is_unread[is_known].mean())
+        metrics |= self.unread(examples, predictions, is_known)
 
         sentences = gold.rows()  # (W,) the sentence of each word
 

@@ -39,7 +39,7 @@ class Pos(TaggingTask):
     metric: ClassVar[str] = "accuracy"
     same_scale: ClassVar[tuple[str, ...]] = ("f1",)
     scoring_version: ClassVar[int] = 2
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "without subwords", "left out"), ("%", False))
     tag_kind: ClassVar[str] = "pos"
 
     files: Files = Field(
@@ -83,11 +83,10 @@ class Pos(TaggingTask):
         predicted = _chunks(predictions.flat[is_scored], sentences[is_scored])
         expected = _chunks(gold.flat[is_scored], sentences[is_scored])
         common = len(np.intersect1d(predicted, expected))
-        is_unread = predictions.flat < 0
         metrics = {
             "accuracy": 100 * float(hits[is_scored].mean()),
             "f1": 200 * common / max(len(predicted) + len(expected), 1),
-            "unread": 100 * float(is_unread[is_scored].mean()),
+            **self.unread(examples, predictions, is_scored),
         }
         if examples.left_out is not None:
             words = examples.left_out + int(is_scored.sum())

@@ -237,6 +237,25 @@ class TaggingTask(FineTuneTask):
             sentences.append(vocab.encode_words_apart(chunk))
         return LabeledExamples(Sentences.concatenate(sentences), tags=Ragged.of(tags))
 
+    def unread(self, examples: LabeledExamples, predictions: Any, is_scored: NDArray[np.bool_]) -> dict[str, float]:
+        """Return the shares of scored words without a prediction, which are wrong, by reason.
+
+        `unread` are those beyond the maximum length; `without subwords`, if there are any, those that the tokenizer
+        drops, such as zero-width characters. is_scored: (W,) which of all words have a tag.
+        """
+        sentences: Any = examples.examples
+        tags: Any = examples.tags
+        has_subword = np.zeros(len(tags.flat), np.bool_)
+        first_words = np.repeat(tags.offsets[:-1] - tags.offsets[0], sentences.words.lengths)  # (T,) of the sentence
+        in_word = sentences.words.flat >= 0
+        has_subword[(first_words + sentences.words.flat)[in_word]] = True
+        is_beyond = (predictions.flat < 0) & has_subword
+        shares = {"unread": 100 * float(is_beyond[is_scored].mean())}
+        is_dropped = ~has_subword[is_scored]
+        if is_dropped.any():
+            shares["without subwords"] = 100 * float(is_dropped.mean())
+        return shares
+
     @abstractmethod
     def explain_unknown(self, tag: str) -> str:
         """Return the error about an unknown tag."""
