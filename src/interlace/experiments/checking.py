@@ -25,8 +25,12 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     files = InspectionReport("files", {}, list(_missing_files(missing)))
     reports = [files] if files.findings else []
     root = data_root(recipe)
+    texts = RecipeTexts(recipe, root)
+    if texts.word_tokenizer_note:
+        finding = Finding("note", "word tokenizer", 1, 1, texts.word_tokenizer_note)
+        reports.append(InspectionReport("words", {}, [finding]))
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(RecipeTexts(recipe, root).word_tokenizer, rules, progress)
+    inspector = Inspector(texts.word_tokenizer, rules, progress)
     dev_sets: list[HeldOutSet] = []
     for corpus in _corpora(recipe, "dev"):
         lines: dict[str, list[str]] = {}  # by language
