@@ -15,6 +15,7 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError
 from interlace.core.files import atomic, disk_errors, must_not_be_special, open_no_link
 from interlace.core.json_files import checked, json_record, parse_json, read_json
+from interlace.text.lines import MAX_LINE
 
 RECIPE = "recipe.json"
 RUN = "run.json"
@@ -29,7 +30,6 @@ RUN_STATE = "run_state.json"
 CELL = "cell.json"
 CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
-_MAX_LINE = 8 << 20  # bytes of a line of it
 _STARTED = {"predictions", "tuning"}  # folders that a failed start leaves empty
 _FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", *_STARTED}  # all that a failed start leaves
 _OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}  # what may precede the marks of a folder
@@ -173,9 +173,9 @@ def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
     if not path.exists():
         return
     with path.open("rb") as file:
-        for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), 1):
-            if len(line) > _MAX_LINE:
-                raise DataError(f"{path}, line {number}: more than {_MAX_LINE >> 20} MB; {_REMEDY}")
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+            if len(line) > MAX_LINE:
+                raise DataError(f"{path}, line {number}: more than {MAX_LINE >> 20} MB; {_REMEDY}")
             if not line.strip():
                 continue
             try:
