@@ -236,27 +236,43 @@ def _callbacks(prepared: PreparedRun, run: Run, progress: Progress) -> list[Call
 
 
 def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run: Run) -> None:
-    """Resume and run the loop to its end."""
-    saved = next(each for each in callbacks if isinstance(each, CheckpointCallback))
-    done = saved.resume()
-    if done:
-        log.info("resuming from step %d", done)
-    if training.accelerator.is_main_process:
-        run_folder.cut_metrics(run.folder / run_folder.METRICS, done or -1)  # steps after the checkpoint are repeated
+    """Resume from the last checkpoint, and give each further step to the callbacks.
+
+    Nothing is done if the run has ended before its last step, by early stopping. A signal ends the process after the
+    step of the moment, for which a checkpoint is written.
+    """
+    resumed_step = _resume(training, callbacks, run)
     if progress.stop:
         return
-    for each in callbacks if not done else ():
-        if isinstance(each, DiagnosticsCallback):
-            each.begin()
-    waiting = [each for each in callbacks if hasattr(each, "due")]
+    if not resumed_step:
+        for callback in callbacks:
+            if isinstance(callback, DiagnosticsCallback):
+                callback.begin()
+    readers_of_weights = [callback for callback in callbacks if hasattr(callback, "due")]
+
+    def weights_are_read(step: int) -> bool:
+        """Return whether a callback needs the weights as they are after a step."""
+        return any(callback.due(step) for callback in readers_of_weights)
+
     with _ending_at_signals(progress) as received, naming_lost_processes(training.accelerator):
-        for step in steps(training, progress, lambda index: any(each.due(index) for each in waiting)):
+        for step in steps(training, progress, weights_are_read):
             for callback in callbacks:
                 callback(step)
     if progress.ended and progress.done < training.last:
         _stop(progress, received)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
+
+
+def _resume(training: Training, callbacks: Sequence[Any], run: Run) -> int:
+    """Load the newest usable checkpoint, cut later steps from the metrics, and return its step (0: none)."""
+    [checkpoints] = [callback for callback in callbacks if isinstance(callback, CheckpointCallback)]
+    resumed_step = checkpoints.resume()
+    if resumed_step:
+        log.info("resuming from step %d", resumed_step)
+    if training.accelerator.is_main_process:  # steps after the checkpoint are repeated; without one, all lines go
+        run_folder.cut_metrics(run.folder / run_folder.METRICS, resumed_step or -1)
+    return resumed_step
 
 
 def _stop(progress: Progress, received: list[int]) -> NoReturn:

@@ -246,7 +246,12 @@ class Sampler:
         return Learned(direction, self._last_jumps, self._last_fertility)
 
     def _sweep(self, model: int, *, keep: bool) -> None:
-        """Draw all partners once, then update the probabilities of jumps and fertilities."""
+        """Draw all partners once, then update the probabilities of jumps and fertilities.
+
+        The kernel changes `chosen` and `counts` in place, and adds to `jumps`, `fertility` and, if `keep`, `posterior`.
+
+        model: what the draws depend on, as numbered in `kernels`. keep: whether the sweep counts in the averages.
+        """
         jumps = np.zeros(2 * self._middle + 1, np.int64)
         fertility = np.zeros((self._types, FERTILITIES), np.int32)
         tally = Tally(jumps, fertility, self.posterior, keep)
@@ -261,7 +266,7 @@ class Sampler:
         self._last_fertility = self._earlier_fertility + fertility
         self._jumps = _jump_probabilities(self._last_jumps, self._middle - 2)
         smooth = np.asarray(self._last_fertility + _FERTILITY_PRIOR, np.float32)
-        ratios = np.ones_like(smooth)
+        ratios = np.ones_like(smooth)  # p(f + 1 links) / p(f links) of each type; 1 for the largest number
         np.divide(smooth[:, 1:], smooth[:, :-1], out=ratios[:, :-1])
         self._tables = tables_of(self._jumps, ratios, self._middle)
 

@@ -265,7 +265,10 @@ _MAX_WEIGHT = 10.0  # so that products over all pairs of twelve items fit a floa
 
 @njit(cache=True, nogil=True)
 def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
-    """Return (2^n, n) the factor of placing item j after all items of a set, and (2^n,) the sum over a set's orders."""
+    """Return (2^n, n) the factor of placing item j after all items of a set, and (2^n,) the sum over a set's orders.
+
+    A set is the number whose bits are its items: 5 = 101 in binary is the set of items 0 and 2.
+    """
     count = len(before)
     single = np.exp(np.minimum(np.maximum(before, -_MAX_WEIGHT), _MAX_WEIGHT))
     for i in range(count):
@@ -291,20 +294,21 @@ def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
 
 @njit(cache=True, nogil=True)
 def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
-    """Fill `order` (n,) with an order sampled from the model, the last item first; it depends on `bits` alone.
+    """Fill `order` (n,) with a sample from p(order), the last item first; it depends on `bits` alone.
 
-    A weight of minus infinity is a constraint: i never precedes j. Some order must satisfy all constraints.
+    before: (n, n) the weight of i before j. A weight of minus infinity is a constraint: i never precedes j. Some order
+    must satisfy all constraints.
     """
     factors, sums = _factors_and_sums(before)
-    left = len(factors) - 1
+    left = len(factors) - 1  # the set of items without a place, as in `_factors_and_sums`; first all of them
     for place in range(len(before) - 1, -1, -1):
         bits += _STEP
         uniform = np.float64(_mixed(bits) >> np.uint64(11)) / 2.0**53 * sums[left]
         chosen = -1
         for item in range(len(before)):
-            if not left >> item & 1:
+            if not (left >> item) & 1:
                 continue
-            rest = left ^ 1 << item
+            rest = left ^ (1 << item)  # the set without the item
             share = sums[rest] * factors[rest, item]
             if share > 0:
                 chosen = item  # the last possible one, if rounding leaves a remainder
