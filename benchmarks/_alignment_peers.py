@@ -76,7 +76,9 @@ class Systran:
         """Check that an interpreter has the extension."""
         if not python:
             return None
-        done = subprocess.run([python, "-c", "import systran_align"], check=False, capture_output=True)
+        done = subprocess.run(
+            [python, "-c", "import systran_align"], check=False, capture_output=True
+        )
         return None if done.returncode else cls(python)
 
     def links(self, pairs: WordPairs) -> Ragged:
@@ -85,7 +87,9 @@ class Systran:
             files = [Path(name, file) for file in ("text", "forward", "backward", "links")]
             write_lines(files[0], map(" ||| ".join, zip(*text.lines, strict=True)))
             with files[3].open("wb") as output:
-                subprocess.run([self.python, "-c", SYSTRAN, *map(str, files[:3])], check=True, stdout=output)
+                subprocess.run(
+                    [self.python, "-c", SYSTRAN, *map(str, files[:3])], check=True, stdout=output
+                )
             return text.read_links(files[3])
 
 
@@ -96,7 +100,10 @@ class NumberedText:
         self._usable = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
         self._sides = [side.take(self._usable) for side in (pairs.source, pairs.target)]
         numbered = zip(Vocabularies.of("lower").renumber(pairs), self._sides, strict=True)
-        self.lines = [[" ".join(map(str, row)) for row in number(side, grow=True)] for number, side in numbered]
+        self.lines = [
+            [" ".join(map(str, row)) for row in number(side, grow=True)]
+            for number, side in numbered
+        ]
 
     def write(self, *paths: Path) -> None:
         """Write one file per side."""

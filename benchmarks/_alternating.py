@@ -50,7 +50,11 @@ def tokenizer_of(vocab: Vocab, folder: str) -> Any:
 
 
 def trainer_of(
-    model: Any, collator: Any, rows: list[dict[str, Any]], alternating: AlternatingUpdates, **arguments: Any
+    model: Any,
+    collator: Any,
+    rows: list[dict[str, Any]],
+    alternating: AlternatingUpdates,
+    **arguments: Any,
 ) -> Trainer:
     """Return a Trainer with fused AdamW, a constant learning rate, and no logging or checkpoints."""
     settings = TrainingArguments(

@@ -37,7 +37,9 @@ def environment() -> str:
 
 
 def _git(*command: str) -> str:
-    return subprocess.run(["git", "-C", ROOT, *command], capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", ROOT, *command], capture_output=True, text=True, check=False
+    ).stdout.strip()
 
 
 def _processor() -> str:
@@ -45,12 +47,17 @@ def _processor() -> str:
         rows = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n")
     except OSError:
         return platform.processor() or platform.machine()
-    return next((row.split(":", 1)[1].strip() for row in rows if row.startswith("model name")), platform.machine())
+    return next(
+        (row.split(":", 1)[1].strip() for row in rows if row.startswith("model name")),
+        platform.machine(),
+    )
 
 
 def process_memory(field: str) -> float:
     """Return a field of /proc/self/status in MiB; `getrusage` would include the peak of the parent process."""
-    rows = dict(row.split(":", 1) for row in Path("/proc/self/status").read_text().split("\n") if ":" in row)
+    rows = dict(
+        row.split(":", 1) for row in Path("/proc/self/status").read_text().split("\n") if ":" in row
+    )
     return int(rows[field].split()[0]) / 1024
 
 
@@ -91,7 +98,9 @@ def report(targets: Iterable[Target]) -> int:
         if target.value is not None:
             met = target.value >= target.limit if target.at_least else target.value <= target.limit
             bound = f"{'at least' if target.at_least else 'at most'} {target.limit}"
-            print(f"{target.name}: {target.value:.2f} (target: {bound}): {'met' if met else 'NOT MET'}")
+            print(
+                f"{target.name}: {target.value:.2f} (target: {bound}): {'met' if met else 'NOT MET'}"
+            )
             failed |= not met
     return int(failed)
 
@@ -99,7 +108,8 @@ def report(targets: Iterable[Target]) -> int:
 def startup_seconds(script: str) -> float:
     """Return the minimum of the times that five new processes print, after a first one that may compile."""
     runs = [
-        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in range(6)
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        for _ in range(6)
     ]
     return min(float(run.stdout) for run in runs[1:])
 
@@ -107,7 +117,11 @@ def startup_seconds(script: str) -> float:
 def measure_in_new_process(script: str, size: int, *options: str) -> Any:
     """Run `script --measure size`, print its first line and return the JSON of its second line."""
     command = [sys.executable, script, "--measure", str(size), *options]
-    row, figures = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip().split("\n")
+    row, figures = (
+        subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        .stdout.strip()
+        .split("\n")
+    )
     print(row, flush=True)
     return json.loads(figures)
 
@@ -115,7 +129,9 @@ def measure_in_new_process(script: str, size: int, *options: str) -> Any:
 def caption_files() -> list[Path] | None:
     """Return Multi30k's English and German training captions, if INTERLACE_DATA has them."""
     folder = Path(os.environ.get("INTERLACE_DATA", "absent"), "parallel", "multi30k")
-    return [folder / f"train.{language}.gz" for language in ("en", "de")] if folder.is_dir() else None
+    return (
+        [folder / f"train.{language}.gz" for language in ("en", "de")] if folder.is_dir() else None
+    )
 
 
 def caption_pairs() -> WordPairs:
@@ -144,5 +160,7 @@ def repeat_pairs(pairs: WordPairs, size: int, folder: Path) -> WordPairs:
                 words[replaced] = rng.choice(side.flat, len(replaced))
                 file.write(words.tobytes())
         lengths = np.resize(side.lengths, size)
-        sides.append(Ragged.from_lengths(np.memmap(str(folder / name), np.int32, mode="r"), lengths))
+        sides.append(
+            Ragged.from_lengths(np.memmap(str(folder / name), np.int32, mode="r"), lengths)
+        )
     return replace(pairs, source=sides[0], target=sides[1])

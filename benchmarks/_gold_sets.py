@@ -48,7 +48,9 @@ class GoldSet:
 
     def score(self, links: Ragged) -> Agreement:
         """Compare links of all pairs, or of the gold pairs only, with the gold links."""
-        return agreement(links.slice(len(links) - len(self.sure), len(links)), self.sure, self.possible)
+        return agreement(
+            links.slice(len(links) - len(self.sure), len(links)), self.sure, self.possible
+        )
 
     def pair_scores(self, links: Ragged) -> list[Agreement]:
         """Compare the links of each gold pair."""
@@ -79,10 +81,19 @@ class GoldFiles:
         texts = []
         golds = []
         for text, links in self.parts:
-            texts.append(read_gold_text(*(folder / "alignment" / file for file in text), languages=self.languages))
-            golds.append(read_alignments(folder / "alignment" / links, texts[-1].lengths, texts[-1].numbers))
+            texts.append(
+                read_gold_text(
+                    *(folder / "alignment" / file for file in text), languages=self.languages
+                )
+            )
+            golds.append(
+                read_alignments(folder / "alignment" / links, texts[-1].lengths, texts[-1].numbers)
+            )
         pairs = WordPairs.of(chain(self._extra(folder), (text.pairs for text in texts)))
-        sure, possible = (Ragged.concatenate([getattr(gold, kind) for gold in golds]) for kind in ("sure", "possible"))
+        sure, possible = (
+            Ragged.concatenate([getattr(gold, kind) for gold in golds])
+            for kind in ("sure", "possible")
+        )
         return GoldSet(name, pairs, sure, possible)
 
     def _extra(self, folder: Path) -> Iterator[TextPairs]:
@@ -93,12 +104,16 @@ class GoldFiles:
             files = [text / "multi30k" / f"train.{language}.gz" for language in languages]
             chunks.append(PlainLines(word_tokenizer="unicode").read_chunks(files, languages))
         if self.premises:
-            files = [text / "xnli-multiway" / f"xnli.11way.{split}.tsv.gz" for split in ("dev", "test")]
+            files = [
+                text / "xnli-multiway" / f"xnli.11way.{split}.tsv.gz" for split in ("dev", "test")
+            ]
             chunks.append(Tsv(word_tokenizer="unicode").read_chunks(files, languages))
         for chunk in chain(*chunks):
             kept = chunk.where((chunk.source.words.lengths > 0) & (chunk.target.words.lengths > 0))
             # The reference figures of fast_align and eflomal mix the words of both tokenizers, so do it here too.
-            sides = [replace(side, word_tokenizer="whitespace") for side in (kept.source, kept.target)]
+            sides = [
+                replace(side, word_tokenizer="whitespace") for side in (kept.source, kept.target)
+            ]
             yield replace(kept, source=sides[0], target=sides[1])
 
 
@@ -109,7 +124,10 @@ def _jsonl(path: str) -> tuple[tuple[tuple[str, ...], str], ...]:
 
 def _story(source: str, target: str) -> tuple[tuple[str, ...], str]:
     folder = f"alibi-fr-en/{source}_{target}"
-    return (f"{folder}/{source}_sents.txt", f"{folder}/{target}_sents.txt"), f"{folder}/ali_w2w_{source}_{target}.txt"
+    return (
+        f"{folder}/{source}_sents.txt",
+        f"{folder}/{target}_sents.txt",
+    ), f"{folder}/ali_w2w_{source}_{target}.txt"
 
 
 STORIES = (
@@ -120,7 +138,9 @@ BICICI = (("bicici-de-en/test.de", "bicici-de-en/test.en"), "bicici-de-en/de-en.
 WPT05 = (("wpt05-en-hi/test.eng", "wpt05-en-hi/test.hin"), "wpt05-en-hi/test.eng.hin.wa")
 GOLD = {
     "enfr": GoldFiles(("en", "fr"), ((("enfr.src-tgt",), "enfr.gold"),), captions=True),
-    "fr-en": GoldFiles(("fr", "en"), tuple(_story(*story) for story in STORIES), captions=True, premises=True),
+    "fr-en": GoldFiles(
+        ("fr", "en"), tuple(_story(*story) for story in STORIES), captions=True, premises=True
+    ),
     "de-en": GoldFiles(("de", "en"), (BICICI,), captions=True, premises=True),
     "en-es": GoldFiles(("en", "es"), _jsonl("en-es/es_golden"), premises=True),
     "en-sv": GoldFiles(("en", "sv"), _jsonl("en-sv/swedish")),

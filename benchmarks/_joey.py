@@ -27,7 +27,9 @@ FEED_FORWARD = 1024  # as many weights as a gated layer of inner size 688
 SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
 
 
-def run_with_timeout(command: list[str], log: Path, seconds: float, folder: Path | None = None) -> bool:
+def run_with_timeout(
+    command: list[str], log: Path, seconds: float, folder: Path | None = None
+) -> bool:
     """Run a command, and return whether it finished in time.
 
     SIGINT lets Joey NMT save a checkpoint; otherwise it saves only at a better perplexity. After another minute
@@ -47,7 +49,9 @@ def run_with_timeout(command: list[str], log: Path, seconds: float, folder: Path
             return False
     if code:
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").split("\n")[-15:])
-        raise SystemExit(f"{' '.join(command[:5])} .. failed with exit code {code}; last lines of {log}:\n{tail}")
+        raise SystemExit(
+            f"{' '.join(command[:5])} .. failed with exit code {code}; last lines of {log}:\n{tail}"
+        )
     return True
 
 
@@ -63,7 +67,9 @@ class JoeyNMT:
         """Write both sides of a split as subwords."""
         for language, lines in zip(self.languages, sides, strict=True):
             ids = vocab.encode(list(lines), language=language).ids
-            tokens = ([vocab.tokenizer.id_to_token(number) for number in row] for row in ids.to_lists())
+            tokens = (
+                [vocab.tokenizer.id_to_token(number) for number in row] for row in ids.to_lists()
+            )
             write_lines(self.folder / f"{split}.{language}", (" ".join(row) for row in tokens))
 
     def write_vocab(self, vocab: Vocab) -> None:
@@ -76,7 +82,10 @@ class JoeyNMT:
         done = max((_updates(one) for one in segments), default=0)
         if done >= updates:
             return done
-        checkpoint = next((one / "latest.ckpt" for one in reversed(segments) if (one / "latest.ckpt").exists()), None)
+        checkpoint = next(
+            (one / "latest.ckpt" for one in reversed(segments) if (one / "latest.ckpt").exists()),
+            None,
+        )
         segment = self.folder / f"segment-{len(segments):03d}"
         config = self._config(segment, updates, rows, rate, warmup)
         if checkpoint is not None:
@@ -84,16 +93,22 @@ class JoeyNMT:
         self._run(["train", str(self._write(config, "train.yaml")), "--skip-test"], seconds)
         return max(done, _updates(segment))
 
-    def translate(self, split: str, vocab: Vocab, updates: int, rows: int, seconds: float) -> list[str] | None:
+    def translate(
+        self, split: str, vocab: Vocab, updates: int, rows: int, seconds: float
+    ) -> list[str] | None:
         """Translate a split with the best checkpoint, or return None after a timeout.
 
         A segment starts with the best perplexity of the previous ones, so the last best.ckpt is the best of all.
         """
-        segment = [one for one in sorted(self.folder.glob("segment-*")) if (one / "best.ckpt").exists()][-1]
+        segment = [
+            one for one in sorted(self.folder.glob("segment-*")) if (one / "best.ckpt").exists()
+        ][-1]
         config = self._config(segment, updates, rows, 1e-3, 1)
         config["testing"]["load_model"] = str((segment / "best.ckpt").resolve())
         output = self.folder / "translated"
-        if not self._run(["test", str(self._write(config, "test.yaml")), "--output-path", str(output)], seconds):
+        if not self._run(
+            ["test", str(self._write(config, "test.yaml")), "--output-path", str(output)], seconds
+        ):
             return None
         lines = read_lines(Path(f"{output}.{split}"))
         ids = ([vocab.tokenizer.token_to_id(token) for token in line.split()] for line in lines)
@@ -109,14 +124,20 @@ class JoeyNMT:
 
     def _write(self, config: dict[str, Any], name: str) -> Path:
         path = self.folder / name
-        text = json.dumps(config, indent=1)  # JSON is YAML, except that PyYAML reads 1e-09 as a string
+        text = json.dumps(
+            config, indent=1
+        )  # JSON is YAML, except that PyYAML reads 1e-09 as a string
         path.write_text(re.sub(r"(?<![\d.])(\d+)e-", r"\1.0e-", text), encoding="utf-8")
         return path
 
     def _run(self, arguments: list[str], seconds: float) -> bool:
-        return run_with_timeout([self.python, "-m", "joeynmt", *arguments], self.folder / "log", seconds, self.folder)
+        return run_with_timeout(
+            [self.python, "-m", "joeynmt", *arguments], self.folder / "log", seconds, self.folder
+        )
 
-    def _config(self, segment: Path, updates: int, rows: int, rate: float, warmup: int) -> dict[str, Any]:
+    def _config(
+        self, segment: Path, updates: int, rows: int, rate: float, warmup: int
+    ) -> dict[str, Any]:
         every = max(1, min(500, updates // 2))
         side = {
             "type": "transformer", "num_layers": LAYERS, "num_heads": HEADS, "hidden_size": WIDTH,
@@ -156,7 +177,9 @@ class JoeyNMT:
 
 def _updates(segment: Path) -> int:
     """Return the updates of the last checkpoint of a segment."""
-    return max((int(path.stem) for path in segment.glob("*.ckpt") if path.stem.isdigit()), default=0)
+    return max(
+        (int(path.stem) for path in segment.glob("*.ckpt") if path.stem.isdigit()), default=0
+    )
 
 
 def seconds_left(deadline: float) -> float:

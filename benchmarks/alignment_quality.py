@@ -62,7 +62,10 @@ def gibbs(gold: GoldSet, seed: int) -> Iterator[tuple[str, Ragged]]:
         yield f"gibbs {short}", aligner.fit(gold.pairs).align_training_pairs(gold.pairs).links
     yield "as new text", fitted.align(gold.gold_pairs).links
     if gold.extra:
-        yield "held out", Gibbs(seed=seed).fit(gold.pairs.slice(0, gold.extra)).align(gold.gold_pairs).links
+        yield (
+            "held out",
+            Gibbs(seed=seed).fit(gold.pairs.slice(0, gold.extra)).align(gold.gold_pairs).links,
+        )
 
 
 def in_parts(gold: GoldSet, seed: int, parts: int) -> Iterator[tuple[str, Ragged]]:
@@ -75,7 +78,13 @@ def in_parts(gold: GoldSet, seed: int, parts: int) -> Iterator[tuple[str, Ragged
         ("parts", cells // parts, pairs),
         ("sample", cells, sampled),
     ):
-        yield label, Gibbs(seed=seed, max_training_cells=cells_in_memory).fit(text).align(gold.gold_pairs).links
+        yield (
+            label,
+            Gibbs(seed=seed, max_training_cells=cells_in_memory)
+            .fit(text)
+            .align(gold.gold_pairs)
+            .links,
+        )
 
 
 def diagonal(gold: GoldSet) -> Iterator[tuple[str, Ragged]]:
@@ -94,7 +103,9 @@ class Results:
     seeds: int
     sets: dict[str, GoldSet] = field(default_factory=dict)
     runs: dict[tuple[str, str], list[Agreement]] = field(default_factory=lambda: defaultdict(list))
-    counts: dict[tuple[str, str], np.ndarray] = field(default_factory=dict)  # per sentence pair, for the bootstrap
+    counts: dict[tuple[str, str], np.ndarray] = field(
+        default_factory=dict
+    )  # per sentence pair, for the bootstrap
 
     def measure(self, gold: GoldSet) -> None:
         """Run every aligner on a set."""
@@ -106,14 +117,23 @@ class Results:
                     counts = np.array([[one.links + one.sure, one.in_sure + one.in_possible]
                                        for one in gold.pair_scores(links)])  # fmt: skip
                     self.counts[gold.name, label] = self.counts.get((gold.name, label), 0) + counts
-        peers = (f"{label} {self.by_heuristic(gold.name, label)}" for label in ("eflomal", "diagonal"))
-        print(f"{gold.name}: gibbs {self.mean(gold.name, 'gibbs')}, {', '.join(peers)}", file=sys.stderr, flush=True)
+        peers = (
+            f"{label} {self.by_heuristic(gold.name, label)}" for label in ("eflomal", "diagonal")
+        )
+        print(
+            f"{gold.name}: gibbs {self.mean(gold.name, 'gibbs')}, {', '.join(peers)}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def _links(self, gold: GoldSet, seed: int) -> Iterator[tuple[str, Ragged]]:
         yield from gibbs(gold, seed)
         if self.eflomal:
             directions = self.eflomal.links(gold.pairs)
-            yield from ((f"eflomal {short}", symmetrize(*directions, name)) for short, name in HEURISTICS.items())
+            yield from (
+                (f"eflomal {short}", symmetrize(*directions, name))
+                for short, name in HEURISTICS.items()
+            )
         if not seed:  # deterministic aligners
             yield from diagonal(gold)
             if self.systran:
@@ -135,7 +155,9 @@ class Results:
     def by_heuristic(self, name: str, label: str) -> str:
         """Format the mean error rates of both heuristics."""
         labels = [f"{label} {short}" for short in HEURISTICS]
-        return " / ".join(f"{self.error(name, one):.1f}" for one in labels if (name, one) in self.runs)
+        return " / ".join(
+            f"{self.error(name, one):.1f}" for one in labels if (name, one) in self.runs
+        )
 
     def difference(self, name: str) -> str:
         """Return the 95 % bootstrap confidence interval of eflomal's better heuristic minus `gibbs`."""
@@ -177,13 +199,19 @@ def gold_tables(results: Results) -> None:
         rates = [results.mean(name, "gibbs", rate) for rate in ("precision", "recall", "aer")]
         other = [results.mean(name, label) for label in ("as new text", "held out")]
         rows.append([name, *rates, results.by_heuristic(name, "gibbs"), *other])
-    table("`gibbs` | precision | recall | error | by gdfa / intersection | as new text | held out", rows)
+    table(
+        "`gibbs` | precision | recall | error | by gdfa / intersection | as new text | held out",
+        rows,
+    )
 
 
 def toy_table(results: Results) -> None:
     labels = ["gibbs", "eflomal", "diagonal", "systran-align"]
     rows = [
-        [name, *(results.mean(name, label) or results.by_heuristic(name, label) for label in labels)]
+        [
+            name,
+            *(results.mean(name, label) or results.by_heuristic(name, label) for label in labels),
+        ]
         for name in results.sets
     ]
     table("toy corpus | `gibbs` | eflomal | `diagonal` | systran-align", rows)
@@ -197,18 +225,27 @@ def targets_met(results: Results) -> bool:
         for name in six
         for short, other in zip(HEURISTICS, FAST_ALIGN[name], strict=True)
     )
-    best = [min(*EFLOMAL[name], *(results.error(name, f"eflomal {short}") for short in HEURISTICS)) for name in six]
-    differences = [results.error(name, "gibbs") - other for name, other in zip(six, best, strict=True)]
+    best = [
+        min(*EFLOMAL[name], *(results.error(name, f"eflomal {short}") for short in HEURISTICS))
+        for name in six
+    ]
+    differences = [
+        results.error(name, "gibbs") - other for name, other in zip(six, best, strict=True)
+    ]
     better = sum(points < 0 for points in differences)
     met = worst <= WITHIN and better >= min(BETTER, len(six)) and max(differences) <= WITHIN
     print(f"\ndiagonal minus fast_align, worst set: {worst:+.1f} points")
-    print(f"gibbs minus eflomal: lower on {better} of {len(six)}, worst set: {max(differences):+.1f} points")
+    print(
+        f"gibbs minus eflomal: lower on {better} of {len(six)}, worst set: {max(differences):+.1f} points"
+    )
     print("targets met" if met else "targets NOT MET")
     return met
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peer-python")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--sets", default=",".join([*GOLD, "toy"]), help="default: %(default)s")
@@ -226,7 +263,13 @@ def main() -> int:
                 for label, links in in_parts(gold, seed, options.parts):
                     found[label].append(100 * gold.score(links).aer)
             rows.append(
-                [name, *(f"{statistics.mean(one):.1f} ({min(one):.1f} to {max(one):.1f})" for one in found.values())]
+                [
+                    name,
+                    *(
+                        f"{statistics.mean(one):.1f} ({min(one):.1f} to {max(one):.1f})"
+                        for one in found.values()
+                    ),
+                ]
             )
         table(f"set | in memory | in {options.parts} parts | one pair in {options.parts}", rows)
         return 0

@@ -88,7 +88,9 @@ def compare_with_eflomal(eflomal: Eflomal | None, rounds: int) -> float | None:
         NumberedText(pairs).write(folder / "source", folder / "target")
         NumberedText(pairs.slice(0, 100)).write(folder / "few.source", folder / "few.target")
         align = [sys.executable, "-m", "interlace", "align"]
-        Seconds.of([*align, str(folder / "few.source"), str(folder / "few.target")], folder / "few")  # compiles
+        Seconds.of(
+            [*align, str(folder / "few.source"), str(folder / "few.target")], folder / "few"
+        )  # compiles
         commands = {"gibbs": [*align, str(folder / "source"), str(folder / "target")]}
         if eflomal:
             commands["eflomal"] = eflomal.command(folder)
@@ -96,11 +98,17 @@ def compare_with_eflomal(eflomal: Eflomal | None, rounds: int) -> float | None:
         for _ in range(rounds):
             for aligner, command in commands.items():
                 runs[aligner].append(Seconds.of(command, folder / aligner))
-    print(f"\n{len(pairs):,} pairs, {rounds} rounds\n\n| aligner | wall s | processor s |\n|---|---|---|")
+    print(
+        f"\n{len(pairs):,} pairs, {rounds} rounds\n\n| aligner | wall s | processor s |\n|---|---|---|"
+    )
     for aligner, times in runs.items():
-        print(f"| {aligner} | {_spread([run.wall for run in times])} | {_spread([run.cpu for run in times])} |")
+        print(
+            f"| {aligner} | {_spread([run.wall for run in times])} | {_spread([run.cpu for run in times])} |"
+        )
     if not eflomal:
-        print("\neflomal skipped: not found; set --peer-python to an interpreter in the same folder")
+        print(
+            "\neflomal skipped: not found; set --peer-python to an interpreter in the same folder"
+        )
         return None
     both = list(zip(runs["eflomal"], runs["gibbs"], strict=True))
     cpu = statistics.median(theirs.cpu / ours.cpu for theirs, ours in both)
@@ -125,7 +133,10 @@ def measure(size: int) -> None:
         training, start = time.perf_counter() - start, time.perf_counter()
         links = sum(len(fitted.align_training_pairs(chunk).links.flat) for chunk in many.chunks())
         aligning = time.perf_counter() - start
-        cpu, peak = time.process_time() - cpu, process_memory("VmHWM") - before - process_memory("RssFile")
+        cpu, peak = (
+            time.process_time() - cpu,
+            process_memory("VmHWM") - before - process_memory("RssFile"),
+        )
     stored = min(cells, Gibbs().max_training_cells)
     print(
         f"| {size:,} | {training:.1f} | {aligning:.1f} | {(training + aligning) / size * 1e6:.0f} "
@@ -148,7 +159,9 @@ def growth(sizes: Sequence[int]) -> list[Target]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peer-python")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--growth", action="store_true")

@@ -53,7 +53,13 @@ from interlace.objectives.tlm import Tlm
 from interlace.readers.lines import PlainLines
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-from interlace.training.mixture import BucketedBatches, Mixture, MixtureDraw, MixtureSource, StreamedBatches
+from interlace.training.mixture import (
+    BucketedBatches,
+    Mixture,
+    MixtureDraw,
+    MixtureSource,
+    StreamedBatches,
+)
 
 if TYPE_CHECKING:
     from interlace.objectives import Objective
@@ -68,14 +74,19 @@ def text(pairs: int) -> TextPairs:
     files = caption_files()
     if files:
         chunks = list(PlainLines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
-        sides = [[line for chunk in chunks for line in getattr(chunk, side).lines] for side in ("source", "target")]
+        sides = [
+            [line for chunk in chunks for line in getattr(chunk, side).lines]
+            for side in ("source", "target")
+        ]
     else:
         toy_pairs = toy.pairs("en", "de", toy.sample(pairs, "train", 5))
         sides = [toy_pairs.source.lines, toy_pairs.target.lines]
     word_tokenizer = WORD_TOKENIZERS.build("unicode")
     return TextPairs(
         *(
-            Text(language, lines[:pairs], word_tokenizer.of(language).split(lines[:pairs]), "unicode")
+            Text(
+                language, lines[:pairs], word_tokenizer.of(language).split(lines[:pairs]), "unicode"
+            )
             for language, lines in zip(("en", "de"), sides, strict=True)
         )
     )
@@ -94,8 +105,12 @@ def write_corpora(
     about = {"languages": words.languages, "word_tokenizer": words.word_tokenizer}
     corpus = ParallelCorpus.write(folder / "pairs", [sides], vocab=vocab, **about)
     lines = StoredText.write(folder / "text", [pairs], **about)
-    aligned = WordAlignments.write(folder / "links", [(words, links, np.ones(len(links.flat), np.float32))])
-    phrases = PhraseStore.write(folder / "phrases", aligned, count_phrases(words, links), TableRules())
+    aligned = WordAlignments.write(
+        folder / "links", [(words, links, np.ones(len(links.flat), np.float32))]
+    )
+    phrases = PhraseStore.write(
+        folder / "phrases", aligned, count_phrases(words, links), TableRules()
+    )
     return {
         "tlm, pairs": corpus,
         "alm, phrases stored": corpus.with_alignments(aligned, phrases, text=lines),
@@ -104,15 +119,22 @@ def write_corpora(
     }
 
 
-def write_copies(folder: Path, pairs: TextPairs, words: WordPairs, links: Ragged, vocab: Vocab) -> tuple[Corpus, float]:
+def write_copies(
+    folder: Path, pairs: TextPairs, words: WordPairs, links: Ragged, vocab: Vocab
+) -> tuple[Corpus, float]:
     """Write 40 code-switched sentences of each pair as a corpus; also return generated lines per second."""
     table = count_phrases(words, links)
     copies = CodeSwitchedText(table, TableRules(), CodeSwitching(), CopySettings(repeats=True))
     start = time.perf_counter()
     lines = [line for part in copies.lines(pairs, words, links) for line in part]
     rate = len(lines) / (time.perf_counter() - start)
-    chunks = (vocab.encode(lines[first : first + 20_000], "unicode", "en") for first in range(0, len(lines), 20_000))
-    return Corpus.write(folder / "copies", chunks, languages=["en"], vocab=vocab, word_tokenizer="unicode"), rate
+    chunks = (
+        vocab.encode(lines[first : first + 20_000], "unicode", "en")
+        for first in range(0, len(lines), 20_000)
+    )
+    return Corpus.write(
+        folder / "copies", chunks, languages=["en"], vocab=vocab, word_tokenizer="unicode"
+    ), rate
 
 
 def median_rates(sources: dict[str, MixtureSource]) -> dict[str, tuple[float, float]]:
@@ -124,16 +146,24 @@ def median_rates(sources: dict[str, MixtureSource]) -> dict[str, tuple[float, fl
         for name, mixture in mixtures.items():
             cpu_start = time.process_time()
             start = time.perf_counter()
-            tokens = sum(mixture.batch(MixtureDraw(step + at, 0, step + at, ()), 0).tokens for at in range(BATCHES))
+            tokens = sum(
+                mixture.batch(MixtureDraw(step + at, 0, step + at, ()), 0).tokens
+                for at in range(BATCHES)
+            )
             seconds = (time.process_time() - cpu_start, time.perf_counter() - start)
             if turn:  # the first round compiles and fills caches
                 rates[name].append((tokens / seconds[0] / 1e6, tokens / seconds[1] / 1e6))
         step += BATCHES
-    return {name: tuple(map(statistics.median, zip(*values, strict=True))) for name, values in rates.items()}
+    return {
+        name: tuple(map(statistics.median, zip(*values, strict=True)))
+        for name, values in rates.items()
+    }
 
 
 def source_of(name: str, objective: Objective, plan: BatchPlan, vocab: Vocab) -> MixtureSource:
-    return MixtureSource(name, "en-de", objective, objective.prepare(Resources(vocab, Traits("bert", LENGTH))), plan)
+    return MixtureSource(
+        name, "en-de", objective, objective.prepare(Resources(vocab, Traits("bert", LENGTH))), plan
+    )
 
 
 def measure(folder: Path, pairs: TextPairs, copied: int, tokenizer: str) -> list[Target]:
@@ -145,12 +175,16 @@ def measure(folder: Path, pairs: TextPairs, copied: int, tokenizer: str) -> list
         vocab = Vocab.learn({"en": pairs.source.lines, "de": pairs.target.lines}, 30_000)
     corpora = write_corpora(folder, pairs, words, links, vocab)
     some = pairs.where(np.arange(len(pairs)) < copied)
-    copies, lines_per_second = write_copies(folder, some, words.slice(0, copied), links.slice(0, copied), vocab)
+    copies, lines_per_second = write_copies(
+        folder, some, words.slice(0, copied), links.slice(0, copied), vocab
+    )
     objectives = {
         "tlm, pairs": Tlm(max_length=LENGTH),
         "alm, phrases stored": Alm(max_length=LENGTH),
         "alm, phrases from links": Alm(max_length=LENGTH, phrases="extracted"),
-        "alm, the table's argmax": Alm(max_length=LENGTH, code_switching={"target_choice": "table_argmax"}),
+        "alm, the table's argmax": Alm(
+            max_length=LENGTH, code_switching={"target_choice": "table_argmax"}
+        ),
     }
     sources = {}
     for key, objective in objectives.items():
@@ -161,8 +195,12 @@ def measure(folder: Path, pairs: TextPairs, copied: int, tokenizer: str) -> list
     sources["mlm, 40 copies"] = source_of("mlm", Mlm(max_length=LENGTH), streamed, vocab)
     rates = median_rates(sources)
     for key, (rate, wall_rate) in rates.items():
-        print(f"{key:26} {rate:6.2f} million real tokens/s of processor time, {wall_rate:6.2f} of wall time")
-    parts = {part: _size(folder / part) / len(pairs) for part in ("pairs", "text", "links", "phrases")}
+        print(
+            f"{key:26} {rate:6.2f} million real tokens/s of processor time, {wall_rate:6.2f} of wall time"
+        )
+    parts = {
+        part: _size(folder / part) / len(pairs) for part in ("pairs", "text", "links", "phrases")
+    }
     parts["copies"] = _size(folder / "copies") / copied
     print("bytes per pair: " + ", ".join(f"{part} {value:.0f}" for part, value in parts.items()))
     print(f"code-switched text {lines_per_second / 1e3:6.1f} thousand lines/s")
@@ -170,10 +208,18 @@ def measure(folder: Path, pairs: TextPairs, copied: int, tokenizer: str) -> list
         "alm, phrases stored": ("pairs", "text", "links", "phrases"),
         "alm, phrases from links": ("pairs", "text", "links"),
     }
-    shares = {key: sum(parts[part] for part in which) / parts["copies"] for key, which in needed.items()}
+    shares = {
+        key: sum(parts[part] for part in which) / parts["copies"] for key, which in needed.items()
+    }
     return [
-        *(Target(f"{key}, million real tokens/s", rates[key][0], MIN_RATE, at_least=True) for key in needed),
-        *(Target(f"{key}, disk space over 40 copies", shares[key], MAX_SHARES[key]) for key in needed),
+        *(
+            Target(f"{key}, million real tokens/s", rates[key][0], MIN_RATE, at_least=True)
+            for key in needed
+        ),
+        *(
+            Target(f"{key}, disk space over 40 copies", shares[key], MAX_SHARES[key])
+            for key in needed
+        ),
     ]
 
 
@@ -182,7 +228,9 @@ def _size(folder: Path) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=29_000)
     parser.add_argument("--copied", type=int, default=2_000, help="pairs to write 40 copies of")
     parser.add_argument("--tokenizer", default="", help="folder of a published tokenizer")

@@ -34,7 +34,13 @@ from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
-from interlace.training.mixture import BucketedBatches, Mixture, MixtureDraw, MixtureSource, StreamedBatches
+from interlace.training.mixture import (
+    BucketedBatches,
+    Mixture,
+    MixtureDraw,
+    MixtureSource,
+    StreamedBatches,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +51,10 @@ LENGTH, BUDGET, ROUNDS, BATCHES = 256, 16_384, 5, 40
 def random_vocab() -> Vocab:
     """Learn 20,000 subwords of random letters."""
     rng = generator(Purpose.SAMPLE, 0)
-    words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), size=rng.integers(2, 9))) for _ in range(20_000)]
+    words = [
+        "".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), size=rng.integers(2, 9)))
+        for _ in range(20_000)
+    ]
     lines = [" ".join(rng.choice(words, size=15)) for _ in range(8_000)]
     return Vocab.learn({"en": lines}, size=20_000)
 
@@ -65,7 +74,10 @@ def interlace_batches(source: MixtureSource) -> Callable[[], int]:
     index = iter(range(10**9))
 
     def build() -> int:
-        return sum(mixture.batch(MixtureDraw(step := next(index), 0, step, ()), 0).tokens for _ in range(BATCHES))
+        return sum(
+            mixture.batch(MixtureDraw(step := next(index), 0, step, ()), 0).tokens
+            for _ in range(BATCHES)
+        )
 
     return build
 
@@ -96,7 +108,9 @@ def collator_batches(vocab: Vocab, rows: list[list[int]], per_batch: int) -> Cal
 
 
 def median_rates(
-    builders: dict[str, Callable[[], int]], rounds: int, clock: Callable[[], float] = time.perf_counter
+    builders: dict[str, Callable[[], int]],
+    rounds: int,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """Return median real tokens/s of each builder; rounds alternate between builders."""
     rates: dict[str, list[float]] = {name: [] for name in builders}
@@ -109,7 +123,9 @@ def median_rates(
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     torch.set_num_threads(1)
     vocab = random_vocab()
     text, other = random_sentences(vocab, 200_000, "en"), random_sentences(vocab, 200_000, "de")
@@ -122,21 +138,33 @@ def main() -> None:
         "mlm, whole words": Mlm(max_length=LENGTH, masking={"unit": "word"}),
         "mlm, weights, batch": Mlm(max_length=LENGTH, masking=masking),
         "mlm, weights, row": Mlm(max_length=LENGTH, masking={**masking, "weighted_draw": "row"}),
-        "mlm, weights, subword": Mlm(max_length=LENGTH, masking={**masking, "weighted_draw": "subword"}),
+        "mlm, weights, subword": Mlm(
+            max_length=LENGTH, masking={**masking, "weighted_draw": "subword"}
+        ),
     }
-    resources = Resources(vocab, Traits("bert", 512), np.bincount(text.ids.flat, minlength=vocab.size))
+    resources = Resources(
+        vocab, Traits("bert", 512), np.bincount(text.ids.flat, minlength=vocab.size)
+    )
     streamed = StreamedBatches(streams, StreamPlan(len(streams), BUDGET, LENGTH))
-    bucketed = BucketedBatches(pairs, BucketPlan(pairs.lengths, BUDGET, overhead=3, max_length=LENGTH))
+    bucketed = BucketedBatches(
+        pairs, BucketPlan(pairs.lengths, BUDGET, overhead=3, max_length=LENGTH)
+    )
     blocks = [[vocab.begin, *row.tolist(), vocab.end] for row in streams.take(np.arange(4_000)).ids]
     sentences = [[vocab.begin, *row.tolist(), vocab.end] for row in text.ids.slice(0, 40_000)]
     rates = median_rates(
         {
             **{
-                name: interlace_batches(MixtureSource("mlm", "en", mlm, mlm.prepare(resources), streamed))
+                name: interlace_batches(
+                    MixtureSource("mlm", "en", mlm, mlm.prepare(resources), streamed)
+                )
                 for name, mlm in masked.items()
             },
-            "clm, streams": interlace_batches(MixtureSource("clm", "en", clm, clm.prepare(resources), streamed)),
-            "tlm, pairs": interlace_batches(MixtureSource("tlm", "en-de", tlm, tlm.prepare(resources), bucketed)),
+            "clm, streams": interlace_batches(
+                MixtureSource("clm", "en", clm, clm.prepare(resources), streamed)
+            ),
+            "tlm, pairs": interlace_batches(
+                MixtureSource("tlm", "en-de", tlm, tlm.prepare(resources), bucketed)
+            ),
             "collator, the same streams": collator_batches(vocab, blocks, BUDGET // LENGTH),
             "collator, padded sentences": collator_batches(vocab, sentences, BUDGET // 17),
         },
@@ -145,7 +173,9 @@ def main() -> None:
     for name, rate in rates.items():
         print(f"{name:28} {rate / 1e6:7.2f} million real tokens/s")
     for name in ("the same streams", "padded sentences"):
-        print(f"mlm over collator, {name} {rates['mlm, streams'] / rates[f'collator, {name}']:7.1f} times")
+        print(
+            f"mlm over collator, {name} {rates['mlm, streams'] / rates[f'collator, {name}']:7.1f} times"
+        )
 
 
 if __name__ == "__main__":

@@ -80,9 +80,16 @@ def time_ratio(folder: Path, lines: list[str]) -> float:
         Vocab.learn({"xx": lines}, 10_000, kind=kind).save(folder / kind)
         vocab = Vocab.load(folder / kind)
         build(vocab, folder / "text.txt", folder / "corpus")
-        runs = [(build(vocab, folder / "text.txt", folder / "corpus"), encode(vocab, lines)) for _ in range(ROUNDS)]
-        wall, processor = (statistics.median(built[c] / encoded[c] for built, encoded in runs) for c in (0, 1))
-        built, encoded = (statistics.median(side[0] for side in sides) for sides in zip(*runs, strict=True))
+        runs = [
+            (build(vocab, folder / "text.txt", folder / "corpus"), encode(vocab, lines))
+            for _ in range(ROUNDS)
+        ]
+        wall, processor = (
+            statistics.median(built[c] / encoded[c] for built, encoded in runs) for c in (0, 1)
+        )
+        built, encoded = (
+            statistics.median(side[0] for side in sides) for sides in zip(*runs, strict=True)
+        )
         times = f"encode_batch {encoded:5.2f} s   build {built:5.2f} s"
         print(f"{kind:10} {times}   ratio {wall:.2f} (processor time {processor:.2f})", flush=True)
         ratios[kind] = wall
@@ -105,14 +112,20 @@ def memory_growth(folder: Path, lines: list[str]) -> float:
     for times in (REPEATS, 10 * REPEATS):
         write_lines(path, (line for _ in range(times) for line in lines))
         command = [sys.executable, __file__, "--build", str(folder), str(path)]
-        peaks.append(float(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+        peaks.append(
+            float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        )
         size = path.stat().st_size / 2**20
-        print(f"memory     {times * len(lines):9,} lines ({size:5.0f} MiB)   peak above start {peaks[-1]:5.0f} MiB")
+        print(
+            f"memory     {times * len(lines):9,} lines ({size:5.0f} MiB)   peak above start {peaks[-1]:5.0f} MiB"
+        )
     return peaks[1] / peaks[0]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--build", nargs=2, type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -126,7 +139,9 @@ def main() -> int:
         print(f"{len(lines):,} lines, {os.cpu_count()} cores")
         ratio = None if options.memory else time_ratio(folder, lines)
         growth = memory_growth(folder, lines)
-    return report([Target("time ratio", ratio, MAX_RATIO), Target("memory growth", growth, MAX_GROWTH)])
+    return report(
+        [Target("time ratio", ratio, MAX_RATIO), Target("memory growth", growth, MAX_GROWTH)]
+    )
 
 
 if __name__ == "__main__":

@@ -36,7 +36,13 @@ from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorLi
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
-from interlace.models.search import TokenConstraints, encode_source, encoder_inputs, eval_mode, generate
+from interlace.models.search import (
+    TokenConstraints,
+    encode_source,
+    encoder_inputs,
+    eval_mode,
+    generate,
+)
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import SearchSettings, Shape
 from interlace.models.translator import batches
@@ -55,16 +61,28 @@ def parallel_text(name: str) -> tuple[list[str], list[str]]:
     """Return lines and their references."""
     root = Path(os.environ.get("INTERLACE_DATA", "absent"))
     if name == "multi30k" and root.is_dir():
-        sides = [root / f"parallel/multi30k/test_2016_flickr.{language}.gz" for language in ("en", "de")]
+        sides = [
+            root / f"parallel/multi30k/test_2016_flickr.{language}.gz" for language in ("en", "de")
+        ]
         return list(read_lines(sides[0])), list(read_lines(sides[1]))
     if name == "xnli" and root.is_dir():
-        rows = [line.split("\t") for line in read_lines(root / "parallel/xnli-multiway/xnli.11way.dev.tsv.gz")]
-        return [row[rows[0].index("en")] for row in rows[1:]], [row[rows[0].index("de")] for row in rows[1:]]
+        rows = [
+            line.split("\t")
+            for line in read_lines(root / "parallel/xnli-multiway/xnli.11way.dev.tsv.gz")
+        ]
+        return [row[rows[0].index("en")] for row in rows[1:]], [
+            row[rows[0].index("de")] for row in rows[1:]
+        ]
     rng = generator(Purpose.SAMPLE, 0)
-    words = np.array(["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 5)) for _ in range(5_000)])
+    words = np.array(
+        ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 5)) for _ in range(5_000)]
+    )
     lengths = np.clip(rng.gamma(2.5, 6.0, size=2000).astype(int), 2, 60)
     others = np.maximum(1, (lengths * rng.normal(1.05, 0.15, size=len(lengths))).astype(int))
-    sides = [[" ".join(words[rng.zipf(1.3, size=n) % len(words)]) for n in side] for side in (lengths, others)]
+    sides = [
+        [" ".join(words[rng.zipf(1.3, size=n) % len(words)]) for n in side]
+        for side in (lengths, others)
+    ]
     return sides[0], sides[1]
 
 
@@ -83,7 +101,9 @@ class FixedLengths:
         return scores
 
     def select(self, rows: torch.Tensor, per_source: int | None = None) -> FixedLengths:
-        return FixedLengths(self.inner.select(rows, per_source), self.lengths[rows], self.end, self.position)
+        return FixedLengths(
+            self.inner.select(rows, per_source), self.lengths[rows], self.end, self.position
+        )
 
 
 class FixedLengthsProcessor(LogitsProcessor):
@@ -123,7 +143,9 @@ class Comparison:
 
     def interlace(self, rows: np.ndarray) -> list[list[int]]:
         """Translate in batches of similar length, with a maximum length per sequence."""
-        search = SearchSettings(beam=self.beam, stop="full" if self.full else "likely", length_penalty=1.0)
+        search = SearchSettings(
+            beam=self.beam, stop="full" if self.full else "likely", length_penalty=1.0
+        )
         constraints = TokenConstraints.of(self.vocab, self.ours.vocab_size)
         found: dict[int, list[int]] = {}
         ids = self.ids.take(rows)
@@ -150,7 +172,11 @@ class Comparison:
             part = rows[start : start + self.batch]
             inputs = encoder_inputs(self.ours, self.ids.take(part), self.vocab, self.languages[0])
             limit = int(SearchSettings().limits(self.ids.lengths[part], SHAPE.max_length - 1).max())
-            processors = [] if self.lengths is None else [FixedLengthsProcessor(self.lengths[part], self.vocab.end)]
+            processors = (
+                []
+                if self.lengths is None
+                else [FixedLengthsProcessor(self.lengths[part], self.vocab.end)]
+            )
             generated = self.theirs.generate(
                 **inputs, num_beams=self.beam, do_sample=False, max_new_tokens=limit + 1, length_penalty=1.0,
                 early_stopping=self.full, suppress_tokens=banned, eos_token_id=self.vocab.end,
@@ -158,7 +184,9 @@ class Comparison:
                 logits_processor=LogitsProcessorList(processors),
             )  # fmt: skip
             special = (self.vocab.end, self.vocab.pad)
-            found += [[token for token in row[1:] if token not in special] for row in generated.tolist()]
+            found += [
+                [token for token in row[1:] if token not in special] for row in generated.tolist()
+            ]
         return found
 
 
@@ -167,7 +195,9 @@ def random_model(lines: list[str], references: list[str], folder: Path) -> tuple
     vocab = Vocab.learn({"en": lines + references}, size=10_000).with_target_languages(["en", "de"])
     encoder = from_shape(SHAPE, vocab)
     model = join(encoder, fresh_decoder(encoder.model.config, 0)).eval()
-    torch.nn.init.constant_(model.decoder.model.get_output_embeddings().bias[vocab.end : vocab.end + 1], -1e4)
+    torch.nn.init.constant_(
+        model.decoder.model.get_output_embeddings().bias[vocab.end : vocab.end + 1], -1e4
+    )
     model.save_pretrained(folder, vocab)
     return model, vocab
 
@@ -189,7 +219,10 @@ def measure(comparison: Comparison, options: Any, clock: Callable[[], float]) ->
             seconds = clock() - start
             found[search.__name__] = translations
             tokens_per_second[search.__name__] = sum(map(len, translations)) / seconds
-        same += sum(one == other for one, other in zip(found["interlace"], found["transformers"], strict=True))
+        same += sum(
+            one == other
+            for one, other in zip(found["interlace"], found["transformers"], strict=True)
+        )
         compared += len(rows)
         rates.append((tokens_per_second["interlace"], tokens_per_second["transformers"]))
         if options.verbose:
@@ -204,7 +237,9 @@ def measure(comparison: Comparison, options: Any, clock: Callable[[], float]) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--beams", type=int, nargs="+", default=[5, 1])
     parser.add_argument("--batch", type=int, default=32, help="lines per batch")
     parser.add_argument("--lines", type=int, default=512, help="lines per round")
@@ -214,7 +249,9 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="stop at a full beam")
     parser.add_argument("--xnli", action="store_true")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--model", type=Path, default=None, help="trained model of the BERT or RoBERTa family")
+    parser.add_argument(
+        "--model", type=Path, default=None, help="trained model of the BERT or RoBERTa family"
+    )
     parser.add_argument("--from", dest="source", default="en")
     parser.add_argument("--to", dest="target", default="de")
     options = parser.parse_args()
@@ -234,7 +271,9 @@ def main() -> None:
     lengths = None
     if options.model is None:
         limits = SearchSettings().limits(ids.lengths, SHAPE.max_length - 1)
-        lengths = torch.from_numpy(np.minimum(vocab.encode(references, language=options.target).lengths, limits))
+        lengths = torch.from_numpy(
+            np.minimum(vocab.encode(references, language=options.target).lengths, limits)
+        )
     low, high = np.percentile(ids.lengths, [5, 95])
     print(
         f"{len(ids)} lines, {ids.lengths.mean():.1f} tokens on average (5 % to 95 %: {low:.0f} to {high:.0f}); "
@@ -243,7 +282,9 @@ def main() -> None:
     )
     languages = (options.source, options.target)
     for beam in options.beams:
-        comparison = Comparison(model, theirs, vocab, ids, lengths, languages, options.batch, beam, options.full)
+        comparison = Comparison(
+            model, theirs, vocab, ids, lengths, languages, options.batch, beam, options.full
+        )
         measure(comparison, options, clock)
 
 

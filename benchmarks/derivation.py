@@ -35,8 +35,12 @@ from interlace.text.running import is_tight
 
 MIN_RATIO = 10
 LOOSE = frozenset(".!?\u2026\u203d")
-MARKS = LOOSE | frozenset("\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u3002\uff01\uff1f\uff0e\uff61")
-CLOSERS = frozenset(letter for letter in map(chr, range(0x110000)) if category(letter) in {"Pe", "Pf", "Pi"}) | {*"\"'"}
+MARKS = LOOSE | frozenset(
+    "\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u3002\uff01\uff1f\uff0e\uff61"
+)
+CLOSERS = frozenset(
+    letter for letter in map(chr, range(0x110000)) if category(letter) in {"Pe", "Pf", "Pi"}
+) | {*"\"'"}
 
 
 def text(lines: int) -> Text:
@@ -65,11 +69,19 @@ def text(lines: int) -> Text:
 def random_text() -> Text:
     """Return 10,000 lines of about 16 random words."""
     rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("abcdefghijklmnopqrst"), rng.integers(1, 10))) for _ in range(20_000)]
+    words = [
+        "".join(rng.choice(list("abcdefghijklmnopqrst"), rng.integers(1, 10)))
+        for _ in range(20_000)
+    ]
     ranks = 1 / np.arange(1, len(words) + 1)
-    lines = [" ".join([*rng.choice(words, rng.integers(5, 28), p=ranks / ranks.sum()), "."]) for _ in range(10_000)]
+    lines = [
+        " ".join([*rng.choice(words, rng.integers(5, 28), p=ranks / ranks.sum()), "."])
+        for _ in range(10_000)
+    ]
     made = Text.of(lines, "en")
-    made.tags["pos"] = [["PROPN" if len(word) > 7 else "X" for word in made.tokens(row)] for row in range(len(made))]
+    made.tags["pos"] = [
+        ["PROPN" if len(word) > 7 else "X" for word in made.tokens(row)] for row in range(len(made))
+    ]
     return made
 
 
@@ -98,7 +110,11 @@ def loop(given: Text, dictionary: dict[str, str]) -> DerivedText:
                 left = order[0] if word == 0 else word
                 gap = line[bounds[left - 1][1] : bounds[left][0]]
                 gap = gap or ("" if needs_no_space(words, bounds, order, place) else " ")
-                if not gap and is_one_word(made[-1], new) and not is_one_word(words[order[place - 1]], words[word]):
+                if (
+                    not gap
+                    and is_one_word(made[-1], new)
+                    and not is_one_word(words[order[place - 1]], words[word])
+                ):
                     gap = " "
                 made.append(gap)
                 at += len(gap)
@@ -113,7 +129,8 @@ def loop(given: Text, dictionary: dict[str, str]) -> DerivedText:
         tags["pos"].append([given.tags["pos"][row][word] for word in order])
         tags["names"].append(reordered_names(given.tags["names"][row], order))
     return DerivedText(
-        Text("en", lines, Ragged.of(spans, width=2), given.word_tokenizer, tags=tags), Ragged.of(links, width=2)
+        Text("en", lines, Ragged.of(spans, width=2), given.word_tokenizer, tags=tags),
+        Ragged.of(links, width=2),
     )
 
 
@@ -127,7 +144,9 @@ def inverted_order(words: list[str], bounds: list[list[int]]) -> list[int]:
         mark = word[0] in MARKS and all(letter in MARKS for letter in word)
         closes = word[0] in CLOSERS and all(letter in CLOSERS for letter in word)
         at_end = (mark or closes) and is_at_end(words, bounds, place)
-        abbreviates = mark and at_end and bool(pieces) and is_abbreviation(words, bounds, place, pieces[-1])
+        abbreviates = (
+            mark and at_end and bool(pieces) and is_abbreviation(words, bounds, place, pieces[-1])
+        )
         joined = touches and (inside or abbreviates or (mark and not at_end and not ends))
         inside = not at_end and (mark or (closes and inside and touches))
         ends = at_end and not abbreviates and (mark or (closes and touches and ends))
@@ -155,7 +174,9 @@ def is_at_end(words: list[str], bounds: list[list[int]], place: int) -> bool:
         place += 1
 
 
-def is_abbreviation(words: list[str], bounds: list[list[int]], place: int, piece: list[int]) -> bool:
+def is_abbreviation(
+    words: list[str], bounds: list[list[int]], place: int, piece: list[int]
+) -> bool:
     """Return whether a period ends an abbreviation such as `U.S.`"""
     letter = words[place - 1]
     return (
@@ -217,14 +238,18 @@ def measure(given: Text, sample: Text, rounds: int) -> Target:
     ours, theirs = [], []
     for _ in range(rounds):
         start = time.process_time()
-        derived = [change.apply(given.slice(row, row + CHUNK)) for row in range(0, len(given), CHUNK)]
+        derived = [
+            change.apply(given.slice(row, row + CHUNK)) for row in range(0, len(given), CHUNK)
+        ]
         ours.append((time.process_time() - start) / len(given))
         start = time.process_time()
         looped = loop(sample, dictionary)
         theirs.append((time.process_time() - start) / len(sample))
     check_identical(derived, looped)
     print(f"interlace: {statistics.median(ours) * len(given):.2f} s")
-    print(f"loop over words: {statistics.median(theirs) * len(given):.2f} s (from {len(sample):,} lines)")
+    print(
+        f"loop over words: {statistics.median(theirs) * len(given):.2f} s (from {len(sample):,} lines)"
+    )
     ratio = statistics.median(other / own for other, own in zip(theirs, ours, strict=True))
     return Target("times as fast as the loop", ratio, MIN_RATIO, at_least=True)
 
@@ -244,12 +269,16 @@ def check_identical(chunks: list[DerivedText], looped: DerivedText) -> None:
         text = chunk.text.where(head)
         if (text.lines, text.words, text.tags) != (expected.lines, expected.words, expected.tags):
             raise SystemExit("the text of the loop differs")
-        if chunk.links.take(head) != Ragged.concatenate([looped.links.slice(first, first + len(expected))]):
+        if chunk.links.take(head) != Ragged.concatenate(
+            [looped.links.slice(first, first + len(expected))]
+        ):
             raise SystemExit("the links of the loop differ")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--loop-lines", type=int, default=100_000, help="0: all lines")
     parser.add_argument("--rounds", type=int, default=3)

@@ -85,17 +85,26 @@ def align_seconds(pairs: WordPairs, **settings: int) -> float:
 
 def compare_with_systran(pairs: WordPairs, python: str | None) -> float | None:
     """Print the times of both, and return the median ratio."""
-    folded = [[word.lower() for word in types] for types in (pairs.source_types, pairs.target_types)]
+    folded = [
+        [word.lower() for word in types] for types in (pairs.source_types, pairs.target_types)
+    ]
     rows = zip(pairs.source.to_lists(), pairs.target.to_lists(), strict=True)
-    words = ([[types[word] for word in side] for types, side in zip(folded, row, strict=True)] for row in rows)
+    words = (
+        [[types[word] for word in side] for types, side in zip(folded, row, strict=True)]
+        for row in rows
+    )
     lines = "".join(json.dumps(row) + "\n" for row in words if all(row))
     ours, theirs = [], []
     for _ in range(ROUNDS):
         ours.append(align_seconds(pairs))
         if python:
-            run = subprocess.run([python, "-c", SYSTRAN], input=lines, capture_output=True, text=True, check=True)
+            run = subprocess.run(
+                [python, "-c", SYSTRAN], input=lines, capture_output=True, text=True, check=True
+            )
             theirs.append(float(run.stdout))
-    print(f"diagonal        {statistics.median(ours):6.2f} s   one thread {align_seconds(pairs, threads=1):.2f} s")
+    print(
+        f"diagonal        {statistics.median(ours):6.2f} s   one thread {align_seconds(pairs, threads=1):.2f} s"
+    )
     if not python:
         print("systran-align   skipped: set --peer-python to an interpreter that has it")
         return None
@@ -126,7 +135,9 @@ def measure(size: int, memory: float) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peer-python")
     parser.add_argument("--growth", metavar="PAIRS,PAIRS,..")
     parser.add_argument("--memory", type=float, default=DEFAULT_MEMORY)
@@ -144,7 +155,9 @@ def main() -> int:
         )
         sizes, memory = options.growth.split(","), ["--memory", str(options.memory)]
         seconds = [measure_in_new_process(__file__, int(size), *memory) for size in sizes]
-        return report([Target("time per pair, largest over smallest", seconds[-1] / seconds[0], MAX_GROWTH)])
+        return report(
+            [Target("time per pair, largest over smallest", seconds[-1] / seconds[0], MAX_GROWTH)]
+        )
     pairs = caption_pairs()
     print(f"{len(pairs):,} pairs, {os.cpu_count()} cores")
     align_seconds(pairs.slice(0, 100))  # compiles, or loads compiled code

@@ -54,7 +54,11 @@ SHAPE = Shape(layers=6, width=256, heads=4, max_length=LENGTH)
 SETTINGS: dict[str, dict[str, Any]] = {
     "mlm": {"name": "mlm"},
     "align_mlm": {"name": "align_mlm"},
-    "align_mlm, contrastive": {"name": "align_mlm", "alignment_loss": "contrastive", "pairs_per_step": 1000},
+    "align_mlm, contrastive": {
+        "name": "align_mlm",
+        "alignment_loss": "contrastive",
+        "pairs_per_step": 1000,
+    },
     "dict_mlm, label": {"name": "dict_mlm"},
     "dict_mlm, input": {"name": "dict_mlm", "mode": "input"},
 }
@@ -62,13 +66,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def dictionary(vocab: Vocab) -> Lexicon:
     """Pair up words of one subword."""
-    words = [token[1:] for token in vocab.tokens(vocab.regular_ids) if token[:1] == "▁" and token[1:].isalpha()]
+    words = [
+        token[1:]
+        for token in vocab.tokens(vocab.regular_ids)
+        if token[:1] == "▁" and token[1:].isalpha()
+    ]
     half = min(ENTRIES, len(words) // 2)
     pairs = zip(words[:half], words[half : 2 * half], strict=True)
     return Lexicon.of((source, target, 1.0) for source, target in pairs)
 
 
-def sources(text: Sentences, vocab: Vocab, budget: int, traits: Traits, names: set[str]) -> dict[str, MixtureSource]:
+def sources(
+    text: Sentences, vocab: Vocab, budget: int, traits: Traits, names: set[str]
+) -> dict[str, MixtureSource]:
     """Return the objectives on the same streams."""
     streams = Streams(text, LENGTH - 2, vocab.end)
     plan = StreamedBatches(streams, StreamPlan(len(streams), budget, LENGTH))
@@ -76,21 +86,32 @@ def sources(text: Sentences, vocab: Vocab, budget: int, traits: Traits, names: s
     found = {}
     for name in (name for name in SETTINGS if name in names):
         objective: Objective = OBJECTIVES.build({**SETTINGS[name], "max_length": LENGTH})
-        found[name] = MixtureSource(name.replace(", ", "-"), "en", objective, objective.prepare(resources), plan)
+        found[name] = MixtureSource(
+            name.replace(", ", "-"), "en", objective, objective.prepare(resources), plan
+        )
     return found
 
 
 def updates(source: MixtureSource, vocab: Vocab, count: int) -> Callable[[], int]:
     """Return a function that runs `count` updates and returns their number of real tokens."""
-    accelerator, settings = accelerator_for("auto"), OptimizerSettings(schedule="constant", warmup=0)
-    model = accelerator.prepare(TrainingModel(from_shape(SHAPE, vocab), {source.objective: source.learner}, 0))
-    training = Training(model, Mixture([source], 0), settings.build(model), settings, accelerator, last=10**6)
+    accelerator, settings = (
+        accelerator_for("auto"),
+        OptimizerSettings(schedule="constant", warmup=0),
+    )
+    model = accelerator.prepare(
+        TrainingModel(from_shape(SHAPE, vocab), {source.objective: source.learner}, 0)
+    )
+    training = Training(
+        model, Mixture([source], 0), settings.build(model), settings, accelerator, last=10**6
+    )
     running = steps(training, Progress())
     return lambda: sum(next(running).tokens for _ in range(count))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--updates", type=int, default=4)
     parser.add_argument("--tokens", type=int, default=TOKENS, help="tokens per update")
@@ -104,7 +125,9 @@ def main() -> None:
     text = random_sentences(vocab, 200_000, "en")
     names = {"mlm", *options.only}
     entries = len(dictionary(vocab))
-    print(f"{vocab.size:,} subwords, {entries:,} entries; rounds of {BATCHES} batches of {BUDGET:,} tokens")
+    print(
+        f"{vocab.size:,} subwords, {entries:,} entries; rounds of {BATCHES} batches of {BUDGET:,} tokens"
+    )
     batches = {
         name: interlace_batches(source)
         for name, source in sources(text, vocab, BUDGET, Traits("bert", 512), names).items()
@@ -122,7 +145,9 @@ def main() -> None:
         update()
     rates = median_rates(training, options.rounds, clock)
     for name, rate in rates.items():
-        print(f"{name:24} {rate:9,.0f} real tokens/s in training, {rates['mlm'] / rate:5.3f} times the cost of mlm")
+        print(
+            f"{name:24} {rate:9,.0f} real tokens/s in training, {rates['mlm'] / rate:5.3f} times the cost of mlm"
+        )
 
 
 if __name__ == "__main__":

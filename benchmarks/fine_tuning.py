@@ -59,12 +59,19 @@ def nli_examples(count: int) -> tuple[list[str], list[str], list[int]]:
         hypotheses = [line for chunk in chunks for line in chunk.target.lines]
         labels = [LABELS.index(label) for chunk in chunks for label in chunk.labels]
         rows = [row % len(labels) for row in range(count)]
-        return [premises[row] for row in rows], [hypotheses[row] for row in rows], [labels[row] for row in rows]
+        return (
+            [premises[row] for row in rows],
+            [hypotheses[row] for row in rows],
+            [labels[row] for row in rows],
+        )
     rng = generator(Purpose.SAMPLE, 0)
-    words = np.array(["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 5)) for _ in range(20_000)])
+    words = np.array(
+        ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 5)) for _ in range(20_000)]
+    )
     lengths = np.clip(rng.gamma(2.0, 9.5, size=count).astype(int), 2, 60)
     sides = [
-        [" ".join(words[rng.zipf(1.3, size=n) % len(words)]) for n in part] for part in (lengths, lengths // 2 + 2)
+        [" ".join(words[rng.zipf(1.3, size=n) % len(words)]) for n in part]
+        for part in (lengths, lengths // 2 + 2)
     ]
     return sides[0], sides[1], rng.integers(len(LABELS), size=count).tolist()
 
@@ -87,12 +94,16 @@ class FineTuning:
     def updates(self) -> Iterator[int]:
         """Run an update at each `next`, and yield its number of examples."""
         plan = BucketPlan(self.examples.lengths, self.tokens, seed=0, max_length=LENGTH, overhead=3)
-        source = MixtureSource("xnli", "en", self.head, self.prepared, BucketedBatches(self.examples, plan))
+        source = MixtureSource(
+            "xnli", "en", self.head, self.prepared, BucketedBatches(self.examples, plan)
+        )
         settings = OptimizerSettings(
             learning_rate=2e-5, schedule="constant", warmup=0, weight_decay=0.0, betas=(0.9, 0.999)
         )
         mixture = Mixture([source], 0)
-        training = Training(self.model, mixture, settings.build(self.model), settings, self.accelerator, last=10**6)
+        training = Training(
+            self.model, mixture, settings.build(self.model), settings, self.accelerator, last=10**6
+        )
         return (step.rows for step in steps(training, Progress()))
 
     def predict(self) -> Any:
@@ -105,7 +116,12 @@ class FineTuning:
 
 
 def xnli_trainer(
-    rows: Any, vocab: Vocab, folder: str, sampling: str, alternating: AlternatingUpdates, rounds: int
+    rows: Any,
+    vocab: Vocab,
+    folder: str,
+    sampling: str,
+    alternating: AlternatingUpdates,
+    rounds: int,
 ) -> Any:
     """Set up the Trainer like run_xnli."""
     config = BertConfig(
@@ -127,7 +143,9 @@ def seconds_of(work: Callable[[], Any], clock: Callable[[], float]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--examples", type=int, default=1984)
     parser.add_argument("--rounds", type=int, default=None)
     parser.add_argument("--threads", type=int, default=None)
@@ -144,7 +162,13 @@ def main() -> None:
     fine_tuning = FineTuning(LabeledExamples(pairs, labels=np.array(labels, np.int32)), vocab)
     rows: Any = [
         {
-            "input_ids": [vocab.begin, *one.tolist(), *vocab.separator_ids, *two.tolist(), vocab.end][:LENGTH],
+            "input_ids": [
+                vocab.begin,
+                *one.tolist(),
+                *vocab.separator_ids,
+                *two.tolist(),
+                vocab.end,
+            ][:LENGTH],
             "labels": label,
         }
         for one, two, label in zip(pairs.source.ids, pairs.target.ids, labels, strict=True)
@@ -154,18 +178,31 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for sampling in ("group_by_length", "random"):
             timed = AlternatingUpdates(fine_tuning.updates(), lambda: BATCH, clock)
-            trainer = xnli_trainer(rows, vocab, folder, sampling, timed, options.rounds or len(rows) // BATCH)
+            trainer = xnli_trainer(
+                rows, vocab, folder, sampling, timed, options.rounds or len(rows) // BATCH
+            )
             trainer.train()
             ours, theirs = (
-                sum(size for size, _ in side[WARMUP:]) / sum(seconds for _, seconds in side[WARMUP:])
+                sum(size for size, _ in side[WARMUP:])
+                / sum(seconds for _, seconds in side[WARMUP:])
                 for side in (timed.interlace, timed.trainer)
             )
-            print(f"  fine-tuning, {sampling:16} {ours:8.1f} {theirs:8.1f}   {ours / theirs:5.2f}", flush=True)
+            print(
+                f"  fine-tuning, {sampling:16} {ours:8.1f} {theirs:8.1f}   {ours / theirs:5.2f}",
+                flush=True,
+            )
         runs = [
-            (seconds_of(fine_tuning.predict, clock), seconds_of(lambda: trainer.predict(rows), clock)) for _ in range(3)
+            (
+                seconds_of(fine_tuning.predict, clock),
+                seconds_of(lambda: trainer.predict(rows), clock),
+            )
+            for _ in range(3)
         ]
     ours, theirs = (len(rows) / statistics.median(side) for side in zip(*runs, strict=True))
-    print(f"  prediction, file order      {ours:8.1f} {theirs:8.1f}   {ours / theirs:5.2f}", flush=True)
+    print(
+        f"  prediction, file order      {ours:8.1f} {theirs:8.1f}   {ours / theirs:5.2f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

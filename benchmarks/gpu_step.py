@@ -30,7 +30,13 @@ from typing import Any
 import numpy as np
 import torch
 from _common import Target, environment, report
-from transformers import DataCollatorForLanguageModeling, Trainer, TrainerCallback, TrainingArguments, logging
+from transformers import (
+    DataCollatorForLanguageModeling,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    logging,
+)
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.ragged import Ragged
@@ -51,8 +57,12 @@ from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, 
 from interlace.training.optimizer import OptimizerSettings
 
 LARGE, SMALL = 250_000, 20_000
-BASE = Shape(family="roberta", layers=12, width=768, heads=12, max_length=256, attention_dropout=0.0)
-MINIATURE = Shape(family="roberta", layers=1, width=16, heads=2, max_length=64, attention_dropout=0.0)
+BASE = Shape(
+    family="roberta", layers=12, width=768, heads=12, max_length=256, attention_dropout=0.0
+)
+MINIATURE = Shape(
+    family="roberta", layers=1, width=16, heads=2, max_length=64, attention_dropout=0.0
+)
 WARMUP, UPDATES = 2 * READ_EVERY, 4 * READ_EVERY  # multiples, because steps are read in groups
 FULL = "out of memory"
 OBJECTIVE, DEFAULTS, TUNED = "interlace", "Trainer, defaults", "Trainer, tuned"
@@ -94,7 +104,9 @@ def random_pairs(vocab: Vocab, count: int, longest: int) -> Pairs:
     lengths = np.clip(rng.gamma(4.0, longest / 24, size=count).astype(int), 4, longest // 2 - 2)
 
     def side(language: str) -> Sentences:
-        ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, lengths.sum()).astype(np.int32), lengths)
+        ids = Ragged.from_lengths(
+            rng.choice(vocab.regular_ids, lengths.sum()).astype(np.int32), lengths
+        )
         return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
 
     source, target = side("en"), side("de")
@@ -102,11 +114,19 @@ def random_pairs(vocab: Vocab, count: int, longest: int) -> Pairs:
     confidence = Ragged.from_lengths(np.ones(len(links), np.float32), lengths)
     words = vocab.tokens(range(vocab.size))
     text = (running_text(source.ids, words), running_text(target.ids, words))
-    return Pairs(source, target, Ragged.from_lengths(links, lengths), confidence=confidence, text=text)
+    return Pairs(
+        source, target, Ragged.from_lengths(links, lengths), confidence=confidence, text=text
+    )
 
 
 def training_of(
-    name: str, vocab: Vocab, shape: Shape, tokens: int, precision: str = "auto", *, compiled: bool = False
+    name: str,
+    vocab: Vocab,
+    shape: Shape,
+    tokens: int,
+    precision: str = "auto",
+    *,
+    compiled: bool = False,
 ) -> Training:
     """Return a training of one objective on random text."""
     more = {"phrases": "extracted"} if name == "alm" else {}
@@ -114,16 +134,25 @@ def training_of(
     backbone = from_shape(shape, vocab)
     pairs = random_pairs(vocab, 40_000 if shape is BASE else 400, shape.max_length)
     entries = vocab.tokens(vocab.regular_ids[:20_000])
-    lexicon = Lexicon.of((one, other, 1.0) for one, other in zip(entries[::2], entries[1::2], strict=False))
-    resources = Resources(vocab, backbone.traits, lexicons={("en", "de"): lexicon}, languages=("en", "de"))
+    lexicon = Lexicon.of(
+        (one, other, 1.0) for one, other in zip(entries[::2], entries[1::2], strict=False)
+    )
+    resources = Resources(
+        vocab, backbone.traits, lexicons={("en", "de"): lexicon}, languages=("en", "de")
+    )
     if issubclass(objective.reads, Pairs):
-        plan: Any = BucketedBatches(pairs, BucketPlan(pairs.lengths, tokens, overhead=3, max_length=shape.max_length))
+        plan: Any = BucketedBatches(
+            pairs, BucketPlan(pairs.lengths, tokens, overhead=3, max_length=shape.max_length)
+        )
     else:
         streams = Streams(pairs.source, shape.max_length - 2, vocab.end)
         plan = StreamedBatches(streams, StreamPlan(len(streams), tokens, shape.max_length))
     source = MixtureSource(name, "en-de" if issubclass(objective.reads, Pairs) else "en", objective,
                            objective.prepare(resources), plan)  # fmt: skip
-    accelerator, settings = accelerator_for(precision), OptimizerSettings(schedule="constant", warmup=0)
+    accelerator, settings = (
+        accelerator_for(precision),
+        OptimizerSettings(schedule="constant", warmup=0),
+    )
     whole = TrainingModel(backbone, {name: objective}, 0)
     wrap_blocks(backbone, checkpointing=False, compiled=compiled)
     model = accelerator.prepare(whole)
@@ -166,11 +195,18 @@ def measure_trainer(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[st
     from _alternating import tokenizer_of
     from transformers import AutoModelForMaskedLM
 
-    vocab, clock, tuned, gpu = vocabulary(size), Clock(), cell.system == TUNED, torch.cuda.is_available()
+    vocab, clock, tuned, gpu = (
+        vocabulary(size),
+        Clock(),
+        cell.system == TUNED,
+        torch.cuda.is_available(),
+    )
     sentences = random_pairs(vocab, 40_000 if shape is BASE else 400, shape.max_length).source
     rows = [{"input_ids": [vocab.begin, *row.tolist(), vocab.end]} for row in sentences.ids]
     config = from_shape(shape, vocab).model.config
-    model = AutoModelForMaskedLM.from_config(config, attn_implementation="sdpa", trust_remote_code=False)
+    model = AutoModelForMaskedLM.from_config(
+        config, attn_implementation="sdpa", trust_remote_code=False
+    )
     batch = max(1, round(tokens / (sentences.ids.lengths.mean() + 2)))
 
     class Timer(TrainerCallback):
@@ -247,7 +283,9 @@ def targets(found: dict[str, dict[str, Any]]) -> list[Target]:
 
 def main() -> int:
     names = [cell.name for cell in CELLS]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--output", type=Path, default=Path("gpu_step.json"))
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--tokens", type=int, default=32_768, help="tokens per update")
@@ -267,7 +305,9 @@ def main() -> int:
     stored = json.loads(options.output.read_text()) if options.output.exists() else {}
     settings = {"tokens": options.tokens, "small": options.small}
     found = stored.get("cells", {}) if stored.get("settings") == settings else {}
-    found = {name: cell for name, cell in found.items() if cell.get("error", FULL) == FULL}  # others are repeated
+    found = {
+        name: cell for name, cell in found.items() if cell.get("error", FULL) == FULL
+    }  # others are repeated
     for name in (name for name in options.cells if name not in found):
         command = [sys.executable, __file__, "--measure", name, "--tokens", str(options.tokens)]
         try:
@@ -275,11 +315,15 @@ def main() -> int:
             run = subprocess.run([*command, *["--small"] * options.small], capture_output=True, text=True,
                                  check=False, timeout=left)  # fmt: skip
         except subprocess.TimeoutExpired:
-            print(f"stopped in {name} after {options.minutes:g} minutes; rerun the same command to resume")
+            print(
+                f"stopped in {name} after {options.minutes:g} minutes; rerun the same command to resume"
+            )
             break
         lines = run.stdout.strip().split("\n")
         found[name] = (
-            json.loads(lines[-1]) if not run.returncode else {"error": run.stderr.strip().split("\n")[-1][:200]}
+            json.loads(lines[-1])
+            if not run.returncode
+            else {"error": run.stderr.strip().split("\n")[-1][:200]}
         )
         partial = options.output.with_suffix(".partial")
         partial.write_text(json.dumps({"settings": settings, "cells": found}, indent=1) + "\n")

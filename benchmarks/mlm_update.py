@@ -66,7 +66,10 @@ def interlace_updates(text: Sentences, vocab: Vocab, size: int) -> Iterator[int]
     prepared = objective.prepare(Resources(vocab, backbone.traits))
     streams = Streams(text, LENGTH - 2, vocab.end)
     plan = StreamedBatches(streams, StreamPlan(len(streams), TOKENS, LENGTH))
-    accelerator, settings = accelerator_for("auto"), OptimizerSettings(schedule="constant", warmup=0)
+    accelerator, settings = (
+        accelerator_for("auto"),
+        OptimizerSettings(schedule="constant", warmup=0),
+    )
     model = accelerator.prepare(TrainingModel(backbone, {"mlm": objective}, 0))
     mixture = Mixture([MixtureSource("mlm", "captions", objective, prepared, plan)], 0)
     training = Training(model, mixture, settings.build(model), settings, accelerator, last=10**6)
@@ -75,11 +78,18 @@ def interlace_updates(text: Sentences, vocab: Vocab, size: int) -> Iterator[int]
 
 def random_model(vocab: Vocab, size: int) -> Any:
     """Return the same random weights at every call, for exactly `size` tokens."""
-    return from_shape(SHAPE, SimpleNamespace(size=size, pad=vocab.pad, begin=vocab.begin, end=vocab.end))
+    return from_shape(
+        SHAPE, SimpleNamespace(size=size, pad=vocab.pad, begin=vocab.begin, end=vocab.end)
+    )
 
 
 def run_trainer(
-    updates: Iterator[int], rows: list[list[int]], vocab: Vocab, size: int, sampling: str, options: Any
+    updates: Iterator[int],
+    rows: list[list[int]],
+    vocab: Vocab,
+    size: int,
+    sampling: str,
+    options: Any,
 ) -> AlternatingUpdates:
     """Train on `rows` with the Trainer, alternating with updates of interlace."""
     weights = random_model(vocab, size).model
@@ -107,12 +117,16 @@ def run_trainer(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 1_000])
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--cpu-time", action="store_true")
-    parser.add_argument("--attention", default="sdpa", help="attention of the Trainer's model: sdpa or eager")
+    parser.add_argument(
+        "--attention", default="sdpa", help="attention of the Trainer's model: sdpa or eager"
+    )
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -123,9 +137,15 @@ def main() -> None:
         text = vocab.encode(lines, language="captions")
         sentences = [[vocab.begin, *row.tolist(), vocab.end] for row in text.ids]
         streams = Streams(text, LENGTH - 2, vocab.end)
-        blocks = [[vocab.begin, *row.tolist(), vocab.end] for row in streams.take(np.arange(len(streams))).ids]
+        blocks = [
+            [vocab.begin, *row.tolist(), vocab.end]
+            for row in streams.take(np.arange(len(streams))).ids
+        ]
         mean = text.lengths.mean() + 2
-        print(f"vocabulary {size}, {mean:.1f} tokens per line; real tokens/s: interlace, Trainer, ratio", flush=True)
+        print(
+            f"vocabulary {size}, {mean:.1f} tokens per line; real tokens/s: interlace, Trainer, ratio",
+            flush=True,
+        )
         updates = interlace_updates(text, vocab, size)
         for name, rows, sampling in (
             ("sentences, padded", sentences, "random"),
@@ -134,11 +154,14 @@ def main() -> None:
         ):
             timed = run_trainer(updates, rows, vocab, size, sampling, options)
             ours, theirs = (
-                [tokens / seconds for tokens, seconds in side[WARMUP:]] for side in (timed.interlace, timed.trainer)
+                [tokens / seconds for tokens, seconds in side[WARMUP:]]
+                for side in (timed.interlace, timed.trainer)
             )
             ratios = [own / other for own, other in zip(ours, theirs, strict=True)]
             rates = f"{statistics.median(ours):8.0f} {statistics.median(theirs):8.0f}"
-            spread = f"{statistics.median(ratios):5.2f} (min {min(ratios):.2f}, max {max(ratios):.2f})"
+            spread = (
+                f"{statistics.median(ratios):5.2f} (min {min(ratios):.2f}, max {max(ratios):.2f})"
+            )
             print(f"  {name:34} {rates}   {spread}")
 
 

@@ -77,7 +77,8 @@ def compare_with_nltk(pairs: WordPairs, links: Ragged, python: str | None) -> fl
     rows = rng.choice(len(pairs), size=min(SAMPLE, len(pairs)), replace=False)
     columns = [side.take(rows).to_lists() for side in (pairs.source, pairs.target, links)]
     sample = "".join(
-        json.dumps([[*map(str, s)], [*map(str, t)], found]) + "\n" for s, t, found in zip(*columns, strict=True)
+        json.dumps([[*map(str, s)], [*map(str, t)], found]) + "\n"
+        for s, t, found in zip(*columns, strict=True)
     )
     ours, theirs = [], []
     for _ in range(ROUNDS):
@@ -85,9 +86,14 @@ def compare_with_nltk(pairs: WordPairs, links: Ragged, python: str | None) -> fl
         spans = phrase_pairs(pairs.source.lengths, pairs.target.lengths, links, RULES, threads=1)
         ours.append(len(pairs) / (time.perf_counter() - start))
         if python:
-            run = subprocess.run([python, "-c", NLTK], input=sample, capture_output=True, text=True, check=True)
+            run = subprocess.run(
+                [python, "-c", NLTK], input=sample, capture_output=True, text=True, check=True
+            )
             theirs.append(len(rows) / float(run.stdout))
-    print(f"extraction  {statistics.median(ours):9,.0f} pairs/s   ({len(spans.values):,} phrase pairs)", flush=True)
+    print(
+        f"extraction  {statistics.median(ours):9,.0f} pairs/s   ({len(spans.values):,} phrase pairs)",
+        flush=True,
+    )
     if not python:
         print("NLTK        skipped: set --peer-python to an interpreter that has it")
         return None
@@ -109,7 +115,9 @@ def table_seconds(pairs: WordPairs, links: Ragged) -> float:
             times.append(time.perf_counter())
             stages.append(np.diff(times))
     count, write, read = np.median(stages, axis=0)
-    print(f"table       {count:.2f} s   written in {write:.2f} s   read in {read:.2f} s   ({len(made):,} rows)")
+    print(
+        f"table       {count:.2f} s   written in {write:.2f} s   read in {read:.2f} s   ({len(made):,} rows)"
+    )
     return float(count)
 
 
@@ -132,7 +140,10 @@ def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float
             )  # fmt: skip
             counting = time.process_time() - start
             made.write(folder / "made")
-        seconds, whole = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        seconds, whole = (
+            time.process_time() - start,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        )
         size_of_file = (folder / "made").stat().st_size / 2**20
     print(
         f"| {what} | {size:,} | {memory:g} | {len(made):,} | {counting:.0f} | {seconds - counting:.0f} "
@@ -142,7 +153,9 @@ def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peer-python")
     parser.add_argument("--links")
     parser.add_argument("--growth", metavar="PAIRS,PAIRS,..")
@@ -150,7 +163,11 @@ def main() -> int:
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.growth:
-        given = ["--memory", str(options.memory), *(["--links", options.links] if options.links else [])]
+        given = [
+            "--memory",
+            str(options.memory),
+            *(["--links", options.links] if options.links else []),
+        ]
         print(environment())
         print(
             "\n| of | pairs | --memory | rows | counting, processor s | writing | peak MiB without mapped files "
@@ -159,7 +176,9 @@ def main() -> int:
         )
         for what in ("lexicon", "phrases"):
             for size in options.growth.split(","):
-                subprocess.run([sys.executable, __file__, "--measure", size, what, *given], check=True)
+                subprocess.run(
+                    [sys.executable, __file__, "--measure", size, what, *given], check=True
+                )
         return 0
     pairs = caption_pairs()
     links, aligning = align(pairs, options.links)
@@ -167,7 +186,9 @@ def main() -> int:
         measure(pairs, links, int(options.measure[0]), options.measure[1], options.memory)
         return 0
     print(f"{len(pairs):,} pairs, {len(links.values):,} links, {os.cpu_count()} cores")
-    count_phrases(pairs.slice(0, 100), links.slice(0, 100), RULES)  # compiles, or loads compiled code
+    count_phrases(
+        pairs.slice(0, 100), links.slice(0, 100), RULES
+    )  # compiles, or loads compiled code
     ratio = compare_with_nltk(pairs, links, options.peer_python)
     share = table_seconds(pairs, links) / aligning if aligning else None
     return report([

@@ -54,7 +54,9 @@ def write_text(folder: Path, count: int) -> None:
         ("en", pairs.source, pairs.source_types),
         ("de", pairs.target, pairs.target_types),
     ):
-        write_lines(folder / f"{language}.txt", (" ".join(types[word] for word in row) for row in rows))
+        write_lines(
+            folder / f"{language}.txt", (" ".join(types[word] for word in row) for row in rows)
+        )
     (folder / "recipe.toml").write_text(RECIPE.format(folder=folder), encoding="utf-8")
 
 
@@ -62,7 +64,16 @@ def prepare_seconds(folder: Path, workers: int, processors: int) -> float:
     """Return the wall time of a preparation with a new cache by the first processors."""
     usable = ",".join(map(str, sorted(os.sched_getaffinity(0))[:processors]))
     with tempfile.TemporaryDirectory(dir=folder) as cache:
-        command = ["taskset", "-c", usable, sys.executable, "-m", "interlace", "prepare", str(folder / "recipe.toml")]
+        command = [
+            "taskset",
+            "-c",
+            usable,
+            sys.executable,
+            "-m",
+            "interlace",
+            "prepare",
+            str(folder / "recipe.toml"),
+        ]
         start = time.perf_counter()
         subprocess.run(
             [*command, "--workers", str(workers)],
@@ -75,15 +86,24 @@ def prepare_seconds(folder: Path, workers: int, processors: int) -> float:
 
 def speedup(folder: Path, rounds: int) -> float:
     """Print the times, and return how many times as fast two workers are as one on one processor."""
-    setups = {"1 worker, 1 processor": (1, 1), "1 worker, 2 processors": (1, 2), "2 workers": (2, 2)}
+    setups = {
+        "1 worker, 1 processor": (1, 1),
+        "1 worker, 2 processors": (1, 2),
+        "2 workers": (2, 2),
+    }
     times: dict[str, list[float]] = {name: [] for name in setups}
     for _ in range(rounds):
         for name, setup in setups.items():
             times[name].append(prepare_seconds(folder, *setup))
     medians = [statistics.median(each) for each in times.values()]
     for name, each in times.items():
-        print(f"prepare, {name:23} {statistics.median(each):6.1f} s ({min(each):.1f} to {max(each):.1f})", flush=True)
-    print(f"prepare, 2 workers against 1 that encodes by threads: {medians[1] / medians[2]:.2f} times as fast")
+        print(
+            f"prepare, {name:23} {statistics.median(each):6.1f} s ({min(each):.1f} to {max(each):.1f})",
+            flush=True,
+        )
+    print(
+        f"prepare, 2 workers against 1 that encodes by threads: {medians[1] / medians[2]:.2f} times as fast"
+    )
     return medians[0] / medians[2]
 
 
@@ -95,7 +115,9 @@ def gathering_rate(folder: Path) -> float:
     for parts in PARTS:
         chunks = (_sentences(rng, ROWS // parts) for _ in range(parts))
         into = folder / f"{parts}-parts"
-        corpora.append(Corpus.write(into, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace"))
+        corpora.append(
+            Corpus.write(into, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace")
+        )
         _leave_page_cache(into)
     rates: list[list[float]] = [[], []]
     for _ in range(READS):
@@ -105,7 +127,9 @@ def gathering_rate(folder: Path) -> float:
             tokens = len(corpus.take(rows).ids.flat)
             rate.append(tokens / (time.process_time() - start))
     few, many = (statistics.median(each) for each in rates)
-    print(f"gathering, {PARTS[0]:,} parts {few / 1e6:.1f}, {PARTS[1]:,} parts {many / 1e6:.1f} million tokens/s")
+    print(
+        f"gathering, {PARTS[0]:,} parts {few / 1e6:.1f}, {PARTS[1]:,} parts {many / 1e6:.1f} million tokens/s"
+    )
     return many / few
 
 
@@ -124,7 +148,9 @@ def _leave_page_cache(folder: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--lines", type=int, default=1_000_000, help="of each language")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -134,7 +160,12 @@ def main() -> int:
         rate = gathering_rate(folder)
         write_text(folder, options.lines)
         faster = speedup(folder, options.rounds)
-    return report([Target("gathering", rate, MIN_RATE, True), Target("preparation", faster, MIN_SPEEDUP, True)])
+    return report(
+        [
+            Target("gathering", rate, MIN_RATE, True),
+            Target("preparation", faster, MIN_SPEEDUP, True),
+        ]
+    )
 
 
 if __name__ == "__main__":

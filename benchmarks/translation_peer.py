@@ -83,7 +83,16 @@ def train_interlace(options: argparse.Namespace, seconds: float) -> bool:
     }
     sets = [part for key, value in changes.items() for part in ("--set", f"{key}={value}")]
     recipe = f"mt/multi30k:en-{options.target}"
-    command = [sys.executable, "-m", "interlace", "pretrain", recipe, "--output", str(options.output / "ours"), *sets]
+    command = [
+        sys.executable,
+        "-m",
+        "interlace",
+        "pretrain",
+        recipe,
+        "--output",
+        str(options.output / "ours"),
+        *sets,
+    ]
     return run_with_timeout(command, options.output / "ours.log", seconds)
 
 
@@ -92,8 +101,23 @@ def translate_interlace(options: argparse.Namespace, seconds: float) -> bool:
     output = options.output / "ours.translated"
     if output.exists():
         return True
-    command = [sys.executable, "-m", "interlace", "translate", str(options.output / "ours"), "--from", "en"]
-    command += ["--to", options.target, "--input", str(options.output / "data/test.en"), "--output", str(output)]
+    command = [
+        sys.executable,
+        "-m",
+        "interlace",
+        "translate",
+        str(options.output / "ours"),
+        "--from",
+        "en",
+    ]
+    command += [
+        "--to",
+        options.target,
+        "--input",
+        str(options.output / "data/test.en"),
+        "--output",
+        str(output),
+    ]
     return run_with_timeout(command, options.output / "ours.log", seconds)
 
 
@@ -114,10 +138,18 @@ def train_and_translate_joey(options: argparse.Namespace, deadline: float) -> bo
     vocab = Vocab.load(options.output / "ours/model")
     joey.write_vocab(vocab)
     for split in FILES:
-        limit = max(10, options.rows // 150) if split == "dev" else None  # Joey NMT translates it at each validation
-        joey.write_data(split, [lines(options.output, split, side)[:limit] for side in ("en", options.target)], vocab)
+        limit = (
+            max(10, options.rows // 150) if split == "dev" else None
+        )  # Joey NMT translates it at each validation
+        joey.write_data(
+            split,
+            [lines(options.output, split, side)[:limit] for side in ("en", options.target)],
+            vocab,
+        )
     rows = mean_sentences(options.output / "ours")
-    done = joey.train(options.updates, rows, options.peer_rate, warmup(options.updates), seconds_left(deadline))
+    done = joey.train(
+        options.updates, rows, options.peer_rate, warmup(options.updates), seconds_left(deadline)
+    )
     print(f"Joey NMT: {done:,} of {options.updates:,} updates of {rows} sentences")
     if done < options.updates or seconds_left(deadline) <= 0:
         return False
@@ -125,7 +157,9 @@ def train_and_translate_joey(options: argparse.Namespace, deadline: float) -> bo
     if translated is None:
         return False
     write_lines(output, translated)
-    (options.output / "peer.json").write_text(json.dumps({"parameters": joey.parameters(), "rows": rows}))
+    (options.output / "peer.json").write_text(
+        json.dumps({"parameters": joey.parameters(), "rows": rows})
+    )
     return True
 
 
@@ -133,7 +167,9 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
     """Return the scores of both systems, and their difference with its confidence interval."""
     output, target = options.output, options.target
     references = lines(output, "test", target)
-    translations = {name: list(read_lines(output / f"{name}.translated")) for name in ("ours", "peer")}
+    translations = {
+        name: list(read_lines(output / f"{name}.translated")) for name in ("ours", "peer")
+    }
     scores = {name: bleu(each, references, target) for name, each in translations.items()}
     count, identity = len(references), identity_of(references)
     examples = {
@@ -141,7 +177,11 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
         for name, score in scores.items()
     }
     rng = generator(Purpose.STATISTICS, 0)
-    result: dict[str, Any] = {"signature": scores["ours"].signature, "updates": options.updates, "test": count}
+    result: dict[str, Any] = {
+        "signature": scores["ours"].signature,
+        "updates": options.updates,
+        "test": count,
+    }
     for name, each in examples.items():
         interval = bootstrap(each, rng, draws=2000)
         result[name] = {
@@ -151,7 +191,11 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
             "chrf": chrf(translations[name], references).value,
         }
     difference = paired_bootstrap(examples["ours"], examples["peer"], rng, draws=2000)
-    result["difference"] = {"bleu": difference.value, "low": difference.low, "high": difference.high}
+    result["difference"] = {
+        "bleu": difference.value,
+        "low": difference.low,
+        "high": difference.high,
+    }
     record = json.loads((output / "ours/run.json").read_text(encoding="utf-8"))
     result["ours"]["parameters"] = record.get("parameters")
     result["peer"] |= json.loads((output / "peer.json").read_text(encoding="utf-8"))
@@ -159,7 +203,9 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--peer-python", help="Python with joeynmt 2.3.0")
     parser.add_argument("-o", "--output", type=Path, help="folder of both runs")
     parser.add_argument("--minutes", type=float, default=60, help="maximum time")
@@ -167,7 +213,9 @@ def main() -> None:
     parser.add_argument("--target", default="de")
     parser.add_argument("--rows", type=int, default=29_000, help="training pairs")
     parser.add_argument("--test", type=int, default=1000, help="lines of the test set")
-    parser.add_argument("--tokens", type=int, default=2048, help="tokens per batch of interlace, including padding")
+    parser.add_argument(
+        "--tokens", type=int, default=2048, help="tokens per batch of interlace, including padding"
+    )
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--peer-rate", type=float, default=1e-3)
     parser.add_argument("--threads", type=int, default=1)
@@ -182,7 +230,9 @@ def main() -> None:
     if not (options.output / "data").is_dir():
         root = Path(os.environ.get("INTERLACE_DATA", "absent"))
         write_data(root, options.output / "data", options.target, options.rows, options.test)
-    finished = train_interlace(options, seconds_left(deadline)) and translate_interlace(options, seconds_left(deadline))
+    finished = train_interlace(options, seconds_left(deadline)) and translate_interlace(
+        options, seconds_left(deadline)
+    )
     if not (finished and train_and_translate_joey(options, deadline)):
         raise SystemExit("out of time; rerun the same command to resume")
     result = compare(options)
@@ -192,7 +242,9 @@ def main() -> None:
         weights = f"{system['parameters'] or 0:,} weights"
         print(f"{name}: BLEU {system['bleu']:.1f} {interval}, chrF {system['chrf']:.1f}, {weights}")
     gain = result["difference"]
-    print(f"difference: {gain['bleu']:+.1f} ({gain['low']:+.1f} to {gain['high']:+.1f}); {result['signature']}")
+    print(
+        f"difference: {gain['bleu']:+.1f} ({gain['low']:+.1f} to {gain['high']:+.1f}); {result['signature']}"
+    )
 
 
 if __name__ == "__main__":

@@ -62,16 +62,26 @@ def loss_of(name: str, layer: torch.nn.Linear) -> Callable[[Tensor, Tensor], Ten
         from cut_cross_entropy import linear_cross_entropy as cut
 
         return lambda states, labels: cut(states, layer.weight, labels, reduction="sum")
-    return lambda states, labels: functional.cross_entropy(layer(states).float(), labels, reduction="sum")
+    return lambda states, labels: functional.cross_entropy(
+        layer(states).float(), labels, reduction="sum"
+    )
 
 
 def measure(name: str, rows: int, size: int, width: int) -> dict[str, float]:
     """Return the total, MiB above the inputs, and seconds of one forward and backward pass."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    states, layer, labels = torch.randn(rows, width), torch.nn.Linear(width, size), torch.randint(size, (rows,))
+    states, layer, labels = (
+        torch.randn(rows, width),
+        torch.nn.Linear(width, size),
+        torch.randint(size, (rows,)),
+    )
     if GPU:
-        states, layer, labels = states.to("cuda", torch.bfloat16), layer.to("cuda", torch.bfloat16), labels.cuda()
+        states, layer, labels = (
+            states.to("cuda", torch.bfloat16),
+            layer.to("cuda", torch.bfloat16),
+            labels.cuda(),
+        )
     loss = loss_of(name, layer)
     states.requires_grad_()
     if not GPU:
@@ -93,11 +103,17 @@ def measure(name: str, rows: int, size: int, width: int) -> dict[str, float]:
     total.backward()
     torch.cuda.synchronize()
     seconds = time.perf_counter() - start
-    return {"total": total.item(), "memory": (torch.cuda.max_memory_allocated() - held) / 2**20, "seconds": seconds}
+    return {
+        "total": total.item(),
+        "memory": (torch.cuda.max_memory_allocated() - held) / 2**20,
+        "seconds": seconds,
+    }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=4096)
     parser.add_argument("--size", type=int, default=250_000)
     parser.add_argument("--width", type=int, default=256)
@@ -112,17 +128,31 @@ def main() -> int:
     found: dict[str, list[dict[str, float]]] = {name: [] for name in rows}
     for _ in range(options.rounds):
         for name, count in rows.items():
-            shape = ["--rows", str(count), "--size", str(options.size), "--width", str(options.width)]
+            shape = [
+                "--rows",
+                str(count),
+                "--size",
+                str(options.size),
+                "--width",
+                str(options.width),
+            ]
             command = [sys.executable, __file__, "--measure", name, *shape]
             run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             found[name].append(json.loads(run.stdout))
     memory, seconds, totals = (
-        {name: statistics.median(run[key] for run in runs) * options.rows / rows[name] for name, runs in found.items()}
+        {
+            name: statistics.median(run[key] for run in runs) * options.rows / rows[name]
+            for name, runs in found.items()
+        }
         for key in ("memory", "seconds", "total")
     )
-    print(f"{options.rows} x {options.size}, width {options.width}; plain measured with {rows['plain']} rows")
+    print(
+        f"{options.rows} x {options.size}, width {options.width}; plain measured with {rows['plain']} rows"
+    )
     for name in rows:
-        print(f"{name:8} {memory[name]:8.0f} MiB {seconds[name]:9.4f} s, mean loss {totals[name] / options.rows:.4f}")
+        print(
+            f"{name:8} {memory[name]:8.0f} MiB {seconds[name]:9.4f} s, mean loss {totals[name] / options.rows:.4f}"
+        )
     return report(
         [
             Target("memory, chunked / plain", memory["chunked"] / memory["plain"], 0.2),

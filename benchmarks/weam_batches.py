@@ -44,14 +44,18 @@ VOCAB: Any = SimpleNamespace(
 )  # fmt: skip
 
 
-def random_sentences(rng: np.random.Generator, words: np.ndarray[Any, Any], language: str) -> Sentences:
+def random_sentences(
+    rng: np.random.Generator, words: np.ndarray[Any, Any], language: str
+) -> Sentences:
     """Draw sentences with these numbers of words."""
     pieces = rng.choice([1, 2, 3], p=[0.7, 0.2, 0.1], size=words.sum())
     row = np.repeat(np.arange(len(words)), words)
     lengths = np.bincount(row, weights=pieces, minlength=len(words)).astype(np.int64)
     word_of_token = np.repeat(Ragged.from_lengths(row, words).columns(), pieces).astype(np.int32)
     ids = rng.choice(VOCAB.regular_ids, size=len(word_of_token)).astype(np.int32)
-    return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(word_of_token, lengths), language)
+    return Sentences(
+        Ragged.from_lengths(ids, lengths), Ragged.from_lengths(word_of_token, lengths), language
+    )
 
 
 def random_pairs(count: int, mean: float) -> Pairs:
@@ -74,14 +78,22 @@ def rate(objective: Objective, corpus: Pairs, first: int) -> float:
     """Return million real tokens/s of some batches."""
     plan = BucketPlan(corpus.lengths, BUDGET, overhead=3, max_length=256)
     prepared = objective.prepare(Resources(VOCAB, Traits("bert", 512)))
-    mixture = Mixture([MixtureSource("objective", "en-de", objective, prepared, BucketedBatches(corpus, plan))], seed=0)
+    mixture = Mixture(
+        [MixtureSource("objective", "en-de", objective, prepared, BucketedBatches(corpus, plan))],
+        seed=0,
+    )
     start = time.perf_counter()
-    tokens = sum(mixture.batch(MixtureDraw(step, 0, step, ()), 0).tokens for step in range(first, first + BATCHES))
+    tokens = sum(
+        mixture.batch(MixtureDraw(step, 0, step, ()), 0).tokens
+        for step in range(first, first + BATCHES)
+    )
     return tokens / (time.perf_counter() - start) / 1e6
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     objectives = {
         "tlm": Tlm(),
         "tlm, rate 0.3": Tlm(masking={"rate": 0.3}),
@@ -90,14 +102,19 @@ def main() -> None:
         "weam, one to one": Weam(normalization="one_to_one"),
         "word_aligned": WordAligned(),
     }
-    for kind, corpus in {"captions": random_pairs(200_000, 11), "long sentences": random_pairs(50_000, 28)}.items():
+    for kind, corpus in {
+        "captions": random_pairs(200_000, 11),
+        "long sentences": random_pairs(50_000, 28),
+    }.items():
         rates: dict[str, list[float]] = {name: [] for name in objectives}
         for turn in range(ROUNDS + 1):
             for name, objective in objectives.items():
                 rates[name].append(rate(objective, corpus, turn * BATCHES))
         for name, (_, *timed) in rates.items():  # the first round compiles
             median = statistics.median(timed)
-            print(f"{kind:15} {name:22} {median:6.2f} million real tokens/s ({min(timed):.2f} to {max(timed):.2f})")
+            print(
+                f"{kind:15} {name:22} {median:6.2f} million real tokens/s ({min(timed):.2f} to {max(timed):.2f})"
+            )
 
 
 if __name__ == "__main__":

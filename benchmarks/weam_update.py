@@ -68,7 +68,9 @@ def additional_work(batch: Batch) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", type=int, default=VOCAB.size)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--threads", type=int, default=1)
@@ -76,7 +78,9 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     VOCAB.size, VOCAB.regular_ids = options.size, np.arange(4, options.size)
     corpus = random_pairs(100 * ROWS, 11)
-    corpus = corpus.take(corpus.lengths.argsort(kind="stable")[50 * ROWS : 51 * ROWS])  # similar lengths, as in buckets
+    corpus = corpus.take(
+        corpus.lengths.argsort(kind="stable")[50 * ROWS : 51 * ROWS]
+    )  # similar lengths, as in buckets
     objectives: dict[str, Any] = {
         "tlm": Tlm(masking={"rate": 0.3}, reset_positions=False),
         "weam": Weam(),
@@ -88,10 +92,14 @@ def main() -> None:
         for name, (update, _) in made.items():
             seconds[name].append(update())
     base = seconds["tlm"][WARMUP:]
-    print(f"vocabulary {VOCAB.size}, {made['tlm'][1].tokens} tokens; processor seconds per update, ratio to tlm")
+    print(
+        f"vocabulary {VOCAB.size}, {made['tlm'][1].tokens} tokens; processor seconds per update, ratio to tlm"
+    )
     for name, times in seconds.items():
         ratios = [own / other for own, other in zip(times[WARMUP:], base, strict=True)]
-        print(f"{name:14} {statistics.median(times[WARMUP:]):7.3f}   {statistics.median(ratios):5.2f}")
+        print(
+            f"{name:14} {statistics.median(times[WARMUP:]):7.3f}   {statistics.median(ratios):5.2f}"
+        )
     print(f"expected ratio of weam: {1 + additional_work(made['weam'][1]):.2f}")
 
 

@@ -34,7 +34,9 @@ myst_links_external_new_tab = False
 SOURCE = sorted((HERE.parent / "src").rglob("*.py")) + sorted((HERE.parent / "src").rglob("*.toml"))
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCE)).hexdigest()[:16]
 nb_execution_mode = "cache"
-os.environ["INTERLACE_CACHE"] = str(HERE / "_build" / "cache" / DIGEST)  # of the notebooks; not the user's
+os.environ["INTERLACE_CACHE"] = str(
+    HERE / "_build" / "cache" / DIGEST
+)  # of the notebooks; not the user's
 nb_execution_cache_path = str(HERE / "_build" / "notebooks" / DIGEST)
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
@@ -46,7 +48,9 @@ default_role = "literal"  # docstrings write names in single backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "mixed"
-nitpick_ignore_regex = [("py:.*", ".*")]  # types of other libraries; there is no network to look them up
+nitpick_ignore_regex = [
+    ("py:.*", ".*")
+]  # types of other libraries; there is no network to look them up
 
 
 def format_docstring(_app, what, _name, documented, _options, lines) -> None:
@@ -54,7 +58,10 @@ def format_docstring(_app, what, _name, documented, _options, lines) -> None:
     if what == "module":
         return
     try:
-        names = {*inspect.signature(documented).parameters, *getattr(documented, "__annotations__", {})}
+        names = {
+            *inspect.signature(documented).parameters,
+            *getattr(documented, "__annotations__", {}),
+        }
     except (TypeError, ValueError):
         names = set()
     blocks = [_formatted(block, names) for block in "\n".join(lines).strip().split("\n\n")]
@@ -76,7 +83,9 @@ def keep_together(_app, doctree, _name) -> None:
     """Put no-break spaces between a number and its unit or error: `33.4 %`, `47.7 ± 4.2`."""
     for text in list(doctree.findall(Text)):
         if not isinstance(text.parent, literal | literal_block):
-            text.parent.replace(text, Text(re.sub(r"(?<=\d) (?=[%±])|(?<=±) (?=\d)", "\N{NO-BREAK SPACE}", text)))
+            text.parent.replace(
+                text, Text(re.sub(r"(?<=\d) (?=[%±])|(?<=±) (?=\d)", "\N{NO-BREAK SPACE}", text))
+            )
 
 
 def setup(app) -> None:

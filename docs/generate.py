@@ -44,7 +44,14 @@ PAGES = [*(f"reference/{name}.md" for name in REFERENCE), "papers.md", "faq.md"]
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end of generated -->)", re.DOTALL)
 COMMAND = re.compile(r"(?<=^```console\n)\$ ([^\n]*\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 KINDS = {int: "INTEGER", float: "FLOAT", Path: "PATH"}
-BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<", "min_length": "length ≥", "max_length": "length ≤"}
+BOUNDS = {
+    "ge": "≥",
+    "gt": ">",
+    "le": "≤",
+    "lt": "<",
+    "min_length": "length ≥",
+    "max_length": "length ≤",
+}
 
 
 def up_to_date(page: str) -> str:
@@ -73,7 +80,9 @@ def commands() -> str:
         name = command_name(module)
         command = group.commands[name]
         types = get_type_hints(COMMANDS.get(module))
-        parts.append(f"## `interlace {name}`\n\n{paragraphs(command.help)}\n\n{parameters(command, types)}")
+        parts.append(
+            f"## `interlace {name}`\n\n{paragraphs(command.help)}\n\n{parameters(command, types)}"
+        )
     return "\n".join(parts)
 
 
@@ -89,11 +98,19 @@ def parameters(command: Any, types: dict[str, Any]) -> str:
         if one.name == "help":
             continue
         flag = getattr(one, "is_flag", False)
-        names = [*one.opts, *one.secondary_opts] if one.opts[0].startswith("-") else [one.metavar or one.name.upper()]
+        names = (
+            [*one.opts, *one.secondary_opts]
+            if one.opts[0].startswith("-")
+            else [one.metavar or one.name.upper()]
+        )
         annotation = types[one.name]
         kind = (get_args(annotation) or (annotation,))[0]
         value = "" if flag else one.metavar or KINDS.get(kind, "TEXT")
-        default = "" if one.default in (None, "", [], False, ()) or callable(one.default) else f"`{one.default}`"
+        default = (
+            ""
+            if one.default in (None, "", [], False, ()) or callable(one.default)
+            else f"`{one.default}`"
+        )
         default = "required" if one.required else default
         rows.append(
             f"| {', '.join(f'`{name}`' for name in names)} | {cell(value)} | {default} | {cell(one.help or '')} |"
@@ -115,7 +132,9 @@ def recipe_keys() -> str:
     parts += sections("[derived.LANGUAGE]", DerivedLanguage, "A derived language.")
     parts += sections("[[derived.LANGUAGE.files]]", OriginalPattern, "Files to derive.")
     objective = Recipe.model_fields["objectives"].annotation
-    parts += sections("[objectives.NAME]", get_args(objective)[1], "Keys of every objective, besides its own.")
+    parts += sections(
+        "[objectives.NAME]", get_args(objective)[1], "Keys of every objective, besides its own."
+    )
     return "\n".join(parts)
 
 
@@ -123,8 +142,14 @@ def study_keys() -> str:
     """Every key of a study by section."""
     parts = [table(Study.model_fields)]
     parts += sections("[evaluate]", StudyEvaluation, "How every cell is evaluated.")
-    parts += sections("[systems.NAME]", StudySystem, "A row of the study's table: a recipe, or a checkpoint.")
-    parts += sections("[findings.NAME]", StudyFinding, "A claim about the difference of two sides, first minus second.")
+    parts += sections(
+        "[systems.NAME]", StudySystem, "A row of the study's table: a recipe, or a checkpoint."
+    )
+    parts += sections(
+        "[findings.NAME]",
+        StudyFinding,
+        "A claim about the difference of two sides, first minus second.",
+    )
     return "\n".join(parts)
 
 
@@ -142,18 +167,30 @@ def section_of(field: FieldInfo) -> type[BaseModel] | None:
     if get_origin(field.annotation) in {list, tuple, dict}:
         return None
     kinds = (field.annotation, *get_args(field.annotation))
-    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+    return next(
+        (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None
+    )
 
 
 def table(fields: dict[str, FieldInfo]) -> str:
     """Key, type, default, range and meaning."""
     rows = ["| key | type | default | range | meaning |", "|---|---|---|---|---|"]
     for key, field in fields.items():
-        kind = "section" if section_of(field) else type_name(field.annotation).replace(" | None", "")
-        default = "required" if field.is_required() else field.get_default(call_default_factory=True)
-        plain = "" if isinstance(default, BaseModel) or default is None else f"`{cell(toml_value(default))}`"
+        kind = (
+            "section" if section_of(field) else type_name(field.annotation).replace(" | None", "")
+        )
+        default = (
+            "required" if field.is_required() else field.get_default(call_default_factory=True)
+        )
+        plain = (
+            ""
+            if isinstance(default, BaseModel) or default is None
+            else f"`{cell(toml_value(default))}`"
+        )
         shown = "required" if field.is_required() else plain
-        rows.append(f"| `{key}` | {cell(kind)} | {shown} | {cell(bounds(field))} | {cell(field.description or '')} |")
+        rows.append(
+            f"| `{key}` | {cell(kind)} | {shown} | {cell(bounds(field))} | {cell(field.description or '')} |"
+        )
     return "\n".join(rows) + "\n"
 
 
@@ -170,8 +207,15 @@ def bounds(field: FieldInfo) -> str:
 
 def entries() -> str:
     """The settings of all entries that have no page of their own."""
-    kinds = {"Aligners, `[align]`": ALIGNERS, "Tasks, `[evaluate.tasks.NAME]`": TASKS, "Readers": READERS}
-    kinds |= {"Filters, `[filters.NAME]`": FILTERS, "Embedding methods, `[embeddings]`": EMBEDDING_METHODS}
+    kinds = {
+        "Aligners, `[align]`": ALIGNERS,
+        "Tasks, `[evaluate.tasks.NAME]`": TASKS,
+        "Readers": READERS,
+    }
+    kinds |= {
+        "Filters, `[filters.NAME]`": FILTERS,
+        "Embedding methods, `[embeddings]`": EMBEDDING_METHODS,
+    }
     kinds["Transformations, `[derived.LANGUAGE.settings.NAME]`"] = registries()["transformations"]
     parts = []
     for title, registry in kinds.items():
@@ -197,17 +241,26 @@ def published() -> str:
     for name in papers():
         one = paper(name)
         own = recipes.get(one.cite, Counter())
-        parts.append(f"## {one.cite}\n\n*{one.title}.* All figures: `interlace list published {name}`.\n")
+        parts.append(
+            f"## {one.cite}\n\n*{one.title}.* All figures: `interlace list published {name}`.\n"
+        )
         if own:
             listed = ", ".join(f"`{each}` ({count})" for each, count in own.items())
-            parts.append(f"Recipe files, with the number of variants that reproduce a row: {listed}.\n")
-        rows = ["| table | what it shows | task | metric | printing errors |", "|---|---|---|---|---|"]
+            parts.append(
+                f"Recipe files, with the number of variants that reproduce a row: {listed}.\n"
+            )
+        rows = [
+            "| table | what it shows | task | metric | printing errors |",
+            "|---|---|---|---|---|",
+        ]
         rows += [
             f"| {each.number} | {cell(each.about)} | {cell(each.task)} | {cell(each.measured)} | {cell(each.errata)} |"
             for each in one.tables
         ]
         parts.append("\n".join(rows) + "\n")
-        parts += [f"- Not stored, figure {figure.number}: {figure.about}" for figure in one.figures] + [""]
+        parts += [
+            f"- Not stored, figure {figure.number}: {figure.about}" for figure in one.figures
+        ] + [""]
     return "\n".join(parts)
 
 
@@ -220,7 +273,9 @@ def functions() -> str:
     named: dict[str, Any] = {name: getattr(interlace, name) for name in interlace.__all__}
     named["report"] = type(interlace.report).__call__  # a package that can be called
     pairs = named.pop("Pairs")
-    named |= {f"Pairs.{name}": getattr(pairs, name) for name in vars(pairs) if name.startswith("from_")}
+    named |= {
+        f"Pairs.{name}": getattr(pairs, name) for name in vars(pairs) if name.startswith("from_")
+    }
     for name, function in sorted(named.items()):
         parameters = ", ".join(map(parameter, parameters_of(function)))
         purpose = (inspect.getdoc(function) or "").split("\n\n")[0]
@@ -235,7 +290,9 @@ def parameters_of(function: Any) -> list[inspect.Parameter]:
 
 def parameter(one: inspect.Parameter) -> str:
     """A parameter as in a call."""
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(one.kind, "")
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(
+        one.kind, ""
+    )
     default = "" if one.default is one.empty else f"={one.default!r}"
     return f"`{stars}{one.name}{default}`"
 
@@ -245,8 +302,17 @@ def parameter(one: inspect.Parameter) -> str:
 
 def write_examples(folder: Path) -> None:
     """The files that the commands of the page on errors read."""
-    files = {"train.en": "one\ntwo\n", "train.de": "eins\n", "latin.en": "", "tags": "PRON VERB ADV\n"}
-    files |= {"text.en": "It rains, again.\n", "text.de": "Es regnet, wieder.\n", "links": "0-0 1-1\n"}
+    files = {
+        "train.en": "one\ntwo\n",
+        "train.de": "eins\n",
+        "latin.en": "",
+        "tags": "PRON VERB ADV\n",
+    }
+    files |= {
+        "text.en": "It rains, again.\n",
+        "text.de": "Es regnet, wieder.\n",
+        "links": "0-0 1-1\n",
+    }
     files["mine.toml"] = 'name = "mine"\n[objectives.mlm]\nmax_len = 128\n'
     files["missing.toml"] = (
         'name = "mine"\ndata_root = "."\n[objectives.mlm]\n'

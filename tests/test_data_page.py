@@ -34,19 +34,31 @@ def folder(tmp_path, monkeypatch):
     datasets.Dataset.from_dict({"text": LINES}).save_to_disk(tmp_path / "saved")
     hub = tmp_path / "ada/pairs"
     write_lines(hub / "train.jsonl", (json.dumps({"src": line, "tgt": line}) for line in LINES))
-    write_lines(hub / "README.md", ["---", "configs:", "- config_name: en-de", "  data_files: train.jsonl", "---"])
-    write_lines(tmp_path / "pairs.tsv.gz", ["english\tswahili", *(f"{line}\t{line}" for line in LINES)])
-    segments = "".join(f'<tuv xml:lang="{language}"><seg>a segment</seg></tuv>' for language in ("en-US", "de"))
+    write_lines(
+        hub / "README.md",
+        ["---", "configs:", "- config_name: en-de", "  data_files: train.jsonl", "---"],
+    )
+    write_lines(
+        tmp_path / "pairs.tsv.gz", ["english\tswahili", *(f"{line}\t{line}" for line in LINES)]
+    )
+    segments = "".join(
+        f'<tuv xml:lang="{language}"><seg>a segment</seg></tuv>' for language in ("en-US", "de")
+    )
     write_lines(tmp_path / "memories/a.tmx.gz", [f"<tmx>{f'<tu>{segments}</tu>' * 9}</tmx>"])
-    pages = "".join(f"<page><ns>0</ns><revision><text>{line * 9}</text></revision></page>" for line in LINES)
-    (tmp_path / "enwiki-latest-pages-articles.xml.bz2").write_bytes(bz2.compress(f"<w>{pages}</w>".encode()))
+    pages = "".join(
+        f"<page><ns>0</ns><revision><text>{line * 9}</text></revision></page>" for line in LINES
+    )
+    (tmp_path / "enwiki-latest-pages-articles.xml.bz2").write_bytes(
+        bz2.compress(f"<w>{pages}</w>".encode())
+    )
     return tmp_path
 
 
 def test_recipes_of_the_page_read_their_files(folder):
     blocks = "\n".join(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
     recipe = Recipe.read(
-        {"name": "page", "data_root": str(folder), "objectives": {"mlm": {"max_length": 32}}} | tomllib.loads(blocks)
+        {"name": "page", "data_root": str(folder), "objectives": {"mlm": {"max_length": 32}}}
+        | tomllib.loads(blocks)
     )
     reports = check_recipe(recipe)
     assert not [finding for report in reports if report.failed for finding in report.findings]

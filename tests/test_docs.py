@@ -17,7 +17,8 @@ from toy_settings import TOY, VOCAB
 
 DOCS = Path(__file__).parents[1] / "docs"
 MARKDOWN, NOTEBOOKS = (
-    sorted(path for path in DOCS.glob(f"**/*{suffix}") if "_build" not in path.parts) for suffix in (".md", ".ipynb")
+    sorted(path for path in DOCS.glob(f"**/*{suffix}") if "_build" not in path.parts)
+    for suffix in (".md", ".ipynb")
 )
 
 specification = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
@@ -31,7 +32,11 @@ def names_of(path):
 
 def code(notebook):
     """The source of each code cell; outputs are not stored."""
-    cells = [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    cells = [
+        cell
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+    ]
     assert all(not cell["outputs"] for cell in cells)
     return ["".join(cell["source"]) for cell in cells]
 
@@ -89,8 +94,15 @@ def run(notebook, monkeypatch, folder, **replaced):
 def test_quickstart(tmp_path, monkeypatch):
     small = {**TOY, **VOCAB, "train.threads": "1", "train.steps": "20"}
     read = runs.read_recipe
-    monkeypatch.setattr(runs, "read_recipe", lambda name, changes=None: read(name, {**(changes or {}), **small}))
-    values = run(DOCS / "quickstart.ipynb", monkeypatch, tmp_path, **{"steps=100, ": "", ", settings=small": ""})
+    monkeypatch.setattr(
+        runs, "read_recipe", lambda name, changes=None: read(name, {**(changes or {}), **small})
+    )
+    values = run(
+        DOCS / "quickstart.ipynb",
+        monkeypatch,
+        tmp_path,
+        **{"steps=100, ": "", ", settings=small": ""},
+    )
     drawn, (words, tags), scores, similarity, _ = values
     assert drawn._repr_svg_().startswith("<svg")
     assert words == {"Haus": 16.0}
@@ -101,7 +113,9 @@ def test_quickstart(tmp_path, monkeypatch):
 
 
 def test_the_tutorial_on_lexicons(tmp_path, monkeypatch):
-    drawn, translations, entries, links = run(DOCS / "tutorials/lexicon.ipynb", monkeypatch, tmp_path)
+    drawn, translations, entries, links = run(
+        DOCS / "tutorials/lexicon.ipynb", monkeypatch, tmp_path
+    )
     assert drawn._repr_svg_().startswith("<svg")
     assert "Haus" in translations
     assert len(entries) == 5
@@ -110,7 +124,9 @@ def test_the_tutorial_on_lexicons(tmp_path, monkeypatch):
 
 
 def test_the_tutorial_on_a_new_language(tmp_path, monkeypatch, capsys):
-    _, subwords = run(DOCS / "tutorials/continue.ipynb", monkeypatch, tmp_path, **{"steps=60": "steps=2"})
+    _, subwords = run(
+        DOCS / "tutorials/continue.ipynb", monkeypatch, tmp_path, **{"steps=60": "steps=2"}
+    )
     assert "retrieval sw p@1" in capsys.readouterr().out
     assert "".join(subwords).replace("▁", " ").strip() == "mwalimu ananunua kitabu leo"
     assert (tmp_path / "runs/swahili/model/README.md").is_file()
@@ -119,7 +135,9 @@ def test_the_tutorial_on_a_new_language(tmp_path, monkeypatch, capsys):
 COMMANDS = [
     (path, *found)
     for path in [*MARKDOWN, *NOTEBOOKS]
-    for found in re.findall(r'^ {4}"?(?: {4})?interlace ([\w-]+) ([^#\n]*)', path.read_text("utf-8"), re.MULTILINE)
+    for found in re.findall(
+        r'^ {4}"?(?: {4})?interlace ([\w-]+) ([^#\n]*)', path.read_text("utf-8"), re.MULTILINE
+    )
 ]
 
 
@@ -133,7 +151,9 @@ def test_commands_of_pages_have_the_options(path, command, rest):
 
 def test_studies_of_the_page_on_evaluation_are_valid(tmp_path):
     page = (DOCS / "evaluation.md").read_text(encoding="utf-8")
-    texts = [part.partition("```")[0] for part in page.split("```toml\n")[1:] if "[systems." in part]
+    texts = [
+        part.partition("```")[0] for part in page.split("```toml\n")[1:] if "[systems." in part
+    ]
     cells = []
     for number, text in enumerate(texts):
         file = tmp_path / f"{number}.toml"
@@ -142,5 +162,9 @@ def test_studies_of_the_page_on_evaluation_are_valid(tmp_path):
     adaptation, rates = cells
     assert {cell.system for cell in adaptation} == {"before", "weam", "alm"}
     train = {cell.system: cell.recipe.train for cell in rates}
-    assert {name: settings.steps for name, settings in train.items()} == {"default": 500, "slow": 500, "long": 1000}
+    assert {name: settings.steps for name, settings in train.items()} == {
+        "default": 500,
+        "slow": 500,
+        "long": 1000,
+    }
     assert train["slow"].optimizer.learning_rate == 1e-3 != train["long"].optimizer.learning_rate

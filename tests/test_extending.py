@@ -24,7 +24,9 @@ from interlace.tasks import TASKS, FineTuneTask, ProbeTask
 from little_checkpoints import save
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
-OBJECTIVE, VARIANT, TASK, PROBE, TRANSFORMATION, READER = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+OBJECTIVE, VARIANT, TASK, PROBE, TRANSFORMATION, READER = re.findall(
+    r"```python\n(.*?)```", PAGE, re.DOTALL
+)
 COMMANDS = re.findall(r"\$ interlace (.*)", PAGE)
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
@@ -49,18 +51,24 @@ def test_only_one_side_is_predicted_and_a_model_learns_from_it(masked, language)
     batch = objective.batch(EXAMPLE.pairs(VOCAB, rows=8), prepared, 1, np.random.default_rng(0))
     assert len(batch.labels) == batch.counts["one_sided"] > 0
     assert set(batch.sides[batch.at]) == {language}
-    objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))["one_sided"].total.backward()
+    objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))[
+        "one_sided"
+    ].total.backward()
     assert torch.isfinite(backbone.input_embeddings.grad).all()
     assert backbone.input_embeddings.grad.abs().sum() > 0
 
 
 def test_the_page_shows_what_the_command_prints(guest):
-    command, shown = re.search(r"```console\n\$ interlace (.*?)\n(.*?)```", PAGE, re.DOTALL).groups()
+    command, shown = re.search(
+        r"```console\n\$ interlace (.*?)\n(.*?)```", PAGE, re.DOTALL
+    ).groups()
     arguments = [str(guest) if part == "one_sided.py" else part for part in command.split()]
     done = CliRunner().invoke(application(), arguments)
     assert done.exit_code == 0, done.output
     assert done.stdout == shown
-    listed = CliRunner().invoke(application(), ["list", "objectives", "one_sided", "--code", str(guest)])
+    listed = CliRunner().invoke(
+        application(), ["list", "objectives", "one_sided", "--code", str(guest)]
+    )
     assert "The side whose tokens are predicted." in " ".join(listed.stdout.split())
 
 
@@ -79,13 +87,17 @@ def test_a_variant_of_a_built_in_objective_keeps_its_settings(tmp_path, monkeypa
     objective = OBJECTIVES.build({"name": "shielded", "max_length": 32, "masking": {"rate": 0.9}})
     backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32), VOCAB, seed=0)
     prepared = objective.prepare(Resources(VOCAB, backbone.traits))
-    batch = objective.batch(EXAMPLE.pairs(VOCAB, rows=8).source, prepared, 1, np.random.default_rng(0))
+    batch = objective.batch(
+        EXAMPLE.pairs(VOCAB, rows=8).source, prepared, 1, np.random.default_rng(0)
+    )
     assert batch.counts["shielded"] == len(batch.labels) > 0
     assert (batch.at[1] > 1).all()
 
 
 def test_the_page_names_existing_attributes_and_building_blocks():
-    contract, blocks = PAGE[PAGE.index("| `reads`") :].split("# A task of your own")[0].split("## Building blocks")
+    contract, blocks = (
+        PAGE[PAGE.index("| `reads`") :].split("# A task of your own")[0].split("## Building blocks")
+    )
     for name in re.findall(r"^\| `(\w+)", contract, re.MULTILINE):
         assert hasattr(Objective, name), name
     for name in re.findall(r"`([A-Z]\w+)`", contract):
@@ -135,12 +147,18 @@ def test_the_transformation_on_the_page_derives_text(tmp_path, monkeypatch):
 def test_the_probe_on_the_page_scores_a_checkpoint(tmp_path, monkeypatch):
     save("mbert", tmp_path / "model")
     (tmp_path / "text").mkdir()
-    for language, lines in {"fr": ["the old doctor", "the young cat"], "de": ["her big house"] * 2}.items():
+    for language, lines in {
+        "fr": ["the old doctor", "the young cat"],
+        "de": ["her big house"] * 2,
+    }.items():
         (tmp_path / f"text/test.{language}.txt").write_text("\n".join(lines))
     recipe = 'name = "mine"\ndata_root = "."\n[evaluate]\ntargets = ["fr", "de"]\n[evaluate.tasks.anisotropy]\n'
     (tmp_path / "recipe.toml").write_text(recipe)
     run("anisotropy", PROBE, tmp_path, monkeypatch, MODEL="model")
-    scores = {row["language"]: row["score"] for row in json.loads((tmp_path / "scores/scores.json").read_text())}
+    scores = {
+        row["language"]: row["score"]
+        for row in json.loads((tmp_path / "scores/scores.json").read_text())
+    }
     assert scores["de"] == pytest.approx(100)
     assert scores["fr"] < 99.9
 
@@ -148,7 +166,9 @@ def test_the_probe_on_the_page_scores_a_checkpoint(tmp_path, monkeypatch):
 def test_the_reader_on_the_page_reads_a_corpus(tmp_path, monkeypatch):
     (tmp_path / "text.csv").write_text('1,"the old, old doctor"\n2,a cat\n' * 9)
     group = '[corpora.text]\nlanguages = ["en"]\nreader = "quoted"\ntrain = "text.csv"\n'
-    (tmp_path / "recipe.toml").write_text(f'name = "mine"\ndata_root = "."\n{group}[objectives.mlm]\nmax_length = 8\n')
+    (tmp_path / "recipe.toml").write_text(
+        f'name = "mine"\ndata_root = "."\n{group}[objectives.mlm]\nmax_length = 8\n'
+    )
     run("quoted", READER, tmp_path, monkeypatch)
     (text,) = READERS.build("quoted").read_chunks([tmp_path / "text.csv"], ["en"])
     assert list(text.lines) == ["the old, old doctor", "a cat"] * 9

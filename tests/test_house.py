@@ -55,7 +55,9 @@ for name in sys.argv[1:]:
 
 def brought_by(names):
     """What the first heavy one of these modules says in a fresh interpreter; empty where none is."""
-    done = subprocess.run([sys.executable, "-c", WATCH, *names], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, *names], capture_output=True, text=True, check=False
+    )
     return done.stderr.strip()
 
 
@@ -83,9 +85,15 @@ LIMITS = {"nodes a line": 10.5, "private": 5}  # to be lowered only; docs/archit
 
 def test_an_import_of_a_private_module_is_found(build):
     package = build(
-        {"text/_a.py": "", "text/b.py": "from interlace.text._a import x", "data/c.py": "from interlace.text import _a"}
+        {
+            "text/_a.py": "",
+            "text/b.py": "from interlace.text._a import x",
+            "data/c.py": "from interlace.text import _a",
+        }
     )
-    assert [complaint.partition(":")[0] for complaint in house.private_imports(package)] == ["data/c.py"]
+    assert [complaint.partition(":")[0] for complaint in house.private_imports(package)] == [
+        "data/c.py"
+    ]
 
 
 def test_modules_that_import_each_other_are_found(build):
@@ -129,7 +137,9 @@ def test_a_long_function_is_found(build):
 
 def test_no_loading_call_may_run_a_checkpoints_code():
     roots = (ROOT / "src", ROOT / "tests", ROOT / "benchmarks")
-    assert list(house.remote_code(path for root in roots for path in sorted(root.rglob("*.py")))) == []
+    assert (
+        list(house.remote_code(path for root in roots for path in sorted(root.rglob("*.py")))) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,16 +169,22 @@ FIXTURES_OF_PLUGINS = set(
 
 
 def test_no_fixture_replaces_one_of_a_common_plugin():
-    fixtures = {name for path in sorted((ROOT / "tests").rglob("*.py")) for name in house.fixtures(path)}
+    fixtures = {
+        name for path in sorted((ROOT / "tests").rglob("*.py")) for name in house.fixtures(path)
+    }
     assert {"ours", "real_data", "gpu_step"} <= fixtures
     assert fixtures & FIXTURES_OF_PLUGINS == set()
 
 
 def test_no_machine_paths_in_tracked_text():
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if listed.returncode:
         pytest.skip("not a git checkout")
-    tracked = [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    tracked = [
+        ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()
+    ]
     assert list(house.machine_paths(tracked)) == []
 
 
@@ -199,21 +215,51 @@ def test_a_machine_path_is_found(tmp_path, line, complaints):
         ("wrong_layers", "text/__init__.py", "from ..aligners import diagonal", 1),
         ("wrong_layers", "attic/trunk.py", "import os", 1),
         ("wrong_layers", "data/corpus.py", "from interlace.text import Text\nimport numpy", 0),
-        ("wrong_layers", "__init__.py", "def pretrain():\n    from interlace.experiments.pretrain import pretrain", 0),
+        (
+            "wrong_layers",
+            "__init__.py",
+            "def pretrain():\n    from interlace.experiments.pretrain import pretrain",
+            0,
+        ),
         ("heavy_imports", "text/lines.py", "import numpy, torch.nn", 1),
-        ("heavy_imports", "text/lines.py", "if TYPE_CHECKING:\n    pass\nelse:\n    import torch", 1),
+        (
+            "heavy_imports",
+            "text/lines.py",
+            "if TYPE_CHECKING:\n    pass\nelse:\n    import torch",
+            1,
+        ),
         ("heavy_imports", "text/lines.py", "def f():\n    import torch", 0),
         ("heavy_imports", "text/lines.py", "if TYPE_CHECKING:\n    from torch import Tensor", 0),
-        ("prints", "training/loop.py", "import sys\nprint('x')\nsys.stderr.write('x')\nplot.print_it()\n", 2),
-        ("duplicate_classes", "data/a.py", "class A:\n    pass\nclass A:\n    pass\nclass _B:\n    pass", 1),
+        (
+            "prints",
+            "training/loop.py",
+            "import sys\nprint('x')\nsys.stderr.write('x')\nplot.print_it()\n",
+            2,
+        ),
+        (
+            "duplicate_classes",
+            "data/a.py",
+            "class A:\n    pass\nclass A:\n    pass\nclass _B:\n    pass",
+            1,
+        ),
         ("asserts", "data/a.py", "def f(x):\n    assert x, 'x'\n", 1),
         ("pickles", "training/checkpoint.py", "import pickle", 1),
         ("pickles", "training/checkpoint.py", "torch.load(path, weights_only=False)", 1),
         ("pickles", "training/checkpoint.py", "torch.save(x, path)", 1),
         ("pickles", "training/checkpoint.py", "accelerator.save_state(path)", 1),
         ("pickles", "training/checkpoint.py", "np.load(path, allow_pickle=True)", 1),
-        ("pickles", "training/checkpoint.py", "AutoModel.from_pretrained(name, trust_remote_code=trust)", 1),
-        ("pickles", "training/checkpoint.py", "AutoModel.from_pretrained(name, trust_remote_code=False)", 0),
+        (
+            "pickles",
+            "training/checkpoint.py",
+            "AutoModel.from_pretrained(name, trust_remote_code=trust)",
+            1,
+        ),
+        (
+            "pickles",
+            "training/checkpoint.py",
+            "AutoModel.from_pretrained(name, trust_remote_code=False)",
+            0,
+        ),
     ],
 )
 def test_checks_can_fail(build, check, place, text, complaints):

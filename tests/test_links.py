@@ -7,12 +7,16 @@ from urllib.parse import unquote
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*ROOT.glob("*.md"), *(page for page in ROOT.glob("docs/**/*.md") if "_build" not in page.parts)]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(page for page in ROOT.glob("docs/**/*.md") if "_build" not in page.parts),
+]
 
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`|^ {4}.*$", re.MULTILINE)
 LINK = re.compile(
-    r"\]\(\s*<?([^)\s>]+)|^\[[^\]]+\]:\s*<?(\S+?)>?\s*$|<(?:img|a)\s[^>]*?(?:src|href)=\"([^\"]+)\"", re.MULTILINE
+    r"\]\(\s*<?([^)\s>]+)|^\[[^\]]+\]:\s*<?(\S+?)>?\s*$|<(?:img|a)\s[^>]*?(?:src|href)=\"([^\"]+)\"",
+    re.MULTILINE,
 )
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
@@ -25,7 +29,9 @@ def links(text):
 def anchors(text):
     """What links may name behind `#`: headings in lower case, punctuation dropped, blanks as hyphens."""
     headings = HEADING.findall(FENCED.sub("", text))
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
 
 
 def leads_somewhere(link, page, root):
@@ -36,12 +42,20 @@ def leads_somewhere(link, page, root):
     target = (page.parent / path).resolve() if path else page.resolve()
     if not (target.exists() and target.is_relative_to(root.resolve())):
         return False
-    return not anchor or target.suffix != ".md" or anchor in anchors(target.read_text(encoding="utf-8"))
+    return (
+        not anchor
+        or target.suffix != ".md"
+        or anchor in anchors(target.read_text(encoding="utf-8"))
+    )
 
 
 def dead_links(page, root):
     """Links of a page that lead nowhere."""
-    return [link for link in links(page.read_text(encoding="utf-8")) if not leads_somewhere(link, page, root)]
+    return [
+        link
+        for link in links(page.read_text(encoding="utf-8"))
+        if not leads_somewhere(link, page, root)
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

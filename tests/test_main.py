@@ -78,11 +78,15 @@ def test_an_unexpected_error_of_a_library_names_the_file(monkeypatch, capsys, tm
 
     (tmp_path / "run.json").write_text("{}")
     monkeypatch.setattr(json_files, "parse_json", fail)
-    monkeypatch.setattr(interlace.cli, "run_command", lambda _: json_files.read_json(tmp_path / "run.json"))
+    monkeypatch.setattr(
+        interlace.cli, "run_command", lambda _: json_files.read_json(tmp_path / "run.json")
+    )
     with pytest.raises(SystemExit):
         main()
     printed = capsys.readouterr().err
-    assert f"xxx, while it worked with {tmp_path / 'run.json'} (a bug or a damaged file; " in printed
+    assert (
+        f"xxx, while it worked with {tmp_path / 'run.json'} (a bug or a damaged file; " in printed
+    )
     assert len(printed) < 600 + len(str(tmp_path))
 
 
@@ -110,7 +114,14 @@ def test_closed_streams_are_no_error(closed):
 
 @pytest.mark.parametrize(
     "arguments",
-    ["list aligners", "list tasks --json", "--version", "align --help", "init", "align a b -o links --confidence -"],
+    [
+        "list aligners",
+        "list tasks --json",
+        "--version",
+        "align --help",
+        "init",
+        "align a b -o links --confidence -",
+    ],
 )
 def test_an_ended_reader_of_standard_output_ends_every_command_alike(tmp_path, arguments):
     for name in ("a", "b"):
@@ -118,7 +129,9 @@ def test_an_ended_reader_of_standard_output_ends_every_command_alike(tmp_path, a
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "interlace", *arguments.split()]
-    done = subprocess.run(command, check=False, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, text=True)
+    done = subprocess.run(
+        command, check=False, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, text=True
+    )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
 
@@ -203,14 +216,21 @@ def test_an_interrupted_command_says_so_at_any_moment(tmp_path, moment):
     handler = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # else ignored in background
     code = f"{handler}\n{dedent(INTERRUPTS[moment])}\nfrom interlace.__main__ import main\nmain()"
     command = [sys.executable, "-c", code, "lexicon", "a", "b", "links"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, start_new_session=True)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=tmp_path, start_new_session=True
+    )
     assert done.returncode == 130, done.stderr
     assert done.stderr == "interrupted; rerun the same command to resume what it saved\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [("list nope", 2), ("list --nope", 2), ("list aligners", 0), ("lexicon missing.en missing.de -o lexicon", 2)],
+    [
+        ("list nope", 2),
+        ("list --nope", 2),
+        ("list aligners", 0),
+        ("lexicon missing.en missing.de -o lexicon", 2),
+    ],
 )
 def test_an_ended_reader_of_standard_error_changes_no_exit_code(arguments, code):
     reader, writer = os.pipe()
@@ -242,7 +262,11 @@ def test_notes_without_a_reader_do_not_stop_a_command():
 @pytest.mark.parametrize("leads_group", [True, False])
 @pytest.mark.parametrize(
     ("saves", "interrupts"),
-    [(True, ""), (False, "signal.default_int_handler"), (False, "signal.SIG_IGN")],  # of a shell's background job
+    [
+        (True, ""),
+        (False, "signal.default_int_handler"),
+        (False, "signal.SIG_IGN"),
+    ],  # of a shell's background job
 )
 def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, saves, interrupts):
     child = f"""
@@ -276,7 +300,10 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
         while not (tmp_path / "started").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         parent.kill()
-    while Path(f"/proc/{number}").exists() and "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2]:
+    while (
+        Path(f"/proc/{number}").exists()
+        and "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2]
+    ):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert (tmp_path / "saved").exists() == saves
@@ -286,7 +313,11 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
 def test_a_full_standard_output_is_named():
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "interlace", "list"], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "interlace", "list"],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
         )
     assert done.returncode == 2
     assert "No space left on device; is standard output's disk or" in done.stderr

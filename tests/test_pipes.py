@@ -43,11 +43,15 @@ def replace_by_pipe(path):
 @pytest.fixture
 def checkpoint(tmp_path):
     vocab = little_vocab()
-    return from_shape(Shape(layers=1, width=16, heads=2), vocab).save_pretrained(tmp_path / "model", vocab)
+    return from_shape(Shape(layers=1, width=16, heads=2), vocab).save_pretrained(
+        tmp_path / "model", vocab
+    )
 
 
 @pytest.mark.usefixtures("seconds")
-@pytest.mark.parametrize("name", ["shard.safetensors", "config.json", "vocab.txt", "generation_config.json"])
+@pytest.mark.parametrize(
+    "name", ["shard.safetensors", "config.json", "vocab.txt", "generation_config.json"]
+)
 def test_of_a_checkpoint(checkpoint, name):
     if name == "shard.safetensors":
         (checkpoint / "model.safetensors").unlink()
@@ -86,7 +90,11 @@ def test_of_a_folder_with_the_files_of_a_data_set_of_the_hub(tmp_path, name):
     (tmp_path / "set" / "data" / "train-00.jsonl").write_text('{"text": "a"}\n')
     replace_by_pipe(tmp_path / "set" / name)
     with pytest.raises(InterlaceError, match=rf"set/{name}: a pipe or a device"):
-        list(READERS.build("dataset").read_chunks([Path(f"hub:{tmp_path}/set/default/train")], ["en"]))
+        list(
+            READERS.build("dataset").read_chunks(
+                [Path(f"hub:{tmp_path}/set/default/train")], ["en"]
+            )
+        )
 
 
 @pytest.mark.usefixtures("seconds")
@@ -105,7 +113,9 @@ def test_of_a_folder_with_the_files_of_a_data_set_of_the_hub(tmp_path, name):
 )
 def test_no_other_name_is_proposed_for_a_pipe_or_a_link_to_nothing(tmp_path, make, name, open_it):
     make(tmp_path / name)
-    with pytest.raises(InterlaceError, match=rf"{name}: (a symbolic link to nowhere, where|a pipe or a device)"):
+    with pytest.raises(
+        InterlaceError, match=rf"{name}: (a symbolic link to nowhere, where|a pipe or a device)"
+    ):
         open_it(tmp_path / name)
 
 

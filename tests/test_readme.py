@@ -32,7 +32,9 @@ def test_python_example_runs(python, tmp_path):
     german = "das Haus ist alt\nder Garten ist groß\nein Haus in dem Garten\n"
     (tmp_path / "train.en").write_text(english * 8)
     (tmp_path / "train.de").write_text(german * 8)
-    done = subprocess.run([python, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert "house\tHaus" in (tmp_path / "en-de.tsv").read_text()
     assert "retrieval" in done.stdout
@@ -68,4 +70,6 @@ def test_commands_have_the_options(command, rest):
 def test_the_architecture_names_every_package():
     page = (DOCS / "architecture.md").read_text(encoding="utf-8").split("## Packages")[1]
     packages = {path.parent.name for path in (ROOT / "src/interlace").glob("*/__init__.py")}
-    assert packages == set(re.findall(r"^    (\w+) +\S", page.split("## A training step")[0], re.MULTILINE))
+    assert packages == set(
+        re.findall(r"^    (\w+) +\S", page.split("## A training step")[0], re.MULTILINE)
+    )

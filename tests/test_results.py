@@ -22,7 +22,9 @@ PRINTED = 'interlace() { printf "%s\\0" "$@"; printf "\\n"; }\n'  # in place of 
 
 def commands(block):
     """The arguments of each command of a block, as bash passes them."""
-    script = PRINTED + "\n".join(line[4:] for line in block.split("\n") if "python benchmarks/" not in line)
+    script = PRINTED + "\n".join(
+        line[4:] for line in block.split("\n") if "python benchmarks/" not in line
+    )
     done = subprocess.run(["bash", "-euc", script], check=True, capture_output=True, text=True)
     return [line.split("\0")[:-1] for line in done.stdout.split("\n")[:-1]]
 
@@ -50,7 +52,11 @@ def table_after(page, place):
     section = re.split(r"^#", page[place:], maxsplit=1, flags=re.MULTILINE)[0]
     found = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)
     rows = found[0].strip().split("\n") if found else []
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if not re.match(r"^[|\- ]+$", row)]
+    return [
+        [cell.strip() for cell in row.strip("|").split("|")]
+        for row in rows
+        if not re.match(r"^[|\- ]+$", row)
+    ]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -75,7 +81,9 @@ def test_studies_have_the_systems_and_seeds_of_the_table_below(path):
         for name, options in map(parsed, commands(block[0])):
             if name == "study":
                 study, some = cells(options)
-                found.update(dict.fromkeys({(study.label(cell.system), cell.seed) for cell in some}, 1))
+                found.update(
+                    dict.fromkeys({(study.label(cell.system), cell.seed) for cell in some}, 1)
+                )
         table = table_after(page, block.end())
         if found and table:
             seeds = Counter(label for label, _ in found)
@@ -104,8 +112,12 @@ def test_studies_skip_the_kept_cells(path):
     every = expanded(command, ())[1]
     place = StudyFolder(path.parent)
     there = [cell for cell in every if place.cell(cell.name).is_dir()]
-    assert {place.status(cell) for cell in there if cell.seed == 0} == {"finished"}  # the others have the same settings
-    assert {folder.name for folder in (path.parent / "cells").iterdir()} == {cell.name for cell in there}
+    assert {place.status(cell) for cell in there if cell.seed == 0} == {
+        "finished"
+    }  # the others have the same settings
+    assert {folder.name for folder in (path.parent / "cells").iterdir()} == {
+        cell.name for cell in there
+    }
 
 
 def verdicts(page):
@@ -116,7 +128,11 @@ def verdicts(page):
         columns = [next(head.index(name) for name in names if name in head) for names in FIGURES]
         texts = ([row[column] for column in columns] for row in body if "---" not in row)
         rows += [
-            ([float(number.replace(",", "")) for number in NUMBER.findall(" ".join(row[1:]))], row[0]) for row in texts
+            (
+                [float(number.replace(",", "")) for number in NUMBER.findall(" ".join(row[1:]))],
+                row[0],
+            )
+            for row in texts
         ]
     return rows
 
@@ -126,7 +142,11 @@ NUMBER = re.compile(r"-?[\d,]*\.?\d+")
 
 
 def test_pages_give_each_kept_verdict_once():
-    kept = [row for path in KEPT for row in verdicts((path.parent / "tables/findings.md").read_text(encoding="utf-8"))]
+    kept = [
+        row
+        for path in KEPT
+        for row in verdicts((path.parent / "tables/findings.md").read_text(encoding="utf-8"))
+    ]
     shown = [row for path in PAGES for row in verdicts(path.read_text(encoding="utf-8"))]
     assert len(kept) == len(shown) >= 30
     for figures, verdict in kept:
@@ -135,6 +155,14 @@ def test_pages_give_each_kept_verdict_once():
 
 
 def test_a_block_is_expanded_as_by_the_shell():
-    lines = ["small='--set a=1'", "for one in x y; do", "  interlace pretrain r:$one $small \\", "    -o 'b c'", "done"]
+    lines = [
+        "small='--set a=1'",
+        "for one in x y; do",
+        "  interlace pretrain r:$one $small \\",
+        "    -o 'b c'",
+        "done",
+    ]
     block = "".join(f"    {line}\n" for line in lines)
-    assert commands(block) == [["pretrain", f"r:{one}", "--set", "a=1", "-o", "b c"] for one in "xy"]
+    assert commands(block) == [
+        ["pretrain", f"r:{one}", "--set", "a=1", "-o", "b c"] for one in "xy"
+    ]

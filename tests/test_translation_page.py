@@ -34,7 +34,11 @@ def test_recipe_settings_exist(sections):
 
 def test_shows_all_initializations():
     found = [ModelSettings.read(settings, "model") for settings in MODELS]
-    ways = {(one.take, one.decoder.take if one.decoder else None) for one in found if one.vectors is None}
+    ways = {
+        (one.take, one.decoder.take if one.decoder else None)
+        for one in found
+        if one.vectors is None
+    }
     assert ways == {
         ("whole", None), ("whole", "whole"), ("whole", "none"), ("none", "whole"), ("embeddings", "embeddings")
     }  # fmt: skip

@@ -25,13 +25,19 @@ Path({marker!r}).write_text("ran")
 class Evil(PreTrainedTokenizerFast): pass
 class EvilConfig(PreTrainedConfig): model_type = "evil"
 """
-AUTO_MAP = {"AutoTokenizer": ["evil.Evil", "evil.Evil"], "AutoConfig": "evil.EvilConfig", "AutoModel": "evil.Evil"}
+AUTO_MAP = {
+    "AutoTokenizer": ["evil.Evil", "evil.Evil"],
+    "AutoConfig": "evil.EvilConfig",
+    "AutoModel": "evil.Evil",
+}
 
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch):
     """The file that a folder's code writes."""
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(
+        "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules")
+    )
     return tmp_path / "marker"
 
 
@@ -53,7 +59,9 @@ def interlace(*arguments):
 
 
 # Classes of transformers that a tokenizer's configuration may name: models, and what opens the folder once more.
-@pytest.mark.parametrize("named", [{}, {"tokenizer_class": "AutoModel"}, {"tokenizer_class": "AutoTokenizer"}])
+@pytest.mark.parametrize(
+    "named", [{}, {"tokenizer_class": "AutoModel"}, {"tokenizer_class": "AutoTokenizer"}]
+)
 def test_the_code_of_a_tokenizer_does_not_run(tmp_path, marker, named):
     folder = plant(tmp_path / "t", marker, **named)
     assert interlace("preview", "mlm", "--vocab", str(folder))
@@ -77,7 +85,10 @@ def test_the_code_of_a_model_does_not_run(tmp_path, marker):
     shape = Shape(family="bert", layers=1, width=16, heads=2)
     folder = from_shape(shape, vocab).save_pretrained(tmp_path / "model", vocab)
     config = json.loads((folder / "config.json").read_text())
-    planted = {"auto_map": {"AutoModelForMaskedLM": "evil.Evil"}, "_attn_implementation": "somebody/kernel"}
+    planted = {
+        "auto_map": {"AutoModelForMaskedLM": "evil.Evil"},
+        "_attn_implementation": "somebody/kernel",
+    }
     (folder / "config.json").write_text(json.dumps({**config, **planted}))
     (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
     backbone = load(folder, vocab)
@@ -108,7 +119,9 @@ def test_a_model_written_by_others_opens_without_its_code(tmp_path, marker):
     shutil.copytree(tmp_path / "bert", tmp_path / "own")
     plant(tmp_path / "own", marker)
     assert load(tmp_path / "own").vocab_size == load(tmp_path / "bert").vocab_size
-    (tmp_path / "own" / "config.json").write_text(json.dumps({"model_type": "evil", "auto_map": AUTO_MAP}))
+    (tmp_path / "own" / "config.json").write_text(
+        json.dumps({"model_type": "evil", "auto_map": AUTO_MAP})
+    )
     with pytest.raises(CheckpointError, match="evil"):
         load(tmp_path / "own")
     assert not marker.exists()
@@ -118,22 +131,31 @@ def test_a_model_written_by_others_opens_without_its_code(tmp_path, marker):
 def test_a_configuration_takes_no_more_memory_than_its_files(tmp_path, family):
     vocab = little_vocab()
     model = (
-        little_model("bert", vocab) if family == "seq2seq" else from_shape(Shape(layers=1, width=16, heads=2), vocab)
+        little_model("bert", vocab)
+        if family == "seq2seq"
+        else from_shape(Shape(layers=1, width=16, heads=2), vocab)
     )
     folder = model.save_pretrained(tmp_path / "model", vocab)
     config = json.loads((folder / "config.json").read_text())
     for side in (config, config.get("encoder"), config.get("decoder")):
-        (side or {}).update({"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 16})
+        (side or {}).update(
+            {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 16}
+        )
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(
-        CheckpointError, match=rf"{folder}: its configuration says [\d,]{{11,}} weights, its files have"
+        CheckpointError,
+        match=rf"{folder}: its configuration says [\d,]{{11,}} weights, its files have",
     ):
         load(folder, vocab)
 
 
 @pytest.mark.parametrize("kind", ["bert", "modernbert"])
-@pytest.mark.parametrize("planted", [{"num_labels": 10**9}, {"id2label": {"a": 1}}, {"chunk_size_feed_forward": "x"}])
-def test_keys_of_a_configuration_that_are_not_used_do_not_reach_transformers(tmp_path, kind, planted):
+@pytest.mark.parametrize(
+    "planted", [{"num_labels": 10**9}, {"id2label": {"a": 1}}, {"chunk_size_feed_forward": "x"}]
+)
+def test_keys_of_a_configuration_that_are_not_used_do_not_reach_transformers(
+    tmp_path, kind, planted
+):
     vocab = little_vocab()
     folder = little_model(kind, vocab).save_pretrained(tmp_path / "model", vocab)
     for path in folder.rglob("config.json"):
@@ -144,14 +166,18 @@ def test_keys_of_a_configuration_that_are_not_used_do_not_reach_transformers(tmp
     assert load(folder, vocab).vocab_size == vocab.size
 
 
-@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "model.safetensors.index.json"])
+@pytest.mark.parametrize(
+    "name", ["config.json", "generation_config.json", "model.safetensors.index.json"]
+)
 def test_a_file_of_a_model_that_is_too_long_is_not_read(tmp_path, name):
     vocab = little_vocab()
     model = from_shape(Shape(family="bert", layers=1, width=16, heads=2), vocab)
     folder = model.save_pretrained(tmp_path / "model", vocab)
     with (folder / name).open("ab") as file:
         file.truncate((256 << 20) + 1)
-    with pytest.raises(DataError, match=rf"/{name}: 268,435,457 bytes; expected at most 268,435,456"):
+    with pytest.raises(
+        DataError, match=rf"/{name}: 268,435,457 bytes; expected at most 268,435,456"
+    ):
         load(folder, vocab)
 
 

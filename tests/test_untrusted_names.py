@@ -55,7 +55,10 @@ def text_in(*languages):
     ("place", "key"),
     [
         (lambda name: text_in("en", name), "corpora.text.languages.1"),
-        (lambda name: {"corpora": {"p": {"pairs": [f"en-{name}"], "train": "a"}}}, "corpora.p.pairs.0"),
+        (
+            lambda name: {"corpora": {"p": {"pairs": [f"en-{name}"], "train": "a"}}},
+            "corpora.p.pairs.0",
+        ),
         (lambda name: {"corpora": {name: {"languages": ["en"], "train": "a"}}}, "corpora."),
         (lambda name: {"derived": {name: {"of": "en", "transformations": "invert"}}}, "derived."),
         (lambda name: {"evaluate": {"targets": [name]}}, "evaluate.targets.0"),
@@ -68,7 +71,11 @@ def test_a_recipe_cannot_have_such_a_name(place, key, name):
     with pytest.raises(SettingsError) as caught:
         Recipe.read({"name": "x", **place(name)}, "r.toml")
     assert str(caught.value).startswith(f"r.toml: {key}")
-    assert "expected" in str(caught.value) or "such as" in str(caught.value) or "no toy language" in str(caught.value)
+    assert (
+        "expected" in str(caught.value)
+        or "such as" in str(caught.value)
+        or "no toy language" in str(caught.value)
+    )
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -110,7 +117,9 @@ def test_deriving_writes_its_dictionary_inside(tmp_path):
 
 
 @pytest.mark.parametrize("option", [["--output", ""], ["--output="]])
-@pytest.mark.parametrize("command", ["toy", "pretrain tiny/mlm", "vocab a.en", "report x", "translate x"])
+@pytest.mark.parametrize(
+    "command", ["toy", "pretrain tiny/mlm", "vocab a.en", "report x", "translate x"]
+)
 def test_an_empty_output_is_refused(tmp_path, monkeypatch, option, command):
     monkeypatch.chdir(tmp_path)
     done = run(*command.split(), *option)
@@ -178,13 +187,40 @@ def evil_card(tmp_path, evil):
         "filters": {"script": {"expected": {evil: ["Latin"]}}},
     }
     recipe |= {"objectives": {"mlm": {}}, **text_in("en")}
-    about = {"steps": 1, "tokens": 1, "parameters": 1, "stopped": evil, "interlace": evil, "perplexity_unit": evil}
-    data = {"split": "train", "languages": [evil], "rows": 1, "subwords": 1, "left_out": {evil: 1}, "aligner": evil}
+    about = {
+        "steps": 1,
+        "tokens": 1,
+        "parameters": 1,
+        "stopped": evil,
+        "interlace": evil,
+        "perplexity_unit": evil,
+    }
+    data = {
+        "split": "train",
+        "languages": [evil],
+        "rows": 1,
+        "subwords": 1,
+        "left_out": {evil: 1},
+        "aligner": evil,
+    }
     about["data"] = [{**data, "files": [{"name": evil, "bytes": 1, "digest": evil}]}]
-    row = {"task": evil, "metric": evil, "unit": evil, "language": evil, "source": evil, "seed": 0, "score": 1.0}
+    row = {
+        "task": evil,
+        "metric": evil,
+        "unit": evil,
+        "language": evil,
+        "source": evil,
+        "seed": 0,
+        "score": 1.0,
+    }
     metrics = {"kind": "evaluation", "step": 1, "scores": {f"perplexity/{evil}": 1.0}}
     config = {"model_type": "bert", "interlace_languages": {evil: 0}}
-    for name, found in {"recipe": recipe, "run": about, "scores": [row], "model/config": config}.items():
+    for name, found in {
+        "recipe": recipe,
+        "run": about,
+        "scores": [row],
+        "model/config": config,
+    }.items():
         path = tmp_path / f"{name}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(found))
@@ -208,14 +244,32 @@ def test_a_card_holds_no_markdown_of_a_recipe(tmp_path, evil):
     tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(body)
     headings = [inner.content for outer, inner in pairwise(tokens) if outer.type == "heading_open"]
     assert headings[1:] == HEADINGS  # after the name
-    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
-    assert not {"html_block", "hr", "code_block", "blockquote_open", "bullet_list_open", "ordered_list_open"} & kinds
-    html = [child.content for token in tokens for child in token.children or () if child.type == "html_inline"]
+    kinds = {token.type for token in tokens} | {
+        child.type for token in tokens for child in token.children or ()
+    }
+    assert (
+        not {
+            "html_block",
+            "hr",
+            "code_block",
+            "blockquote_open",
+            "bullet_list_open",
+            "ordered_list_open",
+        }
+        & kinds
+    )
+    html = [
+        child.content
+        for token in tokens
+        for child in token.children or ()
+        if child.type == "html_inline"
+    ]
     assert not {"image", "link_open", "strong_open", "s_open"} & kinds
     assert set(html) <= {"<br>"}
     assert sum(token.type == "fence" for token in tokens) == 1
     rows = "".join(
-        "|" if token.type in {"th_open", "td_open"} else "\n" * (token.type == "tr_close") for token in tokens
+        "|" if token.type in {"th_open", "td_open"} else "\n" * (token.type == "tr_close")
+        for token in tokens
     )
     assert rows.split() == ["|" * 5] * 2 + ["|" * 5] * 2 + ["|" * 2] * 9 + ["|" * 4] * 2
 
@@ -225,7 +279,9 @@ def test_a_card_holds_no_control_characters_of_a_recipe(tmp_path):
     assert visible(text) == text
 
 
-@pytest.mark.parametrize("identifier", ["mit\n# Heading", "[x](javascript:alert(1))", "MIT License"])
+@pytest.mark.parametrize(
+    "identifier", ["mit\n# Heading", "[x](javascript:alert(1))", "MIT License"]
+)
 def test_a_license_is_an_identifier(tmp_path, identifier):
     with pytest.raises(SettingsError, match=r"export\.license"):
         Recipe.read({"name": "x", "export": {"license": identifier}}, "r.toml")
@@ -261,7 +317,9 @@ def test_a_folder_whose_name_is_not_utf_8_is_an_error_that_says_so(tmp_path, mon
         CliRunner().invoke(application(), ["vocab", "a.en", "-o", "v"], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("name", ["x" * 255, "x" * 252 + ".gz", "é" * 120 + ".json", "x." + "y" * 253])
+@pytest.mark.parametrize(
+    "name", ["x" * 255, "x" * 252 + ".gz", "é" * 120 + ".json", "x." + "y" * 253]
+)
 def test_a_file_with_a_long_name_is_written(tmp_path, name):
     with files.atomic(tmp_path / name) as partial:
         assert len(partial.name.encode()) <= 255
@@ -272,13 +330,18 @@ def test_a_file_with_a_long_name_is_written(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "arguments", ["align {} a -o x", "align a a -o {}", "lexicon a a {}", "derive {} -o x", "vocab a -o {}"]
+    "arguments",
+    ["align {} a -o x", "align a a -o {}", "lexicon a a {}", "derive {} -o x", "vocab a -o {}"],
 )
-def test_a_name_without_room_for_suffixes_is_an_error_before_work_begins(tmp_path, monkeypatch, arguments):
+def test_a_name_without_room_for_suffixes_is_an_error_before_work_begins(
+    tmp_path, monkeypatch, arguments
+):
     monkeypatch.chdir(tmp_path)
     for name in ("a", "x" * 241):
         write_lines(tmp_path / name, ["the house is big"])
     before = sorted(tmp_path.iterdir())
     with pytest.raises(DataError, match="a name of 241 bytes; expected at most 240"):
-        CliRunner().invoke(application(), arguments.format("x" * 241).split(), catch_exceptions=False)
+        CliRunner().invoke(
+            application(), arguments.format("x" * 241).split(), catch_exceptions=False
+        )
     assert sorted(tmp_path.iterdir()) == before

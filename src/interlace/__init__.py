@@ -26,12 +26,25 @@ __version__ = VERSION
 _HOMES = {
     "Pairs": ("interlace.api.alignment", "ParallelText"),
     "load_aligner": ("interlace.aligners", "load_aligner"),
-    **{name: ("interlace.api.alignment", name) for name in ("align", "lexicon", "phrases", "project")},
+    **{
+        name: ("interlace.api.alignment", name)
+        for name in ("align", "lexicon", "phrases", "project")
+    },
     **{name: ("interlace.api.runs", name) for name in ("encode", "evaluate", "pretrain")},
     "collator": ("interlace.integrations.collator", "collator"),
     "Trainer": ("interlace.integrations.trainer", "ObjectiveTrainer"),
 }
-__all__ = ["Pairs", "Trainer", "align", "collator", "encode", "evaluate", "lexicon", "load_aligner", "phrases"]
+__all__ = [
+    "Pairs",
+    "Trainer",
+    "align",
+    "collator",
+    "encode",
+    "evaluate",
+    "lexicon",
+    "load_aligner",
+    "phrases",
+]
 __all__ += ["pretrain", "project"]
 
 

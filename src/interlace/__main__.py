@@ -150,8 +150,12 @@ def exit_code(error: BaseException) -> int | None:
     """
     if os.environ.get("INTERLACE_TRACEBACK"):
         return None
-    if isinstance(error, KeyboardInterrupt) or (isinstance(error, SystemExit) and error.code == 130):
-        if os.environ.get("RANK", "0") == "0":  # of torchrun's processes; our console may be half imported
+    if isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemExit) and error.code == 130
+    ):
+        if (
+            os.environ.get("RANK", "0") == "0"
+        ):  # of torchrun's processes; our console may be half imported
             sys.stderr.write("interrupted; rerun the same command to resume what it saved\n")
         return 130
     from rich.markup import escape
@@ -163,17 +167,36 @@ def exit_code(error: BaseException) -> int | None:
     text = explanation(error)
     if text is None:
         return None
-    if notes.quiet and isinstance(error, InterlaceError) and not isinstance(error, LostProcessError):
-        time.sleep(_FIRST)  # mostly the first process has the same error and ends this one by torchrun
+    if (
+        notes.quiet
+        and isinstance(error, InterlaceError)
+        and not isinstance(error, LostProcessError)
+    ):
+        time.sleep(
+            _FIRST
+        )  # mostly the first process has the same error and ends this one by torchrun
     notes.quiet = False
     if text:
-        notes.print(f"[bold]error:[/] {escape(block(message(text)))}", highlight=False, soft_wrap=True)
+        notes.print(
+            f"[bold]error:[/] {escape(block(message(text)))}", highlight=False, soft_wrap=True
+        )
     return 2
 
 
 _FIRST = 5.0  # seconds in which the first process can report an error of all processes, and finish what it writes
-_NO_MEMORY = re.compile("MemoryError|OutOfMemory|out of memory|not enough memory|can't allocate memory|bad_alloc")
-_LIBRARIES = {"json", "tomllib", "pyarrow", "safetensors", "tokenizers", "transformers", "huggingface_hub", "zipfile"}
+_NO_MEMORY = re.compile(
+    "MemoryError|OutOfMemory|out of memory|not enough memory|can't allocate memory|bad_alloc"
+)
+_LIBRARIES = {
+    "json",
+    "tomllib",
+    "pyarrow",
+    "safetensors",
+    "tokenizers",
+    "transformers",
+    "huggingface_hub",
+    "zipfile",
+}
 _LIBRARIES |= {"pyo3_runtime"}  # where a library in Rust panics
 
 
@@ -240,7 +263,9 @@ def check_processes() -> None:
     count = os.environ.get("WORLD_SIZE", "1")
     for name in ("WORLD_SIZE", "RANK", "LOCAL_RANK"):
         if not os.environ.get(name, "1").isdigit():
-            raise SettingsError(f"{name}={os.environ[name]!r} in the environment: expected a number, set by torchrun")
+            raise SettingsError(
+                f"{name}={os.environ[name]!r} in the environment: expected a number, set by torchrun"
+            )
     if int(count) > 1 and not {"RANK", "MASTER_ADDR", "MASTER_PORT"} <= os.environ.keys():
         raise SettingsError(
             f"WORLD_SIZE={count} in the environment without RANK, MASTER_ADDR and MASTER_PORT: start "

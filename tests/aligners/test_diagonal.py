@@ -21,7 +21,9 @@ from little_pairs import HOUSE, check_alignments, pairs_of, random_pairs
 def posteriors_of(source, target, theta, aligner):
     """(m, n) forward and backward posteriors of a pair."""
     m, n = len(source), len(target)
-    near = np.exp(-aligner.tension * abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n))
+    near = np.exp(
+        -aligner.tension * abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n)
+    )
     forward, backward = np.zeros((m, n)), np.zeros((m, n))
     for j, f in enumerate(target):
         weights = [theta[0][e, f] * near[i, j] / near[:, j].sum() for i, e in enumerate(source)]
@@ -68,11 +70,17 @@ def learnt(fitted):
     arrays, (source, target) = fitted.arrays(), fitted.types()
     rows = np.repeat(np.arange(len(source)), arrays["degrees"])
     theta = [{}, {}]
-    for e, f, forward, backward in zip(rows, arrays["targets"], arrays["forward"], arrays["backward"], strict=True):
+    for e, f, forward, backward in zip(
+        rows, arrays["targets"], arrays["forward"], arrays["backward"], strict=True
+    ):
         theta[0][source[e], target[f]] = forward / SCALE
         theta[1][target[f], source[e]] = backward / SCALE
-    theta[0] |= {(None, f): value / SCALE for f, value in zip(target, arrays["target_null"], strict=True)}
-    theta[1] |= {(None, e): value / SCALE for e, value in zip(source, arrays["source_null"], strict=True)}
+    theta[0] |= {
+        (None, f): value / SCALE for f, value in zip(target, arrays["target_null"], strict=True)
+    }
+    theta[1] |= {
+        (None, e): value / SCALE for e, value in zip(source, arrays["source_null"], strict=True)
+    }
     return theta
 
 
@@ -100,7 +108,11 @@ def test_tension_follows_the_distance_of_links_from_the_diagonal():
     crossed = [rng.permutation(row).tolist() for row in straight]
     for others, risen in ((straight, True), (crossed, False)):
         texts = [[" ".join(map(str, row)) for row in side] for side in (straight, others)]
-        tensions = Diagonal(tension_rate=20).fit(pairs_of(list(zip(*texts, strict=True)))).arrays()["tensions"]
+        tensions = (
+            Diagonal(tension_rate=20)
+            .fit(pairs_of(list(zip(*texts, strict=True))))
+            .arrays()["tensions"]
+        )
         assert ((tensions > 6) if risen else (tensions < 1)).all()
     assert Diagonal(tension_rate=0).fit(pairs_of(HOUSE)).arrays()["tensions"].tolist() == [4.0, 4.0]
 
@@ -114,14 +126,18 @@ def test_a_confidence_is_the_geometric_mean_of_both_posteriors():
     forward = theta[0]["a", "x"] / (1 + near) * 0.88
     forward /= forward + theta[0]["b", "x"] * near / (1 + near) * 0.88 + theta[0][None, "x"] * 0.12
     backward = theta[1]["x", "a"] / (1 + near) * 0.88
-    backward /= backward + theta[1]["y", "a"] * near / (1 + near) * 0.88 + theta[1][None, "a"] * 0.12
+    backward /= (
+        backward + theta[1]["y", "a"] * near / (1 + near) * 0.88 + theta[1][None, "a"] * 0.12
+    )
     aligned = fitted.align(pairs.slice(1, 2))
     assert aligned.links[0].tolist()[0] == [0, 0]
     assert aligned.confidence[0] == pytest.approx(math.sqrt(forward * backward), rel=1e-5)
 
 
 def same(one, other):
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one
+    )
 
 
 def test_counts_do_not_depend_on_threads_chunks_or_pair_order(monkeypatch):
@@ -134,15 +150,21 @@ def test_counts_do_not_depend_on_threads_chunks_or_pair_order(monkeypatch):
         assert fitted.align(pairs).links == links.links
         assert np.array_equal(fitted.align(pairs).confidence, links.confidence)
     order = np.random.default_rng(0).permutation(len(pairs))
-    shuffled = WordPairs(pairs.source.take(order), pairs.target.take(order), pairs.source_types, pairs.target_types)
+    shuffled = WordPairs(
+        pairs.source.take(order), pairs.target.take(order), pairs.source_types, pairs.target_types
+    )
     assert same(Diagonal().fit(shuffled).arrays(), whole.arrays())
-    monkeypatch.setattr(WordPairs, "chunks", lambda self: (self.slice(at, at + 500) for at in range(0, 3_000, 500)))
+    monkeypatch.setattr(
+        WordPairs, "chunks", lambda self: (self.slice(at, at + 500) for at in range(0, 3_000, 500))
+    )
     assert same(Diagonal().fit(pairs).arrays(), whole.arrays())
     assert whole.align(pairs).links == links.links
 
 
 def test_case_is_ignored():
-    pairs = pairs_of([("Das Haus", "The house"), ("das haus", "the House"), ("Das buch", "the book")])
+    pairs = pairs_of(
+        [("Das Haus", "The house"), ("das haus", "the House"), ("Das buch", "the book")]
+    )
     assert Diagonal().fit(pairs).types() == (["das", "haus", "buch"], ["the", "house", "book"])
     fitted = Diagonal().fit(pairs)
     shouted = fitted.align(pairs_of([("DAS HAUS", "THE HOUSE")]))
@@ -189,7 +211,9 @@ def test_pairs_without_words_on_one_side_get_no_links():
 
 
 @settings(max_examples=8, deadline=None, phases=[Phase.generate])
-@given(seed=st.integers(0, 999), rows=st.integers(3, 20), memory=st.sampled_from([1e-6, 3e-6, 1e-5]))
+@given(
+    seed=st.integers(0, 999), rows=st.integers(3, 20), memory=st.sampled_from([1e-6, 3e-6, 1e-5])
+)
 def test_word_pairs_on_disk_give_the_same_model(seed, rows, memory):
     pairs, prior = random_pairs(40, seed, longest=5), lexicon_of(("s1", "t2"), ("new", "neu"))
     kept = Diagonal(iterations=3).fit(pairs, prior)

@@ -25,7 +25,9 @@ def equal(one, other):
 
 
 def same(one, other):
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one
+    )
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,9 @@ def test_extreme_priors_stay_finite():
     fitted = Gibbs().fit(pairs, lexicon)
     for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
         check_alignments(aligned, pairs)
-    assert all(np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values())
+    assert all(
+        np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values()
+    )
 
 
 def test_results_depend_on_the_seed_and_not_on_threads(monkeypatch):
@@ -98,7 +102,9 @@ def test_results_depend_on_the_seed_and_not_on_threads(monkeypatch):
 
 def test_links_of_a_pair_do_not_depend_on_other_pairs(monkeypatch):
     fitted = Gibbs(sweeps=0.1).fit(random_pairs(100))
-    new = pairs_of([(" ".join(["s1", "s2"] * 150), "t1 t2"), *[("s1 s2 s99 s3", "t2 t1 t3 t98")] * 2])
+    new = pairs_of(
+        [(" ".join(["s1", "s2"] * 150), "t1 t2"), *[("s1 s2 s99 s3", "t2 t1 t3 t98")] * 2]
+    )
     whole = fitted.align(new)
     assert whole.links[1].tolist() == whole.links[2].tolist()
     assert fitted.align(new.slice(2, 3)).links == whole.links.slice(2, 3)
@@ -110,7 +116,10 @@ def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
     seen = []
     Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), progress=lambda *news: seen.append(news))
     assert seen == [("sampling", done, len(seen)) for done in range(1, len(seen) + 1)]
-    for stops_in in ("_0", "_1"):  # the error comes out whichever sampler met it, and whichever is waited for
+    for stops_in in (
+        "_0",
+        "_1",
+    ):  # the error comes out whichever sampler met it, and whichever is waited for
         told = []
 
         def interrupted(what, done, steps, name=stops_in, told=told):
@@ -126,7 +135,9 @@ def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
 
 def test_a_large_text_is_trained_on_in_parts_and_aligned_whole():
     pairs, seen = random_pairs(600), []
-    fitted = Gibbs(max_training_cells=3_000, sweeps=0.2).fit(pairs, progress=lambda *news: seen.append(news))
+    fitted = Gibbs(max_training_cells=3_000, sweeps=0.2).fit(
+        pairs, progress=lambda *news: seen.append(news)
+    )
     assert seen == [("sampling", done, len(seen)) for done in range(1, len(seen) + 1)]
     own = fitted.align_training_pairs(pairs)
     check_alignments(own, pairs)
@@ -136,14 +147,18 @@ def test_a_large_text_is_trained_on_in_parts_and_aligned_whole():
     assert len(own.links.flat) > 0.7 * len(gold.flat)
     whole = Gibbs(sweeps=0.2).fit(pairs)
     own = whole.align_training_pairs(pairs)
-    assert equal(Gibbs(sweeps=0.2, max_training_cells=1_000_000).fit(pairs).align_training_pairs(pairs), own)
+    assert equal(
+        Gibbs(sweeps=0.2, max_training_cells=1_000_000).fit(pairs).align_training_pairs(pairs), own
+    )
     assert not equal(own, whole.align(pairs))  # drawn in training
 
 
 def test_words_of_an_early_part_that_were_never_linked_are_aligned_as_unknown():
     """Their types have no pair in the last part, so their probabilities would be divided by zero links."""
     lines = HOUSE * 80
-    early = [(f"{source} rare{number}", target) for number, (source, target) in enumerate(lines[:20])]
+    early = [
+        (f"{source} rare{number}", target) for number, (source, target) in enumerate(lines[:20])
+    ]
     pairs = pairs_of([*early, *lines[20:]])
     fitted = Gibbs(max_training_cells=1_000, sweeps=0.2).fit(pairs)
     check_alignments(fitted.align(pairs), pairs)

@@ -40,7 +40,9 @@ def test_words_are_cut_to_their_first_letters():
 
 def test_a_view_numbers_pairs_of_cut_types():
     source, target = Ragged.of([[2, 0], [], [1]]), Ragged.of([[1, 0, 3], [1], [2]])
-    view = View.of(source, target, (Cut.of(SOURCE, 4), Cut.of(TARGET, 1)), NO_ENTRIES)  # haus, das; h, t
+    view = View.of(
+        source, target, (Cut.of(SOURCE, 4), Cut.of(TARGET, 1)), NO_ENTRIES
+    )  # haus, das; h, t
     forward, backward = view.ways
     assert view.sizes == (2, 2)
     assert view.entries.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]  # das-t, haus-t, das-h, haus-h
@@ -76,16 +78,24 @@ def jump_table(widths):
 
 def test_a_candidate_is_drawn_by_cumulative_weight():
     weights = np.array([0.25, 0.5], np.float32)
-    drawn = [kernels.draw(weights, 2, np.float32(0.75), np.float32(point)) for point in (0.0, 0.24, 0.25, 0.7, 0.75, 1)]
+    drawn = [
+        kernels.draw(weights, 2, np.float32(0.75), np.float32(point))
+        for point in (0.0, 0.24, 0.25, 0.7, 0.75, 1)
+    ]
     assert drawn == [0, 0, 1, 1, kernels.NONE, kernels.NONE]
-    assert kernels.draw(weights, 2, np.float32(0.8), np.float32(0.79)) == 1  # the sum was rounded up
+    assert (
+        kernels.draw(weights, 2, np.float32(0.8), np.float32(0.79)) == 1
+    )  # the sum was rounded up
 
 
 @pytest.mark.parametrize(
     ("model", "factors"),
     [
         (kernels.WORDS, (1, 1, 2)),  # of a, b and no partner: which is one of as many candidates
-        (kernels.JUMPS, (0.5 * 0.5, 0.2 * 0.1, 0.2)),  # a: -1 -> 0 -> 1; b: -1 -> 1 -> 1; none: -1 -> 1
+        (
+            kernels.JUMPS,
+            (0.5 * 0.5, 0.2 * 0.1, 0.2),
+        ),  # a: -1 -> 0 -> 1; b: -1 -> 1 -> 1; none: -1 -> 1
         (kernels.FERTILITY, (0.5 * 0.5, 0.2 * 0.1 * 0.3, 0.2)),  # b has a second link
     ],
 )
@@ -98,7 +108,9 @@ def test_the_probability_of_one_word_by_hand(model, factors):
     fertility = np.ones((2, FERTILITIES), np.float32)
     fertility[1, 1] = 0.3
     tables = tables_of(jump_table({1: 0.5, 2: 0.2, 0: 0.1}), fertility, 4)._replace(model=model)
-    tally = Tally(np.zeros(9, np.int64), np.zeros((2, FERTILITIES), np.int32), np.zeros(5, np.float32), True)
+    tally = Tally(
+        np.zeros(9, np.int64), np.zeros((2, FERTILITIES), np.int32), np.zeros(5, np.float32), True
+    )
     kernels.sweep(view.ways[0], chosen, counts, tables, tally, np.uint64(5))
     # With one link of b to y and one of a to x: p(x|a) = (1 + unit) / (2 + unit), p(x|b) = 1 / (2 + unit); x, which is
     # never alone, has one of two types.
@@ -109,7 +121,10 @@ def test_the_probability_of_one_word_by_hand(model, factors):
 
 
 def random_rows(rng, types=(5, 6), pairs=12, longest=6):
-    return [[rng.integers(0, many, rng.integers(0, longest)).tolist() for _ in range(pairs)] for many in types]
+    return [
+        [rng.integers(0, many, rng.integers(0, longest)).tolist() for _ in range(pairs)]
+        for many in types
+    ]
 
 
 @pytest.mark.parametrize("way", [0, 1], ids=["forward", "backward"])
@@ -120,9 +135,14 @@ def test_a_sweep_counts_jumps_fertilities_and_posteriors(way, model):
     words, by = view.ways[way], sides[way]
     chosen = np.full(len(words.to), kernels.NONE, np.int32)
     counts = first_counts(view, way, np.zeros(0), np.zeros(1), chosen)
-    tables = tables_of(rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32), np.ones((6, 1), np.float32), 8)
+    tables = tables_of(
+        rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32), np.ones((6, 1), np.float32), 8
+    )
     tally = Tally(
-        np.zeros(17, np.int64), np.zeros((6, FERTILITIES), np.int32), np.zeros(len(words.cells), np.float32), True
+        np.zeros(17, np.int64),
+        np.zeros((6, FERTILITIES), np.int32),
+        np.zeros(len(words.cells), np.float32),
+        True,
     )
     kernels.sweep(words, chosen, counts, tables._replace(model=model), tally, np.uint64(7))
     jumps, fertilities = Counter(), Counter()
@@ -132,9 +152,12 @@ def test_a_sweep_counts_jumps_fertilities_and_posteriors(way, model):
             jumps.update(after - before for before, after in pairwise([-1, *partners, len(row)]))
             fertilities.update((kind, partners.count(place)) for place, kind in enumerate(row))
     assert tally.jumps.tolist() == [jumps[width] for width in range(-8, 9)]
-    assert {entry: int(tally.fertility[entry]) for entry in zip(*tally.fertility.nonzero(), strict=True)} == fertilities
+    assert {
+        entry: int(tally.fertility[entry]) for entry in zip(*tally.fertility.nonzero(), strict=True)
+    } == fertilities
     sums = np.add.reduceat(
-        np.append(tally.posterior, 0), np.cumsum(np.repeat(np.diff(words.by_starts), np.diff(words.to_starts)))
+        np.append(tally.posterior, 0),
+        np.cumsum(np.repeat(np.diff(words.by_starts), np.diff(words.to_starts))),
     )
     assert (sums <= 1).all()
 
@@ -153,7 +176,9 @@ def test_counts_equal_those_of_the_links(seed, sweeps):
     links = learned.pairs.sum() - len(learned.pairs) * ALPHA - prior.sum()
     assert links + learned.alone.sum() == pytest.approx(len(view.ways[0].to), rel=1e-3)
     longest = max(np.diff(view.ways[0].by_starts).max(), np.diff(view.ways[0].to_starts).max())
-    assert learned.jumps[MAX_JUMP + 1 - longest : MAX_JUMP + 2 + longest].sum() == pytest.approx(1, rel=1e-4)
+    assert learned.jumps[MAX_JUMP + 1 - longest : MAX_JUMP + 2 + longest].sum() == pytest.approx(
+        1, rel=1e-4
+    )
     assert ((chain.posterior >= 0) & (chain.posterior <= 1.001)).all()
 
 
@@ -161,7 +186,9 @@ def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
     view = view_of([[0]] * 4, [[0]] * 4, types=(1, 1))
     chain = Sampler(view, 0, np.zeros(0), None, np.random.default_rng(3))
     states = []
-    learned = chain.run([2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]])).direction
+    learned = chain.run(
+        [2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]])
+    ).direction
     last = [np.mean([state[part] for state in states[-2:]], axis=0) for part in range(3)]
     for own, mean in zip((learned.pairs, learned.words, learned.alone), last, strict=True):
         assert own == pytest.approx(mean / kernels.UNIT)
@@ -180,7 +207,10 @@ def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
         cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
         view = LazyView(source, target, cuts, prior, before)
         starts = [view.get(each) for each in (0, 1)]
-        chains = [Sampler(text, way, links, before and before[way], rng) for way, (text, links) in enumerate(starts)]
+        chains = [
+            Sampler(text, way, links, before and before[way], rng)
+            for way, (text, links) in enumerate(starts)
+        ]
         before = tuple(chain.run([2, 1, 3], lambda: None) for chain in chains)
     own, words = before[way], sum(len(row) for sides in texts for row in sides[1 - way])
     links = own.direction.pairs.sum() - len(own.direction.pairs) * ALPHA - 3
@@ -200,7 +230,9 @@ def test_posteriors_of_new_pairs_by_hand(monkeypatch):
     jumps, fertility = jump_table({1: 0.4, 2: 0.2, 0: 0.1}), np.ones((2, FERTILITIES), np.float32)
     fertility[0, 0], fertility[1, :2] = 0.5, (25, 0.125)
     counts = (np.array(part, np.float32) for part in ([7, 1e-4, 1000], [8, 1000], [2, 0]))
-    direction = SamplerDirection(np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility)
+    direction = SamplerDirection(
+        np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility
+    )
     by, to = Ragged.of([[0], [-1, 0], [0, 1]]), Ragged.of([[0], [-1], [0, 1]])
     starts, out = cell_starts(by, to), np.zeros(7, np.float32)
     unused = np.zeros(0, np.uint32), starts, np.zeros(0, np.int32)
@@ -210,7 +242,11 @@ def test_posteriors_of_new_pairs_by_hand(monkeypatch):
         kernels.add_posteriors(words, rows, direction.known, tables, np.uint64(11), out, 0.5)
     alone = {0: 2.5 / 3.5, -1: 0.5 / 3.5}  # of 2 + 2 x 0.5 + 0.5
     pair = [7 / 8 * 0.4 * 0.4 * 0.5, 0.25 * alone[0] * 0.2]  # a link, no link
-    unknown = [0.5 * 0.4 * 0.2, 0.5 / 8 * 0.2 * 0.4 * 0.5, 0.25 * alone[-1] * 0.01]  # the last jump is by 3
+    unknown = [
+        0.5 * 0.4 * 0.2,
+        0.5 / 8 * 0.2 * 0.4 * 0.5,
+        0.25 * alone[-1] * 0.01,
+    ]  # the last jump is by 3
     expected = [pair[0] / sum(pair), unknown[0] / sum(unknown), unknown[1] / sum(unknown)]
     assert out[:3] == pytest.approx(np.multiply(expected, 0.5), rel=1e-4)
     # The second word of the last pair has type 1 as partner, so that the first jumps to it, and type 1 has a link.
@@ -243,7 +279,11 @@ def posteriors_of(shapes, rng):
     source, target = (Ragged.of([[0] * shape[side] for shape in shapes]) for side in (0, 1))
     flat = [np.concatenate([np.zeros(0), *(cell.ravel() for cell in part)]).astype(np.float32)
             for part in ([one.T for one in forward], backward)]  # fmt: skip
-    return Posteriors(source.offsets, target.offsets, cell_starts(source, target), *flat), forward, backward
+    return (
+        Posteriors(source.offsets, target.offsets, cell_starts(source, target), *flat),
+        forward,
+        backward,
+    )
 
 
 SHAPES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
@@ -254,14 +294,23 @@ SHAPES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
 def test_links_are_cells_whose_mean_posterior_reaches_the_threshold(shapes, seed, threshold):
     posteriors, forward, backward = posteriors_of(shapes, np.random.default_rng(seed))
     aligned = links_of(posteriors, "posterior", threshold)
-    means = [(one.astype(np.float32) + other.astype(np.float32)) / 2 for one, other in zip(forward, backward)]  # noqa: B905
-    assert aligned.links.to_lists() == [np.argwhere(mean >= np.float32(threshold)).tolist() for mean in means]
+    means = [
+        (one.astype(np.float32) + other.astype(np.float32)) / 2
+        for one, other in zip(forward, backward)  # noqa: B905
+    ]
+    assert aligned.links.to_lists() == [
+        np.argwhere(mean >= np.float32(threshold)).tolist() for mean in means
+    ]
     found = [mean[mean >= np.float32(threshold)] for mean in means]
     assert np.allclose(aligned.confidence, np.concatenate([np.zeros(0), *found]), rtol=1e-6)
 
 
 @settings(max_examples=50)
-@given(SHAPES, st.integers(0, 1 << 32), st.sampled_from(["intersection", "union", "grow-diag-final-and"]))
+@given(
+    SHAPES,
+    st.integers(0, 1 << 32),
+    st.sampled_from(["intersection", "union", "grow-diag-final-and"]),
+)
 def test_heuristics_combine_the_most_probable_partners(shapes, seed, heuristic):
     posteriors, forward, backward = posteriors_of(shapes, np.random.default_rng(seed))
     aligned = links_of(posteriors, heuristic, 0.4)
@@ -273,5 +322,9 @@ def test_heuristics_combine_the_most_probable_partners(shapes, seed, heuristic):
         chosen[1].append([(i, j) for i, j in best if other[i, j] > 1 - other[i].sum()])
     expected = symmetrize(*(Ragged.of(part, width=2) for part in chosen), heuristic)
     assert aligned.links == expected
-    means = [(forward[row][i, j] + backward[row][i, j]) / 2 for row, links in enumerate(expected) for i, j in links]
+    means = [
+        (forward[row][i, j] + backward[row][i, j]) / 2
+        for row, links in enumerate(expected)
+        for i, j in links
+    ]
     assert np.allclose(aligned.confidence, means, rtol=1e-5)

@@ -30,13 +30,19 @@ def test_entries_that_differ_in_case_are_added_up_within_limits():
 
 @pytest.mark.parametrize("count", [-1.0, np.nan, np.inf])
 def test_rejects_invalid_prior_counts(count):
-    with pytest.raises(DataError, match=r"priors: 'a' - 'x' has the count .*; expected a number of at least 0"):
+    with pytest.raises(
+        DataError, match=r"priors: 'a' - 'x' has the count .*; expected a number of at least 0"
+    ):
         prior(("b", "y", 1), ("a", "x", count))
 
 
 @pytest.mark.parametrize("name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save])
 def test_huge_priors_decide_the_links(name):
     pairs = word_pairs(["a b"] * 3, ["x y"] * 3)
-    aligned = ALIGNERS.build(name).fit(pairs, Lexicon.of([("a", "y", 1e18), ("b", "x", 1e18)])).align(pairs)
+    aligned = (
+        ALIGNERS.build(name)
+        .fit(pairs, Lexicon.of([("a", "y", 1e18), ("b", "x", 1e18)]))
+        .align(pairs)
+    )
     assert aligned.links[0].tolist() == [[0, 1], [1, 0]]
     assert (aligned.confidence > 0).all()

@@ -40,7 +40,10 @@ def test_one_file_is_taken_as_it_is(write):
     ],
 )
 def test_two_directions_are_symmetrised(write, heuristic, expected):
-    forward, backward = write("0-0 1-1\n\n1-0\n", "forward"), write("0-0 2-2\n\n0-0 1-0\n", "backward")
+    forward, backward = (
+        write("0-0 1-1\n\n1-0\n", "forward"),
+        write("0-0 2-2\n\n0-0 1-0\n", "backward"),
+    )
     assert linked(links=forward, backward=backward, symmetrization=heuristic) == expected
 
 
@@ -68,10 +71,17 @@ NULL ({ 1 }) katze ({ 2 })
 
 def test_both_directions_of_giza_are_joined(write):
     """The backward file has the target in the line with NULL; the lengths of the text tell, and it is turned."""
-    files = {"links": write(GIZA_FORWARD, "f.A3.final"), "backward": write(GIZA_BACKWARD, "b.A3.final")}
+    files = {
+        "links": write(GIZA_FORWARD, "f.A3.final"),
+        "backward": write(GIZA_BACKWARD, "b.A3.final"),
+    }
     assert linked(links=files["links"]) == [[[0, 0], [2, 1], [2, 2]], [], [[1, 0]]]
     assert linked(**files, symmetrization="intersection") == [[[2, 2]], [], [[1, 0]]]
-    assert linked(**files, symmetrization="union") == [[[0, 0], [1, 1], [2, 1], [2, 2]], [], [[1, 0]]]
+    assert linked(**files, symmetrization="union") == [
+        [[0, 0], [1, 1], [2, 1], [2, 2]],
+        [],
+        [[1, 0]],
+    ]
 
 
 def test_a_backward_file_of_giza_is_turned_where_lengths_do_not_tell(write):

@@ -30,7 +30,9 @@ def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
     load_aligner(tmp_path / "model").save(tmp_path / "again")
     assert load_aligner(tmp_path / "again").trained_on == trained_on
     fitted.save(tmp_path / "bare")
-    assert load_aligner(tmp_path / "bare").trained_on is None  # as in folders that older versions wrote
+    assert (
+        load_aligner(tmp_path / "bare").trained_on is None
+    )  # as in folders that older versions wrote
 
 
 def test_reports_other_languages_and_word_tokenizers(fitted, tmp_path):
@@ -53,7 +55,10 @@ def test_reports_other_languages_and_word_tokenizers(fitted, tmp_path):
         ('{"format": 2, "aligner": "gibbs", "settings": {}}', "format 2 of a newer interlace"),
         ('{"aligner": "gibs", "settings": {}}', "no aligner 'gibs'; did you mean 'gibbs'"),
         ('{"aligner": "gibbs", "settings": []}', "settings: input should be a valid dictionary"),
-        ('{"aligner": "gibbs", "settings": {"sweep": 1}}', "unknown key 'sweep'; did you mean 'sweeps'"),
+        (
+            '{"aligner": "gibbs", "settings": {"sweep": 1}}',
+            "unknown key 'sweep'; did you mean 'sweeps'",
+        ),
     ],
 )
 def test_rejects_damaged_descriptions(fitted, tmp_path, text, said):
@@ -94,4 +99,7 @@ def test_never_replaces_other_folders(fitted, tmp_path):
         fitted.save(tmp_path / "model")
     (tmp_path / "model" / "notes.txt").rename(tmp_path / "model" / ALIGNER_FILE)
     fitted.save(tmp_path / "model")
-    assert json.loads((tmp_path / "model" / ALIGNER_FILE).read_text())["aligner"] == fitted.aligner.name
+    assert (
+        json.loads((tmp_path / "model" / ALIGNER_FILE).read_text())["aligner"]
+        == fitted.aligner.name
+    )

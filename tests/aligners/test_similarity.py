@@ -21,11 +21,21 @@ from interlace.text.running import running_text
 from little_pairs import word_pairs
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "x", "y", "w", "##b", "##y", "书"]
-VECTORS = {"a": (1, 0), "b": (0.8, 0.6), "c": (0, 1), "##b": (0, 1), "x": (1, 0), "y": (0, 1), "w": (0.96, 0.28)}
+VECTORS = {
+    "a": (1, 0),
+    "b": (0.8, 0.6),
+    "c": (0, 1),
+    "##b": (0, 1),
+    "x": (1, 0),
+    "y": (0, 1),
+    "w": (0.96, 0.28),
+}
 
 
 def wordpieces(pieces=tuple(PIECES)):
-    tokenizer = Tokenizer(models.WordPiece({piece: n for n, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: n for n, piece in enumerate(pieces)}, unk_token="[UNK]")
+    )
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     roles = {"pad": "[PAD]", "unk": "[UNK]", "begin": "[CLS]", "end": "[SEP]"}
@@ -41,7 +51,9 @@ class Table:
     max_length: int = 20
 
     def units(self, sentences):
-        table = np.array([VECTORS.get(piece, (-1, -1)) for piece in PIECES], np.float32) * self.scale
+        table = (
+            np.array([VECTORS.get(piece, (-1, -1)) for piece in PIECES], np.float32) * self.scale
+        )
         kept = Ragged.from_lengths(sentences.ids.flat, sentences.lengths)
         vectors = torch.from_numpy(table[kept.padded(0)])
         return Units(vectors, torch.from_numpy(sentences.words.padded(-1)))
@@ -131,14 +143,20 @@ def start(vocab, tmp_path_factory):
             backbone = from_shape(shape, vocab, FAMILIES[family], seed=0)
             with torch.no_grad():  # fresh vectors are all but equal, where a real model's differ
                 for weight in backbone.parameters():
-                    weight.add_(0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
+                    weight.add_(
+                        0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1))
+                    )
             backbone.save_pretrained(made[family], vocab)
         return str(made[family])
 
     return make
 
 
-REAL = word_pairs(["the doctor reads letters", "", "a cat sleeps ."], ["医生 读 信 。", "猫", "猫 睡觉"], ("en", "zh"))
+REAL = word_pairs(
+    ["the doctor reads letters", "", "a cat sleeps ."],
+    ["医生 读 信 。", "猫", "猫 睡觉"],
+    ("en", "zh"),
+)
 
 
 def test_the_layer_with_most_mutually_nearest_subwords_is_chosen(start, monkeypatch, caplog):
@@ -150,7 +168,9 @@ def test_the_layer_with_most_mutually_nearest_subwords_is_chosen(start, monkeypa
     def layers(self, sentences):
         units = real_layers(self, sentences)
         rows, length = units[0].words.shape
-        noise = [torch.tensor(rng.normal(size=(rows, length, 16)), dtype=torch.float32) for _ in units]
+        noise = [
+            torch.tensor(rng.normal(size=(rows, length, 16)), dtype=torch.float32) for _ in units
+        ]
         noise[2] = table[:length] + 0.01 * noise[2]
         return [similarity.Units(vectors, units[0].words) for vectors in noise]
 
@@ -165,7 +185,9 @@ def test_the_layer_with_most_mutually_nearest_subwords_is_chosen(start, monkeypa
 def test_the_choice_of_a_layer_does_not_depend_on_batches(start):
     pairs = word_pairs(LINES["en"] * 3, LINES["zh"] * 3, ("en", "zh"))
     settings = {"start": start(), "layer": 1, "standardize": False}
-    one, many = (Similarity(**settings, tokens_per_batch=tokens).fit(pairs) for tokens in (8192, 32))
+    one, many = (
+        Similarity(**settings, tokens_per_batch=tokens).fit(pairs) for tokens in (8192, 32)
+    )
     assert len([*one._batches(pairs)]) < len([*many._batches(pairs)])
     np.testing.assert_allclose(one.mutual_shares(pairs), many.mutual_shares(pairs), atol=0.02)
 
@@ -173,7 +195,9 @@ def test_the_choice_of_a_layer_does_not_depend_on_batches(start):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("layer", [0, 2, -1, None])
 def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
-    fitted = Similarity(start=start(family), layer=layer, standardize=False, threshold=0.001).fit(REAL)
+    fitted = Similarity(start=start(family), layer=layer, standardize=False, threshold=0.001).fit(
+        REAL
+    )
     sentences = vocab.encode(["the doctor reads letters", "a cat"], language="en")
     units = fitted.encoder.units(sentences)
     whole = load(start(family), vocab).eval()
@@ -185,7 +209,10 @@ def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
         with torch.inference_mode():
             states = whole.hidden_states(inputs)[3 if layer is None else layer][0]
         np.testing.assert_allclose(units.vectors[row, : ids.shape[1]], states, atol=1e-5)
-        assert units.words[row].tolist()[1:-1][: len(sentences.words[row])] == sentences.words[row].tolist()
+        assert (
+            units.words[row].tolist()[1:-1][: len(sentences.words[row])]
+            == sentences.words[row].tolist()
+        )
 
 
 @pytest.mark.parametrize("method", ["softmax", "argmax", "itermax"])
@@ -195,7 +222,9 @@ def test_links_do_not_depend_on_batches_or_chunks(start, method):
     small = Similarity(**settings, tokens_per_batch=16).fit(REAL)
     parts = [small.align(chunk) for chunk in REAL.chunks(1)]
     assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
-    np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4)
+    np.testing.assert_allclose(
+        np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4
+    )
     assert len(whole.links[0]) > 0
     assert len(whole.links[1]) == 0
 
@@ -254,9 +283,16 @@ def test_a_direction_that_all_words_share_changes_no_link(vocab, start, tmp_path
     expected = Similarity(start=start(), layer=-1, method=method).fit(pairs).align(pairs).links
     backbone = load(start(), vocab)
     with torch.no_grad():
-        backbone.model.bert.encoder.layer[-1].output.LayerNorm.bias[:3] += torch.tensor([300.0, -80.0, 40.0])
+        backbone.model.bert.encoder.layer[-1].output.LayerNorm.bias[:3] += torch.tensor(
+            [300.0, -80.0, 40.0]
+        )
     shifted = backbone.save_pretrained(tmp_path / "shifted", vocab)
-    assert Similarity(start=str(shifted), layer=-1, method=method).fit(pairs).align(pairs).links == expected
-    plain = Similarity(start=str(shifted), layer=-1, method="softmax", standardize=False, threshold=0.001).fit(pairs)
+    assert (
+        Similarity(start=str(shifted), layer=-1, method=method).fit(pairs).align(pairs).links
+        == expected
+    )
+    plain = Similarity(
+        start=str(shifted), layer=-1, method="softmax", standardize=False, threshold=0.001
+    ).fit(pairs)
     every_pair = pairs.source.lengths * pairs.target.lengths
     assert plain.align(pairs).links.lengths.tolist() == every_pair.tolist()

@@ -39,7 +39,12 @@ def test_pharaoh_with_possible_links_sorts_and_drops_duplicates(put):
     gold = read_alignments(put("0-0 2p1 1-2", "", "10?3\t0-11", "   "))
     assert gold.sure.to_lists() == [[[0, 0], [1, 2]], [], [[0, 11]], []]
     assert gold.possible.to_lists() == [[[0, 0], [1, 2], [2, 1]], [], [[0, 11], [10, 3]], []]
-    assert (gold.format, gold.base, gold.notes, gold.numbers.tolist()) == ("pharaoh", 0, {}, [0, 1, 2, 3])
+    assert (gold.format, gold.base, gold.notes, gold.numbers.tolist()) == (
+        "pharaoh",
+        0,
+        {},
+        [0, 1, 2, 3],
+    )
     assert gold.sure.values.dtype == gold.possible.values.dtype == np.int32
     gold = read_alignments(put("3-1 0-2 0-0 3-1 0p2"))
     assert gold.possible.to_lists() == gold.sure.to_lists() == [[[0, 0], [0, 2], [3, 1]]]
@@ -84,7 +89,10 @@ def test_pharaoh_lines_are_read_back(pairs):
 
 def test_result_does_not_depend_on_chunks(put, monkeypatch):
     random.seed(0)
-    lines = [" ".join(f"{i}{random.choice('-p')}{random.randrange(9)}" for i in range(n % 7)) for n in range(90)]
+    lines = [
+        " ".join(f"{i}{random.choice('-p')}{random.randrange(9)}" for i in range(n % 7))
+        for n in range(90)
+    ]
     whole = read_alignments(put(*lines))
     monkeypatch.setattr("interlace.alignment.formats._CHUNK", 11)
     parts = read_alignments(put(*lines))
@@ -161,9 +169,13 @@ def test_sentences_of_wpt_count_from_zero_or_one(put):
     assert read_alignments(put("0 0 0", "2 1 1"), three).sure.to_lists() == [[[0, 0]], [], [[1, 1]]]
     assert read_alignments(put("1 0 0", "3 1 1"), three).sure.to_lists() == [[[0, 0]], [], [[1, 1]]]
     assert read_alignments(put("5 0 0", "7 1 1", "9 2 2"), three).numbers.tolist() == [5, 7, 9]
-    with pytest.raises(DataError, match="2 sentences, numbered 5 to 7, but the text has 3 pairs; give the numbers"):
+    with pytest.raises(
+        DataError, match="2 sentences, numbered 5 to 7, but the text has 3 pairs; give the numbers"
+    ):
         read_alignments(put("5 0 0", "7 1 1"), three)
-    with pytest.raises(DataError, match="alignment of sentence 7, but the text has 3 sentences, numbered 4 to 6"):
+    with pytest.raises(
+        DataError, match="alignment of sentence 7, but the text has 3 sentences, numbered 4 to 6"
+    ):
         read_alignments(put("5 0 0", "7 1 1"), three, numbers=[4, 5, 6])
 
 
@@ -171,7 +183,9 @@ def test_json_lines(put):
     row = {"src_words": ["a", "b"], "tgt_words": ["x"], "alignment": [[1, 0], [0, 0], [1, 0]]}
     gold = read_alignments(put(json.dumps(row)))
     assert (gold.format, gold.base, gold.sure.to_lists()) == ("jsonl", 0, [[[0, 0], [1, 0]]])
-    assert read_alignments(put(json.dumps({**row, "alignment": [[2, 1]]}))).sure.to_lists() == [[[1, 0]]]
+    assert read_alignments(put(json.dumps({**row, "alignment": [[2, 1]]}))).sure.to_lists() == [
+        [[1, 0]]
+    ]
     beyond = read_alignments(put(json.dumps({**row, "alignment": [[0, 0], [2, 0]]})))
     assert beyond.notes == {"links beyond the end of a sentence dropped, first in pair 1": 1}
     with pytest.raises(DataError, match="pair 1: 2 and 1 words, but the text has 2 and 2"):
@@ -184,13 +198,34 @@ def test_json_lines(put):
         ("{", "line 2: invalid JSON"),
         ("[" * 100_000, "line 2: invalid JSON"),
         ("[]", "line 2: no key 'src_words'"),
-        ('{"src_words": [], "tgt_word": []}', "line 2: no key 'tgt_words'; did you mean 'tgt_word'"),
-        ('{"src_words": [], "tgt_words": 3, "alignment": []}', "line 2: 'tgt_words' must be a list, found 3"),
-        (r'{"src_words": ["a\ud800"], "tgt_words": [], "alignment": []}', r"line 2: invalid JSON: holds '\\ud800'"),
-        ('{"src_words": [1], "tgt_words": [], "alignment": []}', "line 2: .* must be lists of words"),
-        ('{"src_words": [], "tgt_words": [], "alignment": [[0, true]]}', r"'alignment' holds \[0, True\]"),
-        ('{"src_words": [], "tgt_words": [], "alignment": [[0, 1e30]]}', r"'alignment' holds \[0, 1e\+30\]"),
-        ('{"src_words": [], "tgt_words": [], "alignment": [[0, 9999999999]]}', "expected two word indices"),
+        (
+            '{"src_words": [], "tgt_word": []}',
+            "line 2: no key 'tgt_words'; did you mean 'tgt_word'",
+        ),
+        (
+            '{"src_words": [], "tgt_words": 3, "alignment": []}',
+            "line 2: 'tgt_words' must be a list, found 3",
+        ),
+        (
+            r'{"src_words": ["a\ud800"], "tgt_words": [], "alignment": []}',
+            r"line 2: invalid JSON: holds '\\ud800'",
+        ),
+        (
+            '{"src_words": [1], "tgt_words": [], "alignment": []}',
+            "line 2: .* must be lists of words",
+        ),
+        (
+            '{"src_words": [], "tgt_words": [], "alignment": [[0, true]]}',
+            r"'alignment' holds \[0, True\]",
+        ),
+        (
+            '{"src_words": [], "tgt_words": [], "alignment": [[0, 1e30]]}',
+            r"'alignment' holds \[0, 1e\+30\]",
+        ),
+        (
+            '{"src_words": [], "tgt_words": [], "alignment": [[0, 9999999999]]}',
+            "expected two word indices",
+        ),
         ('{"src_words": [], "tgt_words": [], "alignment": ["0-0"]}', "expected two word indices"),
     ],
 )
@@ -243,13 +278,18 @@ def test_rejects_unknown_formats(put):
 
 
 def test_text_of_two_files(put):
-    one, two = put("<s snum=4> a  b </s>", '<s snum="6">c</s>', name="one"), put("4\tx", "6\ty z", name="two")
+    one, two = (
+        put("<s snum=4> a  b </s>", '<s snum="6">c</s>', name="one"),
+        put("4\tx", "6\ty z", name="two"),
+    )
     text = read_gold_text(one, two, languages=("en", "hi"))
     assert (text.pairs.source.lines, text.pairs.target.lines) == (["a b", "c"], ["x", "y z"])
     assert (text.numbers.tolist(), text.pairs.target.language) == ([4, 6], "hi")
     assert [side.tolist() for side in text.lengths] == [[2, 1], [1, 2]]
     assert text.pairs.source.tokens(0) == ["a", "b"]
-    with pytest.raises(DataError, match=r"one has sentence 6 where .*two has 5; the sides must correspond"):
+    with pytest.raises(
+        DataError, match=r"one has sentence 6 where .*two has 5; the sides must correspond"
+    ):
         read_gold_text(one, put("4\tx", "5\ty", name="two"))
     with pytest.raises(DataError, match=r"one has 2 lines and .*two has 1"):
         read_gold_text(one, put("4\tx", name="two"))
@@ -273,8 +313,14 @@ def test_plain_text_and_joined_text(put):
 SETS = {  # links, text; pairs, format, base, sure and other possible links, left out
     "enfr": (["enfr.gold", "enfr.src-tgt"], (447, "pharaoh", 1, 4038, 13400, 0)),
     "zhen": (["zhen.gold", "zhen.src-tgt"], (450, "pharaoh", 1, 11238, 178, 0)),
-    "de-en": (["bicici-de-en/" + n for n in ("de-en.wa", "test.de", "test.en")], (100, "pharaoh", 0, 1232, 0, 1)),
-    "en-hi": (["wpt05-en-hi/" + n for n in ("test.eng.hin.wa", "test.eng", "test.hin")], (90, "wpt", 1, 1408, 0, 1)),
+    "de-en": (
+        ["bicici-de-en/" + n for n in ("de-en.wa", "test.de", "test.en")],
+        (100, "pharaoh", 0, 1232, 0, 1),
+    ),
+    "en-hi": (
+        ["wpt05-en-hi/" + n for n in ("test.eng.hin.wa", "test.eng", "test.hin")],
+        (90, "wpt", 1, 1408, 0, 1),
+    ),
     "en-es": (["multi-jsonl/en-es/es_golden.train.jsonl"] * 2, (90, "jsonl", 0, 757, 0, 0)),
     "en-sv": (["multi-jsonl/en-sv/swedish.train.jsonl"] * 2, (1048, "jsonl", 0, 21368, 0, 0)),
 }
@@ -291,5 +337,12 @@ def test_real_gold_is_counted_as_known(real_data, name):
     text, gold = load(real_data / "alignment", *files)
     others = len(gold.possible.flat) - len(gold.sure.flat)
     assert len(text) == len(gold)
-    assert (len(gold), gold.format, gold.base, len(gold.sure.flat), others, sum(gold.notes.values())) == expected
+    assert (
+        len(gold),
+        gold.format,
+        gold.base,
+        len(gold.sure.flat),
+        others,
+        sum(gold.notes.values()),
+    ) == expected
     assert agreement(gold.sure, gold.sure, gold.possible).aer == 0

@@ -30,7 +30,11 @@ def test_counts_links_by_hand():
     }  # fmt: skip
     assert lexicon.target_unaligned.tolist() == [0, 0, 0]
     turned = Lexicon.count(pairs.reversed(), reverse_links(links))
-    assert entries(lexicon.reversed()) == entries(turned) == {(f, e): n for (e, f), n in entries(lexicon).items()}
+    assert (
+        entries(lexicon.reversed())
+        == entries(turned)
+        == {(f, e): n for (e, f), n in entries(lexicon).items()}
+    )
     assert dict(zip(turned.target_types, turned.target_unaligned, strict=True))["house"] == 1
 
 
@@ -39,7 +43,9 @@ def test_counts_do_not_depend_on_chunks(monkeypatch):
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (2,))
     monkeypatch.setattr("interlace.alignment.lexicon._MAX_PENDING", 1)
     rows = [0, 1, 2] * 5
-    longer = WordPairs(pairs.source.take(rows), pairs.target.take(rows), pairs.source_types, pairs.target_types)
+    longer = WordPairs(
+        pairs.source.take(rows), pairs.target.take(rows), pairs.source_types, pairs.target_types
+    )
     whole = Lexicon.count(longer, links.take(rows))
     assert whole.counts.tolist() == (Lexicon.count(pairs, links).counts * 5).tolist()
     part = Lexicon.count(longer.slice(1, 2), links.take(rows).slice(1, 2))
@@ -51,7 +57,11 @@ def test_counts_do_not_depend_on_chunks(monkeypatch):
 def test_a_lexicon_on_disk_is_the_same_and_leaves_no_files(seed, chunk, memory):
     pairs = random_pairs(60, seed)
     links = Ragged.of(
-        [[(0, 0), (len(s) - 1, len(t) - 1)] for s, t in zip(pairs.source, pairs.target, strict=True)], width=2
+        [
+            [(0, 0), (len(s) - 1, len(t) - 1)]
+            for s, t in zip(pairs.source, pairs.target, strict=True)
+        ],
+        width=2,
     )
     whole = Lexicon.count(pairs, links)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
@@ -60,7 +70,14 @@ def test_a_lexicon_on_disk_is_the_same_and_leaves_no_files(seed, chunk, memory):
         patch.setattr("interlace.alignment.lexicon._ROWS", 5)
         spilled = Lexicon.count(pairs, links, memory)
         assert isinstance(spilled.counts.base, np.memmap) or memory > 1e-9
-        for name in ("entries", "counts", "source_unaligned", "target_unaligned", "forward", "backward"):
+        for name in (
+            "entries",
+            "counts",
+            "source_unaligned",
+            "target_unaligned",
+            "forward",
+            "backward",
+        ):
             found, expected = getattr(spilled, name), getattr(whole, name)
             assert np.array_equal(found, expected)
             assert found.dtype == expected.dtype
@@ -75,7 +92,9 @@ def test_rejects_links_beyond_a_sentence(monkeypatch):
     pairs, _ = linked_houses()
     with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):
         Lexicon.count(pairs, Ragged.of([[]], width=2))
-    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (1,))  # the number is that of the pair and not of the chunk
+    monkeypatch.setattr(
+        WordPairs.chunks, "__defaults__", (1,)
+    )  # the number is that of the pair and not of the chunk
     with pytest.raises(DataError, match="pair 2: link 3-0"):
         Lexicon.count(pairs, Ragged.of([[], [(3, 0)], []], width=2))
 
@@ -85,10 +104,27 @@ def lexicon_of(table):
 
 
 def test_filters_of_entries():
-    lexicon = lexicon_of({"a x": 5, "a y": 2, "b y": 2, "b z": 1, ", ,": 9, "7 sieben": 3, "c z": 1})
-    assert set(entries(lexicon.at_least(2))) == {("a", "x"), ("a", "y"), ("b", "y"), (",", ","), ("7", "sieben")}
-    assert set(entries(lexicon.words())) == {("a", "x"), ("a", "y"), ("b", "y"), ("b", "z"), ("c", "z")}
-    assert set(entries(lexicon_of({"a 7": 1, "8 b": 1, "c b": 1, "a d": 1}).words())) == {("c", "b"), ("a", "d")}
+    lexicon = lexicon_of(
+        {"a x": 5, "a y": 2, "b y": 2, "b z": 1, ", ,": 9, "7 sieben": 3, "c z": 1}
+    )
+    assert set(entries(lexicon.at_least(2))) == {
+        ("a", "x"),
+        ("a", "y"),
+        ("b", "y"),
+        (",", ","),
+        ("7", "sieben"),
+    }
+    assert set(entries(lexicon.words())) == {
+        ("a", "x"),
+        ("a", "y"),
+        ("b", "y"),
+        ("b", "z"),
+        ("c", "z"),
+    }
+    assert set(entries(lexicon_of({"a 7": 1, "8 b": 1, "c b": 1, "a d": 1}).words())) == {
+        ("c", "b"),
+        ("a", "d"),
+    }
     assert set(entries(lexicon.words().top(1))) == {("a", "x"), ("b", "y"), ("c", "z")}
     assert len(lexicon.top(2)) == 7
     # y is best of b, and b (2) equals a (2) as best of y; z is best of c, and equals b
@@ -104,7 +140,9 @@ def test_mutual_entries_hold_each_word_once():
 
 def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
     path = tmp_path / "en-de.txt"
-    path.write_bytes(b"dog\tHund\nthe die\nthe   der\n\nthe die\nto go\tgehen\r\nNew York\tNeu York\t4\n")
+    path.write_bytes(
+        b"dog\tHund\nthe die\nthe   der\n\nthe die\nto go\tgehen\r\nNew York\tNeu York\t4\n"
+    )
     lexicon = Lexicon.read(path)
     assert entries(lexicon) == {
         ("dog", "Hund"): 1, ("the", "die"): 1, ("the", "der"): 1, ("to go", "gehen"): 1, ("New York", "Neu York"): 4,
@@ -139,7 +177,12 @@ def test_written_lexicons_are_read_back(tmp_path, name):
     assert entries(Lexicon.read(tmp_path / name)) == entries(lexicon)
     opened = gzip.open if name.endswith("gz") else open
     with opened(tmp_path / name, "rt", encoding="utf-8") as file:
-        assert [line.split("\t")[1] for line in file] == ["x", "y", "z", "中"]  # the most frequent of a word first
+        assert [line.split("\t")[1] for line in file] == [
+            "x",
+            "y",
+            "z",
+            "中",
+        ]  # the most frequent of a word first
     lexicon.write(tmp_path / name, counts=False)
     assert entries(Lexicon.read(tmp_path / name)) == dict.fromkeys(entries(lexicon), 1)
 

@@ -29,7 +29,8 @@ def random_corpus(seed, rows=60, words=5):
         for lengths in rng.integers(0, 6, (2, rows))
     ]
     links = [
-        np.argwhere(rng.random((n, m)) < 0.3).tolist() for n, m in zip(sides[0].lengths, sides[1].lengths, strict=True)
+        np.argwhere(rng.random((n, m)) < 0.3).tolist()
+        for n, m in zip(sides[0].lengths, sides[1].lengths, strict=True)
     ]
     types = [[f"{side}{number}" for number in range(words)] for side in "st"]
     return WordPairs(*sides, *types), Ragged.of(links, width=2)
@@ -38,7 +39,10 @@ def random_corpus(seed, rows=60, words=5):
 def rows(table):
     """What a table holds, by its words."""
     found = [table[row] for row in range(len(table))]
-    return {(row.source, row.target): (*row.scores.values(), tuple(row.links), *row.counts.values()) for row in found}
+    return {
+        (row.source, row.target): (*row.scores.values(), tuple(row.links), *row.counts.values())
+        for row in found
+    }
 
 
 def same(found, expected):
@@ -76,13 +80,17 @@ def test_the_most_frequent_links_count_and_a_word_with_two_links_takes_their_mea
 def test_tables_do_not_depend_on_chunks_or_link_order(monkeypatch):
     pairs, links = random_corpus(2, rows=200, words=40)
     whole = count_phrases(pairs, links)
-    turned = Ragged(links.values[::-1], links.offsets[-1] - links.offsets[::-1]).take(range(len(links))[::-1])
+    turned = Ragged(links.values[::-1], links.offsets[-1] - links.offsets[::-1]).take(
+        range(len(links))[::-1]
+    )
     assert rows(count_phrases(pairs, turned)) == rows(whole)
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (7,))
     assert rows(count_phrases(pairs, links)) == rows(whole)
     part = count_phrases(pairs.slice(50, 90), links.slice(50, 90))
     again = WordPairs(
-        *(side.take(range(50, 90)) for side in (pairs.source, pairs.target)), pairs.source_types, pairs.target_types
+        *(side.take(range(50, 90)) for side in (pairs.source, pairs.target)),
+        pairs.source_types,
+        pairs.target_types,
     )
     assert rows(part) == rows(count_phrases(again, links.take(range(50, 90))))
 
@@ -90,7 +98,9 @@ def test_tables_do_not_depend_on_chunks_or_link_order(monkeypatch):
 @pytest.mark.parametrize("chunk", [1, 2])
 def test_a_corpus_without_links_has_an_empty_table(tmp_path, chunk, monkeypatch):
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (chunk,))
-    table = count_phrases(word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2), memory=1e-9)
+    table = count_phrases(
+        word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2), memory=1e-9
+    )
     assert (len(table), len(table.best)) == (0, 0)
     table.write(tmp_path / "table")
     assert (tmp_path / "table").read_bytes() == b""
@@ -106,7 +116,9 @@ def test_a_corpus_without_links_has_an_empty_table(tmp_path, chunk, monkeypatch)
     st.booleans(),
     st.sampled_from([(1, 0), (2, 0), (1, 2)]),
 )
-def test_a_table_in_ranges_of_phrases_is_the_same_and_leaves_no_files(seed, chunk, words, borders, least):
+def test_a_table_in_ranges_of_phrases_is_the_same_and_leaves_no_files(
+    seed, chunk, words, borders, least
+):
     pairs, links = random_corpus(seed, rows=80, words=words)
     rules = TableRules(unaligned_borders=borders, min_count=least[0], top=least[1])
     whole = count_phrases(pairs, links, rules)
@@ -144,7 +156,9 @@ def test_the_best_has_the_greatest_share_then_count_then_lexical_weight_then_ord
         Ragged.of([[(0, 0)]] * len(found), width=2), np.stack([one, one, count], axis=1),
     )  # fmt: skip
     assert [table[row].target[0] for row in table.best] == ["v", "v", "v", "u"]
-    assert rows(table.best_of_each(1)).keys() == {((s,), (t,)) for s, t in zip("abcd", "vvvu", strict=True)}
+    assert rows(table.best_of_each(1)).keys() == {
+        ((s,), (t,)) for s, t in zip("abcd", "vvvu", strict=True)
+    }
     assert rows(table.best_of_each(5)) == rows(table)
 
 
@@ -168,7 +182,8 @@ def test_an_index_finds_known_words_only():
     spans = Ragged.of([[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)], [(0, 1)]], width=2)
     found = table.indexes[0].find(words, spans)
     spelt = [
-        " ".join(table.source_types[word] for word in table.source[phrase]) if phrase >= 0 else None for phrase in found
+        " ".join(table.source_types[word] for word in table.source[phrase]) if phrase >= 0 else None
+        for phrase in found
     ]
     assert spelt == [None, "small", "small house", None, None, "house"]
     assert table.indexes[1].find(table.target, Ragged.of([[(9, 0, n)] for n in table.target.lengths], width=3), 1
@@ -183,8 +198,13 @@ def test_a_trie_numbers_as_a_dictionary_does():
     spans = Ragged.from_lengths((spans + np.array([0, 1])).reshape(-1, 2), [4] * 10_000)
     trie = Trie()
     nodes = trie.number(words, spans)
-    phrases = [tuple(words[row][a:b].tolist()) for row, (a, b) in zip(spans.rows(), spans.values, strict=True)]
-    assert len(set(zip(nodes, phrases, strict=True))) == len(set(phrases)) == len(set(nodes.tolist()))
+    phrases = [
+        tuple(words[row][a:b].tolist())
+        for row, (a, b) in zip(spans.rows(), spans.values, strict=True)
+    ]
+    assert (
+        len(set(zip(nodes, phrases, strict=True))) == len(set(phrases)) == len(set(nodes.tolist()))
+    )
     assert [tuple(row.tolist()) for row in trie.spell(nodes)] == phrases
     assert np.array_equal(trie.find(words, spans), nodes)
     assert np.array_equal(trie.number(words, spans), nodes)
@@ -223,6 +243,8 @@ def test_no_two_words_are_written_alike(one, other):
 def test_phrases_are_ordered_as_their_lines(phrases):
     phrases = list(phrases)
     types = list(dict.fromkeys(word for phrase in phrases for word in phrase))
-    order = line_order(Ragged.of([[types.index(word) for word in phrase] for phrase in phrases]), types)
+    order = line_order(
+        Ragged.of([[types.index(word) for word in phrase] for phrase in phrases]), types
+    )
     lines = [(" ".join(map(escape, phrases[number])) + " ||| x").encode() for number in order]
     assert all(first < second for first, second in pairwise(lines))

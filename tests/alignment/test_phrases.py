@@ -13,7 +13,9 @@ from interlace.core.ragged import Ragged
 def extract(lengths, links, **rules):
     """The spans of each pair; `lengths` as (n, m) tuples."""
     sides = np.array(lengths).reshape(-1, 2)
-    return phrase_pairs(sides[:, 0], sides[:, 1], Ragged.of(links, width=2), PhraseRules(**rules)).to_lists()
+    return phrase_pairs(
+        sides[:, 0], sides[:, 1], Ragged.of(links, width=2), PhraseRules(**rules)
+    ).to_lists()
 
 
 def reference(n, m, links, longest, unaligned_borders):
@@ -50,12 +52,17 @@ def test_ten_thousand_random_pairs_equal_the_definition(unaligned_borders):
         links = []
         for n, m in lengths.tolist():
             drawn = rng.random((n, m)) < rng.choice([0.05, 0.15, 0.4])
-            links.append([tuple(link) for link in rng.permutation(np.argwhere(drawn)).tolist()])  # in any order
+            links.append(
+                [tuple(link) for link in rng.permutation(np.argwhere(drawn)).tolist()]
+            )  # in any order
         expected = [
             reference(n, m, row, longest, unaligned_borders)
             for (n, m), row in zip(lengths.tolist(), links, strict=True)
         ]
-        assert extract(lengths, links, max_phrase_length=longest, unaligned_borders=unaligned_borders) == expected
+        assert (
+            extract(lengths, links, max_phrase_length=longest, unaligned_borders=unaligned_borders)
+            == expected
+        )
 
 
 def test_long_sentences_with_a_single_link_fit_the_buffers():
@@ -75,7 +82,10 @@ def test_the_result_does_not_depend_on_threads_or_on_the_slice():
 
 def test_rejects_links_beyond_a_sentence():
     for link in [(2, 0), (0, 3), (-1, 0)]:
-        with pytest.raises(DataError, match=rf"pair 2: link {link[0]}-{link[1]}, but the sentences have 2 and 3 words"):
+        with pytest.raises(
+            DataError,
+            match=rf"pair 2: link {link[0]}-{link[1]}, but the sentences have 2 and 3 words",
+        ):
             extract([(1, 1), (2, 3)], [[(0, 0)], [link]])
     with pytest.raises(DataError, match="1 source and 1 target sentences, but 2 rows of links"):
         extract([(1, 1)], [[], []])
@@ -87,13 +97,21 @@ def test_ignores_links_below_the_minimum_confidence():
     links = Ragged.of([[(0, 0), (0, 1), (1, 1)], [], [(0, 0)]], width=2)
     confidence = np.array([0.9, 0.2, 0.9, 0.4], np.float32)
     lengths = np.array([2, 1, 1])
-    found = phrase_pairs(lengths, lengths, links, PhraseRules(min_confidence=0.4), confidence=confidence)
+    found = phrase_pairs(
+        lengths, lengths, links, PhraseRules(min_confidence=0.4), confidence=confidence
+    )
     assert found.to_lists() == [[[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2]], [], [[0, 1, 0, 1]]]
     all_of_them = phrase_pairs(lengths, lengths, links, confidence=confidence)
     assert all_of_them.to_lists() == [[[0, 2, 0, 2]], [], [[0, 1, 0, 1]]]
     part = phrase_pairs(
-        lengths[1:], lengths[1:], links.slice(1, 3), PhraseRules(min_confidence=0.5), confidence=confidence[3:]
+        lengths[1:],
+        lengths[1:],
+        links.slice(1, 3),
+        PhraseRules(min_confidence=0.5),
+        confidence=confidence[3:],
     )
     assert part.to_lists() == [[], []]
-    with pytest.raises(DataError, match=r"min_confidence = 0\.5, but these alignments have no confidence"):
+    with pytest.raises(
+        DataError, match=r"min_confidence = 0\.5, but these alignments have no confidence"
+    ):
         phrase_pairs(lengths, lengths, links, PhraseRules(min_confidence=0.5))

@@ -21,17 +21,30 @@ def test_tags_follow_the_most_confident_link():
     # the old house -> la vieille maison, with a weak link from "the" to "maison"
     links, sure = [(0, 0), (0, 2), (1, 1), (2, 2)], [0.9, 0.2, 0.8, 0.7]
     assert projected("DET ADJ NOUN", links, 4, sure) == ["DET", "ADJ", "NOUN", "_"]
-    assert projected("DET ADJ NOUN", [(0, 0), (2, 0)], 2, missing="X") == ["DET", "X"]  # of equal ones the first
+    assert projected("DET ADJ NOUN", [(0, 0), (2, 0)], 2, missing="X") == [
+        "DET",
+        "X",
+    ]  # of equal ones the first
 
 
 def test_names_are_spans_and_of_overlapping_ones_the_surer_keeps_its_words():
     # New York is big -> groß ist New York, and a name in two parts is filled
-    assert projected("B-LOC I-LOC O O", [(0, 2), (1, 3), (3, 0), (2, 1)], 4) == ["O", "O", "B-LOC", "I-LOC"]
+    assert projected("B-LOC I-LOC O O", [(0, 2), (1, 3), (3, 0), (2, 1)], 4) == [
+        "O",
+        "O",
+        "B-LOC",
+        "I-LOC",
+    ]
     assert projected("B-PER I-PER O", [(0, 0), (1, 2)], 4) == ["B-PER", "I-PER", "I-PER", "O"]
     assert projected("B-PER O", [(1, 0)], 2) == ["O", "O"]  # a name without a link is lost
     # the first name would cover words 0 to 3, the second 2 and 3
     links, sure = [(0, 0), (1, 3), (2, 2), (3, 3)], [0.2, 0.1, 0.9, 0.9]
-    assert projected("B-PER I-PER B-LOC I-LOC", links, 4, sure) == ["B-PER", "I-PER", "B-LOC", "I-LOC"]
+    assert projected("B-PER I-PER B-LOC I-LOC", links, 4, sure) == [
+        "B-PER",
+        "I-PER",
+        "B-LOC",
+        "I-LOC",
+    ]
 
 
 @given(st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=12))
@@ -43,7 +56,14 @@ def test_names_of_identical_sentences_are_kept(labels):
 
 @pytest.mark.parametrize("labels", ["A", "A B C"])
 def test_rejects_labels_of_another_text(labels):
-    with pytest.raises(DataError, match=rf"line 1: {len(labels.split())} labels, but the source has 2 words"):
+    with pytest.raises(
+        DataError, match=rf"line 1: {len(labels.split())} labels, but the source has 2 words"
+    ):
         projected(labels, [(0, 0)], 1, words=2)
     with pytest.raises(DataError, match="0 lines of labels, but 1 pairs"):
-        project([], Ragged.of([np.zeros((0, 2), np.int32)], width=2), np.zeros(0), (np.array([1]), np.array([1])))
+        project(
+            [],
+            Ragged.of([np.zeros((0, 2), np.int32)], width=2),
+            np.zeros(0),
+            (np.array([1]), np.array([1])),
+        )

@@ -9,14 +9,27 @@ from interlace.alignment.symmetrization import HEURISTICS, symmetrize
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
-NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]  # (target, source)
+NEIGHBOURS = [
+    (-1, 0),
+    (0, -1),
+    (1, 0),
+    (0, 1),
+    (-1, -1),
+    (-1, 1),
+    (1, -1),
+    (1, 1),
+]  # (target, source)
 
 
 def slowly(forward, backward, heuristic):
     """One pair by sets of (target, source) that are sorted again after every link, as symal's are at all times."""
     forward, backward = ({(t, s) for s, t in links} for links in (forward, backward))
     if heuristic in {"union", "target-to-source", "source-to-target"}:
-        whole = {"union": forward | backward, "target-to-source": forward, "source-to-target": backward}[heuristic]
+        whole = {
+            "union": forward | backward,
+            "target-to-source": forward,
+            "source-to-target": backward,
+        }[heuristic]
         return sorted((s, t) for t, s in whole)
     current = forward & backward
     if heuristic.startswith("grow-diag"):
@@ -50,7 +63,9 @@ def links(*rows):
 
 
 def one(forward, backward, heuristic):
-    return [tuple(link) for link in symmetrize(links(forward), links(backward), heuristic)[0].tolist()]
+    return [
+        tuple(link) for link in symmetrize(links(forward), links(backward), heuristic)[0].tolist()
+    ]
 
 
 F = [(0, 0), (1, 1), (1, 2), (3, 3), (5, 5)]  # forward: each target word chose; 4 chose none
@@ -83,14 +98,19 @@ sets = st.lists(st.tuples(words, words), max_size=14)
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 @given(data=st.lists(st.tuples(sets, sets), min_size=1, max_size=4))
 def test_heuristics_equal_a_plain_reference(heuristic, data):
-    found = symmetrize(links(*(f for f, _ in data)), links(*(b for _, b in data)), heuristic, threads=1)
+    found = symmetrize(
+        links(*(f for f, _ in data)), links(*(b for _, b in data)), heuristic, threads=1
+    )
     assert found.to_lists() == [[list(link) for link in slowly(f, b, heuristic)] for f, b in data]
 
 
 def many(pairs, seed):
     rng = np.random.default_rng(seed)
     return links(
-        *(list(zip(*rng.integers(0, 12, (2, rng.integers(0, 16))).tolist(), strict=True)) for _ in range(pairs))
+        *(
+            list(zip(*rng.integers(0, 12, (2, rng.integers(0, 16))).tolist(), strict=True))
+            for _ in range(pairs)
+        )
     )
 
 
@@ -106,15 +126,27 @@ def test_result_does_not_depend_on_threads_or_slices(monkeypatch):
 
 def test_pairs_without_links_stay():
     empty = links([], [(3, 1)], [])
-    assert symmetrize(empty, links([(0, 0)], [], []), "union").to_lists() == [[[0, 0]], [[3, 1]], []]
+    assert symmetrize(empty, links([(0, 0)], [], []), "union").to_lists() == [
+        [[0, 0]],
+        [[3, 1]],
+        [],
+    ]
     assert symmetrize(links(), links()).to_lists() == []
 
 
 def test_rejects_unknown_heuristics_and_invalid_links():
-    with pytest.raises(SettingsError, match="no symmetrization heuristic 'grow'; did you mean 'grow-diag'"):
+    with pytest.raises(
+        SettingsError, match="no symmetrization heuristic 'grow'; did you mean 'grow-diag'"
+    ):
         symmetrize(links([]), links([]), "grow")
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
         symmetrize(links([]), links([], []))
-    for bad, heuristic in (((-1, 0), "grow-diag-final-and"), ((0, -2), "source-to-target"), ((1 << 14, 3), "union")):
-        with pytest.raises(DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words are counted from 0"):
+    for bad, heuristic in (
+        ((-1, 0), "grow-diag-final-and"),
+        ((0, -2), "source-to-target"),
+        ((1 << 14, 3), "union"),
+    ):
+        with pytest.raises(
+            DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words are counted from 0"
+        ):
             symmetrize(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]), heuristic)

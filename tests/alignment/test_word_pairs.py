@@ -8,7 +8,10 @@ from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
 from interlace.text import Text, TextPairs
 
-CHUNKS = [TextPairs.of(["a b", ""], ["x", "y y"], ("en", "de")), TextPairs.of(["b c"], ["y z"], ("en", "de"))]
+CHUNKS = [
+    TextPairs.of(["a b", ""], ["x", "y y"], ("en", "de")),
+    TextPairs.of(["b c"], ["y z"], ("en", "de")),
+]
 
 
 def test_chunks_are_numbered_as_one_text():
@@ -29,7 +32,10 @@ def test_spooled_words_are_those_in_memory(tmp_path):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (TextPairs.of(["a"], ["b"], ("en", "de"), "unicode"), "en-de with the word tokenizer 'unicode' follows"),
+        (
+            TextPairs.of(["a"], ["b"], ("en", "de"), "unicode"),
+            "en-de with the word tokenizer 'unicode' follows",
+        ),
         (TextPairs.of(["a"], ["b"], ("de", "en")), "text in de-en .* follows text in en-de"),
         (
             TextPairs(Text.of(["a"], "en", "unicode"), Text.of(["a"], "de")),

@@ -33,7 +33,10 @@ def test_alignments_are_a_sequence(aligned):
 
 def test_alignments_are_saved_scored_and_drawn(aligned, tmp_path):
     aligned.save(tmp_path / "links.gz")
-    assert gzip.decompress((tmp_path / "links.gz").read_bytes()).decode().splitlines() == aligned.to_pharaoh()
+    assert (
+        gzip.decompress((tmp_path / "links.gz").read_bytes()).decode().splitlines()
+        == aligned.to_pharaoh()
+    )
     assert aligned.score(tmp_path / "links.gz").aer == 0
     assert aligned.score(["0-0"] * 24).recall == 1
     with pytest.raises(DataError, match="2 gold alignments, but 24 pairs"):
@@ -62,23 +65,38 @@ def test_lexicon_phrases_and_projection(aligned):
     table = il.phrases(aligned, max_length=2)
     assert {len(table[row].source) for row in range(len(table))} == {1, 2}
     tags = il.project(
-        [["DET", "NOUN", "VERB", "ADJ"], ["DET", "NOUN", "VERB", "ADJ"], ["D", "N", "P", "D", "N"]] * 8, aligned
+        [["DET", "NOUN", "VERB", "ADJ"], ["DET", "NOUN", "VERB", "ADJ"], ["D", "N", "P", "D", "N"]]
+        * 8,
+        aligned,
     )
     assert tags[0] == ["DET", "NOUN", "VERB", "ADJ"]
-    with pytest.raises(DataError, match=r"line 1: 1 labels, .* 4 words; `pairs\.words\(NUMBER\)` .* 'whitespace'"):
+    with pytest.raises(
+        DataError, match=r"line 1: 1 labels, .* 4 words; `pairs\.words\(NUMBER\)` .* 'whitespace'"
+    ):
         il.project([["DET"]] * 24, aligned)
-    assert (repr(found), repr(table)) == (f"<lexicon of {len(found)} entries>", f"<table of {len(table)} phrase pairs>")
-    assert repr(aligned) == f"<{sum(map(len, aligned))} links of <24 pairs, en-de, words by whitespace>>"
+    assert (repr(found), repr(table)) == (
+        f"<lexicon of {len(found)} entries>",
+        f"<table of {len(table)} phrase pairs>",
+    )
+    assert (
+        repr(aligned)
+        == f"<{sum(map(len, aligned))} links of <24 pairs, en-de, words by whitespace>>"
+    )
 
 
 def test_pairs_of_files_find_languages_and_word_tokenizer(tmp_path):
-    for language, lines in (("en", ["The house, he says, is old."] * 30), ("de", ["Das Haus, sagt er, ist alt."] * 30)):
+    for language, lines in (
+        ("en", ["The house, he says, is old."] * 30),
+        ("de", ["Das Haus, sagt er, ist alt."] * 30),
+    ):
         (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n")
     found = il.Pairs.from_files(tmp_path / "train.en", tmp_path / "train.de")
     assert (found.languages, found.word_tokenizer, len(found)) == (("en", "de"), "unicode", 30)
     assert found.words(0)[0] == ["The", "house", ",", "he", "says", ",", "is", "old", "."]
     assert (
-        il.Pairs.from_files(tmp_path / "train.en", tmp_path / "train.de", word_tokenizer="whitespace").words(0)[0][1]
+        il.Pairs.from_files(
+            tmp_path / "train.en", tmp_path / "train.de", word_tokenizer="whitespace"
+        ).words(0)[0][1]
         == "house,"
     )
     (tmp_path / "both").write_text("the house ||| das Haus\n")
@@ -112,7 +130,12 @@ def test_names_are_imported_when_they_are_used():
 
 
 def test_pairs_of_several_compressed_files_and_of_a_translation_memory(tmp_path):
-    for name, lines in (("a.en.xz", ["one"]), ("b.en.xz", ["two"]), ("a.de.xz", ["eins"]), ("b.de.xz", ["zwei"])):
+    for name, lines in (
+        ("a.en.xz", ["one"]),
+        ("b.en.xz", ["two"]),
+        ("a.de.xz", ["eins"]),
+        ("b.de.xz", ["zwei"]),
+    ):
         write_lines(tmp_path / name, lines)
     pairs = il.Pairs.from_files(tmp_path / "*.en.xz", tmp_path / "*.de.xz")
     assert (pairs.languages, pairs.lines()) == (("en", "de"), (["one", "two"], ["eins", "zwei"]))

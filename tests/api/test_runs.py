@@ -8,13 +8,17 @@ from interlace.core.errors import DataError, SettingsError
 from little_checkpoints import ENGLISH, LONGEST, save
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]
-SMALL = {"train": {"tokens_per_update": 256, "threads": 1, "precision": "no", "evaluate_tokens": 256}}
+SMALL = {
+    "train": {"tokens_per_update": 256, "threads": 1, "precision": "no", "evaluate_tokens": 256}
+}
 
 
 @pytest.fixture(scope="module")
 def pairs():
     rows = np.random.default_rng(0).integers(len(ENGLISH), size=(80, 5))
-    sides = [[" ".join(words[number] for number in row) for row in rows] for words in (ENGLISH, OTHER)]
+    sides = [
+        [" ".join(words[number] for number in row) for row in rows] for words in (ENGLISH, OTHER)
+    ]
     return il.Pairs.from_lists(*sides, languages=("en", "de"), word_tokenizer="whitespace")
 
 
@@ -23,7 +27,9 @@ def run(pairs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("api")
     objectives = {"mlm": {"max_length": LONGEST}, "alm": {"max_length": LONGEST, "weight": 2}}
     start = str(save("xlm-r", folder / "start"))
-    return il.pretrain(start, pairs, objectives=objectives, steps=4, output=folder / "run", settings=SMALL)
+    return il.pretrain(
+        start, pairs, objectives=objectives, steps=4, output=folder / "run", settings=SMALL
+    )
 
 
 def test_continues_a_checkpoint_on_pairs(run, pairs):
@@ -44,7 +50,9 @@ def test_encodes_sentences(run, pairs):
     assert vectors.shape == (7, run.model.config.hidden_size)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
     np.testing.assert_allclose(vectors[3:4], il.encode(run.path / "model", lines[3:4]), atol=1e-5)
-    assert np.linalg.norm(il.encode(run, lines, layer=0, normalize=False), axis=1) != pytest.approx(1)
+    assert np.linalg.norm(il.encode(run, lines, layer=0, normalize=False), axis=1) != pytest.approx(
+        1
+    )
     np.testing.assert_allclose(vectors, il.encode(str(run.path), lines), atol=1e-5)
     with pytest.raises(SettingsError, match="found a string"):
         il.encode(run, "a sentence")
@@ -68,7 +76,15 @@ def test_evaluates_and_reports(run, pairs, tmp_path):
 
 
 def test_pretrains_by_a_recipe(tmp_path):
-    toy = {"sentences": 300, "pairs": 100, "labelled": 30, "nli": 30, "questions": 20, "dev": 20, "test": 20}
+    toy = {
+        "sentences": 300,
+        "pairs": 100,
+        "labelled": 30,
+        "nli": 30,
+        "questions": 20,
+        "dev": 20,
+        "test": 20,
+    }
     changes = {"toy": toy, "vocab": {"size": 300}, "evaluate": {"tasks": {}}, **SMALL}
     made = il.pretrain("tiny/mlm", steps=2, output=tmp_path / "run", settings=changes)
     assert made.model.config.vocab_size >= 300
@@ -91,7 +107,9 @@ def test_mteb_evaluates_a_run(run, pairs, sentence_transformer):
     datasets, mteb = pytest.importorskip("datasets"), pytest.importorskip("mteb")
     from mteb.abstasks.text.bitext_mining import AbsTaskBitextMining
 
-    rows = datasets.Dataset.from_dict(dict(zip(("sentence1", "sentence2"), pairs.lines(), strict=True)))
+    rows = datasets.Dataset.from_dict(
+        dict(zip(("sentence1", "sentence2"), pairs.lines(), strict=True))
+    )
     about = {
         "description": "Pairs.",
         "type": "BitextMining",
@@ -100,7 +118,9 @@ def test_mteb_evaluates_a_run(run, pairs, sentence_transformer):
     }
 
     class LocalMining(AbsTaskBitextMining):
-        metadata = mteb.TaskMetadata(name="LocalMining", dataset={"path": "local", "revision": "1"}, **about)
+        metadata = mteb.TaskMetadata(
+            name="LocalMining", dataset={"path": "local", "revision": "1"}, **about
+        )
 
         def load_data(self, **_):
             self.dataset, self.data_loaded = datasets.DatasetDict(test=rows), True
@@ -108,5 +128,7 @@ def test_mteb_evaluates_a_run(run, pairs, sentence_transformer):
     found = mteb.evaluate(sentence_transformer, LocalMining(), cache=None)
     [score] = found.task_results[0].scores["test"]
     source, target = (il.encode(run, side) for side in pairs.lines())
-    right = (source @ target.T).argmax(axis=1) == np.arange(len(source))  # the first of equal sentences
+    right = (source @ target.T).argmax(axis=1) == np.arange(
+        len(source)
+    )  # the first of equal sentences
     assert score["accuracy"] == pytest.approx(right.mean(), abs=0.03)

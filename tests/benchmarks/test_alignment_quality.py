@@ -34,7 +34,12 @@ def gold(sets):
     """Three pairs of two words, of which the last two have gold links."""
     words = Ragged.of([[0, 1]] * 3)
     sure = links([(0, 0)], [(0, 1), (1, 0)])
-    return sets.GoldSet("enfr", WordPairs(words, words, ["a", "b"], ["x", "y"]), sure, links([(0, 0), (1, 1)], sure[1]))
+    return sets.GoldSet(
+        "enfr",
+        WordPairs(words, words, ["a", "b"], ["x", "y"]),
+        sure,
+        links([(0, 0), (1, 1)], sure[1]),
+    )
 
 
 def test_extra_pairs_do_not_change_scores_and_pair_scores_sum_to_the_set_score(gold):
@@ -58,11 +63,23 @@ def results(quality, gold, gibbs, eflomal):
 
 
 def test_confidence_interval_of_the_difference(quality, gold):
-    assert results(quality, gold, [[8, 6], [8, 6]], [[8, 4], [8, 4]]).difference("enfr") == "25.0 to 25.0"
-    assert results(quality, gold, [[8, 8], [8, 4]], [[8, 4], [8, 4]]).difference("enfr") == "0.0 to 50.0"
+    assert (
+        results(quality, gold, [[8, 6], [8, 6]], [[8, 4], [8, 4]]).difference("enfr")
+        == "25.0 to 25.0"
+    )
+    assert (
+        results(quality, gold, [[8, 8], [8, 4]], [[8, 4], [8, 4]]).difference("enfr")
+        == "0.0 to 50.0"
+    )
 
 
 def test_every_variant_of_gibbs_aligns_the_gold_pairs(quality, gold):
     variants = {name: gold.score(found) for name, found in quality.gibbs(gold, seed=0)}
-    assert list(variants) == ["gibbs", "gibbs gdfa", "gibbs intersection", "as new text", "held out"]
+    assert list(variants) == [
+        "gibbs",
+        "gibbs gdfa",
+        "gibbs intersection",
+        "as new text",
+        "held out",
+    ]
     assert all(score.links for score in variants.values())

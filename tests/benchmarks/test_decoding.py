@@ -18,7 +18,11 @@ def decoding():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
         module = importlib.import_module("decoding")
-        patch.setattr(module, "SHAPE", Shape(family="bert", layers=1, width=16, heads=2, max_length=64, init_std=0.4))
+        patch.setattr(
+            module,
+            "SHAPE",
+            Shape(family="bert", layers=1, width=16, heads=2, max_length=64, init_std=0.4),
+        )
         yield module
 
 
@@ -36,7 +40,9 @@ def comparison(decoding, tmp_path_factory):
     lengths = torch.from_numpy(rng.integers(2, 9, size=len(ids)))
 
     def made(beam):
-        return decoding.Comparison(ours, theirs, vocab, ids, lengths, ("en", "de"), 4, beam, full=False)
+        return decoding.Comparison(
+            ours, theirs, vocab, ids, lengths, ("en", "de"), 4, beam, full=False
+        )
 
     return made
 
@@ -46,5 +52,7 @@ def test_both_searches_give_the_same_translations(comparison, beam):
     compared, rows = comparison(beam), np.arange(12)
     ours, theirs = compared.interlace(rows), compared.transformers(rows)
     assert [len(row) for row in ours] == [len(row) for row in theirs] == compared.lengths.tolist()
-    assert sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11  # scores may tie
+    assert (
+        sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11
+    )  # scores may tie
     assert len({tuple(row[:2]) for row in ours}) > 1  # translations depend on the source

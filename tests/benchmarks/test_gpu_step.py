@@ -24,7 +24,9 @@ def gpu_step(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mlm-20k", "trainer-20k", "trainer-20k-tuned", "alm-250k", "align_mlm-250k"])
+@pytest.mark.parametrize(
+    "name", ["mlm-20k", "trainer-20k", "trainer-20k-tuned", "alm-250k", "align_mlm-250k"]
+)
 def test_measures_a_cell_in_miniature(gpu_step, name):
     found = gpu_step.measure(name, 256, small=True)
     assert found["rate"] > 0
@@ -33,7 +35,9 @@ def test_measures_a_cell_in_miniature(gpu_step, name):
 
 
 def run(gpu_step, monkeypatch, output, *arguments):
-    monkeypatch.setattr(sys, "argv", ["gpu_step.py", "--small", "--output", str(output), *arguments])
+    monkeypatch.setattr(
+        sys, "argv", ["gpu_step.py", "--small", "--output", str(output), *arguments]
+    )
     return gpu_step.main()
 
 
@@ -43,9 +47,13 @@ def test_resumes_by_its_results(gpu_step, monkeypatch, capsys, tmp_path):
 
     def measured(command, **_):
         started.append(command[3])
-        line = json.dumps({"rate": 1000.0, "flops": 2e6, "peak": 4e9, "memory": 3e9, "waited": 0.25})
+        line = json.dumps(
+            {"rate": 1000.0, "flops": 2e6, "peak": 4e9, "memory": 3e9, "waited": 0.25}
+        )
         failed = command[3] == "weam-250k"
-        return gpu_step.subprocess.CompletedProcess(command, int(failed), "noise\n" + line, "Trace\nValueError: x")
+        return gpu_step.subprocess.CompletedProcess(
+            command, int(failed), "noise\n" + line, "Trace\nValueError: x"
+        )
 
     monkeypatch.setattr(gpu_step.subprocess, "run", measured)
     cells = ["mlm-20k", "mlm-250k", "weam-250k"]
@@ -85,7 +93,9 @@ def losses(gpu_step, objective, precision, **how):
 @gpu
 @pytest.mark.gpu
 @pytest.mark.parametrize("objective", ["mlm", "alm", "weam"])
-@pytest.mark.parametrize("how", [{"precision": "bf16"}, {"precision": "fp16"}, {"precision": "bf16", "compiled": True}])
+@pytest.mark.parametrize(
+    "how", [{"precision": "bf16"}, {"precision": "fp16"}, {"precision": "bf16", "compiled": True}]
+)
 def test_updates_on_a_gpu_are_those_of_single_precision(gpu_step, objective, how):
     found, expected = losses(gpu_step, objective, **how), losses(gpu_step, objective, "no")
     for one, other in zip(found, expected, strict=True):
@@ -101,7 +111,9 @@ def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(gpu_step):
     made = []
     for every in (1, READ_EVERY):
         torch.manual_seed(0)
-        training = gpu_step.training_of("weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16")
+        training = gpu_step.training_of(
+            "weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16"
+        )
         assert list(steps(replace(training, read_every=every), Progress()))
         made.append(dict(training.model.named_parameters()))
     for name, weight in made[0].items():
@@ -111,7 +123,9 @@ def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(gpu_step):
 @gpu
 @pytest.mark.gpu
 def test_updates_wait_for_a_gpu_only_to_be_read(gpu_step):
-    training = gpu_step.training_of("weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16")
+    training = gpu_step.training_of(
+        "weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16"
+    )
     run = steps(training, Progress())
     for _ in range(8):
         next(run)

@@ -60,6 +60,8 @@ def test_scores_translations_of_both_systems(load_benchmark, tmp_path):
     found = peer.compare(argparse.Namespace(output=tmp_path, target="de", updates=3))
     assert found["ours"]["bleu"] == pytest.approx(100)
     assert 0 < found["peer"]["bleu"] < 100
-    assert found["difference"]["bleu"] == pytest.approx(found["ours"]["bleu"] - found["peer"]["bleu"])
+    assert found["difference"]["bleu"] == pytest.approx(
+        found["ours"]["bleu"] - found["peer"]["bleu"]
+    )
     assert found["difference"]["low"] > 0
     assert (found["ours"]["parameters"], found["peer"]["parameters"], found["test"]) == (7, 8, 40)

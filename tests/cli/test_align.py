@@ -19,13 +19,18 @@ ODD_TARGET = ["", "", "allein", "||| ä", "ä\x01b c", "gleich gleich gleich"]
 
 
 def run(*arguments, command="align"):
-    return CliRunner().invoke(application(), [command, *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(
+        application(), [command, *map(str, arguments)], catch_exceptions=False
+    )
 
 
 def shuffled(lines, seed):
     """Lines of words, and the same in capitals with the first two exchanged; the links between them."""
     rng = np.random.default_rng([7, seed, 0, 0])
-    source = [[WORDS[at] for at in rng.permutation(len(WORDS))[: rng.integers(3, 7)]] for _ in range(lines)]
+    source = [
+        [WORDS[at] for at in rng.permutation(len(WORDS))[: rng.integers(3, 7)]]
+        for _ in range(lines)
+    ]
     target = [[word.upper() + "x" for word in (line[1], line[0], *line[2:])] for line in source]
     links = ["0-1 1-0 " + " ".join(f"{i}-{i}" for i in range(2, len(line))) for line in source]
     return [" ".join(line) for line in source], [" ".join(line) for line in target], links
@@ -50,7 +55,9 @@ def test_aligns_easy_text_correctly(text, aligner):
     found, gold = ([set(line.split()) for line in each] for each in lines)
     assert done.exit_code == 0
     assert len(found) == 200
-    assert sum(len(row & drawn) for row, drawn in zip(found, gold, strict=True)) > 0.9 * sum(map(len, gold))
+    assert sum(len(row & drawn) for row, drawn in zip(found, gold, strict=True)) > 0.9 * sum(
+        map(len, gold)
+    )
     assert "pharaoh, words counted from 0" in done.stderr
     assert "AER" in done.stderr
 
@@ -69,14 +76,29 @@ def test_writes_one_line_per_input_line(text):
 
 
 def test_json_summary(text):
-    settings = ["--aligner", "diagonal", "--set", "null=0.1", "--set", "symmetrization=intersection"]
-    done = run(*sides(text), *settings, "--output", text / "links", "--gold", text / "a.gold", "--json")
+    settings = [
+        "--aligner",
+        "diagonal",
+        "--set",
+        "null=0.1",
+        "--set",
+        "symmetrization=intersection",
+    ]
+    done = run(
+        *sides(text), *settings, "--output", text / "links", "--gold", text / "a.gold", "--json"
+    )
     found = json.loads(done.stdout)
     assert (found["aligner"], found["settings"]["null"], found["pairs"]) == ("diagonal", 0.1, 200)
     assert found["settings"]["symmetrization"] == "intersection"
-    assert found["links"] == found["gold"]["links"] == sum(len(line.split()) for line in read_lines(text / "links"))
+    assert (
+        found["links"]
+        == found["gold"]["links"]
+        == sum(len(line.split()) for line in read_lines(text / "links"))
+    )
     drawn = sum(len(line.split()) for line in read_lines(text / "a.gold"))
-    assert found["gold"]["aer"] == pytest.approx(1 - 2 * found["gold"]["in_sure"] / (found["links"] + drawn))
+    assert found["gold"]["aer"] == pytest.approx(
+        1 - 2 * found["gold"]["in_sure"] / (found["links"] + drawn)
+    )
     assert found["gold"]["format"] == "pharaoh"
 
 
@@ -103,11 +125,23 @@ def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokeniz
 
 
 def test_figure_shows_gold_links(text):
-    run(*sides(text), "--aligner", "diagonal", "--figure", text / "pair.svg", "--pair", 3, "--gold", text / "a.gold")
+    run(
+        *sides(text),
+        "--aligner",
+        "diagonal",
+        "--figure",
+        text / "pair.svg",
+        "--pair",
+        3,
+        "--gold",
+        text / "a.gold",
+    )
     drawn = (text / "pair.svg").read_text()
     assert drawn.startswith("<svg")
     assert all(f">{word}</text>" in drawn for word in list(read_lines(text / "a.de"))[2].split())
-    assert drawn.count('class="sure"') == len(list(read_lines(text / "a.gold"))[2].split()) + 1  # one in the key
+    assert (
+        drawn.count('class="sure"') == len(list(read_lines(text / "a.gold"))[2].split()) + 1
+    )  # one in the key
     assert "English" in drawn
 
 
@@ -115,17 +149,33 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     caplog.set_level("INFO")
     for path in sides(text):
         write_lines(path, [f"{line}." for line in read_lines(path)])
-    made = json.loads(run(*sides(text), "--aligner", "diagonal", "-o", text / "links", "--json").stdout)
+    made = json.loads(
+        run(*sides(text), "--aligner", "diagonal", "-o", text / "links", "--json").stdout
+    )
     assert "a.de: words by --word-tokenizer unicode" in caplog.text
     kept = (text / "links").read_bytes()
-    assert made["word_tokenizer"] == json.loads((text / "links.json").read_text())["word_tokenizer"] == "unicode"
+    assert (
+        made["word_tokenizer"]
+        == json.loads((text / "links.json").read_text())["word_tokenizer"]
+        == "unicode"
+    )
     entries = run(*sides(text), text / "links", "--words", command="lexicon").stdout
     assert entries
     assert "." not in entries
     assert (
-        run(*sides(text), text / "links", "--words", "--word-tokenizer", "unicode", command="lexicon").stdout == entries
+        run(
+            *sides(text),
+            text / "links",
+            "--words",
+            "--word-tokenizer",
+            "unicode",
+            command="lexicon",
+        ).stdout
+        == entries
     )
-    piped = CliRunner().invoke(application(), ["lexicon", *map(str, sides(text)), "-", "--words"], input=kept)
+    piped = CliRunner().invoke(
+        application(), ["lexicon", *map(str, sides(text)), "-", "--words"], input=kept
+    )
     assert piped.stdout == entries
     (text / "links.json").write_text("[]")
     for options, error, message in (

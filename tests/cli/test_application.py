@@ -36,7 +36,9 @@ def test_numbers_of_options_are_bounded(value):
         )
 
 
-@pytest.mark.parametrize("name", ["align a.en a.de", "vocab a.en", "pretrain tiny/mlm", "study tiny/objectives"])
+@pytest.mark.parametrize(
+    "name", ["align a.en a.de", "vocab a.en", "pretrain tiny/mlm", "study tiny/objectives"]
+)
 def test_an_output_has_a_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.en").touch()
@@ -49,7 +51,12 @@ def test_an_output_has_a_name(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "line", ["align a.en a.de -o ./a.en", "align a.en a.de -o b --confidence a.de", "phrases a.en a.de links -o links"]
+    "line",
+    [
+        "align a.en a.de -o ./a.en",
+        "align a.en a.de -o b --confidence a.de",
+        "phrases a.en a.de links -o links",
+    ],
 )
 def test_outputs_are_no_inputs(tmp_path, monkeypatch, line):
     monkeypatch.chdir(tmp_path)

@@ -36,7 +36,11 @@ def called(monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(application(), ["back-translate", *map(str, arguments)], catch_exceptions=False).stdout
+    return (
+        CliRunner()
+        .invoke(application(), ["back-translate", *map(str, arguments)], catch_exceptions=False)
+        .stdout
+    )
 
 
 def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
@@ -45,12 +49,28 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
     rules = ["--set", "filters={length={min_words=1}}", "--set", "search.beam=2", "--tag", "<BT>"]
     command = ["RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output"]
     text = run(*command, into, *rules, "--json")
-    assert json.loads(text) == {"from": "ro", "to": "en", "pairs": 2, "dropped": {"empty": 0, "unfinished": 0}}
+    assert json.loads(text) == {
+        "from": "ro",
+        "to": "en",
+        "pairs": 2,
+        "dropped": {"empty": 0, "unfinished": 0},
+    }
     assert (into / "train.en").read_text(encoding="utf-8") == "<BT> UNU DOI\n<BT> TREI PATRU\n"
     assert (called["name"], called["direction"], called["search"].beam) == ("RUN", "ro-en", 2)
     assert run(*command, into, *rules).strip() == str(into)
     assert [called[key] for key in ("precision", "tokens", "rows")] == ["auto", None, None]
-    run(*command, tmp_path / "second", "--shard", "2/2", "--precision", "no", "--tokens", 9, "--batch", 3)
+    run(
+        *command,
+        tmp_path / "second",
+        "--shard",
+        "2/2",
+        "--precision",
+        "no",
+        "--tokens",
+        9,
+        "--batch",
+        3,
+    )
     assert [called[key] for key in ("precision", "tokens", "rows")] == ["no", 9, 3]
     assert (tmp_path / "second/train.en").read_text(encoding="utf-8") == "TREI PATRU\n"
 
@@ -66,14 +86,34 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
 def test_a_wrong_setting_is_named(called, tmp_path, options, message):
     (tmp_path / "mono").write_text("unu\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=message):
-        run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", tmp_path / "made", *options)
+        run(
+            "RUN",
+            tmp_path / "mono",
+            "--from",
+            "ro",
+            "--to",
+            "en",
+            "--output",
+            tmp_path / "made",
+            *options,
+        )
     assert called == {}
 
 
 def test_an_interrupted_command_resumes(tmp_path, monkeypatch):
     folder, lines, begun = little_run(tmp_path / "run", little_vocab()), Translator.lines, []
     write_lines(tmp_path / "mono", LINES)
-    command = [folder, tmp_path / "mono", "--from", "en", "--to", "de", "--set", "window=1", "--output"]
+    command = [
+        folder,
+        tmp_path / "mono",
+        "--from",
+        "en",
+        "--to",
+        "de",
+        "--set",
+        "window=1",
+        "--output",
+    ]
     run(*command, tmp_path / "whole")
 
     def counted(self, text):

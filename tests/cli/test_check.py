@@ -34,7 +34,9 @@ files = "test.{language}"
 
 
 def check(*arguments):
-    return CliRunner().invoke(application(), ["check", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(
+        application(), ["check", *map(str, arguments)], catch_exceptions=False
+    )
 
 
 def checked(*arguments):
@@ -45,8 +47,18 @@ def checked(*arguments):
 @pytest.fixture
 def recipe(tmp_path):
     for name, lines in {
-        "train.en": ["the old doctor reads", "he works in Berlin", "she works in Paris", "the old doctor reads"],
-        "train.de": ["der alte Arzt liest", "er arbeitet in Berlin", "sie arbeitet in Paris", "der alte Arzt liest"],
+        "train.en": [
+            "the old doctor reads",
+            "he works in Berlin",
+            "she works in Paris",
+            "the old doctor reads",
+        ],
+        "train.de": [
+            "der alte Arzt liest",
+            "er arbeitet in Berlin",
+            "sie arbeitet in Paris",
+            "der alte Arzt liest",
+        ],
         "dev.en": ["the old doctor reads", "this is a new line"],
         "test.en": ["something else it is"],
         "test.de": ["er arbeitet in Berlin"],
@@ -64,7 +76,9 @@ def test_the_chosen_word_tokenizer_is_said_by_check_and_dry_run(recipe):
     write_lines(recipe.parent / "train.en", ["he works today, she does too."] * 4 * 5)
     said = "words are found by 'unicode', since text is untokenized"
     assert said in check(recipe).stdout.replace("\n", " ")
-    done = CliRunner().invoke(application(), ["pretrain", str(recipe), "--dry-run", "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(
+        application(), ["pretrain", str(recipe), "--dry-run", "--json"], catch_exceptions=False
+    )
     assert any(said in note for note in json.loads(done.stdout)["notes"])
 
 
@@ -99,7 +113,11 @@ def test_recipe_with_contamination_and_cost(recipe):
     assert list(reports) == ["text en (dev)", "text en (train)", "pairs en-de (train)", held_out]
     leaks = reports[held_out]["findings"]
     assert [(leak["count"], leak["total"], leak["about"].split(" that")[0]) for leak in leaks] == [
-        (1, 1, "examples of retrieval (dev) (de)"),  # its pattern has no {split}, so both are the same file
+        (
+            1,
+            1,
+            "examples of retrieval (dev) (de)",
+        ),  # its pattern has no {split}, so both are the same file
         (1, 1, "examples of retrieval (test) (de)"),
         (1, 2, "examples of text en (dev) (en)"),
     ]
@@ -109,7 +127,10 @@ def test_recipe_sets_the_scripts_of_a_language(recipe):
     recipe.write_text(recipe.read_text().replace("en-de", "en-tlh"))
     (recipe.parent / "train.de").rename(recipe.parent / "train.tlh")
     assert "wrong language" not in check(recipe).stdout
-    assert "wrong language" in check(recipe, "--set", "filters.script.expected.tlh=['Cyrillic']").stdout
+    assert (
+        "wrong language"
+        in check(recipe, "--set", "filters.script.expected.tlh=['Cyrillic']").stdout
+    )
 
 
 def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
@@ -129,6 +150,8 @@ def test_questions_are_no_recipe(tmp_path):
     answer = {"text": "cat", "answer_start": 4}
     question = {"id": "1", "question": "Who sees two dogs?", "answers": [answer]}
     paragraph = {"context": "The cat sees two dogs.", "qas": [question]}
-    (tmp_path / "a.en.json").write_text(json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]}))
+    (tmp_path / "a.en.json").write_text(
+        json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]})
+    )
     code, found = checked(tmp_path / "a.en.json", "--reader", "squad")
     assert (code, found["reports"][0]["facts"]["rows"]) == (0, 1)

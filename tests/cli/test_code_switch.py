@@ -11,7 +11,12 @@ from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import read_lines, write_lines
 
-SOURCE = ["the old man sees a red house today", "we met Maria in Berlin last week", "yes", "a b c d e f g h"]
+SOURCE = [
+    "the old man sees a red house today",
+    "we met Maria in Berlin last week",
+    "yes",
+    "a b c d e f g h",
+]
 GERMAN = ("der alte Mann sieht heute ein rotes Haus", "wir trafen Maria letzte Woche in Berlin")
 TARGET = [*GERMAN, "ja", "A B C D E F G H"]
 LINKS = [
@@ -31,7 +36,9 @@ def text(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(application(), ["code-switch", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(
+        application(), ["code-switch", *map(str, arguments)], catch_exceptions=False
+    )
 
 
 def test_lines_mix_a_fraction_of_source_and_target(text):
@@ -40,18 +47,24 @@ def test_lines_mix_a_fraction_of_source_and_target(text):
     assert done.exit_code == 0
     assert len(set(lines)) == len(lines) > 20
     for line in lines:
-        pairs = [{*one.split()} | {*other.split()} for one, other in zip(SOURCE, TARGET, strict=True)]
+        pairs = [
+            {*one.split()} | {*other.split()} for one, other in zip(SOURCE, TARGET, strict=True)
+        ]
         assert any({*line.split()} <= words for words in pairs)
         assert line not in {*SOURCE, *TARGET}
     assert any(line.startswith("der alte Mann sees") for line in lines)
-    assert not any("yes" in line or "ja" in line.split() for line in lines)  # one word: less than 30 % of it is none
+    assert not any(
+        "yes" in line or "ja" in line.split() for line in lines
+    )  # one word: less than 30 % of it is none
     for line in lines:  # of eight words two may be replaced, of seven two
         assert max(len({*line.split()} & {*side.split()}) for side in (*SOURCE, *TARGET)) >= 5
     assert run(*text, "--fraction", "0.125", "--monolingual", 0).stdout.count("\n") == 0
 
 
 def test_copies_and_seeds(text):
-    assert run(*text, "--copies", 2, "--repeats", "--monolingual", 0).stdout.count("\n") == 2 * 2 * 3
+    assert (
+        run(*text, "--copies", 2, "--repeats", "--monolingual", 0).stdout.count("\n") == 2 * 2 * 3
+    )
     many = run(*text, "--copies", 500, "--fraction", "0.2", "--monolingual", 0)
     assert many.stdout.count("\n") == 2 * (8 + 7 + 7) - 4
     one, two = run(*text, "--copies", 3), run(*text, "--copies", 3)

@@ -10,7 +10,9 @@ from interlace.experiments.recipe import read_recipe
 from toy_settings import SHORT, TOY, VOCAB, under
 
 SMALL = TOY | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds": "1"}
-SMALL |= {"evaluate.tasks.pos.tuning.epochs": "1"} | under("model.shape", layers="1", width="32", heads="2")
+SMALL |= {"evaluate.tasks.pos.tuning.epochs": "1"} | under(
+    "model.shape", layers="1", width="32", heads="2"
+)
 
 
 def test_the_demo_trains_scores_and_compares(tmp_path):
@@ -19,7 +21,10 @@ def test_the_demo_trains_scores_and_compares(tmp_path):
     done = CliRunner().invoke(application(), command, catch_exceptions=False)
     assert done.exit_code == 0
     names = [read_recipe(name).name for name in RECIPES]
-    assert all(name in done.stdout for name in [*names, "pos", "(accuracy, %)", "retrieval", "embedding_alignment"])
+    assert all(
+        name in done.stdout
+        for name in [*names, "pos", "(accuracy, %)", "retrieval", "embedding_alignment"]
+    )
     assert done.stdout.rstrip().endswith("report.html")
     assert (tmp_path / "runs" / "report.html").stat().st_size > 10_000
     again = CliRunner().invoke(application(), command, catch_exceptions=False)
@@ -30,5 +35,7 @@ def test_the_demo_trains_scores_and_compares(tmp_path):
 def test_a_folder_with_files_of_others_is_rejected(tmp_path, name):
     (tmp_path / name).write_text("mine")
     with pytest.raises(DataError, match=f"holds '{name}'"):
-        CliRunner().invoke(application(), ["demo", "--output", str(tmp_path)], catch_exceptions=False)
+        CliRunner().invoke(
+            application(), ["demo", "--output", str(tmp_path)], catch_exceptions=False
+        )
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]

@@ -38,7 +38,9 @@ def files(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(application(), ["derive", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(
+        application(), ["derive", *map(str, arguments)], catch_exceptions=False
+    )
 
 
 def test_the_record_of_transformations(files, tmp_path):
@@ -52,9 +54,13 @@ def test_the_record_of_transformations(files, tmp_path):
     assert (about["of"], about["language"], about["seed"]) == ("en", "en_x", 3)
     (file,) = about["files"]
     assert (file["lines"], file["words"], file["notes"]) == (3, 8, {})
-    again = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "again", *settings)
+    again = run(
+        path, "--transformations", "invert,transliterate", "-o", tmp_path / "again", *settings
+    )
     assert json.loads(again.stdout) == about
-    assert (tmp_path / "again" / "a.en.txt").read_bytes() == (tmp_path / "out" / "a.en.txt").read_bytes()
+    assert (tmp_path / "again" / "a.en.txt").read_bytes() == (
+        tmp_path / "out" / "a.en.txt"
+    ).read_bytes()
 
 
 def test_other_files_in_the_folder_are_not_deleted(files, tmp_path):
@@ -94,7 +100,9 @@ def test_syntax_with_treebank_and_parses(files, tmp_path):
     with pytest.raises(DataError, match=r"plain\.txt: .* set syntax\.trees"):
         run(files / "plain.txt", "--transformations", "syntax", "-o", tmp_path / "none", *like)
     parses = ["--set", f"syntax.trees={files / 'a.conllu'}"]
-    run(files / "plain.txt", "--transformations", "syntax", "-o", tmp_path / "plain", *like, *parses)
+    run(
+        files / "plain.txt", "--transformations", "syntax", "-o", tmp_path / "plain", *like, *parses
+    )
     assert list(read_lines(tmp_path / "plain" / "plain.txt")) == ["bark dogs Old."]
     assert not (tmp_path / "none").exists()
 
@@ -102,17 +110,26 @@ def test_syntax_with_treebank_and_parses(files, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--transformations", "inverse"], r"there is no transformation 'inverse'; did you mean 'invert'"),
+        (
+            ["--transformations", "inverse"],
+            r"there is no transformation 'inverse'; did you mean 'invert'",
+        ),
         (["--transformations", ""], r"--transformations '': expected names; there are: galactic, "),
         (
             ["--transformations", "invert", "--set", "permute.seed=1"],
             r"--set permute\.seed: expected a setting of a transformation",
         ),
-        (["--transformations", "invert", "--set", "invert.sentence_split=words"], r"--set invert: sentence_split"),
+        (
+            ["--transformations", "invert", "--set", "invert.sentence_split=words"],
+            r"--set invert: sentence_split",
+        ),
         (["--transformations", "invert", "--set", "split"], r"expected NAME\.KEY=VALUE"),
         (["--transformations", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
         (["--transformations", "syntax"], r"needs a treebank"),
-        (["--transformations", "invert", "--name", "en"], r"--name en: is the name of the original"),
+        (
+            ["--transformations", "invert", "--name", "en"],
+            r"--name en: is the name of the original",
+        ),
         (
             ["--transformations", "invert", "--name", "a/b"],
             r"--name 'a/b': expected letters, digits and '_', such as en_x",
@@ -126,8 +143,17 @@ def test_errors_name_the_option(files, tmp_path, arguments, message):
 
 
 def test_files_are_checked_before_writing(files, tmp_path):
-    with pytest.raises(DataError, match=r"a\.en\.txt and .*a\.en\.txt would both be written as a\.en\.txt"):
-        run(files / "a.en.txt", files / "a.en.txt", "--transformations", "invert", "-o", tmp_path / "out")
+    with pytest.raises(
+        DataError, match=r"a\.en\.txt and .*a\.en\.txt would both be written as a\.en\.txt"
+    ):
+        run(
+            files / "a.en.txt",
+            files / "a.en.txt",
+            "--transformations",
+            "invert",
+            "-o",
+            tmp_path / "out",
+        )
     with pytest.raises(DataError, match=r"no such file; did you mean 'nli\.tsv'"):
         run(files / "nlis.tsv", "--transformations", "invert", "-o", tmp_path / "out")
     write_lines(files / "other.tsv", ["x\ty"])
@@ -142,7 +168,10 @@ def test_files_are_checked_before_writing(files, tmp_path):
     [
         (["dictionary.en-en_x.txt"], "the dictionary and .*dictionary.en-en_x.txt would both"),
         (["derived.json"], "derived.json and the record"),
-        (["b.txt", "b.txt.alignments"], "b.txt.alignments and the alignments of .*b.txt would both"),
+        (
+            ["b.txt", "b.txt.alignments"],
+            "b.txt.alignments and the alignments of .*b.txt would both",
+        ),
     ],
 )
 def test_outputs_of_one_name_are_rejected(files, tmp_path, names, clash):
@@ -150,5 +179,15 @@ def test_outputs_of_one_name_are_rejected(files, tmp_path, names, clash):
     for path in paths:
         write_lines(path, ["a b"])
     with pytest.raises(DataError, match=clash):
-        run(*paths, "--transformations", "invert", "--reader", "lines", "--language", "en", "-o", tmp_path / "out")
+        run(
+            *paths,
+            "--transformations",
+            "invert",
+            "--reader",
+            "lines",
+            "--language",
+            "en",
+            "-o",
+            tmp_path / "out",
+        )
     assert not (tmp_path / "out").exists()

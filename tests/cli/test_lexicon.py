@@ -12,7 +12,9 @@ from interlace.text.lines import write_lines
 
 
 def run(*arguments, command="lexicon"):
-    return CliRunner().invoke(application(), [command, *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(
+        application(), [command, *map(str, arguments)], catch_exceptions=False
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +32,10 @@ def _text(tmp_path, monkeypatch):
         ("--min-count 2", ["house\tHaus\t2", ".\t.\t2", "home\tHeim\t2"]),
         ("--min-count 2 --words --muse", ["house\tHaus", "home\tHeim"]),
         ("--top 1 --words --muse", ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"]),
-        ("--mutual --words --muse", ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"]),
+        (
+            "--mutual --words --muse",
+            ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"],
+        ),
     ],
 )
 def test_filter_options(options, lines):

@@ -16,7 +16,10 @@ def listed(*arguments):
 
 
 def test_nested_settings_show_their_own_defaults():
-    epochs = {task: {row["key"]: row["default"] for row in listed("tasks", task)} for task in ("pos", "xnli")}
+    epochs = {
+        task: {row["key"]: row["default"] for row in listed("tasks", task)}
+        for task in ("pos", "xnli")
+    }
     assert epochs["pos"]["tuning.epochs"] == "10.0"
     assert epochs["xnli"]["tuning.epochs"] == "5.0"
     keys = [row["key"] for row in listed("objectives", "mlm")]
@@ -37,11 +40,17 @@ def test_recipes_give_keys_values_and_published_rows():
 
 def test_published_tables_show_corrections():
     assert {row["name"] for row in listed("published")} == {"align_mlm", "alm", "weam", "xlm"}
-    rows = [row for row in listed("published", "weam") if row["task"] == "mlqa" and row["metric"] == "F1"]
+    rows = [
+        row
+        for row in listed("published", "weam")
+        if row["task"] == "mlqa" and row["metric"] == "F1"
+    ]
     assert "mean zero-shot 66.2 (correct: 65.3)" in rows[-1]["scores"]
     assert any("AVG(zero-shot)" in note for note in rows[0]["notes"])
 
 
 def test_a_study_is_shown_as_its_file():
-    done = CliRunner().invoke(application(), ["list", "studies", "tiny/quick"], catch_exceptions=False)
+    done = CliRunner().invoke(
+        application(), ["list", "studies", "tiny/quick"], catch_exceptions=False
+    )
     assert tomllib.loads(done.stdout)["systems"]["mlm"]["recipe"] == "tiny/mlm"

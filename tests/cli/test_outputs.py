@@ -50,7 +50,9 @@ def test_every_option_that_names_an_output_is_checked():
         for hint in get_type_hints(COMMANDS.get(name), include_extras=True).values():
             (info,) = get_args(hint)[1:] or [None]
             options = {getattr(info, "default", None), *(getattr(info, "param_decls", None) or ())}
-            outputs = {"--output", "--save-model", "--figure"} | ({"--confidence"} if name == "align" else set())
+            outputs = {"--output", "--save-model", "--figure"} | (
+                {"--confidence"} if name == "align" else set()
+            )
             if not options.isdisjoint(outputs):
                 unchecked += [] if isinstance(info.parser, OutputPath) else [(name, options)]
                 checked += 1
@@ -60,18 +62,30 @@ def test_every_option_that_names_an_output_is_checked():
 
 REJECTED = {
     "two outputs of one name": ("align en de -o out --confidence out", "--confidence and --output"),
-    "an output below another": ("align en de -o out/links --save-model out", "--save-model and --output"),
-    "a side file of another output": ("align en de -o out --confidence out.json", "--confidence and --output"),
+    "an output below another": (
+        "align en de -o out/links --save-model out",
+        "--save-model and --output",
+    ),
+    "a side file of another output": (
+        "align en de -o out --confidence out.json",
+        "--confidence and --output",
+    ),
     "two names of one file": ("align en de -o out --figure ./sub/../out", "same file"),
     "a side file that is the input": ("align a.json de -o a", "a.json: is also the input"),
     "a side file of something else": ("align en de -o mine", "mine.json: exists"),
     "the input": ("lexicon en de links -o de", "de: is also the input"),
-    "an input behind a link": ("phrases en de links -o link-to-de", "link-to-de: is also the input"),
+    "an input behind a link": (
+        "phrases en de links -o link-to-de",
+        "link-to-de: is also the input",
+    ),
     "a file of a run": ("align en de -o run/scores.json", "run (a run)"),
     "a file of a model of a run": ("phrases en de links -o run/model/config.json", "run (a run)"),
     "a file of a run behind a link": ("align en de -o link-to-scores", "run (a run)"),
     "the run of a report": ("report run -o run/scores.json", "run (a run)"),
-    "the folder of a model of a run": ("toy --languages en,de --pairs 5 -o run/model", "run (a run)"),
+    "the folder of a model of a run": (
+        "toy --languages en,de --pairs 5 -o run/model",
+        "run (a run)",
+    ),
     "a file of a corpus": ("align en de -o toy/train.en", "toy (a toy corpus)"),
     "a tokenizer in place of the model": ("vocab en --size 300 -o run/model", "run (a run)"),
     "a folder": ("code-switch en de links -o run", "a folder where a file"),
@@ -87,10 +101,18 @@ def test_an_output_that_would_overwrite_something_is_rejected(text, case):
     fake_run(text / "run")
     (text / "toy").mkdir()
     (text / "sub").mkdir()
-    for name, content in (("toy/toy.json", "{}"), ("toy/train.en", "a\n"), ("mine.json", '{"my": "notes"}')):
+    for name, content in (
+        ("toy/toy.json", "{}"),
+        ("toy/train.en", "a\n"),
+        ("mine.json", '{"my": "notes"}'),
+    ):
         (text / name).write_text(content)
     (text / "a.json").write_text("a cat\nthe dog\n")
-    for name, target in (("link-to-de", "de"), ("link-to-scores", "run/scores.json"), ("circle", "circle")):
+    for name, target in (
+        ("link-to-de", "de"),
+        ("link-to-scores", "run/scores.json"),
+        ("circle", "circle"),
+    ):
         (text / name).symlink_to(target)
     before = digests(text)
     done = invoke(line.split())
@@ -121,7 +143,10 @@ def test_a_file_of_a_model_or_tokenizer_is_not_replaced(tmp_path, names):
     for name in names:
         (tmp_path / name).write_text("kept")
     for name in names:
-        with pytest.raises(DataError, match=rf"{re.escape(name)}: a file of .* \(a model.*\), which is not replaced"):
+        with pytest.raises(
+            DataError,
+            match=rf"{re.escape(name)}: a file of .* \(a model.*\), which is not replaced",
+        ):
             check_outputs([Output("--output", tmp_path / name)], [])
 
 
@@ -160,7 +185,9 @@ ENTRIES = "Katze"
 
 @pytest.mark.parametrize("name", ["stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_standard_output_by_its_other_names_is_written_at_its_position(text, name):
-    (text / "stdout").symlink_to("/proc/self/fd/1")  # as /dev/stdout is, which a fault would replace
+    (text / "stdout").symlink_to(
+        "/proc/self/fd/1"
+    )  # as /dev/stdout is, which a fault would replace
     (text / "result").write_text("before\n")
     with (text / "result").open("a") as result:
         subprocess.run([*COMMAND, "-o", name], stdout=result, check=True)
@@ -172,7 +199,9 @@ def test_standard_output_by_its_other_names_is_written_at_its_position(text, nam
 def test_a_pipe_and_standard_error_are_written_to(text):
     os.mkfifo(text / "pipe")
     received = []
-    reader = threading.Thread(target=lambda: received.append((text / "pipe").read_text()), daemon=True)
+    reader = threading.Thread(
+        target=lambda: received.append((text / "pipe").read_text()), daemon=True
+    )
     reader.start()
     assert invoke("lexicon en de links -o pipe".split()).code == 0
     reader.join(20)
@@ -217,7 +246,9 @@ def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
 def test_two_outputs_to_one_stream_are_rejected(text, options, part):
     (text / "stdout").symlink_to("/proc/self/fd/1")
     command = [*COMMAND[:3], "align", "en", "de", *options.split()]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     assert (done.returncode, part in done.stdout) == (2, True), done.stdout
     assert "0-0" not in done.stdout
 
@@ -237,7 +268,11 @@ def test_confidences_on_standard_output_are_alone_there(text):
 IMPOSSIBLE = {
     "a file below a file": ("-o", "en/out", "en is not a folder"),
     "a folder below a file": ("--save-model", "en/sub/out", "en is not a folder"),
-    "where no folder can be made": ("--confidence", "/proc/nowhere/out", "no file can be created in /proc"),
+    "where no folder can be made": (
+        "--confidence",
+        "/proc/nowhere/out",
+        "no file can be created in /proc",
+    ),
     "where no file can be made": ("-o", "/proc/out", "no file can be created in /proc"),
     "a closed file": ("--confidence", "/dev/fd/77", "no such open file"),
     "a file that is open for reading": ("-o", "/dev/fd/0", "not open for writing"),
@@ -252,8 +287,12 @@ def test_an_impossible_output_is_found_before_inputs_are_read(text, case):
     before = digests(text)
     command = [*COMMAND[:3], "align", "missing-text", option, name]
     with (text / "en").open() as standard_input:
-        done = subprocess.run(command, stdin=standard_input, capture_output=True, text=True, check=False)
-    assert (done.returncode, name in done.stderr, part in done.stderr) == (2, True, True), done.stderr
+        done = subprocess.run(
+            command, stdin=standard_input, capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, name in done.stderr, part in done.stderr) == (2, True, True), (
+        done.stderr
+    )
     assert digests(text) == before
 
 
@@ -263,7 +302,9 @@ def test_an_output_in_a_folder_without_permission_is_rejected(tmp_path, monkeypa
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(dir))
 
     monkeypatch.setattr(files, "TemporaryFile", refuse)  # permissions do not bind root
-    with pytest.raises(DataError, match=rf"new/out: .*{re.escape(str(tmp_path))}: Permission denied"):
+    with pytest.raises(
+        DataError, match=rf"new/out: .*{re.escape(str(tmp_path))}: Permission denied"
+    ):
         check_outputs([Output("--output", tmp_path / "new" / "out", kind)], [])
 
 
@@ -277,7 +318,9 @@ def test_an_output_in_a_folder_without_permission_is_rejected(tmp_path, monkeypa
     ],
 )
 def test_a_folder_with_files_of_others_is_not_replaced(text, command, mark):
-    line = [*command.split(), "out"] if command.endswith("model") else [*command.split(), "-o", "out"]
+    line = (
+        [*command.split(), "out"] if command.endswith("model") else [*command.split(), "-o", "out"]
+    )
     assert invoke(line).code == 0
     assert invoke(line).code == 0
     assert (text / "out" / mark).is_file()

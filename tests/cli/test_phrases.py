@@ -13,7 +13,9 @@ WORDS = [("the", "das"), ("red", "rote"), ("house", "Haus")]
 
 
 def run(*arguments):
-    return CliRunner().invoke(application(), ["phrases", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(
+        application(), ["phrases", *map(str, arguments)], catch_exceptions=False
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +28,9 @@ def _text(tmp_path, monkeypatch):
 
 
 def pairs(done):
-    return {tuple(line.split(" ||| ")[:2]): line.split(" ||| ")[2:] for line in done.stdout.splitlines()}
+    return {
+        tuple(line.split(" ||| ")[:2]): line.split(" ||| ")[2:] for line in done.stdout.splitlines()
+    }
 
 
 def test_phrase_table_of_a_worked_example():
@@ -55,8 +59,18 @@ def test_a_file_holds_what_standard_output_would(tmp_path):
     done = run("a.en", "a.de", "links", "--output", "table.gz", "--json")
     found = json.loads(done.stdout)
     assert (found["pairs"], found["links"], found["phrase_pairs"]) == (4, 7, 7)
-    assert list(read_lines(tmp_path / "table.gz")) == run("a.en", "a.de", "links").stdout.splitlines()
-    write_lines("both", ["the red house ||| das rote Haus", "the house ||| das Haus", " ||| ", "the house|||das Haus"])
+    assert (
+        list(read_lines(tmp_path / "table.gz")) == run("a.en", "a.de", "links").stdout.splitlines()
+    )
+    write_lines(
+        "both",
+        [
+            "the red house ||| das rote Haus",
+            "the house ||| das Haus",
+            " ||| ",
+            "the house|||das Haus",
+        ],
+    )
     assert run("both", "links").stdout == run("a.en", "a.de", "links").stdout
 
 

@@ -13,7 +13,10 @@ from interlace.training.steps import TrainingStep
 def test_progress_is_logged_at_intervals(monkeypatch, caplog):
     monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
     more = {"flops": 5e10, "memory": 2 * 10**9, "last": 10}
-    with caplog.at_level(logging.INFO, logger="interlace"), _progress.training_bar("small") as watch:
+    with (
+        caplog.at_level(logging.INFO, logger="interlace"),
+        _progress.training_bar("small") as watch,
+    ):
         for index in (1, 2):
             watch(TrainingStep(index, "mlm", "en", {"mlm": 2.0}, {}, 100, 0, 1, 0.1, 0.01, **more))
     state = "1.0k tokens/s  mlm 2.000  2.0 GB  0.5 TFLOP/s  waiting 10%"
@@ -53,7 +56,10 @@ def test_eighty_columns_show_step_and_remaining_time(monkeypatch):
 
 def test_a_term_of_a_loss_has_the_name_of_its_objective(monkeypatch, caplog):
     monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
-    with caplog.at_level(logging.INFO, logger="interlace"), _progress.training_bar("small") as watch:
+    with (
+        caplog.at_level(logging.INFO, logger="interlace"),
+        _progress.training_bar("small") as watch,
+    ):
         watch(TrainingStep(1, "mlm", "en", {"mlm": 2.0}, {}, 100, 0, 1, 0.1, 0.01))
         watch(TrainingStep(2, "weam", "en", {"multilingual": 3.0}, {}, 100, 0, 1, 0.1, 0.01))
     assert "  mlm 2.000  weam/multilingual 3.000  " in caplog.records[-1].getMessage()
@@ -62,5 +68,7 @@ def test_a_term_of_a_loss_has_the_name_of_its_objective(monkeypatch, caplog):
 def test_fine_tuning_shows_its_task_and_number_of_updates(monkeypatch, caplog):
     monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
     with caplog.at_level(logging.INFO, logger="interlace"), _progress.fine_tuning_bar() as watch:
-        watch("pos", 1)(TrainingStep(3, "pos", "en", {"tagging": 2.0}, {}, 100, 0, 1, 0.1, 0.01, last=99))
+        watch("pos", 1)(
+            TrainingStep(3, "pos", "en", {"tagging": 2.0}, {}, 100, 0, 1, 0.1, 0.01, last=99)
+        )
     assert caplog.records[-1].getMessage().startswith("fine-tuning pos, seed 1: 3 of 99, ")

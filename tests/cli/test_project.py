@@ -26,7 +26,10 @@ def run(*arguments):
 
 def test_projects_tags_and_names_along_given_or_computed_alignments():
     assert run("tags", "a.en", "a.de", "links").stdout.splitlines() == ["PROPN VERB PROPN _", "ADJ"]
-    assert run("tags", "a.en", "a.de", "links", "--missing", "X").stdout.splitlines()[0] == "PROPN VERB PROPN X"
+    assert (
+        run("tags", "a.en", "a.de", "links", "--missing", "X").stdout.splitlines()[0]
+        == "PROPN VERB PROPN X"
+    )
     with pytest.raises(SettingsError, match="--missing '': expected a tag"):
         run("tags", "a.en", "a.de", "links", "--missing", "")
     assert run("names", "a.en", "a.de", "links").stdout.splitlines() == ["B-LOC O B-PER O", "O"]
@@ -36,7 +39,10 @@ def test_projects_tags_and_names_along_given_or_computed_alignments():
 def test_links_below_the_minimum_confidence_project_nothing():
     write_lines("sure", ["0.9 0.2 0.5", "0.4"])
     options = ["--confidence", "sure", "--min-confidence", "0.5"]
-    assert run("tags", "a.en", "a.de", "links", *options).stdout.splitlines() == ["PROPN _ PROPN _", "_"]
+    assert run("tags", "a.en", "a.de", "links", *options).stdout.splitlines() == [
+        "PROPN _ PROPN _",
+        "_",
+    ]
     with pytest.raises(SettingsError, match="must be given together"):
         run("tags", "a.en", "a.de", "links", "--min-confidence", "0.5")
 
@@ -46,7 +52,12 @@ def test_rejects_labels_of_another_text():
     with pytest.raises(DataError, match="1 lines of labels, but 2 pairs"):
         run("tags", "a.en", "a.de", "links")
     write_lines("tags", ["PROPN VERB", "ADJ"])
-    with pytest.raises(DataError, match=r"tags: line 1: 2 labels, .* 3 words \(--word-tokenizer whitespace\)$"):
+    with pytest.raises(
+        DataError, match=r"tags: line 1: 2 labels, .* 3 words \(--word-tokenizer whitespace\)$"
+    ):
         run("tags", "a.en", "a.de", "links")
-    with pytest.raises(DataError, match=r"unicode\); for words between blanks, align with --word-tokenizer whitespace"):
+    with pytest.raises(
+        DataError,
+        match=r"unicode\); for words between blanks, align with --word-tokenizer whitespace",
+    ):
         run("tags", "a.en", "a.de", "links", "--word-tokenizer", "unicode")

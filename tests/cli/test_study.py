@@ -61,7 +61,9 @@ def two(tmp_path, monkeypatch):
 
 
 def called(*arguments):
-    return CliRunner().invoke(application(), ["study", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(
+        application(), ["study", *map(str, arguments)], catch_exceptions=False
+    )
 
 
 @pytest.mark.slow
@@ -81,7 +83,9 @@ def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
         (two / f"more.{language}").write_text((two / f"train.{language}").read_text())
     again = called(*command)
     assert again.exit_code == 0
-    assert (two / "out" / "cells" / "whole,seed=0" / "cell.json").read_text() == finished  # not touched again
+    assert (
+        two / "out" / "cells" / "whole,seed=0" / "cell.json"
+    ).read_text() == finished  # not touched again
     assert "Broken" in again.stdout
     assert again.stdout.rstrip().endswith("report.html")
     made = {path.name for path in (two / "out").iterdir()}
@@ -92,9 +96,13 @@ def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
 
 
 def test_a_dry_run_lists_cells_and_runs_nothing(two):
-    done = called(two / "two.toml", "--dry-run", "--json", "--output", two / "out", "--set", "seeds=[0, 1]")
+    done = called(
+        two / "two.toml", "--dry-run", "--json", "--output", two / "out", "--set", "seeds=[0, 1]"
+    )
     rows = json.loads(done.stdout)
-    assert [(row["cell"], row["state"]) for row in rows][:2] == [(f"{name},seed=0", "waiting") for name in SYSTEMS]
+    assert [(row["cell"], row["state"]) for row in rows][:2] == [
+        (f"{name},seed=0", "waiting") for name in SYSTEMS
+    ]
     assert len(rows) == 4
     assert not (two / "out").exists()
     assert "whole,seed=0" in called(two / "two.toml", "--dry-run").stdout

@@ -12,7 +12,9 @@ def row(language, score, setting="zero-shot", seed=0):
 def table_of(rows, **others):
     """The overview of one system's entries, and those of others by name."""
     found = {"one": rows, **others}
-    return overview(ScoreTable(score for name, some in found.items() for score in entries(name, some)))
+    return overview(
+        ScoreTable(score for name, some in found.items() for score in entries(name, some))
+    )
 
 
 def entries(name, rows):
@@ -21,7 +23,10 @@ def entries(name, rows):
 
 def cells(table):
     """The body of a table, cell by cell."""
-    return [[line.label, *("–" if entry is None else str(entry) for entry in line.entries)] for line in table.lines]
+    return [
+        [line.label, *("–" if entry is None else str(entry) for entry in line.entries)]
+        for line in table.lines
+    ]
 
 
 def test_settings_of_one_task_are_not_averaged():

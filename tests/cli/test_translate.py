@@ -53,7 +53,10 @@ def test_translates_line_by_line(run_folder, vocab, expected):
     done = translate(run_folder, *DIRECTION, text=as_text(lines))
     assert done.stdout.split("\n")[:-1] == ["", *expected[:3], "", *expected[3:], ""]
     assert done.exit_code == 0
-    assert translate(run_folder, *DIRECTION, text="\r\n".join(LINES)).stdout.split("\n")[:-1] == expected
+    assert (
+        translate(run_folder, *DIRECTION, text="\r\n".join(LINES)).stdout.split("\n")[:-1]
+        == expected
+    )
     assert translate(run_folder, *DIRECTION).stdout == ""
     done = translate(run_folder / "model", *DIRECTION, text=as_text(LINES))
     assert done.stdout.split("\n")[:-1] == expected
@@ -70,10 +73,14 @@ def test_json_rows_have_scores(run_folder, expected):
 
 def test_search_settings(run_folder, expected):
     def said(*options):
-        return translate(run_folder, *DIRECTION, *options, text=as_text(LINES)).stdout.split("\n")[:-1]
+        return translate(run_folder, *DIRECTION, *options, text=as_text(LINES)).stdout.split("\n")[
+            :-1
+        ]
 
     assert said("--beam", 1) != expected
-    assert max(map(len, said("--set", "max_ratio=0", "--set", "max_extra=1"))) <= max(map(len, "letters young".split()))
+    assert max(map(len, said("--set", "max_ratio=0", "--set", "max_extra=1"))) <= max(
+        map(len, "letters young".split())
+    )
     lengths = [len(" ".join(said("--length-penalty", penalty))) for penalty in (-2, 3)]
     assert lengths[0] < lengths[1]
 
@@ -81,8 +88,12 @@ def test_search_settings(run_folder, expected):
 def test_long_line_is_translated_sentence_by_sentence(run_folder, caplog):
     first = "the old doctor reads three letters in the big house and a dog sees the young cat on the table."
     second = f"a cat sees two red books on the table and {first[:-1]}!"
-    rows = json_rows(translate(run_folder, *DIRECTION, "--json", text=f"{first}  {second} {first}\nit\n"))
-    apart = json_rows(translate(run_folder, *DIRECTION, "--json", text=as_text([f"{first}  {second}", first])))
+    rows = json_rows(
+        translate(run_folder, *DIRECTION, "--json", text=f"{first}  {second} {first}\nit\n")
+    )
+    apart = json_rows(
+        translate(run_folder, *DIRECTION, "--json", text=as_text([f"{first}  {second}", first]))
+    )
     assert [row["pieces"] for row in rows] == [2, 1]
     whole, parts = rows[0], apart
     assert whole["text"] == f"{parts[0]['text']} {parts[1]['text']}"
@@ -96,7 +107,9 @@ def json_rows(done):
     return [json.loads(row) for row in done.stdout.split("\n")[:-1]]
 
 
-def test_logs_progress_unknown_characters_and_translations_at_the_maximum_length(run_folder, caplog, monkeypatch):
+def test_logs_progress_unknown_characters_and_translations_at_the_maximum_length(
+    run_folder, caplog, monkeypatch
+):
     monkeypatch.setattr(progress, "LOG_EVERY", 0.0)
     with caplog.at_level(logging.INFO, logger="interlace"):
         translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
@@ -105,7 +118,15 @@ def test_logs_progress_unknown_characters_and_translations_at_the_maximum_length
     caplog.clear()
     translate(run_folder, *DIRECTION, text=as_text(["the cat"]))
     assert "not in the vocabulary" not in caplog.text
-    translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
+    translate(
+        run_folder,
+        *DIRECTION,
+        "--set",
+        "max_extra=0",
+        "--set",
+        "max_ratio=0.5",
+        text=as_text(LINES),
+    )
     assert "translations reached the maximum length" in caplog.text
     assert "see --set max_ratio=3 (the model generates at most 63 tokens)" in caplog.text
 
@@ -214,7 +235,11 @@ def test_closed_pipe_is_not_an_error(python, run_folder):
     ("arguments", "text", "said"),
     [
         ((), b"good\nbad \xe9\n", "standard input, line 2: not valid UTF-8 at byte 5 (0xe9)"),
-        (("--to", "fr"), b"", "'little' was not trained to translate en-fr: it learned en-de, de-en"),
+        (
+            ("--to", "fr"),
+            b"",
+            "'little' was not trained to translate en-fr: it learned en-de, de-en",
+        ),
         (("--to", "fr", "--force"), b"", "it has them for en, de"),
     ],
 )
@@ -228,7 +253,10 @@ def test_user_errors_exit_with_code_2(python, run_folder, arguments, text, said)
 
 
 def test_rejects_missing_directions_and_shards_of_standard_input(run_folder):
-    with pytest.raises(SettingsError, match=r"^--to LANGUAGE: missing translation direction; trained in en-de, de-en$"):
+    with pytest.raises(
+        SettingsError,
+        match=r"^--to LANGUAGE: missing translation direction; trained in en-de, de-en$",
+    ):
         translate(run_folder, "--from", "en")
     with pytest.raises(SettingsError, match=r"^--from and --to LANGUAGE"):
         translate(run_folder)
@@ -257,11 +285,14 @@ def test_rejects_unfinished_and_missing_runs(run_folder, vocab, tmp_path):
         translate(tmp_path / "nowhere", *DIRECTION)
     shutil.rmtree(little_run(tmp_path / "emptied", vocab) / "model")
     with pytest.raises(
-        RunError, match=r"emptied/model: missing, although the run is finished; .* remove .*run\.json and"
+        RunError,
+        match=r"emptied/model: missing, although the run is finished; .* remove .*run\.json and",
     ):
         translate(tmp_path / "emptied", *DIRECTION)
     (tmp_path / "bare").mkdir()
-    with pytest.raises(DataError, match=r"neither a run .* nor a model .*; name the folder of a finished run"):
+    with pytest.raises(
+        DataError, match=r"neither a run .* nor a model .*; name the folder of a finished run"
+    ):
         translate(tmp_path / "bare", *DIRECTION)
 
 

@@ -24,7 +24,11 @@ def run(tmp_path):
     def printed(*arguments, **environment):
         command = [sys.executable, "-m", "interlace", *map(str, arguments)]
         done = subprocess.run(
-            command, cwd=tmp_path, env={**os.environ, **environment}, capture_output=True, check=False
+            command,
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            capture_output=True,
+            check=False,
         )
         return (done.stdout + done.stderr).decode("utf-8")
 
@@ -118,5 +122,7 @@ def test_text_for_standard_output_is_escaped_on_a_terminal_alone(monkeypatch, is
     write(f"a{ESCAPES}")
     written = stdout.buffer.getvalue().decode()
     assert written == (
-        "a\\x1b[2J\\x1b]0;title\\x07\\u009b31m\\u202egnp.exe\\u2069\\x0d\n" if is_terminal else f"a{ESCAPES}\n"
+        "a\\x1b[2J\\x1b]0;title\\x07\\u009b31m\\u202egnp.exe\\u2069\\x0d\n"
+        if is_terminal
+        else f"a{ESCAPES}\n"
     )

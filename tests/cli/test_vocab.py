@@ -11,10 +11,15 @@ from interlace.text.lines import write_lines
 
 
 def test_json_lines_are_read_as_rows_with_text(tmp_path):
-    write_lines(tmp_path / "x.jsonl", [f'{{"text": "the house number {number} is big"}}' for number in range(200)])
+    write_lines(
+        tmp_path / "x.jsonl",
+        [f'{{"text": "the house number {number} is big"}}' for number in range(200)],
+    )
     arguments = ["vocab", str(tmp_path / "x.jsonl"), "--size", "300", "-o", str(tmp_path / "v")]
     assert CliRunner().invoke(application(), arguments, catch_exceptions=False).exit_code == 0
-    merges = json.loads((tmp_path / "v" / "tokenizer.json").read_text(encoding="utf-8"))["model"]["merges"]
+    merges = json.loads((tmp_path / "v" / "tokenizer.json").read_text(encoding="utf-8"))["model"][
+        "merges"
+    ]
     letters = {*"".join("".join(merge) for merge in merges)}
     assert "h" in letters
     assert not letters & {*'{"}:'}
@@ -23,7 +28,10 @@ def test_json_lines_are_read_as_rows_with_text(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.tmx", '<tmx><tu><tuv lang="en"><seg>{}</seg></tuv><tuv lang="de"><seg>{}</seg></tuv></tu></tmx>'),
+        (
+            "a.tmx",
+            '<tmx><tu><tuv lang="en"><seg>{}</seg></tuv><tuv lang="de"><seg>{}</seg></tuv></tu></tmx>',
+        ),
         ("a.jsonl", '{{"translation": {{"en": "{}", "de": "{}"}}}}'),
     ],
 )
@@ -33,10 +41,17 @@ def test_a_file_in_several_languages_needs_the_name_of_one(tmp_path, name, text)
     arguments = ["--size", "300", "-o", str(tmp_path / "v")]
     with pytest.raises(DataError, match=f"{path}.* en:{path}"):
         CliRunner().invoke(application(), ["vocab", str(path), *arguments], catch_exceptions=False)
-    assert CliRunner().invoke(application(), ["vocab", f"en:{path}", *arguments], catch_exceptions=False).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(application(), ["vocab", f"en:{path}", *arguments], catch_exceptions=False)
+        .exit_code
+        == 0
+    )
 
 
-@pytest.mark.parametrize(("name", "given"), [("12:30.txt", "12:30.txt"), ("a:b", "en:a:b"), ("b", "en:b")])
+@pytest.mark.parametrize(
+    ("name", "given"), [("12:30.txt", "12:30.txt"), ("a:b", "en:a:b"), ("b", "en:b")]
+)
 def test_a_file_may_have_a_colon_in_its_name(tmp_path, monkeypatch, name, given):
     monkeypatch.chdir(tmp_path)
     write_lines(tmp_path / name, ["the house is big"] * 9)

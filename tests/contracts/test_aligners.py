@@ -16,8 +16,22 @@ from interlace.models.settings import Shape
 from little_pairs import check_alignments, word_pairs
 
 PLAIN = (
-    ["the old doctor reads a letter", "a cat sleeps", "the cat reads", "a doctor sleeps", "the old cat"] * 2,
-    ["der alte arzt liest briefe", "eine katze schläft", "die katze liest", "ein arzt schläft", "die alte katze"] * 2,
+    [
+        "the old doctor reads a letter",
+        "a cat sleeps",
+        "the cat reads",
+        "a doctor sleeps",
+        "the old cat",
+    ]
+    * 2,
+    [
+        "der alte arzt liest briefe",
+        "eine katze schläft",
+        "die katze liest",
+        "ein arzt schläft",
+        "die alte katze",
+    ]
+    * 2,
 )
 ENGLISH, GERMAN = ["the cat", "a doctor"], ["die katze", "ein arzt"]
 CASES = {
@@ -30,7 +44,10 @@ CASES = {
         [*ENGLISH, " ".join(f"w{number % 90}" for number in range(400)), "cat " * 400, "cat"],
         [*GERMAN, " ".join(f"v{number % 70}" for number in range(400)), "katze", "katze " * 400],
     ),
-    "separators in text": (["a ||| cat", "|||", "the cat|||", *ENGLISH], ["eine ||| katze", "katze", "|||", *GERMAN]),
+    "separators in text": (
+        ["a ||| cat", "|||", "the cat|||", *ENGLISH],
+        ["eine ||| katze", "katze", "|||", *GERMAN],
+    ),
     "control characters": (
         ["a\x00 cat\x01", "\x7f \x1b[0m", "\ufeffthe cat\u200b", "\ufffd", *ENGLISH],
         ["eine\x00 katze\x01", "\x02", "die katze\u2028x", "\ufffd\ufffd", *GERMAN],
@@ -49,14 +66,20 @@ def start(tmp_path_factory):
     """A tiny encoder, for aligners that need one."""
     vocab = Vocab.learn({"en": PLAIN[0] * 5, "de": PLAIN[1] * 5}, size=400)
     folder = tmp_path_factory.mktemp("encoder") / "model"
-    from_shape(Shape(layers=2, width=16, heads=2, max_length=64), vocab, seed=0).save_pretrained(folder, vocab)
+    from_shape(Shape(layers=2, width=16, heads=2, max_length=64), vocab, seed=0).save_pretrained(
+        folder, vocab
+    )
     return str(folder)
 
 
 def file_of_links(pairs, path):
     """Links made elsewhere: word by word, as far as both sides go."""
     shorter = np.minimum(pairs.source.lengths, pairs.target.lengths).tolist()
-    path.write_text("".join(" ".join(f"{place}-{place}" for place in range(length)) + "\n" for length in shorter))
+    path.write_text(
+        "".join(
+            " ".join(f"{place}-{place}" for place in range(length)) + "\n" for length in shorter
+        )
+    )
     return str(path)
 
 
@@ -67,7 +90,9 @@ def build(request, start, tmp_path):
 
     def make(pairs, **changes):
         needed = {"start": start} if name == "similarity" else {}
-        needed |= {"links": file_of_links(pairs, tmp_path / "made.links")} if name == "pharaoh" else {}
+        needed |= (
+            {"links": file_of_links(pairs, tmp_path / "made.links")} if name == "pharaoh" else {}
+        )
         return ALIGNERS.build({"name": name, **needed, **changes})
 
     make.name = name
@@ -121,13 +146,17 @@ def test_links_do_not_depend_on_chunks(build, rows):
     whole = fitted.align(pairs)
     parts = [fitted.align(chunk) for chunk in pairs.chunks(rows)]
     assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
-    np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4)
+    np.testing.assert_allclose(
+        np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4
+    )
     for part, chunk in zip(parts, pairs.chunks(rows), strict=True):
         check_alignments(part, chunk)
     own = fitted.align_training_pairs(pairs)
     parts = [fitted.align_training_pairs(chunk) for chunk in pairs.chunks(rows)]
     assert [row for part in parts for row in part.links.to_lists()] == own.links.to_lists()
-    np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), own.confidence, rtol=1e-4)
+    np.testing.assert_allclose(
+        np.concatenate([part.confidence for part in parts]), own.confidence, rtol=1e-4
+    )
 
 
 def test_empty_input_has_no_links(build):
@@ -158,7 +187,9 @@ def test_saved_model_aligns_new_text(build, tmp_path):
 def test_lexicon_prior_is_used_or_rejected(build, caplog):
     pairs = word_pairs(*PLAIN)
     entries = np.array([[0, 1], [1, 0], [2, 2]], np.int32)
-    priors = Lexicon(["Cat", "doctor", "quagga"], ["arzt", "Katze", "xyzzy"], entries, np.array([1.0, 7.5, 2.0]))
+    priors = Lexicon(
+        ["Cat", "doctor", "quagga"], ["arzt", "Katze", "xyzzy"], entries, np.array([1.0, 7.5, 2.0])
+    )
     with caplog.at_level(logging.WARNING):
         found = build(pairs).fit(pairs, priors).align(pairs)
     check_alignments(found, pairs)
@@ -209,7 +240,9 @@ def test_aligns_the_toy_corpus(build, scenes, language):
 
 
 def f1(found, gold):
-    sides = (map(tuple, np.column_stack([side.rows(), side.flat]).tolist()) for side in (found, gold))
+    sides = (
+        map(tuple, np.column_stack([side.rows(), side.flat]).tolist()) for side in (found, gold)
+    )
     ours, theirs = map(set, sides)
     return 2 * len(ours & theirs) / (len(ours) + len(theirs))
 
@@ -218,7 +251,10 @@ def test_a_huge_pair_costs_the_others_neither_time_nor_links(build, caplog):
     """Of 40,000 words a side, or a product of that size, nothing is aligned, as no sentence is that long."""
     if build.name in {"similarity", "pharaoh"}:
         pytest.skip("reads a part of the sentence, or links made elsewhere")
-    huge = (" ".join(f"w{number}" for number in range(40_000)), " ".join(f"v{number}" for number in range(40_000)))
+    huge = (
+        " ".join(f"w{number}" for number in range(40_000)),
+        " ".join(f"v{number}" for number in range(40_000)),
+    )
     pairs = word_pairs([*PLAIN[0], huge[0], "the cat"], [*PLAIN[1], huge[1], "die katze"])
     aligner = build(pairs)
     fitted = aligner.fit(pairs)
@@ -226,7 +262,10 @@ def test_a_huge_pair_costs_the_others_neither_time_nor_links(build, caplog):
         check_alignments(alignments, pairs)
         assert len(alignments.links[10]) == 0
         assert len(alignments.links[11]) > 0
-    assert "1 of 12 pairs have more than 4194304 source words times target words and get no links" in caplog.text
+    assert (
+        "1 of 12 pairs have more than 4194304 source words times target words and get no links"
+        in caplog.text
+    )
     alone = word_pairs([huge[0], ""], [huge[1], "die"])
     with pytest.raises(DataError, match="too long"):
         build(alone).fit(alone)

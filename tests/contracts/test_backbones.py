@@ -22,7 +22,11 @@ from little_checkpoints import KINDS, LONGEST, save
 if TYPE_CHECKING:
     from pathlib import Path
 
-LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "el viejo médico lee tres cartas"]
+LINES = [
+    "the old doctor reads three letters",
+    "der alte Arzt liest drei Briefe",
+    "el viejo médico lee tres cartas",
+]
 SPEAKING = [kind for kind in KINDS if kind != "mmbert"]
 
 
@@ -44,7 +48,10 @@ class Checkpoint:
         for row, length in enumerate(lengths):
             ids[row, :length] = rng.integers(5, self.words.size, length)
         mask = np.arange(max(lengths)) < np.array(lengths)[:, None]
-        return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask.astype(np.int64))}
+        return {
+            "input_ids": torch.from_numpy(ids),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
+        }
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +127,22 @@ def test_accepts_sequences_up_to_max_length(checkpoint):
 
 
 def test_saved_model_opens_with_transformers(checkpoint, tmp_path):
-    folder = load(checkpoint.folder, checkpoint.words).save_pretrained(tmp_path / "out", checkpoint.words)
+    folder = load(checkpoint.folder, checkpoint.words).save_pretrained(
+        tmp_path / "out", checkpoint.words
+    )
     before, after = (
         AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False),
         AutoTokenizer.from_pretrained(folder, trust_remote_code=False),
     )
     inputs = after(LINES, return_tensors="pt", padding=True, return_token_type_ids=False)
-    assert torch.equal(inputs["input_ids"], before(LINES, return_tensors="pt", padding=True)["input_ids"])
+    assert torch.equal(
+        inputs["input_ids"], before(LINES, return_tensors="pt", padding=True)["input_ids"]
+    )
     assert (after.pad_token_id, after.mask_token_id) == (before.pad_token_id, before.mask_token_id)
     with torch.no_grad():
-        assert torch.equal(checkpoint.plain(folder)(**inputs).logits, checkpoint.plain()(**inputs).logits)
+        assert torch.equal(
+            checkpoint.plain(folder)(**inputs).logits, checkpoint.plain()(**inputs).logits
+        )
     assert not list(tmp_path.glob(".*"))
 
 
@@ -144,21 +157,33 @@ def test_keeps_unused_weights(checkpoint, tmp_path):
         inputs = checkpoint.rows((5,))
         with torch.no_grad():
             pooled = [
-                AutoModel.from_pretrained(path, trust_remote_code=False).eval()(**inputs).pooler_output
+                AutoModel.from_pretrained(path, trust_remote_code=False)
+                .eval()(**inputs)
+                .pooler_output
                 for path in (checkpoint.folder, folder)
             ]
         assert torch.equal(*pooled)
 
 
 def test_half_precision_loads_as_float32(checkpoint, tmp_path):
-    half = load(checkpoint.folder).save_pretrained(tmp_path / "half", checkpoint.words, dtype=torch.bfloat16)
-    assert {tensor.dtype for tensor in load_file(half / "model.safetensors").values()} == {torch.bfloat16}
-    assert AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype == torch.bfloat16
+    half = load(checkpoint.folder).save_pretrained(
+        tmp_path / "half", checkpoint.words, dtype=torch.bfloat16
+    )
+    assert {tensor.dtype for tensor in load_file(half / "model.safetensors").values()} == {
+        torch.bfloat16
+    }
+    assert (
+        AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype == torch.bfloat16
+    )
     again = load(half)
     assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}
     full = again.save_pretrained(tmp_path / "full", checkpoint.words)
-    assert {tensor.dtype for tensor in load_file(full / "model.safetensors").values()} == {torch.float32}
-    assert AutoModelForMaskedLM.from_pretrained(full, trust_remote_code=False).dtype == torch.float32
+    assert {tensor.dtype for tensor in load_file(full / "model.safetensors").values()} == {
+        torch.float32
+    }
+    assert (
+        AutoModelForMaskedLM.from_pretrained(full, trust_remote_code=False).dtype == torch.float32
+    )
 
 
 def test_default_positions_start_at_first_position(checkpoint):
@@ -227,7 +252,10 @@ def test_language_ids_change_the_logits(speaking):
     name, rows = backbone.traits.language_input, backbone.traits.languages
     assert set(rows) >= {"en", "de", "sw"}
     assert len(set(rows.values())) == len(rows)
-    seen = [predict(backbone, {**inputs, name: torch.full_like(inputs["input_ids"], row)}) for row in rows.values()]
+    seen = [
+        predict(backbone, {**inputs, name: torch.full_like(inputs["input_ids"], row)})
+        for row in rows.values()
+    ]
     assert not torch.allclose(seen[0], seen[1], atol=1e-2)
     assert not torch.allclose(seen[1], seen[2], atol=1e-2)
 
@@ -238,9 +266,14 @@ def test_languages_are_saved_and_loaded(speaking, tmp_path):
     again = load(folder, speaking.words)
     assert again.traits == backbone.traits
     inputs = speaking.rows((6,))
-    inputs[str(again.traits.language_input)] = torch.full_like(inputs["input_ids"], again.traits.languages["sw"])
+    inputs[str(again.traits.language_input)] = torch.full_like(
+        inputs["input_ids"], again.traits.languages["sw"]
+    )
     close(predict(again, inputs), predict(backbone, inputs))
-    assert list(load(folder, languages=("de", "tr")).traits.languages) == [*again.traits.languages, "tr"]
+    assert list(load(folder, languages=("de", "tr")).traits.languages) == [
+        *again.traits.languages,
+        "tr",
+    ]
 
 
 def test_folded_language_is_the_default_in_transformers(speaking, tmp_path):
@@ -268,7 +301,9 @@ def test_folding_rejects_unknown_language(speaking, tmp_path):
 
 
 def test_encoder_without_head_gets_a_random_head(checkpoint, tmp_path):
-    AutoModel.from_pretrained(checkpoint.folder, trust_remote_code=False).save_pretrained(tmp_path / "encoder")
+    AutoModel.from_pretrained(checkpoint.folder, trust_remote_code=False).save_pretrained(
+        tmp_path / "encoder"
+    )
     first, again, other = (load(tmp_path / "encoder", seed=seed) for seed in (3, 3, 4))
     assert len(first.notes) == 1
     assert "random weights" in first.notes[0]
@@ -295,7 +330,9 @@ def test_rejects_truncated_weights(checkpoint, tmp_path):
 
 def test_rejects_tokenizer_of_another_model(checkpoint, made):
     other = made["mmbert" if checkpoint.kind != "mmbert" else "mbert"].words
-    with pytest.raises(CheckpointError, match=rf"{load(checkpoint.folder).vocab_size} tokens.* {other.size}"):
+    with pytest.raises(
+        CheckpointError, match=rf"{load(checkpoint.folder).vocab_size} tokens.* {other.size}"
+    ):
         load(checkpoint.folder, other)
 
 
@@ -340,7 +377,9 @@ def test_causal_logits_are_equal_in_training_mode(checkpoint):
                 setattr(module, share, 0.0)
     with torch.no_grad():
         evaluated = backbone.eval().encode(inputs, causal=True)[real]
-        torch.testing.assert_close(backbone.train().encode(inputs, causal=True)[real], evaluated, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            backbone.train().encode(inputs, causal=True)[real], evaluated, rtol=1e-4, atol=1e-5
+        )
 
 
 def test_causal_checkpoint_opens_as_masked_model(checkpoint, tmp_path):
@@ -358,7 +397,9 @@ def test_causal_checkpoint_opens_as_masked_model(checkpoint, tmp_path):
 
 
 def test_causal_and_masked_models_share_weights(checkpoint, tmp_path):
-    folder = load(checkpoint.folder, causal=True).save_pretrained(tmp_path / "out", checkpoint.words)
+    folder = load(checkpoint.folder, causal=True).save_pretrained(
+        tmp_path / "out", checkpoint.words
+    )
     before, after = load(checkpoint.folder).state_dict(), load(folder).state_dict()
     assert sorted(before) == sorted(after)
     assert all(torch.equal(before[name], after[name]) for name in before)

@@ -24,7 +24,12 @@ from interlace.text.columns import TextColumns
 from little_checkpoints import save
 
 LANGUAGES = ("en", "xx")
-FAMILIES = {"bert": LANGUAGES, "roberta": LANGUAGES, "modernbert": (), "xlm": LANGUAGES}  # each with its language ids
+FAMILIES = {
+    "bert": LANGUAGES,
+    "roberta": LANGUAGES,
+    "modernbert": (),
+    "xlm": LANGUAGES,
+}  # each with its language ids
 CHECKPOINTS = {"xlm"}  # families that are never made afresh
 DEVICE = torch.device("cpu")
 
@@ -41,7 +46,9 @@ def learnt():
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory):
     """By family, a folder and the vocabulary in it."""
-    folders = {family: save(family, tmp_path_factory.mktemp("start") / family) for family in CHECKPOINTS}
+    folders = {
+        family: save(family, tmp_path_factory.mktemp("start") / family) for family in CHECKPOINTS
+    }
     return {family: (folder, Vocab.load(folder)) for family, folder in folders.items()}
 
 
@@ -62,15 +69,29 @@ def backbone(family, objective, vocab, checkpoints):
         if objective.architecture == "seq2seq":
             pytest.skip(f"{family} models cannot write")
         return load(checkpoints[family][0], vocab, FAMILIES[family])
-    shape = Shape(family=family, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
+    shape = Shape(
+        family=family,
+        layers=1,
+        width=16,
+        heads=2,
+        max_length=48,
+        dropout=0.0,
+        attention_dropout=0.0,
+    )
     model = from_shape(shape, vocab, FAMILIES[family], seed=0)
-    return join(model, fresh_decoder(model.model.config, 0)) if objective.architecture == "seq2seq" else model
+    return (
+        join(model, fresh_decoder(model.model.config, 0))
+        if objective.architecture == "seq2seq"
+        else model
+    )
 
 
 def sentences(vocab, language, seed):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(3, 14, size=12)
-    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths)
+    ids = Ragged.from_lengths(
+        rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths
+    )
     return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), language)
 
 
@@ -82,11 +103,15 @@ def examples_for(objective, vocab):
 
 def linked(pairs, vocab):
     """Every word with the one at its place; the first word of the source with the second too. And phrases and text."""
-    words = [np.array([row.max() + 1 for row in side.words]) for side in (pairs.source, pairs.target)]
+    words = [
+        np.array([row.max() + 1 for row in side.words]) for side in (pairs.source, pairs.target)
+    ]
     rows = [[(i, i) for i in range(count)] for count in np.minimum(*words)]
     links = Ragged.of([[row[0], (0, 1), *row[1:]] for row in rows], width=2)
     phrases = phrase_pairs(*words, links)
-    confidence, scores = (np.linspace(0.3, 1, len(values), dtype=np.float32) for values in (links.flat, phrases.flat))
+    confidence, scores = (
+        np.linspace(0.3, 1, len(values), dtype=np.float32) for values in (links.flat, phrases.flat)
+    )
     return replace(
         pairs,
         links=links,
@@ -101,19 +126,35 @@ def lines_of(vocab, word_counts, seed):
     """Lines of words of two subwords, as most of those of `sentences` are."""
     rng = np.random.default_rng(seed)
     words = ["".join(pair) for pair in rng.choice(single_subwords(vocab), size=(200, 2))]
-    words = [word for word, pieces in zip(words, vocab.encode_words(words), strict=True) if len(pieces) == 2]
-    return TextColumns.of(Text.of([" ".join(rng.choice(words, size=count)) for count in word_counts]))
+    words = [
+        word
+        for word, pieces in zip(words, vocab.encode_words(words), strict=True)
+        if len(pieces) == 2
+    ]
+    return TextColumns.of(
+        Text.of([" ".join(rng.choice(words, size=count)) for count in word_counts])
+    )
 
 
 def single_subwords(vocab):
-    words = [word for number in vocab.regular_ids if (word := vocab.decode([number]).strip()).isalpha()]
-    return [word for word, pieces in zip(words, vocab.encode_words(words), strict=True) if len(pieces) == 1]
+    words = [
+        word for number in vocab.regular_ids if (word := vocab.decode([number]).strip()).isalpha()
+    ]
+    return [
+        word
+        for word, pieces in zip(words, vocab.encode_words(words), strict=True)
+        if len(pieces) == 1
+    ]
 
 
 def lexicons(vocab):
     """Every second word that is one subword translates the one after it."""
     words = single_subwords(vocab)
-    return {LANGUAGES: Lexicon.of((one, two, 1.0) for one, two in zip(words[::2], words[1::2], strict=False))}
+    return {
+        LANGUAGES: Lexicon.of(
+            (one, two, 1.0) for one, two in zip(words[::2], words[1::2], strict=False)
+        )
+    }
 
 
 # By term that is a distance, which is 0 in a model of zeros: how many distances the examples hold. Of the words that
@@ -143,7 +184,9 @@ def prepared_for(objective, vocab, traits):
 
 
 def batch_of(objective, vocab, traits, step=1):
-    return made(objective, examples_for(objective, vocab), prepared_for(objective, vocab, traits), step)
+    return made(
+        objective, examples_for(objective, vocab), prepared_for(objective, vocab, traits), step
+    )
 
 
 def made(objective, examples, prepared, step=1):
@@ -160,14 +203,20 @@ def arrays(value, name=""):
         parts = dict(enumerate(value))
     else:
         parts = value if isinstance(value, dict) else {}
-    return {path: array for key, part in parts.items() for path, array in arrays(part, f"{name}.{key}").items()}
+    return {
+        path: array
+        for key, part in parts.items()
+        for path, array in arrays(part, f"{name}.{key}").items()
+    }
 
 
 def real(batch, vocab):
     """Which subwords are no padding, of what is read and, where there is such, of what is written."""
     ids = batch.inputs["input_ids"]
     sides = [batch.inputs.get("attention_mask", np.ones_like(ids)) == 1]
-    return [*sides, batch.extra["decoder_ids"] != vocab.pad] if "decoder_ids" in batch.extra else sides
+    return (
+        [*sides, batch.extra["decoder_ids"] != vocab.pad] if "decoder_ids" in batch.extra else sides
+    )
 
 
 def must_equal(one, other):
@@ -179,11 +228,16 @@ def must_equal(one, other):
 
 def test_settings_survive_a_round_trip_and_have_descriptions(objective):
     assert type(objective).read(objective.dump()) == objective
-    assert [key for key, field in type(objective).model_fields.items() if not field.description] == []
+    assert [
+        key for key, field in type(objective).model_fields.items() if not field.description
+    ] == []
 
 
 def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
-    examples, prepared = examples_for(objective, vocab), prepared_for(objective, vocab, backbone.traits)
+    examples, prepared = (
+        examples_for(objective, vocab),
+        prepared_for(objective, vocab, backbone.traits),
+    )
     before = {name: array.copy() for name, array in arrays((examples, prepared)).items()}
     assert len(arrays(examples)) == (
         24 if objective.reads is Pairs else 4
@@ -201,7 +255,9 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
 def test_predicts_no_special_or_padding_tokens(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     assert len(batch.labels) > 0
-    ends = [vocab.end] if objective.architecture == "seq2seq" else []  # a sentence that is written must end
+    ends = (
+        [vocab.end] if objective.architecture == "seq2seq" else []
+    )  # a sentence that is written must end
     assert not np.isin(batch.labels, np.setdiff1d(vocab.special_ids, ends)).any()
     sides = real(batch, vocab)
     assert sides[-1][batch.at].all()
@@ -216,7 +272,9 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
             parameter.zero_()
     terms = objective.loss(backbone, objective.modules(backbone), batch.to(DEVICE))
     assert set(terms) == set(batch.counts)
-    assert list(batch.counts) == list(batch_of(objective, vocab, backbone.traits, step=2).counts)  # summed by place
+    assert list(batch.counts) == list(
+        batch_of(objective, vocab, backbone.traits, step=2).counts
+    )  # summed by place
     assert batch.counts[objective.term] == len(batch.labels)
     for name, term in terms.items():
         if name.endswith(("_share", "_ratio")):  # for the record
@@ -233,10 +291,19 @@ def test_preview_covers_the_batch(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     preview = objective.preview(batch, vocab)
     lengths = np.max([side.sum(axis=1) for side in real(batch, vocab)], axis=0)
-    places = [(row, column) for cells in preview.lines.values() for row, line in cells.items() for column in line]
+    places = [
+        (row, column)
+        for cells in preview.lines.values()
+        for row, line in cells.items()
+        for column in line
+    ]
     assert places
     assert all(0 <= column < lengths[row] for row, column in places)
-    assert len(batch.extra) == 0 or len(preview.lines) + len(preview.notes) > 1 or objective.term == "alm"
+    assert (
+        len(batch.extra) == 0
+        or len(preview.lines) + len(preview.notes) > 1
+        or objective.term == "alm"
+    )
 
 
 def test_tokens_are_counted_by_language(objective, vocab, backbone):
@@ -253,14 +320,20 @@ def test_every_token_has_the_id_of_its_language(objective, vocab, backbone):
         assert "decoder_languages" not in batch.extra
         return
     given = [batch.inputs[traits.language_input], batch.extra.get("decoder_languages")]
-    ids = np.concatenate([side[here] for side, here in zip(given, real(batch, vocab), strict=False)])
-    assert {language: (ids == traits.languages[language]).sum() for language in batch.languages} == batch.languages
+    ids = np.concatenate(
+        [side[here] for side, here in zip(given, real(batch, vocab), strict=False)]
+    )
+    assert {
+        language: (ids == traits.languages[language]).sum() for language in batch.languages
+    } == batch.languages
     assert len(set(ids.tolist())) == len(batch.languages) == (2 if objective.reads is Pairs else 1)
 
 
 def test_rejects_language_ids_for_models_without_them(name, learnt):
     asked = OBJECTIVES.build({"name": name, "language_ids": True, "max_length": 40})
-    with pytest.raises(SettingsError, match=f"{name}: language_ids = true, but this bert model has no") as error:
+    with pytest.raises(
+        SettingsError, match=f"{name}: language_ids = true, but this bert model has no"
+    ) as error:
         prepared_for(asked, learnt, Traits("bert", 64))
     assert f"set model.languages = 'embeddings' or {name}.language_ids = 'auto'" in str(error.value)
 
@@ -304,7 +377,9 @@ def test_pair_costs_match_batch_sizes(objective, vocab, backbone):
         for language in LANGUAGES
     ]  # fmt: skip
     prepared = objective.prepare(Resources(vocab, backbone.traits, lexicons=lexicons(vocab)))
-    batch = objective.batch(linked(Pairs(*sides), vocab), prepared, 1, generator(Purpose.BATCH, 0, 1, 0))
+    batch = objective.batch(
+        linked(Pairs(*sides), vocab), prepared, 1, generator(Purpose.BATCH, 0, 1, 0)
+    )
     cost = objective.pair_costs(lengths, lengths).sum()
     size = batch.inputs["input_ids"].size + batch.extra.get("decoder_ids", np.zeros(0)).size
     assert cost - 12 * 2 * 4 <= size <= cost

@@ -55,9 +55,13 @@ EXAMPLES = {
     ],
     "tsv": [
         Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), head="en\tde\n"),
-        Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), languages=("en", "de"), head="en\tde\n"),
+        Example(
+            ("one é\teins\n", "two\tzwei\n", "\tdrei\n"), languages=("en", "de"), head="en\tde\n"
+        ),
     ],
-    "joined": [Example(("one é ||| eins\n", "two|||zwei\n", "three\t|||\n"), languages=("en", "de"))],
+    "joined": [
+        Example(("one é ||| eins\n", "two|||zwei\n", "three\t|||\n"), languages=("en", "de"))
+    ],
     "gold": [Example((_aligned("é"), _aligned("two"), _aligned("three")), languages=("en", "de"))],
     "nli": [
         Example(
@@ -84,7 +88,11 @@ EXAMPLES = {
             )
         ),
         Example(
-            ('{"en": "one é", "de": "eins"}\n', '{"en": "two", "de": "zwei"}\n', '{"en": "", "de": "drei"}\n'),
+            (
+                '{"en": "one é", "de": "eins"}\n',
+                '{"en": "two", "de": "zwei"}\n',
+                '{"en": "", "de": "drei"}\n',
+            ),
             languages=("en", "de"),
         ),
     ],
@@ -123,7 +131,10 @@ def _plain(chunks):
     for chunk in chunks:
         sides = [chunk.source, chunk.target] if isinstance(chunk, TextPairs) else [chunk]
         for row in range(len(chunk)):
-            parts = [(side.language, side.word_tokenizer, side.lines[row], side.tokens(row)) for side in sides]
+            parts = [
+                (side.language, side.word_tokenizer, side.lines[row], side.tokens(row))
+                for side in sides
+            ]
             tags = [{kind: tags[row] for kind, tags in side.tags.items()} for side in sides]
             labels = [thing.labels[row] for thing in [chunk, *sides] if thing.labels is not None]
             rows.append((parts, tags, labels))
@@ -207,7 +218,9 @@ def test_reads_compressed_files_and_windows_line_ends(opened):
                 file.write(b"\xef\xbb\xbf" + example.text().replace("\n", "\r\n").encode())
         assert _plain(_read(reader, packed, example.languages)) == plain
         packed[-1].write_bytes(packed[-1].read_bytes()[:-9])
-        with pytest.raises(DataError, match=f"{packed[-1].name}: damaged {COMPRESSED[suffix]} file"):
+        with pytest.raises(
+            DataError, match=f"{packed[-1].name}: damaged {COMPRESSED[suffix]} file"
+        ):
             _read(reader, packed, example.languages)
 
 

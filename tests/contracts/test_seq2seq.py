@@ -31,9 +31,14 @@ def build(checkpoints):
     """A model from the checkpoint of a kind, with its vocabulary."""
 
     def made(kind, reads="whole", **decoder):
-        start, vocab = checkpoints[kind], Vocab.load(checkpoints[kind]).with_target_languages(["en", "de"])
+        start, vocab = (
+            checkpoints[kind],
+            Vocab.load(checkpoints[kind]).with_target_languages(["en", "de"]),
+        )
         speaks = "none" if kind == "mmbert" else "embeddings"
-        settings = ModelSettings(start=start, take=reads, languages=speaks, decoder=DecoderSettings(**decoder))
+        settings = ModelSettings(
+            start=start, take=reads, languages=speaks, decoder=DecoderSettings(**decoder)
+        )
         model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True)
         assert isinstance(model, Seq2Seq)
         return model, vocab
@@ -44,12 +49,19 @@ def build(checkpoints):
 def inputs(model, vocab):
     """Two English lines to read, and two German ones, as long, to write."""
     rows = sentence_layout(vocab.encode(LINES), vocab, 32)
-    read = {"input_ids": torch.from_numpy(rows.ids), "attention_mask": torch.from_numpy(rows.real).long()}
+    read = {
+        "input_ids": torch.from_numpy(rows.ids),
+        "attention_mask": torch.from_numpy(rows.real).long(),
+    }
     write = {"input_ids": read["input_ids"].clone()}
     write["input_ids"][:, 0] = vocab.target("de")
     if model.traits.language_input and model.decoder_language_input:
-        read[model.traits.language_input] = torch.full_like(read["input_ids"], model.traits.languages["en"])
-        write[model.decoder_language_input] = torch.full_like(write["input_ids"], model.decoder_languages["de"])
+        read[model.traits.language_input] = torch.full_like(
+            read["input_ids"], model.traits.languages["en"]
+        )
+        write[model.decoder_language_input] = torch.full_like(
+            write["input_ids"], model.decoder_languages["de"]
+        )
     return read, write
 
 
@@ -65,7 +77,9 @@ def test_fulfills_the_contract(kind, reads, writes, build, tmp_path):
     model, vocab = build(kind, reads, take=writes)
     assert model.vocab_size >= vocab.size
     scores(model.train(), vocab).square().sum().backward()
-    learnt = {name: each.grad is not None for name, each in model.named_parameters() if each.requires_grad}
+    learnt = {
+        name: each.grad is not None for name, each in model.named_parameters() if each.requires_grad
+    }
     assert all(learnt.values()), [name for name, there in learnt.items() if not there]
     model.eval()
     with torch.no_grad():
@@ -75,7 +89,9 @@ def test_fulfills_the_contract(kind, reads, writes, build, tmp_path):
         for place in range(whole.shape[1]):
             step = model.step(memory, *(each[:, place] for each in write.values()))
             torch.testing.assert_close(step, whole[:, place], atol=1e-4, rtol=1e-4)
-        again = load(model.save_pretrained(tmp_path / "model", vocab), Vocab.load(tmp_path / "model")).eval()
+        again = load(
+            model.save_pretrained(tmp_path / "model", vocab), Vocab.load(tmp_path / "model")
+        ).eval()
         assert isinstance(again, Seq2Seq)
         assert torch.equal(scores(again, vocab), whole)
 
@@ -100,22 +116,32 @@ def test_target_language_tokens_get_new_embeddings(kind, build, checkpoints):
     before = load(checkpoints[kind])
     old = Vocab.load(checkpoints[kind])
     assert torch.equal(model.input_embeddings[: old.size], before.input_embeddings[: old.size])
-    assert not torch.equal(model.input_embeddings[vocab.target("en")], model.input_embeddings[vocab.target("de")])
+    assert not torch.equal(
+        model.input_embeddings[vocab.target("en")], model.input_embeddings[vocab.target("de")]
+    )
 
 
 def test_xlm_cannot_be_a_decoder(build, checkpoints, tmp_path):
-    with pytest.raises(SettingsError, match=r"xlm family cannot be a decoder; .* \[model\.decoder\.shape\] family"):
+    with pytest.raises(
+        SettingsError, match=r"xlm family cannot be a decoder; .* \[model\.decoder\.shape\] family"
+    ):
         build("xlm")
     vocab = Vocab.load(checkpoints["xlm"]).with_target_languages(["en", "de"])
     shape = Shape(layers=1, width=16, heads=2, max_length=32)
-    settings = ModelSettings(start=checkpoints["xlm"], languages="embeddings", decoder=DecoderSettings(shape=shape))
+    settings = ModelSettings(
+        start=checkpoints["xlm"], languages="embeddings", decoder=DecoderSettings(shape=shape)
+    )
     model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     scores(model.train(), vocab).square().sum().backward()
-    assert [name for name, each in model.named_parameters() if each.requires_grad and each.grad is None] == []
+    assert [
+        name for name, each in model.named_parameters() if each.requires_grad and each.grad is None
+    ] == []
     assert model.decoder_languages == model.traits.languages == {"de": 0, "en": 1, "zh": 2}
     with torch.no_grad():
         expected = scores(model.eval(), vocab)
-        again = load(model.save_pretrained(tmp_path / "model", vocab), Vocab.load(tmp_path / "model")).eval()
+        again = load(
+            model.save_pretrained(tmp_path / "model", vocab), Vocab.load(tmp_path / "model")
+        ).eval()
         assert isinstance(again, Seq2Seq)
         assert torch.equal(scores(again, vocab), expected)

@@ -33,7 +33,11 @@ NOUNS = ["doctor", "letter", "garden", "river", "teacher", "window", "mountain",
 VERBS = ["reads", "sees", "finds", "paints"]
 LEXICON = {word: word[::-1] + "o" for word in [*NOUNS, *VERBS, "the", "maybe", "never", "always"]}
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
-LANGUAGES = {"bert": ("en", "xx"), "roberta": (), "modernbert": ()}  # and the languages each has embeddings for
+LANGUAGES = {
+    "bert": ("en", "xx"),
+    "roberta": (),
+    "modernbert": (),
+}  # and the languages each has embeddings for
 CPU = torch.device("cpu")
 
 # ---- a set of tiny files for every task, laid out as the toy corpus lays them out ----
@@ -66,7 +70,8 @@ def pos(split, language):
     rows = []
     for words in sentences(split):
         rows += [
-            (str(number), say([word], language), "_", tag(word), *["_"] * 6) for number, word in enumerate(words, 1)
+            (str(number), say([word], language), "_", tag(word), *["_"] * 6)
+            for number, word in enumerate(words, 1)
         ]
         rows.append("")
     return {f"pos/{split}.{language}.conllu": rows}
@@ -109,7 +114,9 @@ def mlqa(split, language):
 
 
 def parallel(split, language):
-    return {f"parallel/{split}.en-xx.{language}": [say(words, language) for words in sentences(split)]}
+    return {
+        f"parallel/{split}.en-xx.{language}": [say(words, language) for words in sentences(split)]
+    }
 
 
 def aligned(split, language):
@@ -129,12 +136,19 @@ def dictionary(split, language):
 def similarity(split, language):
     """The first word beside each other one, less similar the later it comes."""
     first, *others = (say([word], language) for word in LEXICON)
-    return {f"similarity/{language}.tsv": [(first, other, str(-place)) for place, other in enumerate(others)]}
+    return {
+        f"similarity/{language}.tsv": [
+            (first, other, str(-place)) for place, other in enumerate(others)
+        ]
+    }
 
 
 def separate(split, language):
     """Names of translations, scores of words and a training dictionary, in files of their own."""
-    lines = [(f"{language}-{number}", say(words, language)) for number, words in enumerate(sentences(split))]
+    lines = [
+        (f"{language}-{number}", say(words, language))
+        for number, words in enumerate(sentences(split))
+    ]
     return {
         f"named/{split}.{language}": lines,
         f"gold/{split}": [f"en-{number}\txx-{number}" for number in range(9)],
@@ -148,13 +162,17 @@ def separate(split, language):
 
 def translate_table(backbone, vocab, shift):
     """Give every word of the second language the row of its translation, or of another word."""
-    sources, targets = (vocab.encode_words(list(words)) for words in (LEXICON.keys(), LEXICON.values()))
+    sources, targets = (
+        vocab.encode_words(list(words)) for words in (LEXICON.keys(), LEXICON.values())
+    )
     assert (sources.lengths == 1).all()
     assert (targets.lengths == 1).all()
     with torch.no_grad():
         backbone.input_embeddings.normal_(std=0.5, generator=torch.Generator().manual_seed(3))
         rows = torch.as_tensor(np.roll(sources.flat, shift).astype(np.int64))
-        backbone.input_embeddings[torch.as_tensor(targets.flat.astype(np.int64))] = backbone.input_embeddings[rows]
+        backbone.input_embeddings[torch.as_tensor(targets.flat.astype(np.int64))] = (
+            backbone.input_embeddings[rows]
+        )
         if backbone.traits.languages:  # a language's vector would move all its sentences
             backbone.model.base_model.embeddings.token_type_embeddings.weight.zero_()
 
@@ -165,7 +183,10 @@ def fan_out_table(backbone, vocab, shift):
     angles = torch.arange(len(rows)).roll(shift) * torch.pi / len(rows)
     with torch.no_grad():
         backbone.input_embeddings.zero_()
-        backbone.input_embeddings[rows, 0], backbone.input_embeddings[rows, 1] = angles.cos(), angles.sin()
+        backbone.input_embeddings[rows, 0], backbone.input_embeddings[rows, 1] = (
+            angles.cos(),
+            angles.sin(),
+        )
 
 
 # ---- what the suite needs to know of each task; a new task adds one entry ----
@@ -202,7 +223,9 @@ CASES = {
     "perplexity": Case(running_text, unit="per subword"),
     "pos": Case(pos),
     "retrieval": Case(parallel, translate_table, pairs=True),
-    "round_trip": Case(running_text, unit="BLEU", decoder=True, missing="xy-xx", readings=DIRECTIONS),
+    "round_trip": Case(
+        running_text, unit="BLEU", decoder=True, missing="xy-xx", readings=DIRECTIONS
+    ),
     "word_alignment": Case(aligned, pairs=True),
     "word_similarity": Case(similarity, fan_out_table, sums=False, readings=((JUDGED, "xx"),)),
     "word_translation": Case(dictionary, translate_table, pairs=True),
@@ -213,8 +236,12 @@ FINE_TUNED = [name for name in NAMES if issubclass(TASKS.get(name), FineTuneTask
 PROBES = [name for name in NAMES if name not in FINE_TUNED]
 for_fine_tuned = pytest.mark.parametrize("name", FINE_TUNED, indirect=True)
 for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
-for_translations = pytest.mark.parametrize("name", [name for name in CASES if CASES[name].table], indirect=True)
-for_pairs = pytest.mark.parametrize("name", [name for name in CASES if CASES[name].pairs], indirect=True)
+for_translations = pytest.mark.parametrize(
+    "name", [name for name in CASES if CASES[name].table], indirect=True
+)
+for_pairs = pytest.mark.parametrize(
+    "name", [name for name in CASES if CASES[name].pairs], indirect=True
+)
 
 
 def write_files(root, *makers):
@@ -248,7 +275,15 @@ def root(name, tmp_path):
 
 @pytest.fixture(params=LANGUAGES)
 def backbone(request, vocab):
-    shape = Shape(family=request.param, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
+    shape = Shape(
+        family=request.param,
+        layers=1,
+        width=16,
+        heads=2,
+        max_length=48,
+        dropout=0.0,
+        attention_dropout=0.0,
+    )
     return from_shape(shape, vocab, LANGUAGES[request.param], seed=0)
 
 
@@ -271,7 +306,9 @@ def test_a_task_names_its_metric(task, name):
 
 
 @pytest.mark.parametrize("name", PROBES)
-@pytest.mark.parametrize("wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"decontaminate": True}])
+@pytest.mark.parametrize(
+    "wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"decontaminate": True}]
+)
 def test_a_probe_rejects_fine_tuning_settings(name, wrong):
     with pytest.raises(SettingsError, match=f"unknown key '{next(iter(wrong))}'"):
         TASKS.build({"name": name, **wrong})
@@ -287,7 +324,9 @@ def test_examples_are_read(task, root, vocab, split):
 
 
 OPENED = []  # the paths that are opened while one stands here
-sys.addaudithook(lambda event, args: OPENED.append(str(args[0])) if OPENED and event == "open" else None)
+sys.addaudithook(
+    lambda event, args: OPENED.append(str(args[0])) if OPENED and event == "open" else None
+)
 READING = [
     ({"name": name, **settings}, language)
     for name, case in CASES.items()
@@ -318,7 +357,9 @@ def test_a_missing_language_lists_available_ones(task, name, root, vocab):
 
 @for_pairs
 def test_a_language_is_not_paired_with_itself(task, root, vocab):
-    with pytest.raises(DataError, match=r"source and target are both 'en'|'en' cannot be translated into itself"):
+    with pytest.raises(
+        DataError, match=r"source and target are both 'en'|'en' cannot be translated into itself"
+    ):
         task.examples("test", "en", vocab, root)
     assert list(task.texts("test", "en", root)) == []
 
@@ -349,7 +390,9 @@ def test_rejects_unknown_placeholders(name):
 def batch_of(task, examples, vocab, backbone, step=0):
     learner = task.head()
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    return learner.batch(learner.sequences(examples, prepared), prepared, step, generator(Purpose.BATCH, 0, step))
+    return learner.batch(
+        learner.sequences(examples, prepared), prepared, step, generator(Purpose.BATCH, 0, step)
+    )
 
 
 @for_fine_tuned
@@ -421,7 +464,9 @@ def test_gradients_are_finite(task, root, vocab, backbone, precision):
     examples = task.examples("train", "en", vocab, root)
     with torch.autocast("cpu", dtype=precision, enabled=precision is torch.bfloat16):
         _, heads = next(train(task, examples, vocab, backbone, 1))
-    gradients = [p.grad for p in [*backbone.parameters(), *heads.parameters()] if p.grad is not None]
+    gradients = [
+        p.grad for p in [*backbone.parameters(), *heads.parameters()] if p.grad is not None
+    ]
     assert all(p.grad is not None for p in heads.parameters())
     assert len(gradients) > 5
     assert all(torch.isfinite(gradient).all() for gradient in gradients)
@@ -443,7 +488,11 @@ def test_learns_and_predicts(task, root, vocab, backbone):
 def assert_declared(task, scores):
     """Studies refuse to compare by a score that a task does not name."""
     assert task.same_scale is not None
-    assert {name.split(", ")[0] for name in scores.metrics} <= {task.metric, *task.other_scales, *task.same_scale}
+    assert {name.split(", ")[0] for name in scores.metrics} <= {
+        task.metric,
+        *task.other_scales,
+        *task.same_scale,
+    }
     if scores.outcomes is not None:
         assert 100 * scores.outcomes.total == pytest.approx(scores[task.metric])
         assert len(scores.outcomes.identity) == 16
@@ -464,7 +513,11 @@ def like(values, flat_values):
 
 def others(right, task):
     """For every example something wrong: the next class, or another question's answer."""
-    return np.roll(right, 1, axis=0) if right.dtype.names else (right + 1) % min(task.head().classes, 3)
+    return (
+        np.roll(right, 1, axis=0)
+        if right.dtype.names
+        else (right + 1) % min(task.head().classes, 3)
+    )
 
 
 @for_fine_tuned

@@ -16,7 +16,25 @@ from interlace.derived import TRANSFORMATIONS, Transformation, chain
 from interlace.text import Text
 
 WORDS = st.sampled_from(
-    [*"abc.!,", "The", "dog", "été", "中", "医生", "Ελλάδα", "x1", "...", "(", "ა", "ᐁ", "𐐀", "don't", "12", "𐒠", "𑗎"]
+    [
+        *"abc.!,",
+        "The",
+        "dog",
+        "été",
+        "中",
+        "医生",
+        "Ελλάδα",
+        "x1",
+        "...",
+        "(",
+        "ა",
+        "ᐁ",
+        "𐐀",
+        "don't",
+        "12",
+        "𐒠",
+        "𑗎",
+    ]
 )
 GAPS = st.sampled_from([" ", " ", " ", "", "  ", "\u3000"])
 TAGS = st.sampled_from(["NOUN", "VERB", "X"])
@@ -42,7 +60,9 @@ def texts(draw):
         pos.append([draw(TAGS) for _ in words])
         names.append(iob2([draw(KINDS) for _ in words]))
         heads.append([draw(st.integers(-1, i - 1)) for i in range(n)])
-        bounds = sorted(draw(st.lists(st.integers(0, n - 1), min_size=2, max_size=2))) if n else [0, 0]
+        bounds = (
+            sorted(draw(st.lists(st.integers(0, n - 1), min_size=2, max_size=2))) if n else [0, 0]
+        )
         answers.append((places[bounds[0]][0], places[bounds[1]][1]) if n else (-1, -1))
     count = len(lines)
     return Text(
@@ -102,7 +122,9 @@ def test_keeps_labels_words_and_links(change, text):
 
 ORDERS = [
     {"name": name, "sentence_split": split, "keep_final_punct": keep}
-    for name, split, keep in product(("invert", "permute"), ("marks", "period", "line"), (True, False))
+    for name, split, keep in product(
+        ("invert", "permute"), ("marks", "period", "line"), (True, False)
+    )
 ]
 SPELLINGS = [
     {"name": "transliterate", "keep_punctuation": marks, "keep_digits": digits}
@@ -167,7 +189,9 @@ def outside(text, line):
 def test_names_stay_valid_iob2(change, text):
     derived = change.apply(text, 5)
     torn = sum(count for what, count in derived.text.notes.items() if "names" in what)
-    for line, (old, new) in enumerate(zip(text.tags["names"], derived.text.tags["names"], strict=True)):
+    for line, (old, new) in enumerate(
+        zip(text.tags["names"], derived.text.tags["names"], strict=True)
+    ):
         assert iob2(new) == new
         assert [tag[2:] for tag in old] == [new[j][2:] for _, j in derived.links[line].tolist()]
         to = dict(derived.links[line].tolist())
@@ -186,13 +210,21 @@ def test_names_stay_valid_iob2(change, text):
 def test_answers_cover_the_same_words(change, text):
     derived = change.apply(text, 5)
     for line, (old, new) in enumerate(zip(text.answers, derived.text.answers, strict=True)):
-        inside = {i for i, span in enumerate(text.words[line].tolist()) if old[0] <= span[0] and span[1] <= old[1]}
+        inside = {
+            i
+            for i, span in enumerate(text.words[line].tolist())
+            if old[0] <= span[0] and span[1] <= old[1]
+        }
         if new == (-1, -1):
             places = [j for i, j in derived.links[line].tolist() if i in inside]
             assert not places or max(places) - min(places) >= len(places)
             continue
         spans = derived.text.words[line].tolist()
-        found = {i for i, j in derived.links[line].tolist() if new[0] <= spans[j][0] and spans[j][1] <= new[1]}
+        found = {
+            i
+            for i, j in derived.links[line].tolist()
+            if new[0] <= spans[j][0] and spans[j][1] <= new[1]
+        }
         assert found == inside
 
 
@@ -231,4 +263,6 @@ def test_links_of_a_chain_are_composed(change, text):
     assert done.text.lines == third.text.lines
     for line in range(len(text)):
         steps = [dict(one.links[line].tolist()) for one in (first, second, third)]
-        assert dict(done.links[line].tolist()) == {i: steps[2][steps[1][j]] for i, j in steps[0].items()}
+        assert dict(done.links[line].tolist()) == {
+            i: steps[2][steps[1][j]] for i, j in steps[0].items()
+        }

@@ -23,9 +23,16 @@ SETTINGS = {
 }
 SENTENCES = {
     "en": ["the cat sees Anna".split(), "the dog sees the cat".split(), "a dog reads".split()] * 8,
-    "de": ["die Katze sieht Anna".split(), "der Hund sieht die Katze".split(), "ein Hund liest".split()] * 8,
+    "de": [
+        "die Katze sieht Anna".split(),
+        "der Hund sieht die Katze".split(),
+        "ein Hund liest".split(),
+    ]
+    * 8,
 }
-LEXICON = Lexicon.of([("cat", "katze", 1), ("dog", "Hund", 1), ("reads", "liest", 1), ("sees", "sieht", 1)])
+LEXICON = Lexicon.of(
+    [("cat", "katze", 1), ("dog", "Hund", 1), ("reads", "liest", 1), ("sees", "sieht", 1)]
+)
 TEXT = EmbeddingSources(texts=SENTENCES, dictionaries={("en", "de"): LEXICON})
 
 
@@ -74,12 +81,16 @@ def test_only_joint_methods_accept_mixed_text(method):
     """Then a word of two languages has one vector: the same that both have where the languages are told apart."""
     joined = EmbeddingSources(texts={"all": Interleaved(SENTENCES)})
     if not method.joint:
-        with pytest.raises(SettingsError, match=r"mapping\.pivot = 'en', but it has no vectors or text"):
+        with pytest.raises(
+            SettingsError, match=r"mapping\.pivot = 'en', but it has no vectors or text"
+        ):
             method.fit(joined)
         return
     found, apart = method.fit(joined).vectors["all"], method.fit(TEXT).vectors
     for language, vectors in apart.items():
-        np.testing.assert_array_equal(found.vectors[found.find(vectors.words)], vectors.vectors, language)
+        np.testing.assert_array_equal(
+            found.vectors[found.find(vectors.words)], vectors.vectors, language
+        )
 
 
 def test_reports_progress(method):
@@ -106,7 +117,9 @@ def test_mapping_keeps_distances_and_pivot_vectors(method):
     rng = np.random.default_rng(0)
     given = {
         language: WordVectors(
-            language, sorted({w for line in lines for w in line}), rng.normal(size=(n, 3)).astype("f")
+            language,
+            sorted({w for line in lines for w in line}),
+            rng.normal(size=(n, 3)).astype("f"),
         )
         for (language, lines), n in zip(SENTENCES.items(), (7, 8), strict=True)
     }

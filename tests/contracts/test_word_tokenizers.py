@@ -12,7 +12,9 @@ from interlace.readers.common.text import plain
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\n")
-LETTERS = st.sampled_from("aB3é\u0301 .,'|&-\t\u3000\x01\x85\u200b中医生的ガス\u3099㍿หมออ่าน१कि😀ДОخ")
+LETTERS = st.sampled_from(
+    "aB3é\u0301 .,'|&-\t\u3000\x01\x85\u200b中医生的ガス\u3099㍿หมออ่าน१कि😀ДОخ"
+)
 LINES = st.lists(st.text(ANY, max_size=20) | st.text(LETTERS, max_size=20), max_size=5)
 
 
@@ -52,7 +54,9 @@ def test_spans_are_ordered_disjoint_nonempty_and_trimmed(name, lines):
 @given(lines=LINES)
 def test_lines_are_split_independently(name, lines):
     word_tokenizer = WORD_TOKENIZERS.build(name)
-    assert word_tokenizer.split(lines).to_lists() == [word_tokenizer.split([line])[0].tolist() for line in lines]
+    assert word_tokenizer.split(lines).to_lists() == [
+        word_tokenizer.split([line])[0].tolist() for line in lines
+    ]
 
 
 def test_empty_input_has_no_words(name):
@@ -72,7 +76,9 @@ def test_language_rules_keep_the_tokenizer_name_and_package_versions_are_listed(
     assert text.word_tokenizer == name
     assert text.words == WORD_TOKENIZERS.build(name).of("fr").split(text.lines)
     package_versions = WORD_TOKENIZERS.build(name).package_versions
-    assert not package_versions or all(re.fullmatch(r"\w+ \d[\w.]*", part) for part in package_versions.split(", "))
+    assert not package_versions or all(
+        re.fullmatch(r"\w+ \d[\w.]*", part) for part in package_versions.split(", ")
+    )
 
 
 def test_is_thread_safe(name):

@@ -16,8 +16,12 @@ TOKEN = "hf_" + "x" * 30
 @given(st.text(st.characters(exclude_categories=[])))
 def test_visible_text_has_no_control_characters_and_stays_valid_json(text):
     shown = visible(text)
-    assert all(char in "\t\n" or char.isprintable() or char not in shown for char in map(chr, range(0xA0)))
-    assert not set(shown) & {chr(code) for code in (0x61C, 0x200E, *range(0x2028, 0x202F), *range(0x2066, 0x206A))}
+    assert all(
+        char in "\t\n" or char.isprintable() or char not in shown for char in map(chr, range(0xA0))
+    )
+    assert not set(shown) & {
+        chr(code) for code in (0x61C, 0x200E, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+    }
     shown.encode()  # no lone surrogates
     assert json.loads(visible(json.dumps(text, ensure_ascii=False))) == text
 
@@ -40,7 +44,10 @@ def test_an_error_shows_no_secret(monkeypatch):
     ):
         shown = str(DataError(text))
         assert "***" in shown
-        assert not any(secret in shown for secret in (TOKEN[3:], "usual", "password", "word@", "ss:word", "only-a"))
+        assert not any(
+            secret in shown
+            for secret in (TOKEN[3:], "usual", "password", "word@", "ss:word", "only-a")
+        )
     for text in (
         "https://example.org/a@b?c=d@e and ada@example.org",
         "runs/hf_checkpoints/hf_export_of_a_long_name: no model",
@@ -81,8 +88,13 @@ def test_columns_of_a_table_are_listed_briefly(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({f"name{number}" * 50: ["x"] for number in range(5000)}), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"a\.parquet: nothing the reader knows in the columns .* and 4,980 more; name"):
+    pq.write_table(
+        pa.table({f"name{number}" * 50: ["x"] for number in range(5000)}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(
+        DataError,
+        match=r"a\.parquet: nothing the reader knows in the columns .* and 4,980 more; name",
+    ):
         list(READERS.build("dataset").read_chunks([tmp_path / "a.parquet"], ["en"]))
 
 

@@ -31,7 +31,9 @@ def behave(how, number):
             time.sleep(600)
         case "stop once" if not Path(number).exists():
             Path(number).touch()
-            resume = f"import os, signal, time; time.sleep(2); os.kill({os.getpid()}, signal.SIGCONT)"
+            resume = (
+                f"import os, signal, time; time.sleep(2); os.kill({os.getpid()}, signal.SIGCONT)"
+            )
             subprocess.Popen([sys.executable, "-c", resume])
             os.kill(os.getpid(), signal.SIGSTOP)
         case "print":

@@ -43,8 +43,14 @@ def test_a_hub_that_listens_or_is_behind_a_proxy_is_reachable(unreachable, monke
 
 def answer(status, body=b"", *headers):
     """Return a function that answers each request."""
-    length = () if any(line.startswith("Content-Length") for line in headers) else (f"Content-Length: {len(body)}",)
-    head = "\r\n".join([f"HTTP/1.1 {status}", *headers, *length, "Connection: close", "", ""]).encode()
+    length = (
+        ()
+        if any(line.startswith("Content-Length") for line in headers)
+        else (f"Content-Length: {len(body)}",)
+    )
+    head = "\r\n".join(
+        [f"HTTP/1.1 {status}", *headers, *length, "Connection: close", "", ""]
+    ).encode()
 
     def send(connection):
         connection.recv(65536)
@@ -101,7 +107,9 @@ def hub_that(monkeypatch, tmp_path):
 def test_what_is_no_hub_is_an_error_that_names_repository_and_address(hub_that, serve):
     hub_that(serve)
     begun = time.monotonic()
-    with pytest.raises(DataError, match=r"^'me/x': .*(does not answer as a hub does|cannot be reached)") as caught:
+    with pytest.raises(
+        DataError, match=r"^'me/x': .*(does not answer as a hub does|cannot be reached)"
+    ) as caught:
         download("me/x", ["*.json"])
     assert time.monotonic() - begun < 30
     assert "http://127.0.0.1:" in str(caught.value)
@@ -109,7 +117,11 @@ def test_what_is_no_hub_is_an_error_that_names_repository_and_address(hub_that, 
 
 @pytest.mark.parametrize(
     ("status", "meaning"),
-    [("429 Too Many Requests", "too many requests"), ("500 X", "a fault of its own"), ("503 X", "a fault of its own")],
+    [
+        ("429 Too Many Requests", "too many requests"),
+        ("500 X", "a fault of its own"),
+        ("503 X", "a fault of its own"),
+    ],
 )
 def test_a_hub_that_is_busy_or_at_fault_says_so(hub_that, status, meaning):
     hub_that(answer(status))
@@ -117,7 +129,9 @@ def test_a_hub_that_is_busy_or_at_fault_says_so(hub_that, status, meaning):
         download("me/x", ["*.json"])
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://[::1", "hub", "ftp://a.b", "https://"])
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:99999", "http://[::1", "hub", "ftp://a.b", "https://"]
+)
 def test_an_endpoint_that_is_no_address_is_named(monkeypatch, address):
     monkeypatch.setattr(constants, "ENDPOINT", address)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)

@@ -45,9 +45,14 @@ def test_a_damaged_file_is_named_with_its_key(tmp_path, content, message):
 
 
 def test_keys_beyond_the_schema_and_numbers_are_kept(tmp_path):
-    (tmp_path / "a.json").write_text('\ufeff{"step": 1, "score": 2, "more": {"size": 1000000000000000019884624838656}}')
+    (tmp_path / "a.json").write_text(
+        '\ufeff{"step": 1, "score": 2, "more": {"size": 1000000000000000019884624838656}}'
+    )
     found = read_json(tmp_path / "a.json", Row)
-    assert json.dumps(found) == '{"step": 1, "score": 2.0, "more": {"size": 1000000000000000019884624838656}}'
+    assert (
+        json.dumps(found)
+        == '{"step": 1, "score": 2.0, "more": {"size": 1000000000000000019884624838656}}'
+    )
 
 
 def test_a_missing_file_has_its_default_and_a_folder_none(tmp_path):
@@ -59,7 +64,11 @@ def test_a_missing_file_has_its_default_and_a_folder_none(tmp_path):
         read_json(tmp_path / "a.json", Row, None)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(), st.lists, max_leaves=20))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(), st.lists, max_leaves=20
+    )
+)
 def test_ordinary_data_is_read_as_it_was_written(data):
     assert parse_json(json.dumps(data)) == data
 

@@ -12,7 +12,10 @@ from interlace.core.markup import code_span, latex_text, markdown_text, one_line
 from interlace.report.tables import Column, Entry, Line, Table, latex, markdown
 
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-MARKUP = st.text(st.one_of(st.sampled_from("\\`*_[]()<>|~#!&;-+=1. \n\r\t$^{}%a:/"), st.characters()), max_size=30)
+MARKUP = st.text(
+    st.one_of(st.sampled_from("\\`*_[]()<>|~#!&;-+=1. \n\r\t$^{}%a:/"), st.characters()),
+    max_size=30,
+)
 EVIL = [
     "<script>alert(1)</script>",
     "\\<script>",
@@ -64,7 +67,9 @@ def test_a_table_of_markdown_has_its_cells(evil, text):
     found = RENDERER.parse(markdown(table).split("\n", 1)[1])
     cells = [token for before, token in pairwise(found) if before.type in {"th_open", "td_open"}]
     texts = [(shown(cell) or "").strip() for cell in cells]
-    line, twice, a, x = (one_line(part + evil + text).strip() for part in ("", f"{evil}{text} ", "a", "x"))
+    line, twice, a, x = (
+        one_line(part + evil + text).strip() for part in ("", f"{evil}{text} ", "a", "x")
+    )
     assert texts == [line, twice, x, line, line, "–", a, x, line]
 
 
@@ -72,18 +77,26 @@ def test_a_table_of_markdown_has_its_cells(evil, text):
 def test_a_code_span_in_a_table_is_one_cell_of_code(evil):
     tokens = RENDERER.parse(f"| a | b |\n| --- | --- |\n| {code_span(evil)} | x |\n")
     cells = [token for before, token in pairwise(tokens) if before.type == "td_open"]
-    assert [[child.type for child in cell.children] for cell in cells] == [["code_inline"], ["text"]]
+    assert [[child.type for child in cell.children] for cell in cells] == [
+        ["code_inline"],
+        ["text"],
+    ]
     assert "<script" not in code_span(evil)
 
 
 @given(MARKUP)
-@pytest.mark.parametrize("evil", ["[x] a", "* a", "a & b \\\\ c", "50 % }{ $x$", "a\n\nb", "\x1b", "a_b^c~d#"])
+@pytest.mark.parametrize(
+    "evil", ["[x] a", "* a", "a & b \\\\ c", "50 % }{ $x$", "a\n\nb", "\x1b", "a_b^c~d#"]
+)
 def test_a_table_of_latex_has_its_cells(evil, text):
     lines = latex(table_of(evil + text)).split("\n")
     rows = [line for line in lines if line.endswith(r" \\")]
     plain = [re.sub(r"\\text\w+\{\}|\\[&%$#_{}]", "", row) for row in rows]
     assert [row.count("&") for row in plain] == [2, 2, 2, 2]
-    assert all(row.count("{") == row.count("}") and row.count("$") % 2 == 0 and "%" not in row for row in plain)
+    assert all(
+        row.count("{") == row.count("}") and row.count("$") % 2 == 0 and "%" not in row
+        for row in plain
+    )
     assert not any(row.startswith(("[", "*")) for row in rows)
     assert "" not in lines[:-1]  # an empty line would end the paragraph inside a table
 
@@ -101,4 +114,6 @@ def test_ordinary_names_and_numbers_stay_readable():
     ):
         assert markdown_text(text) == text
     assert code_span("train.en") == "`train.en`"
-    assert latex_text("1\N{NARROW NO-BREAK SPACE}204 ± 3") == "1\N{NARROW NO-BREAK SPACE}204 $\\pm$ 3"
+    assert (
+        latex_text("1\N{NARROW NO-BREAK SPACE}204 ± 3") == "1\N{NARROW NO-BREAK SPACE}204 $\\pm$ 3"
+    )

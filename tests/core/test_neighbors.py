@@ -3,7 +3,14 @@ import pytest
 import torch
 
 from interlace.core import neighbors as neighbours
-from interlace.core.neighbors import Csls, mean_neighbor_similarity, mutual_nearest, nearest, ranks, unit
+from interlace.core.neighbors import (
+    Csls,
+    mean_neighbor_similarity,
+    mutual_nearest,
+    nearest,
+    ranks,
+    unit,
+)
 from interlace.core.ragged import Ragged
 
 
@@ -29,7 +36,9 @@ def test_csls_by_hand():
     0: .9397 - .4698 = .4698, 0 - .4330. 60: .7660 - .4698 = .2962, .8660 - .4330 = .4330.
     """
     words, candidates = at(0, 60), at(20, 90)
-    np.testing.assert_allclose(mean_neighbor_similarity(candidates, words, 1), [0.9397, 0.8660], atol=1e-4)
+    np.testing.assert_allclose(
+        mean_neighbor_similarity(candidates, words, 1), [0.9397, 0.8660], atol=1e-4
+    )
     by = Csls.of(candidates, words, 1)
     assert nearest(words, candidates, by).tolist() == [0, 1]
     table = by.scores(torch.from_numpy(words @ candidates.T), slice(0, 2))
@@ -80,7 +89,9 @@ def test_blocks_equal_the_whole_table(kind):
     right = rows(*(rng.choice(23, rng.integers(1, 3), replace=False).tolist() for _ in range(17)))
     cosines = queries @ candidates.T
     means = [np.sort(table, axis=1)[:, -4:].mean(axis=1) for table in (cosines, cosines.T)]
-    np.testing.assert_allclose(mean_neighbor_similarity(queries, candidates, 4), means[0], rtol=1e-5)
+    np.testing.assert_allclose(
+        mean_neighbor_similarity(queries, candidates, 4), means[0], rtol=1e-5
+    )
     around = (means[0][:, None] + means[1]) / 2
     table = {"cosine": cosines, "csls": cosines - around}[kind]
     by = Csls(means[1], means[0]) if kind == "csls" else None

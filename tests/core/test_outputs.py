@@ -20,7 +20,10 @@ def folder(tmp_path):
 
 def test_files_and_links_inside_of_the_folder_are_copied(folder, tmp_path):
     (tmp_path / "link").symlink_to(folder)
-    assert [str(path.relative_to(folder)) for path in regular_files(folder)] == ["config.json", "decoder/config.json"]
+    assert [str(path.relative_to(folder)) for path in regular_files(folder)] == [
+        "config.json",
+        "decoder/config.json",
+    ]
     copy_files(tmp_path / "link", tmp_path / "copy")
     assert (tmp_path / "copy" / "decoder" / "config.json").read_text() == "{}"
     assert not (tmp_path / "copy" / "decoder" / "config.json").is_symlink()

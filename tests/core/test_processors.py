@@ -7,7 +7,9 @@ import pytest
 from interlace.core.processors import processors
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to processors")
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="this system binds no process to processors"
+)
 def test_only_those_count_that_the_process_may_use():
     allowed = os.sched_getaffinity(0)
     try:

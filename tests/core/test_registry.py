@@ -34,14 +34,18 @@ def entries(tmp_path, monkeypatch):
     (folder / "__init__.py").write_text(CONTRACT)
     (folder / "hello.py").write_text(HELLO)
     (folder / "bye.py").write_text("raise RuntimeError('imported')")
-    (folder / "two.py").write_text("from greetings import Greeting\nclass A(Greeting): ...\nclass B(Greeting): ...\n")
+    (folder / "two.py").write_text(
+        "from greetings import Greeting\nclass A(Greeting): ...\nclass B(Greeting): ...\n"
+    )
     (folder / "_helper.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "_PLUGINS", {})
     import greetings
 
     yield Registry("greetings", "greeting", greetings.Greeting)
-    for name in [name for name in sys.modules if name.partition(".")[0] in {"greetings", "friends"}]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] in {"greetings", "friends"}
+    ]:
         del sys.modules[name]
 
 
@@ -79,9 +83,13 @@ def test_a_registry_without_contract_holds_functions_named_like_their_files(entr
 
 
 def test_the_nearest_name_is_given(entries):
-    with pytest.raises(SettingsError, match=r"^there is no greeting 'helo'; did you mean 'hello'\?$"):
+    with pytest.raises(
+        SettingsError, match=r"^there is no greeting 'helo'; did you mean 'hello'\?$"
+    ):
         entries.get("helo")
-    with pytest.raises(SettingsError, match="there is no greeting '_helper'; there are: bye, hello, two"):
+    with pytest.raises(
+        SettingsError, match="there is no greeting '_helper'; there are: bye, hello, two"
+    ):
         entries.get("_helper")
     with pytest.raises(SettingsError, match="there is no greeting 'helo'"):
         entries.summary("helo")
@@ -124,15 +132,24 @@ def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
     (tmp_path / "friend.py").write_text(
         '"""A friend."""\nfrom greetings import Greeting\nclass Friend(Greeting): ...\n'
     )
-    points = [EntryPoint(name, "friend:Friend", "interlace.greetings") for name in ("friend", "pal", "hello")]
-    monkeypatch.setattr(registry, "_installed_plugins", registry._installed_plugins.__wrapped__)  # without its memory
-    monkeypatch.setattr(registry, "entry_points", lambda group: [p for p in points if p.group == group])
+    points = [
+        EntryPoint(name, "friend:Friend", "interlace.greetings")
+        for name in ("friend", "pal", "hello")
+    ]
+    monkeypatch.setattr(
+        registry, "_installed_plugins", registry._installed_plugins.__wrapped__
+    )  # without its memory
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [p for p in points if p.group == group]
+    )
     assert entries.names() == ["bye", "friend", "hello", "pal", "two"]
     assert entries.summary("friend") == "A friend."
     assert "friend" not in sys.modules
     assert entries.get("friend").__name__ == "Friend"
     for name in ("pal", "hello"):  # not its module's name; built in
-        with pytest.raises(SettingsError, match=f"entry point '{name}' of 'friend' in .*interlace.greetings"):
+        with pytest.raises(
+            SettingsError, match=f"entry point '{name}' of 'friend' in .*interlace.greetings"
+        ):
             entries.get(name)
 
 
@@ -141,7 +158,10 @@ def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
     [
         ("x = 1\n", "--code {path}: defines no subclass of Greeting"),
         ("from greetings import Greeting\n", "--code {path}: defines no subclass of Greeting"),
-        ("x = 1\n\ndef f():\n    return 1 / 0\n\nf()\n", "--code {path}:4: ZeroDivisionError: division by zero"),
+        (
+            "x = 1\n\ndef f():\n    return 1 / 0\n\nf()\n",
+            "--code {path}:4: ZeroDivisionError: division by zero",
+        ),
         ("x = 1\nx = = 2\n", "--code {path}:2: SyntaxError: invalid syntax (mine.py, line 2)"),
         ("import sys\nsys.exit(3)\n", "--code {path}:2: SystemExit: 3"),
         ("raise KeyboardInterrupt\n", "--code {path}:1: KeyboardInterrupt: "),
@@ -167,6 +187,8 @@ def test_a_missing_or_foreign_file_is_told(entries, plugin, tmp_path):
 def test_a_plugin_with_the_name_of_a_built_in_entry_is_refused(tmp_path):
     from interlace.objectives import OBJECTIVES
 
-    (tmp_path / "mlm.py").write_text("from interlace.objectives.tlm import Tlm\nclass Mine(Tlm):\n    pass\n")
+    (tmp_path / "mlm.py").write_text(
+        "from interlace.objectives.tlm import Tlm\nclass Mine(Tlm):\n    pass\n"
+    )
     with pytest.raises(DataError, match="objective 'mlm' is built in"):
         register_plugin(tmp_path / "mlm.py", {"objectives": OBJECTIVES})

@@ -20,7 +20,8 @@ class Masking(Settings):
 
 
 @pytest.mark.parametrize(
-    ("step", "value"), [(0, 1.0), (50_000, 0.55), (100_000, 0.1), (200_000, 0.05), (300_000, 0.0), (10**9, 0.0)]
+    ("step", "value"),
+    [(0, 1.0), (50_000, 0.55), (100_000, 0.1), (200_000, 0.05), (300_000, 0.0), (10**9, 0.0)],
 )
 def test_linear_between_points_and_constant_outside(step, value):
     assert value_at("0:1,100000:0.1,300000:0", step) == pytest.approx(value)
@@ -48,10 +49,22 @@ def test_numbers_and_strings_are_read_and_kept(rate):
     [
         ("often", "rate: expected a number or 'step:value,step:value,...', found 'often'"),
         ("", "rate: expected a number or 'step:value,step:value,...', found ''"),
-        ("0:a", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:a'"),
-        ("0.5:1", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0.5:1'"),
-        ("0:1,", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:1,'"),
-        ("0:1:2", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:1:2'"),
+        (
+            "0:a",
+            "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:a'",
+        ),
+        (
+            "0.5:1",
+            "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0.5:1'",
+        ),
+        (
+            "0:1,",
+            "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:1,'",
+        ),
+        (
+            "0:1:2",
+            "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:1:2'",
+        ),
         ("9:0.1,9:0.2", "rate: the steps of a schedule must grow, found '9:0.1,9:0.2'"),
         ("0:1,10:2", "rate: every value must lie in [0, 1] (found '0:1,10:2')"),
         (-0.1, "rate: every value must lie in [0, 1] (found -0.1)"),

@@ -50,12 +50,27 @@ def complaint(data, where=""):
         ({"sed": 1}, "unknown key 'sed'; did you mean 'seed'?"),
         ({"warmup": {"step": 1}}, "unknown key 'warmup.step'; did you mean 'warmup.steps'?"),
         ({"warmup": {"zzz": 1}}, "unknown key 'warmup.zzz'; there are: start, steps"),
-        ({"stages": [{}, {"step": 1}]}, "unknown key 'stages.1.step'; did you mean 'stages.1.steps'?"),
-        ({"by_language": {"x": {"step": 1}}}, "unknown key 'by_language.x.step'; did you mean 'by_language.x.steps'?"),
+        (
+            {"stages": [{}, {"step": 1}]},
+            "unknown key 'stages.1.step'; did you mean 'stages.1.steps'?",
+        ),
+        (
+            {"by_language": {"x": {"step": 1}}},
+            "unknown key 'by_language.x.step'; did you mean 'by_language.x.steps'?",
+        ),
         ({"last": {"step": 1}}, "unknown key 'last.step'; did you mean 'last.steps'?"),
-        ({"seed": "x"}, "seed: input should be a valid integer, unable to parse string as an integer (found 'x')"),
-        ({"warmup": {"steps": -1}}, "warmup.steps: input should be greater than or equal to 0 (found -1)"),
-        ({"stages": [{"start": 2}]}, "stages.0.start: input should be less than or equal to 1 (found 2)"),
+        (
+            {"seed": "x"},
+            "seed: input should be a valid integer, unable to parse string as an integer (found 'x')",
+        ),
+        (
+            {"warmup": {"steps": -1}},
+            "warmup.steps: input should be greater than or equal to 0 (found -1)",
+        ),
+        (
+            {"stages": [{"start": 2}]},
+            "stages.0.start: input should be less than or equal to 1 (found 2)",
+        ),
         ({"name": "my run"}, "name: a name is one word (found 'my run')"),
     ],
 )
@@ -79,9 +94,18 @@ class Sweep(Settings):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"rate": "x"}, "rate: input should be a valid number, unable to parse string as a number, or a valid list"),
-        ({"files": 3}, "files: input should be a valid string, or a valid list, or a valid dictionary (found 3)"),
-        ({"files": {"dev": "b", "train": {"en": "c"}}}, "files.train: input should be a valid string, or a valid list"),
+        (
+            {"rate": "x"},
+            "rate: input should be a valid number, unable to parse string as a number, or a valid list",
+        ),
+        (
+            {"files": 3},
+            "files: input should be a valid string, or a valid list, or a valid dictionary (found 3)",
+        ),
+        (
+            {"files": {"dev": "b", "train": {"en": "c"}}},
+            "files.train: input should be a valid string, or a valid list",
+        ),
     ],
 )
 def test_the_plain_types_of_a_union_are_told_together(data, message):

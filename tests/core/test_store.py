@@ -43,8 +43,16 @@ def test_find_takes_a_path_a_shipped_name_and_a_file_of_a_folder(store, tmp_path
 
 
 def test_a_variant_merges_into_its_file_and_into_the_variant_that_it_extends(store):
-    assert store.read("tiny/rows:first") == {"name": "tiny-rows-first", "a": {"z": 3, "x": 1, "y": 2}, "list": {"m": 2}}
-    assert store.read("tiny/rows:second") == {"name": "own", "a": {"z": 3, "x": 7}, "list": {"k": 1}}
+    assert store.read("tiny/rows:first") == {
+        "name": "tiny-rows-first",
+        "a": {"z": 3, "x": 1, "y": 2},
+        "list": {"m": 2},
+    }
+    assert store.read("tiny/rows:second") == {
+        "name": "own",
+        "a": {"z": 3, "x": 7},
+        "list": {"k": 1},
+    }
 
 
 @pytest.mark.parametrize(
@@ -108,5 +116,7 @@ def test_a_key_that_contains_a_dot():
     change(data, 'files."test.de"', "d")  # or quoted, where it is new
     change(data, "files.dev.en", "e")
     assert data == {"files": {"train.en": "c", "test": "b", "test.de": "d", "dev": {"en": "e"}}}
-    with pytest.raises(SettingsError, match=r"'test' is not a section; quote a key that contains a dot"):
+    with pytest.raises(
+        SettingsError, match=r"'test' is not a section; quote a key that contains a dot"
+    ):
         change(data, "files.test.fr", "f")

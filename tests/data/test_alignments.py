@@ -45,14 +45,21 @@ def corpus_of(folder, vocab):
 
 def test_reads_back_words_links_and_confidence(tmp_path):
     aligned = write(tmp_path / "a")
-    assert (len(aligned), aligned.languages, aligned.word_tokenizer) == (3, ("en", "de"), "whitespace")
+    assert (len(aligned), aligned.languages, aligned.word_tokenizer) == (
+        3,
+        ("en", "de"),
+        "whitespace",
+    )
     assert (aligned.counts, aligned.meta["aligner"]) == ({"rows": 3, "links": 3}, "mine")
     found = aligned.take([2, 0, 1])
     assert found.links == Ragged.of([LINKS[2], LINKS[0], LINKS[1]], width=2)
     assert found.confidence[1].tolist() == pytest.approx([1, 0.5], abs=0.51 / 255)
     assert found.confidence[0][0] > 0  # never stored as 0
     assert found.confidence.values.dtype == np.float32
-    assert aligned.words([2, 1]) == (Ragged.of([SOURCE[2], SOURCE[1]]), Ragged.of([TARGET[2], TARGET[1]]))
+    assert aligned.words([2, 1]) == (
+        Ragged.of([SOURCE[2], SOURCE[1]]),
+        Ragged.of([TARGET[2], TARGET[1]]),
+    )
     assert aligned.types == TYPES
     chunks = list(aligned.chunks(2))
     assert [(words.first, len(words)) for words, _ in chunks] == [(0, 2), (2, 1)]
@@ -69,7 +76,10 @@ def test_maps_all_rows_from_files(tmp_path):
     for _ in range(2):  # the second call overwrites the files
         words, found = aligned.whole(tmp_path / "spool")
         assert (words.source, words.target) == (Ragged.of(SOURCE), Ragged.of(TARGET))
-        assert (found.links, found.confidence) == (Ragged.of(LINKS, width=2), aligned.take(range(3)).confidence)
+        assert (found.links, found.confidence) == (
+            Ragged.of(LINKS, width=2),
+            aligned.take(range(3)).confidence,
+        )
     assert isinstance(words.source.values.base, np.memmap)
     bare = write(tmp_path / "b", links=[[], [], []], confidence=np.zeros(0, np.float32))
     (tmp_path / "other").mkdir()
@@ -120,7 +130,9 @@ def test_a_corpus_returns_its_text(tmp_path, vocab):
     assert (text.folder / "source_lines.bytes.npy").stat().st_size < 200
     assert corpus.with_alignments(write(tmp_path / "b")).take([0]).text is None
     with pytest.raises(DataError, match=r"pairs 2, but .*c has 3; store the text"):
-        corpus.with_alignments(write(tmp_path / "d"), text=text_of(tmp_path / "u", LINES[0][:2], LINES[1][:2]))
+        corpus.with_alignments(
+            write(tmp_path / "d"), text=text_of(tmp_path / "u", LINES[0][:2], LINES[1][:2])
+        )
 
 
 @pytest.mark.parametrize(
@@ -141,6 +153,11 @@ def test_rejects_alignments_of_other_text(tmp_path, vocab, words, message):
 def test_numbers_of_every_size_survive_narrow_storage(tmp_path, size):
     side = Ragged.of([range(size), [0]])
     rows = [[(0, size - 1), (size - 1, 0)], []]
-    aligned = write(tmp_path / "a", WordPairs(side, side, ["w"] * size, ["w"] * size), rows, np.ones(2, np.float32))
+    aligned = write(
+        tmp_path / "a",
+        WordPairs(side, side, ["w"] * size, ["w"] * size),
+        rows,
+        np.ones(2, np.float32),
+    )
     assert aligned.take([1, 0]).links == Ragged.of(rows[::-1], width=2)
     assert aligned.words([0])[1] == side.take([0])

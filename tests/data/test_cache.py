@@ -39,7 +39,10 @@ def test_builds_an_entry_once(folder, monkeypatch):
     assert first == second
     assert first.parent == folder / "thing"
     assert len(calls) == 1
-    assert sorted(path.name for path in hashed) == ["data.txt", "key.json"]  # each once, though files are checked
+    assert sorted(path.name for path in hashed) == [
+        "data.txt",
+        "key.json",
+    ]  # each once, though files are checked
     assert (first / "data.txt").read_text() == "built"
     assert json.loads((first / "key.json").read_text())["b"] == [1, "ä"]
     calls = []
@@ -57,7 +60,9 @@ def test_a_failed_build_leaves_nothing(folder):
 
     with pytest.raises(ZeroDivisionError):
         cached("thing", {}, build)
-    assert [path.name for path in (folder / "thing").iterdir() if not path.name.endswith(".lock")] == []
+    assert [
+        path.name for path in (folder / "thing").iterdir() if not path.name.endswith(".lock")
+    ] == []
     calls = []
     cached("thing", {}, _build(calls))
     assert len(calls) == 1
@@ -82,7 +87,11 @@ def test_an_entry_that_is_deleted_is_named_and_built_again(folder, monkeypatch, 
 def test_leftovers_of_a_killed_build_are_removed(folder):
     name = cached("thing", {}, _build([])).name
     (folder / "thing" / name).rename(folder / "thing" / f".{name}.{2**30}-{files._HOST}-ab.partial")
-    (folder / "thing" / f"..{name}.{2**30}-{files._HOST}-ab.partial.{2**30}-{files._HOST}-cd.partial.partial").mkdir()
+    (
+        folder
+        / "thing"
+        / f"..{name}.{2**30}-{files._HOST}-ab.partial.{2**30}-{files._HOST}-cd.partial.partial"
+    ).mkdir()
     files._cleaned.clear()
     cached("thing", {}, _build([]))
     assert sorted(path.name for path in (folder / "thing").iterdir()) == [f".{name}.lock", name]
@@ -164,7 +173,9 @@ def test_a_changed_file_of_an_entry_is_named(folder, spoil):
     spoil(entry / "data.txt")
     if (entry / "data.txt").exists():
         os.utime(entry / "data.txt", ns=(times.st_atime_ns, times.st_mtime_ns))
-    with pytest.raises(DataError, match=r"data\.txt: .*(remove its folder to build it again|no such file)"):
+    with pytest.raises(
+        DataError, match=r"data\.txt: .*(remove its folder to build it again|no such file)"
+    ):
         cached("thing", {}, _build([]))
 
 
@@ -195,7 +206,9 @@ def point_elsewhere(path):
     path.symlink_to(path.parent / "elsewhere")
 
 
-@pytest.mark.parametrize("change", [overwrite, replace_by_another, append, point_elsewhere, Path.unlink])
+@pytest.mark.parametrize(
+    "change", [overwrite, replace_by_another, append, point_elsewhere, Path.unlink]
+)
 @pytest.mark.parametrize("known", [False, True])
 def test_no_entry_is_made_of_a_file_that_changes_meanwhile(folder, tmp_path, change, known):
     (tmp_path / "text").write_text("old\n")
@@ -209,7 +222,9 @@ def test_no_entry_is_made_of_a_file_that_changes_meanwhile(folder, tmp_path, cha
         change(path)
 
     for key in ({"files": [[content_key(path)]]}, {"text": {"en": content_key(path)}}):
-        with pytest.raises(DataError, match=rf"{path}: (changed while the command read it|deleted while)"):
+        with pytest.raises(
+            DataError, match=rf"{path}: (changed while the command read it|deleted while)"
+        ):
             cached("thing", key, build)
         assert not list((folder / "thing").glob("*/data.txt"))
         path.unlink(missing_ok=True)
@@ -289,4 +304,7 @@ def test_waiting_for_another_process_names_it(tmp_path, monkeypatch, caplog):
     waited.join(10)
     assert not waited.is_alive()
     [message] = [record.getMessage() for record in caplog.records]
-    assert re.search(rf"thing\.lock: waiting for process {os.getpid()} of .+ since \d{{4}}-\d\d-\d\d \d\d:", message)
+    assert re.search(
+        rf"thing\.lock: waiting for process {os.getpid()} of .+ since \d{{4}}-\d\d-\d\d \d\d:",
+        message,
+    )

@@ -10,7 +10,9 @@ from interlace.data.hashing import hash_tokens, tokens_of
 from interlace.text import Text
 
 TEN = "one two three four five six seven eight nine ten"
-lines_of = st.lists(st.text(st.sampled_from("aB é1.,\0\tहिन中文ไทย'-\n…ß"), max_size=12), max_size=6)
+lines_of = st.lists(
+    st.text(st.sampled_from("aB é1.,\0\tहिन中文ไทย'-\n…ß"), max_size=12), max_size=6
+)
 
 
 def training(*lines, language="en"):
@@ -25,8 +27,14 @@ def test_ngrams_within_lines_have_equal_hashes_where_their_words_are_equal(lines
     assert tokens.lengths.tolist() == [len(line) for line in words]
     expected = [tuple(line[at : at + n]) for line in words for at in range(len(line) - n + 1)]
     hashes, starts = tokens.ngrams(n)
-    assert len(set(zip(expected, hashes.tolist(), strict=True))) == len(set(expected)) == len(set(hashes.tolist()))
-    assert [tokens.ngram_text(n, number) for number in range(len(expected))] == [" ".join(gram) for gram in expected]
+    assert (
+        len(set(zip(expected, hashes.tolist(), strict=True)))
+        == len(set(expected))
+        == len(set(hashes.tolist()))
+    )
+    assert [tokens.ngram_text(n, number) for number in range(len(expected))] == [
+        " ".join(gram) for gram in expected
+    ]
     assert np.all(np.diff(starts) > 0)
 
 
@@ -50,22 +58,41 @@ CHINESE = "我们昨天在城里的书店买了三本新书给朋友"
 @pytest.mark.parametrize(
     ("train", "test", "language", "counts"),
     [
-        (["A line.", "“He works — in Berlin!”"], ["he works in Berlin.", "She works in Paris."], "en", (1, 1)),
-        ([f"zero {TEN} eleven"], ["X two three four five six seven eight nine Y"], "en", (0, 1)),  # eight words
+        (
+            ["A line.", "“He works — in Berlin!”"],
+            ["he works in Berlin.", "She works in Paris."],
+            "en",
+            (1, 1),
+        ),
+        (
+            [f"zero {TEN} eleven"],
+            ["X two three four five six seven eight nine Y"],
+            "en",
+            (0, 1),
+        ),  # eight words
         ([f"zero {TEN} eleven"], ["X two three four five six seven eight Y"], "en", (0, 0)),
-        (["one two three four", "five six seven eight nine ten"], [TEN], "en", (0, 0)),  # not across lines
+        (
+            ["one two three four", "five six seven eight nine ten"],
+            [TEN],
+            "en",
+            (0, 0),
+        ),  # not across lines
         ([CHINESE], [CHINESE[2:15] + "吧"], "zh", (0, 1)),  # thirteen characters
         ([CHINESE], [CHINESE[2:14] + "吧"], "zh", (0, 0)),
     ],
 )
 def test_counts_whole_texts_and_ngrams(train, test, language, counts):
-    (found,) = find_contamination(training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})])
+    (found,) = find_contamination(
+        training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})]
+    )
     assert (found.exact, found.ngram) == counts
 
 
 def test_counts_each_part_and_the_whole_set():
     test = HeldOutSet("xnli", "de", {"premise": [TEN, "a b c"], "hypothesis": ["x y z", "x y z"]})
-    (result,) = find_contamination(training("X y z", "and one two three four five six seven eight"), [test])
+    (result,) = find_contamination(
+        training("X y z", "and one two three four five six seven eight"), [test]
+    )
     assert result.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
     assert (result.total, result.exact, result.ngram) == (2, 2, 2)
     assert result.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
@@ -83,15 +110,29 @@ def test_counts_each_part_and_the_whole_set():
 def test_examples_and_findings_name_the_set_and_the_places():
     (result,) = find_contamination(training("nothing here", f"and {TEN}", "he works in Berlin"),
                     [HeldOutSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
-    shown = {"train:3": "He works in Berlin.", "train:2": ".. one two three four five six seven eight .."}
+    shown = {
+        "train:3": "He works in Berlin.",
+        "train:2": ".. one two three four five six seven eight ..",
+    }
     assert [(example.where, example.text) for example in result.examples] == [*shown.items()]
     lines = [f"he works in {number}" for number in range(9)]
     (result,) = find_contamination(training(*lines), [HeldOutSet("pos", "en", {"text": lines})])
     assert (result.exact, len(result.examples)) == (9, MAX_EXCERPTS)
-    test = HeldOutSet("xnli (test)", "en", {"text": ["he works in Berlin", f"{TEN} eleven", "something else it is"]})
-    (result,) = find_contamination(training("a new line here", " he works in Berlin ", f"and {TEN}"), [test])
+    test = HeldOutSet(
+        "xnli (test)",
+        "en",
+        {"text": ["he works in Berlin", f"{TEN} eleven", "something else it is"]},
+    )
+    (result,) = find_contamination(
+        training("a new line here", " he works in Berlin ", f"and {TEN}"), [test]
+    )
     exact, ngrams = result.findings(ngrams=True)
     assert (exact.level, exact.what, exact.count, exact.total) == ("warning", "contamination", 1, 3)
     assert [example.where for example in exact.examples] == ["train:2"]
-    assert (ngrams.level, ngrams.what, ngrams.count, ngrams.total) == ("note", "n-gram overlap", 1, 3)
+    assert (ngrams.level, ngrams.what, ngrams.count, ngrams.total) == (
+        "note",
+        "n-gram overlap",
+        1,
+        3,
+    )
     assert [finding.what for finding in result.findings(ngrams=False)] == ["contamination"]

@@ -28,7 +28,9 @@ def sentences(rows, subwords=2, language="en"):
 
 
 def write(folder, vocab, chunks, language="en", **options):
-    return Corpus.write(folder, chunks, languages=[language], vocab=vocab, word_tokenizer="whitespace", **options)
+    return Corpus.write(
+        folder, chunks, languages=[language], vocab=vocab, word_tokenizer="whitespace", **options
+    )
 
 
 @pytest.fixture
@@ -40,11 +42,19 @@ def corpus(tmp_path, vocab):
 
 def test_describes_what_was_written(corpus, vocab):
     assert len(corpus) == 5
-    assert (corpus.language, corpus.languages, corpus.word_tokenizer) == ("en", ("en",), "whitespace")
+    assert (corpus.language, corpus.languages, corpus.word_tokenizer) == (
+        "en",
+        ("en",),
+        "whitespace",
+    )
     assert corpus.lengths.tolist() == [3, 1, 4, 2, 1]
     assert corpus.counts == {"rows": 5, "subwords": {"en": 11}, "words": {"en": 2 + 1 + 2 + 1 + 1}}
     assert corpus.meta["skipped"] == 3
-    assert corpus.meta["vocabulary"] == {"name": vocab.name, "fingerprint": vocab.fingerprint, "size": vocab.size}
+    assert corpus.meta["vocabulary"] == {
+        "name": vocab.name,
+        "fingerprint": vocab.fingerprint,
+        "size": vocab.size,
+    }
     assert "rows=5" in repr(corpus)
     stored = {path.stem: np.load(path) for path in corpus.folder.glob("*.npy")}
     assert stored["text.ids"].tolist() == list(chain.from_iterable(ROWS))
@@ -54,7 +64,11 @@ def test_describes_what_was_written(corpus, vocab):
 
 @settings(max_examples=25)
 @given(
-    rows=st.lists(st.lists(st.sampled_from([5, 99, 255, 256, 65_535, 65_536]), max_size=5), min_size=1, max_size=30),
+    rows=st.lists(
+        st.lists(st.sampled_from([5, 99, 255, 256, 65_535, 65_536]), max_size=5),
+        min_size=1,
+        max_size=30,
+    ),
     data=st.data(),
 )
 def test_takes_the_same_rows_from_disk_and_memory(tmp_path_factory, vocab, rows, data):
@@ -65,7 +79,9 @@ def test_takes_the_same_rows_from_disk_and_memory(tmp_path_factory, vocab, rows,
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=40))
     assert disk.take(wanted) == memory.take(wanted)
     assert disk.lengths.tolist() == memory.lengths.tolist()
-    assert disk.frequencies(70_000).tolist() == np.bincount(memory.ids.flat, minlength=70_000).tolist()
+    assert (
+        disk.frequencies(70_000).tolist() == np.bincount(memory.ids.flat, minlength=70_000).tolist()
+    )
 
 
 def test_rejects_another_vocabulary_and_names_both(corpus, other_vocab, vocab):
@@ -78,7 +94,10 @@ def test_rejects_another_vocabulary_and_names_both(corpus, other_vocab, vocab):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data[:-10], r"text\.ids\.npy: truncated or changed: \d+ bytes, \d+ were written"),
+        (
+            lambda data: data[:-10],
+            r"text\.ids\.npy: truncated or changed: \d+ bytes, \d+ were written",
+        ),
         (lambda data: b"\0" * len(data), r"text\.ids\.npy: damaged"),
         (None, r"text\.ids\.npy: no such column"),
     ],
@@ -96,7 +115,9 @@ def test_rejects_damaged_columns(corpus, change, message):
 def test_rejects_other_descriptions(corpus, tmp_path):
     with pytest.raises(DataError, match="corpuss does not exist; did you mean 'corpus'"):
         Corpus.open(tmp_path / "corpuss")
-    with pytest.raises(DataError, match="holds a monolingual corpus, a parallel corpus is expected"):
+    with pytest.raises(
+        DataError, match="holds a monolingual corpus, a parallel corpus is expected"
+    ):
         ParallelCorpus.open(corpus.folder)
     meta = corpus.folder / "meta.json"
     newer = json.dumps({**json.loads(meta.read_text()), "format": 99})
@@ -133,7 +154,9 @@ def parallel(tmp_path, vocab):
     """Three pairs written in two chunks."""
     whole = Pairs(sentences(SOURCE, 1, "en"), sentences(TARGET, 1, "de"))
     options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
-    return ParallelCorpus.write(tmp_path / "pairs", [whole.take([0, 1]), whole.take([2])], **options)
+    return ParallelCorpus.write(
+        tmp_path / "pairs", [whole.take([0, 1]), whole.take([2])], **options
+    )
 
 
 def test_both_sides_come_back(parallel):
@@ -152,7 +175,11 @@ def test_both_sides_come_back(parallel):
 def test_a_side_is_a_corpus_of_its_language(parallel, tmp_path, vocab):
     source, target = parallel.sides
     alone = write(tmp_path / "de", vocab, [sentences(TARGET, 1, "de")], "de")
-    assert (source.language, target.languages, target.word_tokenizer) == ("en", ("de",), "whitespace")
+    assert (source.language, target.languages, target.word_tokenizer) == (
+        "en",
+        ("de",),
+        "whitespace",
+    )
     assert (len(target), target.counts) == (3, alone.counts)
     assert target.lengths.tolist() == alone.lengths.tolist() == [1, 2, 1]
     assert target.take([2, 0]) == alone.take([2, 0])
@@ -167,7 +194,9 @@ def descriptors():
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors as Linux lists them")
+@pytest.mark.skipif(
+    not Path("/proc/self/fd").is_dir(), reason="counts descriptors as Linux lists them"
+)
 def test_a_file_is_mapped_once(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(9))
     before = descriptors()
@@ -204,7 +233,10 @@ except DataError as error:
     for number in range(100):
         np.save(tmp_path / f"{number}.npy", np.arange(number + 1))
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path), str(hard)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(tmp_path), str(hard)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if hard == 40:
         assert "too many open files, the limit is 40; raise it" in done.stdout, done.stderr

@@ -71,9 +71,21 @@ def test_result_does_not_depend_on_chunks(build, monkeypatch, lines):
     [
         ({"a": ["1", "2"], "b": ["1"]}, {"languages": ["en", "de"]}, r"has 2 lines and .* has 1"),
         ({"a": ["", ""]}, {}, "all 2 lines were empty"),
-        ({"a": ["x"]}, {"languages": ["en", "de", "fr"], "reader": "tsv"}, "one language or two, found 3"),
-        ({"a": ["gold_label\tsentence1\tsentence2", "neutral\ta\tb"]}, {"reader": "nli"}, "the reader yields pairs"),
-        ({"en": SIDES["en"]}, {"rules": {"length": {"min_words": 9}}}, "1 empty, 4 dropped by length"),
+        (
+            {"a": ["x"]},
+            {"languages": ["en", "de", "fr"], "reader": "tsv"},
+            "one language or two, found 3",
+        ),
+        (
+            {"a": ["gold_label\tsentence1\tsentence2", "neutral\ta\tb"]},
+            {"reader": "nli"},
+            "the reader yields pairs",
+        ),
+        (
+            {"en": SIDES["en"]},
+            {"rules": {"length": {"min_words": 9}}},
+            "1 empty, 4 dropped by length",
+        ),
     ],
 )
 def test_errors_leave_nothing_behind(build, tmp_path, files, options, message):
@@ -92,7 +104,9 @@ def test_counts_what_filters_drop(build, vocab, languages, chunk, monkeypatch):
     assert corpus.meta["filters"][0][0] == "length"
     assert corpus.meta["filters"][0][1]["max_words"] == 3
     rows = corpus.take([0, 1])
-    assert (rows if len(languages) == 1 else rows.source).ids == vocab.encode(["the doctor", "he reads"]).ids
+    assert (rows if len(languages) == 1 else rows.source).ids == vocab.encode(
+        ["the doctor", "he reads"]
+    ).ids
 
 
 def test_filters_see_normalized_lines(build):
@@ -105,7 +119,9 @@ def test_text_keeps_filtered_rows_without_words(tmp_path):
     for language, lines in SIDES.items():
         write_lines(tmp_path / language, lines)
     files = (tmp_path / "en", tmp_path / "de")
-    text = CorpusText(("en", "de"), files, READERS.build("lines"), WHITESPACE, filters=tuple(build_filters(RULES)))
+    text = CorpusText(
+        ("en", "de"), files, READERS.build("lines"), WHITESPACE, filters=tuple(build_filters(RULES))
+    )
     counts = Counter()
     ((source, target),) = text.chunks(counts)
     assert source.words.lengths.tolist() == target.words.lengths.tolist() == [2, 0, 2, 0, 0]

@@ -21,9 +21,24 @@ from little_checkpoints import save
 ALPHABET = [
     *"aabehT .,(1#▁",
     *["é", "e\u0301", "\u0301", "न", "म", "े", "्", "ที่", "中", "文", "\u3000", "\u00a0", "한", "Ω"],
-    *["😀", "👍🏽", "\u200b", "\ufeff", "\t", "ﬁ", "İ", "the ", "doctor", "<mask>", "\x00", "\u00ad"],
+    *[
+        "😀",
+        "👍🏽",
+        "\u200b",
+        "\ufeff",
+        "\t",
+        "ﬁ",
+        "İ",
+        "the ",
+        "doctor",
+        "<mask>",
+        "\x00",
+        "\u00ad",
+    ],
 ]
-TEXT = st.lists(st.lists(st.sampled_from(ALPHABET), max_size=12).map("".join), min_size=1, max_size=4)
+TEXT = st.lists(
+    st.lists(st.sampled_from(ALPHABET), max_size=12).map("".join), min_size=1, max_size=4
+)
 TRAINING = ["the doctor reads a letter", "the cafe\u0301 (near 12 ab ba) नमस्ते ที่ 中文 .,#"] * 3
 
 
@@ -31,7 +46,9 @@ def _gpt2(*, prefix):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    return tokenizer, trainers.BpeTrainer(vocab_size=320, initial_alphabet=alphabet, show_progress=False)
+    return tokenizer, trainers.BpeTrainer(
+        vocab_size=320, initial_alphabet=alphabet, show_progress=False
+    )
 
 
 def _modernbert():
@@ -44,14 +61,25 @@ def _uncased_bert():
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return tokenizer, trainers.WordPieceTrainer(vocab_size=90, special_tokens=["[UNK]"], show_progress=False)
+    return tokenizer, trainers.WordPieceTrainer(
+        vocab_size=90, special_tokens=["[UNK]"], show_progress=False
+    )
 
 
 def _xlmr():
     tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("  ", " ")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
-    options = {"vocab_size": 70, "unk_token": "<unk>", "special_tokens": ["<unk>"], "show_progress": False}
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace("  ", " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
+    options = {
+        "vocab_size": 70,
+        "unk_token": "<unk>",
+        "special_tokens": ["<unk>"],
+        "show_progress": False,
+    }
     return tokenizer, trainers.UnigramTrainer(**options)
 
 
@@ -60,13 +88,20 @@ def _byte_fallback():
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
     tokenizer.decoder = decoders.ByteFallback()
     special = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256))]
-    return tokenizer, trainers.BpeTrainer(vocab_size=330, special_tokens=special, show_progress=False)
+    return tokenizer, trainers.BpeTrainer(
+        vocab_size=330, special_tokens=special, show_progress=False
+    )
 
 
 def _suffixed():
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    options = {"vocab_size": 90, "special_tokens": ["<unk>"], "end_of_word_suffix": "</w>", "show_progress": False}
+    options = {
+        "vocab_size": 90,
+        "special_tokens": ["<unk>"],
+        "end_of_word_suffix": "</w>",
+        "show_progress": False,
+    }
     return tokenizer, trainers.BpeTrainer(**options)
 
 
@@ -108,7 +143,9 @@ def _slow(tokenizer, line, words):
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40)
 @given(lines=TEXT)
-@example(lines=["", " ", "the  cafe\u0301 ", "中文\u3000ab", "नम्ते नe\u0301", "a<mask> b", "\u00a0ab (ab"])
+@example(
+    lines=["", " ", "the  cafe\u0301 ", "中文\u3000ab", "नम्ते नe\u0301", "a<mask> b", "\u00a0ab (ab"]
+)
 def test_words_follow_the_rule(kind, word_tokenizer, lines):
     vocab = _vocab(kind)
     words = SPLIT[word_tokenizer].split(lines)
@@ -149,7 +186,9 @@ def words_found(sentences, line):
 
 
 def test_every_word_gets_a_subword(learned):
-    text = text_of(["她", "+喜", "+歡", "+茶"], ["she", "can", "+not", "read"], ["我", "+喜歡", "+喝", "+茶"])
+    text = text_of(
+        ["她", "+喜", "+歡", "+茶"], ["she", "can", "+not", "read"], ["我", "+喜歡", "+喝", "+茶"]
+    )
     sentences = learned.encode_words_apart(text)
     assert [words_found(sentences, line) for line in range(3)] == [[0, 1, 2, 3]] * 3
     text = text_of(["she", "read"], ["我"], [])
@@ -175,14 +214,19 @@ def test_words_are_in_order_and_whole_for_any_borders(data):
         cuts = sorted(data.draw(st.sets(st.sampled_from(inner), max_size=4)))
         edges = [0, *cuts, len(line)]
         spans.append([(a, b) for a, b in pairwise(edges)])
-    spans = [[(a, b) for a, b in row if line[a:b].strip() == line[a:b]] for line, row in zip(plain, spans, strict=True)]
+    spans = [
+        [(a, b) for a, b in row if line[a:b].strip() == line[a:b]]
+        for line, row in zip(plain, spans, strict=True)
+    ]
     text = Text("xx", plain, Ragged.of(spans, width=2), "gold")
     sentences = vocab.encode_words_apart(text)
     for line, row in enumerate(sentences.words):
         assert row.tolist() == sorted(row.tolist())
         assert vocab.decode(sentences.ids[line]).replace(" ", "") == plain[line].replace(" ", "")
         if len(text.words[line]):
-            touching = [w for w, (a, _) in enumerate(spans[line]) if w and spans[line][w - 1][1] == a]
+            touching = [
+                w for w, (a, _) in enumerate(spans[line]) if w and spans[line][w - 1][1] == a
+            ]
             assert set(touching) <= set(row.tolist())
 
 
@@ -192,13 +236,21 @@ SPELLED = "a </s> b<mask> [MASK] <unk> [UNK]c <pad>x <s> ＜/s＞"
 @pytest.mark.parametrize("kind", ["byte-bpe", "bpe", "wordpiece", "unigram"])
 def test_special_tokens_that_text_spells_are_text(kind):
     """Also where normalization spells them: XLM-R's turns the wide brackets into narrow ones."""
-    names = re.sub(r"[<>\[\]]", " ", SPELLED)  # a tokenizer is not trained on the special tokens in its text
+    names = re.sub(
+        r"[<>\[\]]", " ", SPELLED
+    )  # a tokenizer is not trained on the special tokens in its text
     vocab = Vocab.learn({"en": [SPELLED, " ".join(SPELLED), names] * 20}, size=400, kind=kind)
     if kind == "unigram":
         vocab.tokenizer.normalizer = normalizers.NFKC()
         vocab = Vocab(vocab.tokenizer, vocab._special, {}, "nfkc")
-    for line in [SPELLED, *(str(vocab.tokenizer.id_to_token(int(number))) for number in vocab.special_ids)]:
-        for ids in (vocab.encode([line]).ids.flat, vocab.encode_with_offsets(Text.of([line], "en"))[0].ids.flat):
+    for line in [
+        SPELLED,
+        *(str(vocab.tokenizer.id_to_token(int(number))) for number in vocab.special_ids),
+    ]:
+        for ids in (
+            vocab.encode([line]).ids.flat,
+            vocab.encode_with_offsets(Text.of([line], "en"))[0].ids.flat,
+        ):
             assert not np.isin(ids, vocab.special_ids).any()
             assert vocab.decode(ids).replace(" ", "") in {
                 line.replace(" ", ""),
@@ -210,5 +262,7 @@ def test_special_tokens_that_text_spells_are_text(kind):
 def test_control_tokens_of_published_tokenizers_never_come_from_text(kind, tmp_path):
     vocab = Vocab.load(save(kind, tmp_path))
     control = np.setdiff1d(vocab.special_ids, [vocab.unk])  # these small ones cannot spell brackets
-    lines = [f"doctor{vocab.tokenizer.id_to_token(int(number))} reads" for number in vocab.special_ids]
+    lines = [
+        f"doctor{vocab.tokenizer.id_to_token(int(number))} reads" for number in vocab.special_ids
+    ]
     assert not np.isin(vocab.encode(lines).ids.flat, control).any()

@@ -39,7 +39,13 @@ def test_keeps_old_ids_and_special_tokens(both):
     old, new = both
     for token, number in old.tokenizer.get_vocab(with_added_tokens=True).items():
         assert new.tokenizer.token_to_id(token) == number
-    assert (new.pad, new.begin, new.end, new.mask, new.unk) == (old.pad, old.begin, old.end, old.mask, old.unk)
+    assert (new.pad, new.begin, new.end, new.mask, new.unk) == (
+        old.pad,
+        old.begin,
+        old.end,
+        old.mask,
+        old.unk,
+    )
     assert new.special_ids.tolist() == old.special_ids.tolist()
     assert new.separator_ids == old.separator_ids
     assert new.fingerprint != old.fingerprint
@@ -62,11 +68,15 @@ def test_a_new_subword_is_frequent_and_spelled_by_its_pieces(both, tmp_path):
     extension.save(tmp_path)
     again = Extension.open(tmp_path)
     assert (again.base, again.pieces) == (extension.base, extension.pieces)
-    with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"):
+    with pytest.raises(
+        DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"
+    ):
         extend_vocab(old, TEXT, 40, min_count=5000)
 
 
-WORDS = st.lists(st.sampled_from([*ENGLISH, *OTHER, "12", "tables,", "catö", "ehtlo", "ሰዓ", "☃"]), max_size=8)
+WORDS = st.lists(
+    st.sampled_from([*ENGLISH, *OTHER, "12", "tables,", "catö", "ehtlo", "ሰዓ", "☃"]), max_size=8
+)
 
 
 @given(WORDS)
@@ -105,9 +115,15 @@ def numbered(*tokens):
 
 def test_wordpiece_by_hand():
     """`walk ##ing` is met thrice and becomes one; digits and punctuation never do."""
-    old = vocab_of(models.WordPiece(numbered(*SPECIAL, "walk", "##ing", "a", "1", "##2", "."), unk_token="[UNK]"))
+    old = vocab_of(
+        models.WordPiece(
+            numbered(*SPECIAL, "walk", "##ing", "a", "1", "##2", "."), unk_token="[UNK]"
+        )
+    )
     new = extend_vocab(old, {"en": ["walking 12.", "walking 12.", "walking 12. a"]}, 5, min_count=2)
-    assert [new.tokenizer.id_to_token(number) for number in range(old.size, new.size)] == ["walking"]
+    assert [new.tokenizer.id_to_token(number) for number in range(old.size, new.size)] == [
+        "walking"
+    ]
     assert new.tokens(ids_of(new, "walk walking 12.")) == ["walk", "walking", "1", "##2", "."]
     assert new.extension.pieces[0].tolist() == [5, 6]
 
@@ -123,7 +139,12 @@ def test_bpe_by_hand():
 
 def test_unigram_by_hand():
     """Twice `a b` among ten subwords: 5 times as likely as by chance, so the score is -4 - 5 + log 5."""
-    entries = [(token, 0.0) for token in SPECIAL] + [("a", -4.0), ("b", -5.0), ("c", -3.0), ("d", -9.0)]
+    entries = [(token, 0.0) for token in SPECIAL] + [
+        ("a", -4.0),
+        ("b", -5.0),
+        ("c", -3.0),
+        ("d", -9.0),
+    ]
     old = vocab_of(models.Unigram(entries, unk_id=1))
     new = extend_vocab(old, {"en": ["ab c c c", "ab d c c"]}, 1, min_count=2)
     token, score = json.loads(new.tokenizer.to_str())["model"]["vocab"][-1]
@@ -171,7 +192,9 @@ def merges_counted_anew(words, counts, min_count):
                 pairs[pair] += count
             for part in word:
                 singles[part] += count
-        open_ = [pair for pair, count in pairs.items() if count >= min_count and pair not in refused]
+        open_ = [
+            pair for pair, count in pairs.items() if count >= min_count and pair not in refused
+        ]
         if not open_:
             return
         best = min(open_, key=lambda pair: (-pairs[pair], pair))
@@ -190,10 +213,16 @@ def merges_counted_anew(words, counts, min_count):
 
 
 @given(
-    st.lists(st.tuples(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 5)), max_size=8),
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 5)),
+        max_size=8,
+    ),
     st.integers(1, 3),
 )
 def test_agrees_with_counting_anew_after_each_merge(entries, min_count):
     words, counts = zip(*entries, strict=True) if entries else ((), ())
-    found = [(m.left, m.right, m.new, m.count) for m in continued_merges(words, counts, new_ids(100), min_count)]
+    found = [
+        (m.left, m.right, m.new, m.count)
+        for m in continued_merges(words, counts, new_ids(100), min_count)
+    ]
     assert found == list(merges_counted_anew(words, counts, min_count))

@@ -28,18 +28,31 @@ def both(rows):
 
 
 COPIES = [("a", "x"), ("a", "y"), ("b", "x"), ("y", "z"), (" a ", "x"), ("A", "X")]
-LENGTHS = [("a", "b b b b b"), ("a", "b b b b b b"), ("b b b b b b", "a"), ("a a a", "b b b b b b b b b")]
+LENGTHS = [
+    ("a", "b b b b b"),
+    ("a", "b b b b b b"),
+    ("b b b b b b", "a"),
+    ("a a a", "b b b b b b b b b"),
+]
 EQUAL = [("Berlin", "berlin "), ("New York", "New York"), ("a", "b")]
 
 
 @pytest.mark.parametrize(
     ("rule", "rows", "kept"),
     [
-        (Length(min_words=2, max_words=3), [("a b", "c d e"), ("a", "c d"), ("a b", "c d e f")], [1, 0, 0]),
+        (
+            Length(min_words=2, max_words=3),
+            [("a b", "c d e"), ("a", "c d"), ("a b", "c d e f")],
+            [1, 0, 0],
+        ),
         (Length(max_characters=8), [("a b", "cccccc dd")], [0]),
         (Length(min_words=0, min_characters=2), ["", "a", "ab"], [0, 0, 1]),
         (Ratio(max_ratio=3, slack=2), LENGTHS, [1, 0, 0, 1]),
-        (Ratio(max_ratio=2, slack=0, unit="characters"), [("中文", "abcd"), ("中文", "abcde")], [1, 0]),
+        (
+            Ratio(max_ratio=2, slack=0, unit="characters"),
+            [("中文", "abcd"), ("中文", "abcde")],
+            [1, 0],
+        ),
         (Duplicates(), ["a", " a ", "A"], [1, 0, 1]),
         (Duplicates(), COPIES, [1, 1, 1, 1, 0, 1]),
         (IdenticalSides(), EQUAL, [0, 0, 1]),
@@ -73,16 +86,27 @@ def test_scripts(language, line, kept):
 def test_scripts_of_other_languages_are_settings():
     with pytest.raises(DataError, match=r"scripts of 'tlh' are not known.*expected\.tlh"):
         Script().keep(of(["Qapla'"], "tlh"))
-    assert Script(expected={"tlh": ["Latin"]}).keep(of(["Qapla'", "мачка"], "tlh")).tolist() == [True, False]
+    assert Script(expected={"tlh": ["Latin"]}).keep(of(["Qapla'", "мачка"], "tlh")).tolist() == [
+        True,
+        False,
+    ]
     assert Script().scripts("en") == {"Latin"}
     assert Script().scripts("en_x") == Script().scripts("en-x-inv") == frozenset()
-    assert Script(expected={"en_x": ["Armenian", "Coptic"]}).scripts("en_x") == {"Armenian", "Coptic"}
+    assert Script(expected={"en_x": ["Armenian", "Coptic"]}).scripts("en_x") == {
+        "Armenian",
+        "Coptic",
+    }
 
 
 @pytest.mark.parametrize(
     ("line", "kept"),
     [
-        *(("a\tb é 中 😀 \u200d\u00a0\u3000", True), ("a\x07", False), ("caf\ufffd", False), ("a\ufeffb", False)),
+        *(
+            ("a\tb é 中 😀 \u200d\u00a0\u3000", True),
+            ("a\x07", False),
+            ("caf\ufffd", False),
+            ("a\ufeffb", False),
+        ),
         *(("\x85", False), ("\ue000", False), ("", True)),
     ],
 )
@@ -91,7 +115,13 @@ def test_control_characters(line, kept):
 
 
 EVERY = pytest.mark.parametrize("name", FILTERS.names())
-ROWS = [("the cat", "die Katze"), ("", "x"), ("the cat", "die Katze"), ("a", "a b c d e f g h i j"), ("|||", "\x07")]
+ROWS = [
+    ("the cat", "die Katze"),
+    ("", "x"),
+    ("the cat", "die Katze"),
+    ("a", "a b c d e f g h i j"),
+    ("|||", "\x07"),
+]
 
 
 @EVERY
@@ -116,7 +146,9 @@ def test_result_does_not_depend_on_chunks(name):
 
 
 def test_a_row_is_counted_by_the_first_filter_that_drops_it():
-    chain = FilterChain(build_filters({"identical": {}, "length": {"max_words": 2}, "duplicates": {}}))
+    chain = FilterChain(
+        build_filters({"identical": {}, "length": {"max_words": 2}, "duplicates": {}})
+    )
     rows = [("a b c", "a b c"), ("a b c", "d"), ("x", "y"), ("x", "y"), ("left", "out")]
     among = np.array([True, True, True, True, False])
     assert chain.keep(both(rows), among).tolist() == [False, False, True, False, False]
@@ -130,10 +162,16 @@ def test_a_row_is_counted_by_the_first_filter_that_drops_it():
     ("rules", "message"),
     [
         ({"lenght": {}}, "no filter 'lenght'; did you mean 'length'"),
-        ({"length": {"max_word": 3}}, "filters.length: unknown key 'max_word'; did you mean 'max_words'"),
+        (
+            {"length": {"max_word": 3}},
+            "filters.length: unknown key 'max_word'; did you mean 'max_words'",
+        ),
         ({"length": {"min_words": 9, "max_words": 3}}, "min_words = 9 is more than max_words = 3"),
         ({"ratio": {"max_ratio": 0.5}}, "filters.ratio: max_ratio: .*greater than or equal to 1"),
-        ({"script": {"expected": {"sr": ["Coptic", "latn"]}}}, "no script 'latn'; did you mean 'Latin'"),
+        (
+            {"script": {"expected": {"sr": ["Coptic", "latn"]}}},
+            "no script 'latn'; did you mean 'Latin'",
+        ),
     ],
 )
 def test_rejects_wrong_settings(rules, message):
@@ -156,4 +194,6 @@ def test_hash_set_agrees_with_a_set(chunks):
 
 
 def test_a_filter_with_a_pass_of_its_own_compares_rows():
-    assert [name for name in FILTERS.names() if FILTERS.build({"name": name}).compares_rows] == ["duplicates"]
+    assert [name for name in FILTERS.names() if FILTERS.build({"name": name}).compares_rows] == [
+        "duplicates"
+    ]

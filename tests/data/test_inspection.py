@@ -99,7 +99,10 @@ def test_characters_are_escaped_as_python_writes_them(look):
 
 def test_observers_get_every_side_and_its_rows(look):
     seen = []
-    look({"a.en": ["a", "b"], "a.de": ["c", "d"]}, observer=lambda text, where: seen.append((text.lines, where(1))))
+    look(
+        {"a.en": ["a", "b"], "a.de": ["c", "d"]},
+        observer=lambda text, where: seen.append((text.lines, where(1))),
+    )
     assert seen == [(["a", "b"], "line 2"), (["c", "d"], "line 2")]
 
 
@@ -126,7 +129,9 @@ def test_files_that_are_not_text_are_unreadable(tmp_path, data, name, about):
 def test_a_missing_file_names_the_nearest(tmp_path):
     (tmp_path / "train.en").write_text("x\n")
     inspector = Inspector(WORD_TOKENIZERS.build("whitespace"))
-    (finding,) = inspector.inspect("it", READERS.build("lines"), [tmp_path / "train.em"], ["en"]).findings
+    (finding,) = inspector.inspect(
+        "it", READERS.build("lines"), [tmp_path / "train.em"], ["en"]
+    ).findings
     assert finding.level == "error"
     assert "did you mean 'train.en'" in finding.about
 
@@ -135,14 +140,20 @@ def test_a_missing_file_names_the_nearest(tmp_path):
 @pytest.mark.parametrize("place", [0, 250, 440])
 def test_a_shift_between_the_sides_is_found_where_it_begins(look, real_data, lost, side, place):
     captions = real_data / "parallel/multi30k"
-    lines = {code: list(text_lines.read_lines(captions / f"val.{code}.gz"))[:500] for code in ("en", "de")}
+    lines = {
+        code: list(text_lines.read_lines(captions / f"val.{code}.gz"))[:500]
+        for code in ("en", "de")
+    }
     _, found = look({"a.en": lines["en"], "a.de": lines["de"]})
     assert "shifted sides" not in found
     del lines[side][place : place + lost]
     report, of_files = look({"a.en": lines["en"], "a.de": lines["de"]})
     assert report.failed  # the numbers of lines differ
     _, of_rows = look({f"a.{code}": text[: 500 - lost] for code, text in lines.items()})
-    for shifted, where in ((of_files["shifted sides"], r"a\.en:(\d+)"), (of_rows["shifted sides"], r"line (\d+)")):
+    for shifted, where in (
+        (of_files["shifted sides"], r"a\.en:(\d+)"),
+        (of_rows["shifted sides"], r"line (\d+)"),
+    ):
         first, last = map(int, re.findall(where, shifted.about))
         assert abs(first - 1 - place) <= 10
         assert last > 490 - lost
@@ -151,18 +162,28 @@ def test_a_shift_between_the_sides_is_found_where_it_begins(look, real_data, los
 
 
 def test_real_parallel_text_is_not_shifted(real_data):
-    tables = [real_data / f"parallel/xnli-multiway/xnli.11way.{split}.tsv.gz" for split in ("dev", "test")]
+    tables = [
+        real_data / f"parallel/xnli-multiway/xnli.11way.{split}.tsv.gz" for split in ("dev", "test")
+    ]
     for table in tables:
         cells = [line.split("\t") for line in text_lines.read_lines(table)][1:]
         columns = [np.array(list(map(len, column))) for column in zip(*cells, strict=True)]
-        assert [pair for pair in combinations(range(len(columns)), 2) if find_shift(*(columns[n] for n in pair))] == []
+        assert [
+            pair
+            for pair in combinations(range(len(columns)), 2)
+            if find_shift(*(columns[n] for n in pair))
+        ] == []
 
 
 def test_a_shift_that_ends_is_found_with_its_end():
     lengths = np.random.default_rng(0).integers(10, 200, 1000)
     noisy = lengths + np.random.default_rng(1).integers(-5, 6, 1000)
     shift = find_shift(np.delete(lengths, 700), np.delete(noisy, 300))
-    assert (abs(shift.first - 300) <= 3, abs(shift.end - 700) <= 3, shift.offset) == (True, True, -1)
+    assert (abs(shift.first - 300) <= 3, abs(shift.end - 700) <= 3, shift.offset) == (
+        True,
+        True,
+        -1,
+    )
     assert find_shift(lengths, noisy) is None
     assert find_shift(lengths, np.random.default_rng(2).permutation(noisy)) is None
 

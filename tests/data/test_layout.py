@@ -51,7 +51,11 @@ LAYOUTS = {
     ("bert", True): ("^ A A $ C $", [0, 0, 0, 0, 1, 1], [0, 1, 2, 3, 1, 2]),
     ("bert", False): ("^ A A $ C $", [0, 0, 0, 0, 1, 1], [0, 1, 2, 3, 4, 5]),
 }
-OPENED = {"own": ("<s>", "</s>", "xlm"), "xlm": ("</s>", "</s>", "xlm"), "xlm-r": ("<s>", "</s>", "roberta")}
+OPENED = {
+    "own": ("<s>", "</s>", "xlm"),
+    "xlm": ("</s>", "</s>", "xlm"),
+    "xlm-r": ("<s>", "</s>", "roberta"),
+}
 OPENED |= {"mbert": ("[CLS]", "[SEP]", "bert"), "mmbert": ("[CLS]", "[SEP]", "bert")}
 
 
@@ -69,7 +73,9 @@ def opened(request, vocab, tmp_path_factory):
 def test_layouts_of_each_vocabulary(opened, kind, restart):
     vocab, begin, end, _ = opened
     a, c = vocab.regular_ids[-2:].tolist()
-    layout = pair_layout(Pairs(sentences([[a, a]]), sentences([[c]])), vocab, 16, kind, restart=restart)
+    layout = pair_layout(
+        Pairs(sentences([[a, a]]), sentences([[c]])), vocab, 16, kind, restart=restart
+    )
     row, sides, positions = LAYOUTS[kind, restart]
     names = {"^": begin, "$": end, "A": vocab.tokens([a])[0], "C": vocab.tokens([c])[0]}
     assert vocab.tokens(layout.ids[0]) == [names[token] for token in row.split()]
@@ -82,7 +88,9 @@ def test_families_keep_their_layout_in_files(opened, tmp_path):
     vocab, *_, family = opened
     assert vocab.pair_layout == family
     vocab.save(tmp_path / "ours")
-    AutoTokenizer.from_pretrained(tmp_path / "ours", trust_remote_code=False).save_pretrained(tmp_path / "theirs")
+    AutoTokenizer.from_pretrained(tmp_path / "ours", trust_remote_code=False).save_pretrained(
+        tmp_path / "theirs"
+    )
     for name in ("ours", "theirs"):
         again = Vocab.load(tmp_path / name)
         assert (again.pair_layout, again.separator_ids) == (family, vocab.separator_ids)
@@ -91,7 +99,12 @@ def test_families_keep_their_layout_in_files(opened, tmp_path):
 LENGTHS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4)
 
 
-@given(LENGTHS, st.sampled_from(["xlm", "roberta", "bert", None]), st.sampled_from([0, 2]), st.integers(8, 24))
+@given(
+    LENGTHS,
+    st.sampled_from(["xlm", "roberta", "bert", None]),
+    st.sampled_from([0, 2]),
+    st.integers(8, 24),
+)
 def test_word_k_has_the_same_position_on_both_sides(lengths, kind, first, max_length):
     source, target = (sentences([range(5, 5 + row[side]) for row in lengths]) for side in (0, 1))
     layout = pair_layout(Pairs(source, target), VOCAB, max_length, kind, restart=True)
@@ -126,7 +139,9 @@ def test_inner_padding_of_each_layout(kind, restart):
     assert layout.tokens == layout.real.sum()
 
 
-@given(LENGTHS, st.sampled_from(["xlm", "roberta", "bert", None]), st.booleans(), st.integers(8, 40))
+@given(
+    LENGTHS, st.sampled_from(["xlm", "roberta", "bert", None]), st.booleans(), st.integers(8, 40)
+)
 def test_inner_padding_only_moves_the_second_side(lengths, kind, restart, max_length):
     source, target = (sentences([range(5, 5 + row[side]) for row in lengths]) for side in (0, 1))
     half = (max_length - 4) // 2
@@ -134,7 +149,9 @@ def test_inner_padding_only_moves_the_second_side(lengths, kind, restart, max_le
     assume(fit)
     pairs = Pairs(source, target).take(fit)
     args = pairs, VOCAB, max_length, kind
-    padded, plain = (pair_layout(*args, restart=restart, inner_padding=inner) for inner in (True, False))
+    padded, plain = (
+        pair_layout(*args, restart=restart, inner_padding=inner) for inner in (True, False)
+    )
     for name in ("ids", "words", "sides", "content"):
         assert (getattr(padded, name)[padded.real] == getattr(plain, name)[plain.real]).all()
     places = (layout.positions(0, restart=restart)[layout.real] for layout in (padded, plain))
@@ -150,7 +167,9 @@ def test_inner_padding_truncates_each_side_to_its_half():
     assert layout.ids.tolist() == [[1, 5, 5, 5, 2, 1, 5, 5, 5, 2]]
 
 
-@pytest.mark.parametrize(("first", "second", "kept"), [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))])
+@pytest.mark.parametrize(
+    ("first", "second", "kept"), [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))]
+)
 def test_truncates_the_longer_side_first(first, second, kept):
     pairs = Pairs(sentences([[5] * first]), sentences([[7] * second]))
     layout = pair_layout(pairs, VOCAB, max_length=10)

@@ -58,12 +58,18 @@ def test_the_packing_example_of_the_docstring():
     text = sentences([[1, 2, 3], [4, 5], [6, 7, 8, 1]], [[0, 1, 2], [0, 1], [0, 1, 2, 3]])
     filled = PackedSentences(text, 6, END)
     assert filled.lengths.tolist() == [6, 4]
-    assert _rows(filled.take([0, 1])) == ([[1, 2, 3, END, 4, 5], [6, 7, 8, 1]], [[0, 1, 2, -1, 3, 4], [0, 1, 2, 3]])
+    assert _rows(filled.take([0, 1])) == (
+        [[1, 2, 3, END, 4, 5], [6, 7, 8, 1]],
+        [[0, 1, 2, -1, 3, 4], [0, 1, 2, 3]],
+    )
     source = sentences([[1], [2], [3], [4]])
     target = sentences([[5, 5], [6, 6, 6], [7], [8]], language="de")
     filled = PackedSentences(Pairs(source, target), 5, END)
     pairs = filled.take([0, 1])
-    assert _rows(pairs.source)[0] == [[1], [2, END, 3]]  # 5 5 / 6 6 6 would be six with what parts them
+    assert _rows(pairs.source)[0] == [
+        [1],
+        [2, END, 3],
+    ]  # 5 5 / 6 6 6 would be six with what parts them
     assert _rows(pairs.target)[0] == [[5, 5], [6, 6, 6, END, 7]]
     assert (pairs.source.language, pairs.target.language) == ("en", "de")
     assert len(filled) == 3
@@ -74,7 +80,11 @@ def test_packed_words_keep_their_subwords_together():
     assert _rows(filled.take([0]))[1] == [[0, 0, -1, -1, 1, 1]]
     filled = PackedSentences(sentences([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
     assert _rows(filled.take([0]))[0] == [[1, END, 3]]
-    assert PackedSentences(sentences([[1], [2] * 20, [3], [4]]), 4, END).lengths.tolist() == [1, 20, 3]
+    assert PackedSentences(sentences([[1], [2] * 20, [3], [4]]), 4, END).lengths.tolist() == [
+        1,
+        20,
+        3,
+    ]
 
 
 @pytest.mark.parametrize("text", [[], [[], []]])

@@ -45,8 +45,13 @@ def test_leaves_out_links_below_the_minimum_confidence(tmp_path):
     (one, one_types), (other, other_types) = _numbered(["a b"]), _numbered(["x y"])
     words = WordPairs(one, other, one_types, other_types, ("en", "de"))
     links = Ragged.of([[(0, 0), (0, 1), (1, 1)]], width=2)
-    aligned = WordAlignments.write(tmp_path / "a", [(words, links, np.array([0.9, 0.2, 0.9], np.float32))])
-    for least, expected in ((0.0, [(0, 2, 0, 2)]), (0.5, [(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)])):
+    aligned = WordAlignments.write(
+        tmp_path / "a", [(words, links, np.array([0.9, 0.2, 0.9], np.float32))]
+    )
+    for least, expected in (
+        (0.0, [(0, 2, 0, 2)]),
+        (0.5, [(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)]),
+    ):
         folder = tmp_path / str(least)
         folder.mkdir()
         store, table = _store(folder, aligned, min_confidence=least)
@@ -60,7 +65,9 @@ def test_phrases_of_a_pair_by_hand_and_the_text_of_their_counterparts(tmp_path):
     assert spans == Ragged.of([[(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1)]], width=4)
     # "the": die, die, der. "the cat" only ever "die Katze". "cat": Katze three times, Kater once.
     assert scores[0][:, :2] == pytest.approx(np.array([(2 / 3, 1), (1, 1), (3 / 4, 1)]))
-    assert scores[1][0] == pytest.approx(np.array([1 / 4, 1, 1 / 4, 1]))  # lexical weights of one word are the same
+    assert scores[1][0] == pytest.approx(
+        np.array([1 / 4, 1, 1 / 4, 1])
+    )  # lexical weights of one word are the same
     assert scores.values.dtype == np.float32
     found = store.known([0])[0]
     assert translations(found) == ["die", "die Katze", "Katze"]
@@ -69,12 +76,16 @@ def test_phrases_of_a_pair_by_hand_and_the_text_of_their_counterparts(tmp_path):
 
 def test_rare_phrase_pairs_are_left_out(tmp_path):
     store, _ = _store(tmp_path, _aligned(tmp_path / "a"), min_count=2)
-    assert store.take([3])[0] == Ragged.of([[(1, 2, 1, 2)]], width=4)  # cat - Katze; "a" was seen once
+    assert store.take([3])[0] == Ragged.of(
+        [[(1, 2, 1, 2)]], width=4
+    )  # cat - Katze; "a" was seen once
     assert store.counts == {"rows": 5, "links": 9, "phrases": 7, "table": 3}
 
 
 def test_ties_are_broken_by_count_then_lexical_weight_then_order():
-    entries = np.array([(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)], np.int32)  # u, v with a, b, c
+    entries = np.array(
+        [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)], np.int32
+    )  # u, v with a, b, c
     lexical = [0.9, 0.1, 0.3, 0.1, 0.3, 0.3]
     scores = np.array([(0.4, weight, 1, 1) for weight in lexical], np.float32)
     counts = np.array([(9, 1, 1), *[(9, 1, 2)] * 5], np.float64)
@@ -106,7 +117,9 @@ def test_a_word_of_an_unspaced_script_has_no_blank_before_it(vocab):
 
 def test_all_spans_by_hand():
     rows = Ragged.of([[5, 6, 7], [], [8]])
-    assert all_spans(rows, 2) == Ragged.of([[(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [], [(0, 1)]], width=2)
+    assert all_spans(rows, 2) == Ragged.of(
+        [[(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [], [(0, 1)]], width=2
+    )
 
 
 def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):

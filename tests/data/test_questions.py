@@ -30,9 +30,16 @@ def questions_of(questions, passages, owners, spans):
     places = np.stack([contexts.ids.columns(), contexts.ids.columns() + 1], axis=1).astype(np.int32)
     owners, spans = np.array(owners, np.int64), np.array(spans, np.int32).reshape(-1, 2)
     names, texts = list(map(str, range(len(questions)))), ["x" * length for length in passages]
-    rows = {"questions": sentences(questions, first=1000), "passages": contexts, "owners": owners, "spans": spans}
+    rows = {
+        "questions": sentences(questions, first=1000),
+        "passages": contexts,
+        "owners": owners,
+        "spans": spans,
+    }
     characters = Ragged(places, contexts.ids.offsets)
-    return Questions(**rows, characters=characters, texts=texts, answers=[[] for _ in questions], ids=names)
+    return Questions(
+        **rows, characters=characters, texts=texts, answers=[[] for _ in questions], ids=names
+    )
 
 
 def test_windows_of_short_and_long_passages_and_questions():
@@ -40,16 +47,22 @@ def test_windows_of_short_and_long_passages_and_questions():
     assert cut.examples.source.ids.to_lists() == [[1000, 1001, 1002]]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3, 4]]
     assert (cut.spans.tolist(), cut.owners.tolist(), cut.firsts.tolist()) == ([[1, 2]], [0], [0])
-    cut = cut_windows(questions_of([2], [10], [0], [(4, 5)]), max_length=6, max_question=4, stride=3)
+    cut = cut_windows(
+        questions_of([2], [10], [0], [(4, 5)]), max_length=6, max_question=4, stride=3
+    )
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]]
     assert cut.examples.source.ids.to_lists() == [[1000, 1001]] * 3
     assert cut.spans.tolist() == [[-1, -1], [1, 2], [-1, -1]]
     assert cut.lengths.tolist() == [6, 6, 6]
     for most, kept in [(3, 3), (50, 4)]:
-        cut = cut_windows(questions_of([20], [3], [0], [(0, 0)]), max_length=8, max_question=most, stride=2)
+        cut = cut_windows(
+            questions_of([20], [3], [0], [(0, 0)]), max_length=8, max_question=most, stride=2
+        )
         assert cut.examples.source.lengths.tolist() == [kept]
         assert cut.examples.target.lengths.tolist() == [3]
-    cut = cut_windows(questions_of([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2)
+    cut = cut_windows(
+        questions_of([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2
+    )
     assert cut.owners.tolist() == [0, 1, 2]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [0, 1, 2, 3], []]
     assert cut.spans.tolist() == [[0, 3], [-1, -1], [-1, -1]]
@@ -105,5 +118,7 @@ def test_converts_spans_of_characters_to_spans_of_subwords():
     spans = [(0, 2), (3, 6), (4, 5), (0, 1), (1, 4), (5, 6)]
     found = subwords_in_span(places, np.zeros(6, np.int64), np.array(spans, np.int32))
     assert found.tolist() == [[0, 0], [2, 3], [2, 2], [0, 0], [0, 2], [3, 3]]
-    found = subwords_in_span(places, np.array([1, 2, 0, 2]), np.array([(0, 1), (1, 2), (-1, -1), (2, 2)], np.int32))
+    found = subwords_in_span(
+        places, np.array([1, 2, 0, 2]), np.array([(0, 1), (1, 2), (-1, -1), (2, 2)], np.int32)
+    )
     assert found.tolist() == [[-1, -1], [0, 0], [-1, -1], [-1, -1]]

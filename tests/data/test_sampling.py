@@ -20,7 +20,9 @@ def test_temperature_lifts_small_languages():
     assert temperature(np.array([900, 100]), 1.0).tolist() == pytest.approx([0.9, 0.1])
     assert temperature(np.array([900, 100]), 0.0).tolist() == pytest.approx([0.5, 0.5])
     shares = np.array([0.9, 0.1]) ** 0.7
-    assert temperature(np.array([900, 100])).tolist() == pytest.approx((shares / shares.sum()).tolist())
+    assert temperature(np.array([900, 100])).tolist() == pytest.approx(
+        (shares / shares.sum()).tolist()
+    )
     assert temperature(np.array([5, 0]), 0.0).tolist() == [1.0, 0.0]
     assert temperature(np.array([0, 0])).tolist() == [0.0, 0.0]
 
@@ -33,7 +35,9 @@ def test_buckets_worked_by_hand():
     assert batches == {frozenset({1, 3, 4}), frozenset({2}), frozenset({0})}
 
 
-@given(lengths=LENGTHS, budget=st.integers(1, 200), overhead=st.integers(0, 4), most=st.integers(5, 50))
+@given(
+    lengths=LENGTHS, budget=st.integers(1, 200), overhead=st.integers(0, 4), most=st.integers(5, 50)
+)
 def test_each_row_is_in_one_batch_per_epoch_within_the_budget(lengths, budget, overhead, most):
     plan = BucketPlan(lengths, budget, seed=3, corpus=1, overhead=overhead, max_length=most)
     for epoch in range(2):
@@ -48,11 +52,16 @@ def test_each_row_is_in_one_batch_per_epoch_within_the_budget(lengths, budget, o
 
 def test_batches_are_a_function_of_the_key_alone():
     lengths = np.random.default_rng(0).integers(1, 30, 200)
-    forward = [BucketPlan(lengths, 100, seed=5, corpus=2).batch(index)[0].tolist() for index in range(300)]
+    forward = [
+        BucketPlan(lengths, 100, seed=5, corpus=2).batch(index)[0].tolist() for index in range(300)
+    ]
     plan = BucketPlan(lengths, 100, seed=5, corpus=2)
     for index in [299, 0, 150, 7, 298, 44]:
         assert plan.batch(index)[0].tolist() == forward[index]
-    others = [BucketPlan(lengths, 100, seed=6, corpus=2), BucketPlan(lengths, 100, seed=5, corpus=3)]
+    others = [
+        BucketPlan(lengths, 100, seed=6, corpus=2),
+        BucketPlan(lengths, 100, seed=5, corpus=3),
+    ]
     assert all(other.batch(0)[0].tolist() != forward[0] for other in others)
     assert forward[0] != forward[len(plan)]
 
@@ -98,7 +107,9 @@ def test_all_permutations_are_equally_frequent():
     images = permuted(0, 100_003, 100_003, 7) / 100_003
     for lag in (1, 2, 64, 4096):
         assert abs(np.corrcoef(images[:-lag], images[lag:])[0, 1]) < 4 / np.sqrt(len(images) - lag)
-    assert abs(np.corrcoef(images, permuted(0, 100_003, 100_003, 8))[0, 1]) < 4 / np.sqrt(len(images))
+    assert abs(np.corrcoef(images, permuted(0, 100_003, 100_003, 8))[0, 1]) < 4 / np.sqrt(
+        len(images)
+    )
 
 
 def test_a_billion_rows_need_no_memory():

@@ -27,4 +27,7 @@ def test_words_of_subwords(starts, words, lengths, expected):
     at = [line + start for line, row in zip(lines, starts, strict=False) for start in row]
     ends = [line + end for line, row in zip(lines, words, strict=False) for _, end in row]
     rows = (np.array([len(row) for row in side], np.int64) for side in (starts, words))
-    assert word_at(np.array(at, np.int64), np.array(ends, np.int64), *rows, int(lines[-1])).tolist() == expected
+    assert (
+        word_at(np.array(at, np.int64), np.array(ends, np.int64), *rows, int(lines[-1])).tolist()
+        == expected
+    )

@@ -25,4 +25,6 @@ SPACED = ["the cat , it sat .", "did it ?"] * 10
 def test_attached_punctuation_and_clauses_without_spaces_are_untokenized(lines, untokenized):
     text = Text.of(lines, "en")
     assert is_untokenized(text) == untokenized
-    assert word_tokenizer_for(Text.of(SPACED, "en"), text) == ("unicode" if untokenized else "whitespace")
+    assert word_tokenizer_for(Text.of(SPACED, "en"), text) == (
+        "unicode" if untokenized else "whitespace"
+    )

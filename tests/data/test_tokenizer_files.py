@@ -45,7 +45,12 @@ def changed_tokenizer(folder, **parts):
 
 @pytest.mark.parametrize("strategy", [{"Fixed": 2_000_000_000}, "BatchLongest"])
 def test_padding_and_truncation_are_removed_before_the_first_use(tmp_path, strategy):
-    padding = {"strategy": strategy, "direction": "Right", "pad_to_multiple_of": 1 << 31, "pad_id": 0}
+    padding = {
+        "strategy": strategy,
+        "direction": "Right",
+        "pad_to_multiple_of": 1 << 31,
+        "pad_id": 0,
+    }
     padding |= {"pad_type_id": 0, "pad_token": "<pad>"}
     truncation = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 3}
     vocab = Vocab.load(changed_tokenizer(tmp_path / "t", padding=padding, truncation=truncation))
@@ -56,7 +61,12 @@ def test_padding_and_truncation_are_removed_before_the_first_use(tmp_path, strat
 
 
 def split(expression):
-    return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
+    return {
+        "type": "Split",
+        "pattern": {"Regex": expression},
+        "behavior": "Isolated",
+        "invert": False,
+    }
 
 
 def replace(expression, content="b"):
@@ -77,7 +87,9 @@ UNTRIED = r"(?<=t\p{L}t)(a+)+$"  # slow only on a text that is not tried
 def test_a_regular_expression_that_the_library_gives_up_is_an_error(tmp_path, parts):
     vocab = Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
     long = [vocab.tokenizer.token_to_id(letter) for letter in "tat" + "a" * 100 + "t"]
-    with pytest.raises(DataError, match=r"fails on this text: Onig: .*; see the regular expressions"):
+    with pytest.raises(
+        DataError, match=r"fails on this text: Onig: .*; see the regular expressions"
+    ):
         vocab.decode(long) if "decoder" in parts else vocab.encode(["b", f"tat{'a' * 100}!"])
 
 
@@ -87,13 +99,34 @@ SLOW = "a*a*a*[bc]"  # cubic in the length of the text, so that the library does
 @pytest.mark.parametrize(
     ("parts", "expression", "fault"),
     [
-        ({"pre_tokenizer": split("(a+)+$")}, "'(a+)+$'", "fails on a text of 1,000 characters, 'aaa"),
-        ({"normalizer": {"type": "Sequence", "normalizers": [replace(r"(x|\s+)+[yz]")]}}, "'(x|", "fails on a text"),
-        ({"decoder": replace("q(a|aa)+$")}, "'q(a|aa)+$'", "fails on a text of 1,000 characters, 'qa"),
-        ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split(SLOW)]}}, f"'{SLOW}'", "takes more than 5 s"),
+        (
+            {"pre_tokenizer": split("(a+)+$")},
+            "'(a+)+$'",
+            "fails on a text of 1,000 characters, 'aaa",
+        ),
+        (
+            {"normalizer": {"type": "Sequence", "normalizers": [replace(r"(x|\s+)+[yz]")]}},
+            "'(x|",
+            "fails on a text",
+        ),
+        (
+            {"decoder": replace("q(a|aa)+$")},
+            "'q(a|aa)+$'",
+            "fails on a text of 1,000 characters, 'qa",
+        ),
+        (
+            {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split(SLOW)]}},
+            f"'{SLOW}'",
+            "takes more than 5 s",
+        ),
         ({"pre_tokenizer": split("a" * 20_000)}, "of 20,000 characters", "expected at most 10,000"),
         (
-            {"normalizer": {"type": "Sequence", "normalizers": [replace(f"{n}+") for n in range(60)]}},
+            {
+                "normalizer": {
+                    "type": "Sequence",
+                    "normalizers": [replace(f"{n}+") for n in range(60)],
+                }
+            },
             "60 regular expressions",
             "expected at most 50",
         ),
@@ -122,7 +155,9 @@ def test_a_file_of_a_tokenizer_that_is_too_long_is_not_read(tmp_path, name):
     little_vocab().save(tmp_path / "t")
     with (tmp_path / "t" / name).open("ab") as file:
         file.truncate((256 << 20) + 1)
-    with pytest.raises(DataError, match=rf"{name}: 268,435,457 bytes; expected at most 268,435,456"):
+    with pytest.raises(
+        DataError, match=rf"{name}: 268,435,457 bytes; expected at most 268,435,456"
+    ):
         Vocab.load(tmp_path / "t")
 
 
@@ -141,7 +176,10 @@ def test_a_vocabulary_that_is_too_long_is_not_converted(tmp_path):
         Vocab.load(tmp_path)
 
 
-BEGIN, END = {"SpecialToken": {"id": "<s>", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}
+BEGIN, END = (
+    {"SpecialToken": {"id": "<s>", "type_id": 0}},
+    {"SpecialToken": {"id": "</s>", "type_id": 0}},
+)
 FIRST, SECOND = {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}
 
 
@@ -172,11 +210,20 @@ def test_a_template_without_the_text_is_named(tmp_path, single, found, nested):
     [
         {"normalizer": replace(".", "")},
         {"normalizer": replace(".", "\u4e00")},
-        {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Removed", "invert": False}},
+        {
+            "pre_tokenizer": {
+                "type": "Split",
+                "pattern": {"Regex": "."},
+                "behavior": "Removed",
+                "invert": False,
+            }
+        },
     ],
 )
 def test_a_tokenizer_that_encodes_no_text_is_named(tmp_path, parts):
-    with pytest.raises(DataError, match=r"/t: the tokenizer encodes all texts of its own tokens alike: to nothing"):
+    with pytest.raises(
+        DataError, match=r"/t: the tokenizer encodes all texts of its own tokens alike: to nothing"
+    ):
         Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
 
 
@@ -190,27 +237,44 @@ DOUBLE = {"type": "Replace", "pattern": {"Regex": "."}, "content": "xx"}
         [{**DOUBLE, "pattern": {"String": "0"}, "content": "00"}] * 20,
         [{**DOUBLE, "pattern": {"String": "ж"}, "content": "жж"}] * 20,
         [{**DOUBLE, "pattern": {"Regex": "[0-9]"}, "content": "00"}] * 20,
-        [{"type": "Sequence", "normalizers": [{**DOUBLE, "pattern": {"String": "e"}, "content": "e" * 10_000}]}] * 9,
+        [
+            {
+                "type": "Sequence",
+                "normalizers": [{**DOUBLE, "pattern": {"String": "e"}, "content": "e" * 10_000}],
+            }
+        ]
+        * 9,
         [{"type": "NFC"}, *[{**DOUBLE, "pattern": {"String": "x"}}] * 40],
     ],
 )
 def test_a_normalizer_that_lengthens_text_without_bound_is_named(tmp_path, steps):
     normalizer = {"type": "Sequence", "normalizers": steps}
-    with pytest.raises(DataError, match=r"tokenizer\.json: its normalizer makes [\d,]+ characters of \d+; expected"):
+    with pytest.raises(
+        DataError, match=r"tokenizer\.json: its normalizer makes [\d,]+ characters of \d+; expected"
+    ):
         Vocab.load(changed_tokenizer(tmp_path / "t", normalizer=normalizer))
 
 
 def test_a_decoder_that_lengthens_text_without_bound_is_named(tmp_path):
     steps = [{**DOUBLE, "pattern": {"String": "a"}, "content": "aa"}] * 30
     folder = changed_tokenizer(tmp_path / "t", decoder={"type": "Sequence", "decoders": steps})
-    with pytest.raises(DataError, match=r"tokenizer\.json: its decoder makes [\d,]+ characters of \d+; expected"):
+    with pytest.raises(
+        DataError, match=r"tokenizer\.json: its decoder makes [\d,]+ characters of \d+; expected"
+    ):
         Vocab.load(folder)
 
 
 def test_a_versioned_tokenizer_file_is_checked_as_well(tmp_path):
-    folder = Path(changed_tokenizer(tmp_path / "t", normalizer={"type": "Sequence", "normalizers": [DOUBLE] * 60}))
+    folder = Path(
+        changed_tokenizer(
+            tmp_path / "t", normalizer={"type": "Sequence", "normalizers": [DOUBLE] * 60}
+        )
+    )
     (folder / "tokenizer.json").rename(folder / "tokenizer.4.0.0.json")
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "fast_tokenizer_files": ["tokenizer.4.0.0.json"]}
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "fast_tokenizer_files": ["tokenizer.4.0.0.json"],
+    }
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     with pytest.raises(DataError, match=r"its normalizer makes [\d,]+ characters of \d+; expected"):
         Vocab.load(str(folder))
@@ -222,23 +286,35 @@ def test_without_a_network_names_the_remedy(opens, kind):
     with pytest.raises(kind) as caught:
         opens(NAME)
     message = str(caught.value)
-    assert message.startswith(f"'{NAME}': no such folder, not in the cache (HF_HOME), and the hub cannot be reached")
-    assert f"`hf download {NAME} --local-dir FOLDER` (huggingface-cli in old versions), and give FOLDER" in message
+    assert message.startswith(
+        f"'{NAME}': no such folder, not in the cache (HF_HOME), and the hub cannot be reached"
+    )
+    assert (
+        f"`hf download {NAME} --local-dir FOLDER` (huggingface-cli in old versions), and give FOLDER"
+        in message
+    )
 
 
 @pytest.mark.usefixtures("downloads")
 @pytest.mark.parametrize(("opens", "kind"), [(Vocab.load, DataError), (load, CheckpointError)])
 def test_a_mistyped_folder_is_not_looked_for_on_the_hub(opens, kind):
     Path("runs/x").mkdir(parents=True)
-    with pytest.raises(kind, match=r"^runs/xx: no such folder( or tokenizer)?; did you mean 'x'\?$"):
+    with pytest.raises(
+        kind, match=r"^runs/xx: no such folder( or tokenizer)?; did you mean 'x'\?$"
+    ):
         opens("runs/xx")
-    with pytest.raises(kind, match=r"^'runz/x': no such folder; did you mean 'runs'\?, not in the cache"):
+    with pytest.raises(
+        kind, match=r"^'runz/x': no such folder; did you mean 'runs'\?, not in the cache"
+    ):
         opens("runz/x")
 
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [(errors.RepositoryNotFoundError, "no such repository"), (errors.GatedRepoError, "its authors grant access")],
+    [
+        (errors.RepositoryNotFoundError, "no such repository"),
+        (errors.GatedRepoError, "its authors grant access"),
+    ],
 )
 def test_reports_repositories_that_the_hub_refuses(kind, said, monkeypatch):
     def refuse(*_args, **_more):
@@ -251,7 +327,10 @@ def test_reports_repositories_that_the_hub_refuses(kind, said, monkeypatch):
 
 def test_suggests_the_model_of_a_run(tmp_path):
     save("mbert", tmp_path / "run" / "model")
-    with pytest.raises(DataError, match=r"run: holds no tokenizer\.json; if it is a run, give its model, .*run/model$"):
+    with pytest.raises(
+        DataError,
+        match=r"run: holds no tokenizer\.json; if it is a run, give its model, .*run/model$",
+    ):
         Vocab.load(str(tmp_path / "run"))
 
 
@@ -259,19 +338,31 @@ def test_suggests_the_model_of_a_run(tmp_path):
 def test_rejects_a_checkpoint_without_a_tokenizer(tmp_path, kind):
     """For these kinds transformers builds a tokenizer of special tokens only."""
     (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}", "vocab_size": 300}}')
-    with pytest.raises(DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json"):
+    with pytest.raises(
+        DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json"
+    ):
         Vocab.load(str(tmp_path))
 
 
 TOKENS = ["<s>", "</s>", "<pad>", "<unk>", *(f"<special{number}>" for number in range(10))]
 LETTERS = [form for letter in "abcdeghlort.,'" for form in (letter, f"{letter}</w>")]
-MERGES = ["t h 90", "th e</w> 80", "o l 70", "ol d</w> 60", "c a 50", "ca t</w> 40", "b l 30"]  # `bl` is no subword
+MERGES = [
+    "t h 90",
+    "th e</w> 80",
+    "o l 70",
+    "ol d</w> 60",
+    "c a 50",
+    "ca t</w> 40",
+    "b l 30",
+]  # `bl` is no subword
 
 
 @pytest.fixture
 def folder(tmp_path):
     tokens = [*TOKENS, *LETTERS, "th", "the</w>", "ol", "old</w>", "ca", "cat</w>"]
-    (tmp_path / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(tokens)}))
+    (tmp_path / "vocab.json").write_text(
+        json.dumps({token: number for number, token in enumerate(tokens)})
+    )
     (tmp_path / "merges.txt").write_text("\n".join(MERGES) + "\n")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "xlm"}))
     return tmp_path
@@ -279,7 +370,10 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "subwords"),
-    [("The old, olé cat.", "the</w> old</w> ,</w> ol e</w> cat</w> .</w>"), ("able", "a b l e</w>")],
+    [
+        ("The old, olé cat.", "the</w> old</w> ,</w> ol e</w> cat</w> .</w>"),
+        ("able", "a b l e</w>"),
+    ],
 )
 def test_xlm_merges_subwords_of_the_vocabulary(folder, line, subwords):
     vocab = Vocab.load(folder)
@@ -297,12 +391,18 @@ def test_xlm_has_the_special_tokens_of_its_code_and_opens_in_transformers(folder
 
     vocab.save(tmp_path / "out")
     plain = AutoTokenizer.from_pretrained(tmp_path / "out", trust_remote_code=False)
-    assert plain("the old cat")["input_ids"] == [vocab.begin, *vocab.encode(["the old cat"]).ids[0].tolist(), vocab.end]
+    assert plain("the old cat")["input_ids"] == [
+        vocab.begin,
+        *vocab.encode(["the old cat"]).ids[0].tolist(),
+        vocab.end,
+    ]
     assert plain.mask_token == "<special1>"
 
 
 def test_xlm_keeps_case_and_accents_if_configured(folder):
-    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lowercase_and_remove_accent": False}))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"do_lowercase_and_remove_accent": False})
+    )
     vocab = Vocab.load(folder)
     assert vocab.unk in vocab.encode(["The"]).ids[0]
     assert vocab.unk not in vocab.encode(["the"]).ids[0]

@@ -47,7 +47,9 @@ def test_decoding_gives_the_line_back_and_a_size_below_the_alphabet_is_rejected(
     vocab = _learn(lines, kind)
     line = "the old doctor works near Berlin"
     assert vocab.decode([vocab.begin, *vocab.encode([line]).ids[0], vocab.end]) == line
-    with pytest.raises(DataError, match=r"a vocabulary of 20 subwords is too small.*at least [0-9]+ in all"):
+    with pytest.raises(
+        DataError, match=r"a vocabulary of 20 subwords is too small.*at least [0-9]+ in all"
+    ):
         Vocab.learn(lines, 20, kind=kind)
 
 
@@ -87,7 +89,9 @@ def test_saved_and_loaded_vocabularies_are_equal(lines, kind, tmp_path):
     assert [again.pad, again.mask, again.unk] == [vocab.pad, vocab.mask, vocab.unk]
     assert again.encode(lines["zh"]).ids == vocab.encode(lines["zh"]).ids
     again.save(tmp_path / "again")
-    names = ["tokenizer_config.json"] + ["tokenizer.json"] * (kind != "unigram")  # whose scores JSON rounds
+    names = ["tokenizer_config.json"] + ["tokenizer.json"] * (
+        kind != "unigram"
+    )  # whose scores JSON rounds
     for name in names:
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "vocab" / name).read_bytes()
 
@@ -110,20 +114,32 @@ def test_plain_transformers_opens_it_with_the_same_ids(lines, kind, model, tmp_p
     # There a mask in text is a mask, for "fill-mask"; our text is text.
     assert opened("the <mask> reads")["input_ids"].count(vocab.mask) == 1
     assert vocab.mask not in vocab.encode(["the <mask> reads"]).ids.flat
-    assert (opened.pad_token_id, opened.mask_token_id, opened.cls_token_id) == (vocab.pad, vocab.mask, vocab.begin)
-    assert (opened.sep_token_id, opened.eos_token_id, opened.unk_token_id) == (vocab.end, vocab.end, vocab.unk)
+    assert (opened.pad_token_id, opened.mask_token_id, opened.cls_token_id) == (
+        vocab.pad,
+        vocab.mask,
+        vocab.begin,
+    )
+    assert (opened.sep_token_id, opened.eos_token_id, opened.unk_token_id) == (
+        vocab.end,
+        vocab.end,
+        vocab.unk,
+    )
 
 
 def test_a_tokenizer_saved_by_transformers_keeps_its_fingerprint_and_template(vocab, tmp_path):
     vocab.save(tmp_path / "ours")
-    AutoTokenizer.from_pretrained(tmp_path / "ours", trust_remote_code=False).save_pretrained(tmp_path / "theirs")
+    AutoTokenizer.from_pretrained(tmp_path / "ours", trust_remote_code=False).save_pretrained(
+        tmp_path / "theirs"
+    )
     assert Vocab.load(tmp_path / "theirs").fingerprint == vocab.fingerprint
 
 
 def test_a_loaded_tokenizer_keeps_its_own_template_and_configuration(vocab, tmp_path):
     vocab.save(tmp_path)
     tokenizer = vocab.tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 3), ("<s>", 2), add_prefix_space=False)
+    tokenizer.post_processor = processors.RobertaProcessing(
+        ("</s>", 3), ("<s>", 2), add_prefix_space=False
+    )
     tokenizer.enable_truncation(4)
     tokenizer.enable_padding(length=8)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
@@ -133,7 +149,10 @@ def test_a_loaded_tokenizer_keeps_its_own_template_and_configuration(vocab, tmp_
     assert loaded.separator_ids == (3, 3)
     assert loaded.encode(["he works in Berlin, he works in Berlin"]).lengths[0] > 4
     loaded.save(tmp_path / "again")
-    assert json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())["model_max_length"] == 77
+    assert (
+        json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())["model_max_length"]
+        == 77
+    )
     assert Vocab.load(tmp_path / "again").separator_ids == (3, 3)
 
 
@@ -145,7 +164,9 @@ def test_loads_a_file_with_the_usual_special_tokens(vocab, tmp_path):
     Tokenizer(models.WordLevel(words, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(DataError, match="has no mask token"):
         _ = Vocab.load(tmp_path).mask
-    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
+    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(
+        str(tmp_path / "tokenizer.json")
+    )
     with pytest.raises(DataError, match="has no begin and no end token"):
         Vocab.load(tmp_path)
 
@@ -179,7 +200,9 @@ def test_rejects_damaged_tokenizers(tmp_path, vocab):
     vocab.save(tmp_path / "template")
     path = tmp_path / "template/tokenizer.json"
     state = json.loads(path.read_text())
-    state["post_processor"]["special_tokens"] = {}  # `tokenizers` reads it, and panics when it encodes
+    state["post_processor"][
+        "special_tokens"
+    ] = {}  # `tokenizers` reads it, and panics when it encodes
     path.write_text(json.dumps(state))
     for folder, message in (
         ("vocabb", "no such folder or tokenizer"),
@@ -214,7 +237,10 @@ def test_a_normalizing_vocabulary_encodes_raw_text_like_normalized_text(tmp_path
     for read in (vocab, Vocab.load(tmp_path / "vocab")):
         assert read.encode(raw) == learnt.encode(plain)
         assert read.fingerprint != learnt.fingerprint
-    assert opened(raw[1], add_special_tokens=False)["input_ids"] == learnt.encode(plain[1:]).ids[0].tolist()
+    assert (
+        opened(raw[1], add_special_tokens=False)["input_ids"]
+        == learnt.encode(plain[1:]).ids[0].tolist()
+    )
 
 
 def test_normalization_to_nfc_leaves_the_vocabulary_unchanged(vocab):
@@ -246,7 +272,10 @@ def test_target_languages_get_ids_after_all_others_as_special_tokens(plain):
     assert vocab.decode([vocab.target("en"), *vocab.encode(["the"]).ids[0]]).strip() == "the"
     vocab = plain.with_target_languages(["en", "de"])
     assert vocab.with_target_languages(["de", "en"]) is vocab
-    assert vocab.with_target_languages(["de", "fr"]).targets == {**vocab.targets, "fr": plain.size + 2}
+    assert vocab.with_target_languages(["de", "fr"]).targets == {
+        **vocab.targets,
+        "fr": plain.size + 2,
+    }
     with pytest.raises(DataError, match="no target-language token for 'de'; it has none"):
         plain.target("de")
     with pytest.raises(DataError, match="'en_US'; it has them for de, en_us; did you mean 'en_us'"):

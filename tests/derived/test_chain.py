@@ -28,7 +28,9 @@ def test_order_of_application():
 
 
 def test_unknown_names_are_rejected():
-    with pytest.raises(SettingsError, match="there is no transformation 'inverted'; did you mean 'invert'"):
+    with pytest.raises(
+        SettingsError, match="there is no transformation 'inverted'; did you mean 'invert'"
+    ):
         chain(["inverted"])
 
 
@@ -92,8 +94,12 @@ class Doubling(Transformation):
     def derive(self, text, key):
         if self.fault != "repeated":
             own = [(0, 0), (1, 0), (1, 1)] if self.fault == "linked" else [(1, 1), (0, 0)]
-            return DerivedText(text, Ragged.of([own if words else [] for words in text.words.lengths], width=2))
-        again = Text.of([f"{line} {line.split()[-1]}" for line in text.lines], text.language, "whitespace")
+            return DerivedText(
+                text, Ragged.of([own if words else [] for words in text.words.lengths], width=2)
+            )
+        again = Text.of(
+            [f"{line} {line.split()[-1]}" for line in text.lines], text.language, "whitespace"
+        )
         return DerivedText(again, Ragged.of([[(0, 0), (1, 1), (1, 2)]] * len(text), width=2))
 
 
@@ -102,7 +108,13 @@ class Doubling(Transformation):
 def test_words_with_several_counterparts_are_an_error(fault, inside):
     """Answers would silently follow the last link only."""
     passages = Text.of(["red house", "old town"], "en", "whitespace")
-    pairs = TextPairs(passages, Text.of(["what color", "which town"], "en", "whitespace"), answers=[["red"], ["old"]])
+    pairs = TextPairs(
+        passages,
+        Text.of(["what color", "which town"], "en", "whitespace"),
+        answers=[["red"], ["old"]],
+    )
     doubling = chain([*inside, Doubling(fault=fault)]) if inside else Doubling(fault=fault)
-    with pytest.raises(DataError, match=r"'test_chain' must give each word exactly one .*links of '.*(\[1, 1\])"):
+    with pytest.raises(
+        DataError, match=r"'test_chain' must give each word exactly one .*links of '.*(\[1, 1\])"
+    ):
         doubling.apply_pairs(pairs)

@@ -12,7 +12,9 @@ from interlace.text import Text
 
 def inverted(line, word_tokenizer="unicode", **settings):
     return (
-        TRANSFORMATIONS.build({"name": "invert", **settings}).apply(Text.of([line], "en", word_tokenizer)).text.lines[0]
+        TRANSFORMATIONS.build({"name": "invert", **settings})
+        .apply(Text.of([line], "en", word_tokenizer))
+        .text.lines[0]
     )
 
 
@@ -45,7 +47,10 @@ def test_names_are_valid_iob2_and_split_over_two_sentences():
     derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines == ["Anna Ray Bob met Lee Anna ."]
     assert derived.tags["names"] == [["B-PER", "B-PER", "I-PER", "O", "B-PER", "I-PER", "O"]]
-    text = replace(Text.of(["in St . Louis now"], "en"), tags={"names": [["O", "B-LOC", "I-LOC", "I-LOC", "O"]]})
+    text = replace(
+        Text.of(["in St . Louis now"], "en"),
+        tags={"names": [["O", "B-LOC", "I-LOC", "I-LOC", "O"]]},
+    )
     derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines == ["St in . now Louis"]
     assert derived.tags["names"] == [["B-LOC", "O", "B-LOC", "O", "B-LOC"]]
@@ -64,11 +69,19 @@ def test_names_are_valid_iob2_and_split_over_two_sentences():
         ("", "", {}),
         (".", ".", {}),
         ("医生来了。他走。", "了来生医。走他。", {}),
-        ("The dog,  a cat (big) sleeps. I don't.", "sleeps ) big ( cat  a , dog The. t ' don I.", {}),
+        (
+            "The dog,  a cat (big) sleeps. I don't.",
+            "sleeps ) big ( cat  a , dog The. t ' don I.",
+            {},
+        ),
         ("a b ! c d . e", "d c ! b a . e", {"sentence_split": "period"}),
         ("a b . c d ?", "d c . b a ?", {"sentence_split": "line"}),
         ("a b . c d", ". b a d c", {"keep_final_punct": False}),
-        ("He left. She stayed", "stayed She . left He", {"keep_final_punct": False, "sentence_split": "line"}),
+        (
+            "He left. She stayed",
+            "stayed She . left He",
+            {"keep_final_punct": False, "sentence_split": "line"},
+        ),
     ],
 )
 def test_sentences_are_reversed(line, expected, settings):

@@ -16,7 +16,10 @@ WORDS = st.sampled_from(
     "\u0905\u092e\u093e \u0964 \u061f".split(" ")
 )
 GAPS = st.sampled_from(["", "", " ", " ", " ", "  "])
-LINES = st.lists(st.lists(st.tuples(GAPS, WORDS), max_size=12).map(lambda row: "".join(map("".join, row))), max_size=4)
+LINES = st.lists(
+    st.lists(st.tuples(GAPS, WORDS), max_size=12).map(lambda row: "".join(map("".join, row))),
+    max_size=4,
+)
 
 KEPT = {"name": "transliterate", "keep_punctuation": True, "keep_digits": True}
 
@@ -61,4 +64,6 @@ def test_lines_are_tokenized_alike_with_all_settings(name, split, keep, lines):
     assert again.words == derived.words
     if name == "invert":  # which reversed twice is the original order
         twice = change.apply(again, 3).text
-        assert [twice.tokens(row) for row in range(len(text))] == [text.tokens(row) for row in range(len(text))]
+        assert [twice.tokens(row) for row in range(len(text))] == [
+            text.tokens(row) for row in range(len(text))
+        ]

@@ -13,13 +13,17 @@ from interlace.text.running import is_tight
 from interlace.text.scripts import is_unspaced
 from interlace.toy import sample, text
 
-WORDS = [f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)]
+WORDS = [
+    f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)
+]
 TEXT = Text.of([" ".join(WORDS)], "en")
 
 
 def changed(lines, seed=0, **settings):
     return (
-        TRANSFORMATIONS.build({"name": "transliterate", **settings}).apply(Text.of(lines, "en", "unicode"), seed).text
+        TRANSFORMATIONS.build({"name": "transliterate", **settings})
+        .apply(Text.of(lines, "en", "unicode"), seed)
+        .text
     )
 
 
@@ -29,7 +33,9 @@ def test_letters_map_one_to_one():
     for old, new in letters.items():
         one, other = chr(old), chr(new)
         assert one.isalpha() == other.isalpha() is True
-        assert is_unspaced(one) == is_unspaced(other) or "\u0e00" <= min(one, other) < "\u1800"  # Thai and its like
+        assert (
+            is_unspaced(one) == is_unspaced(other) or "\u0e00" <= min(one, other) < "\u1800"
+        )  # Thai and its like
         if unicodedata.category(one) == unicodedata.category(other) == "Ll":
             assert other.upper() == chr(letters[ord(one.upper())])
     assert {chr(code) for code in letters} >= set("abcxyzABCXYZéÉñжЖαΩệỆ中のア한호عकข")
@@ -37,7 +43,9 @@ def test_letters_map_one_to_one():
 
 def test_the_latin_alphabet_becomes_armenian():
     (line,) = changed(["the Quick brown fox jumps over the lazy dog"]).lines
-    assert {unicodedata.name(letter).split(" ")[0] for letter in line if letter != " "} == {"ARMENIAN"}
+    assert {unicodedata.name(letter).split(" ")[0] for letter in line if letter != " "} == {
+        "ARMENIAN"
+    }
 
 
 @pytest.mark.parametrize("tokenizer", ["unicode", "whitespace"])
@@ -53,7 +61,12 @@ def test_unknown_words_of_wikitext_stay(tokenizer, name):
 
 
 MARKED = "Don't (ever) pay $3.50 – or 5 € ½ “now”, №1; über_x@y.com [#2]! 你好，3。"
-KEEP = [{}, {"keep_punctuation": True}, {"keep_digits": True}, {"keep_punctuation": True, "keep_digits": True}]
+KEEP = [
+    {},
+    {"keep_punctuation": True},
+    {"keep_digits": True},
+    {"keep_punctuation": True, "keep_digits": True},
+]
 
 
 @pytest.mark.parametrize("kept", KEEP, ids=str)
@@ -64,7 +77,9 @@ def test_everything_is_mapped_unless_it_is_kept(kept):
     assert new.tokens(0)[:3] != text.tokens(0)[:3]
     for old, word in zip(text.tokens(0), new.tokens(0), strict=True):
         is_letters, is_number = any(map(str.isalpha, old)), any(map(str.isnumeric, old))
-        stays = not is_letters and kept.get("keep_digits" if is_number else "keep_punctuation", False)
+        stays = not is_letters and kept.get(
+            "keep_digits" if is_number else "keep_punctuation", False
+        )
         assert (word == old) == stays, old
         assert stays or not {*old} & {*word}
 
@@ -93,7 +108,9 @@ def test_vowel_signs_map_with_their_letters_and_back():
     change = TRANSFORMATIONS.build("transliterate")
     text = Text.of(SOUTH_ASIAN, "hi", "unicode")
     new = change.apply(text).text
-    assert [len(new.tokens(line)) for line in range(4)] == [len(text.tokens(line)) for line in range(4)]
+    assert [len(new.tokens(line)) for line in range(4)] == [
+        len(text.tokens(line)) for line in range(4)
+    ]
 
 
 @pytest.mark.parametrize("line", [*SOUTH_ASIAN, *OTHER_MARKS])
@@ -106,23 +123,45 @@ def test_letters_marks_and_digits_of_all_scripts_map_and_back(line):
     assert unicodedata.normalize("NFC", new.lines[0]) == new.lines[0]
     back = change.apply(new).text  # words are exchanged, so that no two become one
     assert back.tokens(0) == text.tokens(0)
-    assert is_tight(line[0]) or back.lines == text.lines  # words that touch may stand apart in a script with spaces
+    assert (
+        is_tight(line[0]) or back.lines == text.lines
+    )  # words that touch may stand apart in a script with spaces
 
 
 def test_one_character_of_a_kind_stays_at_most():
     """Marks that only select a glyph stay; the last character of an odd kind has no other to map to."""
     table = character_table(keep_punctuation=False, keep_digits=False)
-    stay = [chr(code) for code in np.flatnonzero(table == np.arange(len(table))).tolist() if code < 0xE0000]
+    stay = [
+        chr(code)
+        for code in np.flatnonzero(table == np.arange(len(table))).tolist()
+        if code < 0xE0000
+    ]
     visible = [
         character
         for character in stay
-        if unicodedata.category(character)[0] in "LMNPS" and unicodedata.is_normalized("NFC", character)
+        if unicodedata.category(character)[0] in "LMNPS"
+        and unicodedata.is_normalized("NFC", character)
     ]
     names = [unicodedata.name(character, "") for character in visible]
     assert len([name for name in names if "VARIATION SELECTOR" not in name]) <= 16
 
 
-REAL_TEXT = ["ara", "ben", "cmn", "hin", "jpn", "kat", "kor", "rus", "tam", "tel", "tha", "tur", "urd", "vie"]
+REAL_TEXT = [
+    "ara",
+    "ben",
+    "cmn",
+    "hin",
+    "jpn",
+    "kat",
+    "kor",
+    "rus",
+    "tam",
+    "tel",
+    "tha",
+    "tur",
+    "urd",
+    "vie",
+]
 
 
 @pytest.mark.parametrize("language", REAL_TEXT)
@@ -141,19 +180,25 @@ def test_only_control_characters_of_real_text_stay(language, real_data):
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "byte-bpe"])
 def test_twins_are_cut_alike(kind):
     """Subwords learned from both languages have twins, also where marks touch words; the bytes of scripts differ."""
-    marked = MARKED.partition(" 你")[0]  # BERT splits wide punctuation, which has no wide twins of its kind
+    marked = MARKED.partition(" 你")[
+        0
+    ]  # BERT splits wide punctuation, which has no wide twins of its kind
     lines = [*text("en", sample(400)).lines, marked, "(the dog's), 'no'... $5-10 (3.5%)!?"]
     twins = changed(lines).lines
     tokenizer = Vocab.learn({"en": lines, "en_x": twins}, 900, kind=kind).tokenizer
     for one, other in zip(lines, twins, strict=True):
-        pieces = [tokenizer.encode(side, add_special_tokens=False).word_ids for side in (one, other)]
+        pieces = [
+            tokenizer.encode(side, add_special_tokens=False).word_ids for side in (one, other)
+        ]
         assert max(pieces[0]) == max(pieces[1])
         if kind == "bpe":
             assert tokenizer.encode(one).offsets == tokenizer.encode(other).offsets
 
 
 def overlapped(share):
-    return TRANSFORMATIONS.build({"name": "overlap", "share": share}).apply(TEXT).text.lines[0].split()
+    return (
+        TRANSFORMATIONS.build({"name": "overlap", "share": share}).apply(TEXT).text.lines[0].split()
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])

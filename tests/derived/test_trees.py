@@ -29,7 +29,11 @@ def conllu(path, *trees):
     for tree in trees:
         rows = [word.split("/") for word in tree.split()]
         blocks.append(
-            "".join(f"{n}\t{f}\t_\t{t}\t_\t_\t{h}\t{r}\t_\t_\n" for n, (f, t, h, r) in enumerate(rows, 1)) + "\n"
+            "".join(
+                f"{n}\t{f}\t_\t{t}\t_\t_\t{h}\t{r}\t_\t_\n"
+                for n, (f, t, h, r) in enumerate(rows, 1)
+            )
+            + "\n"
         )
     path.write_text("".join(blocks), encoding="utf-8")
     return path
@@ -197,7 +201,9 @@ def test_words_get_the_order_of_the_treebank(verb_first, tmp_path):
 def test_trees_stay_the_same(verb_first):
     given_text = text("en", sample(300, "train", 3))
     derived = verb_first.apply(given_text)
-    assert sum(old != new for old, new in zip(given_text.lines, derived.text.lines, strict=True)) > 200
+    assert (
+        sum(old != new for old, new in zip(given_text.lines, derived.text.lines, strict=True)) > 200
+    )
     for row in range(len(given_text)):
         to = dict(derived.links[row].tolist())
         old, new = given_text.heads[row].tolist(), derived.text.heads[row].tolist()
@@ -223,8 +229,16 @@ def test_parses_of_plain_text_are_found(verb_first, tmp_path):
     )
     with_trees = verb_first.model_copy(update={"trees": (parses,)})
     lines = ["old dogs", "old dogs see . old dogs", "", "old dogs see.", "cats don't."]
-    derived = with_trees.apply(Text.of(lines, "en")).text  # "see." is one word: the verb with its mark
-    assert derived.lines == ["dogs old", "see dogs old . dogs old", "", "see. dogs old", "cats don't."]
+    derived = with_trees.apply(
+        Text.of(lines, "en")
+    ).text  # "see." is one word: the verb with its mark
+    assert derived.lines == [
+        "dogs old",
+        "see dogs old . dogs old",
+        "",
+        "see. dogs old",
+        "cats don't.",
+    ]
     with pytest.raises(DataError, match=r"no tree for 'old cats'"):
         with_trees.apply(Text.of(["old dogs", "old cats"], "en"))
     with pytest.raises(DataError, match=r"syntax\.trees"):
@@ -234,11 +248,22 @@ def test_parses_of_plain_text_are_found(verb_first, tmp_path):
 def test_segmentation_into_sentences_backtracks(verb_first, tmp_path):
     """`No one` is a sentence too, but what is left of `No one came` is none."""
     tags = "/X/0/root"
-    parses = conllu(tmp_path / "p.conllu", f"No{tags}", f"No{tags} one/X/1/dep", f"one{tags} came/X/1/dep", f"a{tags}")
+    parses = conllu(
+        tmp_path / "p.conllu",
+        f"No{tags}",
+        f"No{tags} one/X/1/dep",
+        f"one{tags} came/X/1/dep",
+        f"a{tags}",
+    )
     with_trees = verb_first.model_copy(update={"trees": (parses,)})
-    found = parsed(Text.of(["No one came", "No one one came", "a a No onecame"], "en"), with_trees.trees)
+    found = parsed(
+        Text.of(["No one came", "No one one came", "a a No onecame"], "en"), with_trees.trees
+    )
     assert found.heads.tolist() == [-1, -1, 1, -1, 0, -1, 2, -1, -1, -1, -1]
-    assert parsed(Text.of(["N o"], "en"), with_trees.trees).heads.tolist() == [-1, 0]  # parts of one word
+    assert parsed(Text.of(["N o"], "en"), with_trees.trees).heads.tolist() == [
+        -1,
+        0,
+    ]  # parts of one word
     with pytest.raises(DataError, match=r"no tree for 'No one a came': 'came'\.\. is in none"):
         with_trees.apply(Text.of(["No one a came"], "en"))
     with pytest.raises(DataError, match=r"is in none"):  # every way is tried, but none twice
@@ -300,7 +325,10 @@ def test_families_are_matched_by_their_subtrees(data):
     words = [data.draw(st.sampled_from("ab")) for _ in heads]
     order = data.draw(st.permutations(range(count)))
     place = {word: at for at, word in enumerate(order)}
-    new_words, new_heads = [words[word] for word in order], [place.get(heads[word], -1) for word in order]
+    new_words, new_heads = (
+        [words[word] for word in order],
+        [place.get(heads[word], -1) for word in order],
+    )
     own, other = sentence_tree(words, heads), sentence_tree(new_words, new_heads)
     assert own.key == other.key
     to = matched(own, other).tolist()
@@ -311,16 +339,24 @@ def test_families_are_matched_by_their_subtrees(data):
 
 
 def sentence_tree(words, heads):
-    text = replace(Text.of([" ".join(words)], "en"), heads=Ragged.of([heads]), tags={"deprel": [["dep"] * len(words)]})
+    text = replace(
+        Text.of([" ".join(words)], "en"),
+        heads=Ragged.of([heads]),
+        tags={"deprel": [["dep"] * len(words)]},
+    )
     return SentenceTree.of(text, 0)
 
 
 def test_missing_files_are_named(tmp_path):
     text = read(conllu(tmp_path / "en.conllu", "dogs/X/2/nsubj bark/X/0/root"))
     other = conllu(tmp_path / "gd.conllu", "dogs/X/2/obj bark/X/0/root")
-    with pytest.raises(DataError, match=r"no sentence with the tree of 'dogs bark' is in .*gd\.conllu"):
+    with pytest.raises(
+        DataError, match=r"no sentence with the tree of 'dogs bark' is in .*gd\.conllu"
+    ):
         TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(text)
     with pytest.raises(DataError, match=r"galactic\.permuted"):
         TRANSFORMATIONS.build("galactic").apply(text)
     with pytest.raises(DataError, match="has no trees"):
-        TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(Text.of(["dogs bark"], "en"))
+        TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(
+            Text.of(["dogs bark"], "en")
+        )

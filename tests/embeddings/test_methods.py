@@ -29,7 +29,9 @@ def cloud():
     """Vectors in clusters, so that only one rotation fits."""
     rng = np.random.default_rng(5)
     centres = rng.normal(0, 1, (8, WIDTH))
-    return (centres[rng.integers(0, 8, COUNT)] + rng.normal(0, 0.3, (COUNT, WIDTH))).astype(np.float32)
+    return (centres[rng.integers(0, 8, COUNT)] + rng.normal(0, 0.3, (COUNT, WIDTH))).astype(
+        np.float32
+    )
 
 
 def languages(same=0):
@@ -37,7 +39,10 @@ def languages(same=0):
     vectors = cloud()
     names = [f"w{number}" for number in range(len(vectors))]
     others = names[:same] + [f"x{number}" for number in range(same, len(vectors))]
-    return {"en": WordVectors("en", names, vectors), "xx": WordVectors("xx", others, vectors @ rotation(0))}
+    return {
+        "en": WordVectors("en", names, vectors),
+        "xx": WordVectors("xx", others, vectors @ rotation(0)),
+    }
 
 
 def found_again(vectors):
@@ -56,12 +61,17 @@ def test_refinement_corrects_a_rotation_and_keeps_the_best_by_the_criterion(monk
     pair = languages()
     sides = MappedPair(pair["xx"], pair["en"], Mapping(normalization=[]))
     right = rotation(0).T
-    bent = procrustes(np.eye(WIDTH, dtype=np.float32), right + np.random.default_rng(1).normal(0, 0.2, right.shape))
+    bent = procrustes(
+        np.eye(WIDTH, dtype=np.float32),
+        right + np.random.default_rng(1).normal(0, 0.2, right.shape),
+    )
     refined = sides.refine(bent)
     np.testing.assert_allclose(refined.rotation, right, atol=1e-3)
     assert sides.criterion(refined.rotation) == pytest.approx(max(refined.history))
     assert refined.history[0] < 0.998 < max(refined.history)
-    unrelated = WordVectors("yy", pair["xx"].words, np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype("f4"))
+    unrelated = WordVectors(
+        "yy", pair["xx"].words, np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype("f4")
+    )
     monkeypatch.setattr(mapping, "CRITERION_WORDS", 1)
     for_one_word = Mapping(normalization=[], sampled_fraction=0.5, patience=2, refinements=0)
     sides = MappedPair(unrelated, pair["en"], for_one_word)
@@ -80,7 +90,9 @@ def test_stochastic_induction_leaves_a_poor_start():
     correct = {}
     for drawn in (1.0, 0.1):
         sides = MappedPair(
-            other, english, Mapping(normalization=[], sampled_fraction=drawn, patience=5, refinements=10)
+            other,
+            english,
+            Mapping(normalization=[], sampled_fraction=drawn, patience=5, refinements=10),
         )
         refined = sides.refine(sides.solve(np.arange(count), paired))
         assert sides.criterion(refined.rotation) == pytest.approx(max(refined.history))
@@ -92,8 +104,12 @@ def test_stochastic_induction_leaves_a_poor_start():
 
 def test_normalization_steps_are_applied_in_order():
     vectors = np.array([[3.0, 0.0], [0.0, 4.0]], np.float32)
-    np.testing.assert_allclose(Mapping(normalization=["unit"]).normalized(vectors), [[1, 0], [0, 1]])
-    np.testing.assert_allclose(Mapping(normalization=["center"]).normalized(vectors), [[1.5, -2], [-1.5, 2]])
+    np.testing.assert_allclose(
+        Mapping(normalization=["unit"]).normalized(vectors), [[1, 0], [0, 1]]
+    )
+    np.testing.assert_allclose(
+        Mapping(normalization=["center"]).normalized(vectors), [[1.5, -2], [-1.5, 2]]
+    )
     np.testing.assert_allclose(
         Mapping(normalization=["unit", "center"]).normalized(vectors), [[0.5, -0.5], [-0.5, 0.5]]
     )
@@ -104,13 +120,17 @@ def test_procrustes_reads_a_small_dictionary_in_either_direction():
     entries = [(f"x{number}", f"w{number}", 1.0) for number in range(12)]
     for source, lexicon in (("xx", Lexicon.of(entries)), ("en", Lexicon.of(entries).reversed())):
         pair = (source, "en" if source == "xx" else "xx")
-        learnt = Procrustes(mapping=Mapping(normalization=[])).fit(EmbeddingSources({}, languages(), {pair: lexicon}))
+        learnt = Procrustes(mapping=Mapping(normalization=[])).fit(
+            EmbeddingSources({}, languages(), {pair: lexicon})
+        )
         assert found_again(learnt.vectors) == 1
         assert learnt.about["mappings"]["xx"]["entries"] == 12
 
 
 def test_identical_words_find_the_rotation():
-    learnt = Identical(mapping=Mapping(normalization=[])).fit(EmbeddingSources(vectors=languages(same=12)))
+    learnt = Identical(mapping=Mapping(normalization=[])).fit(
+        EmbeddingSources(vectors=languages(same=12))
+    )
     assert found_again(learnt.vectors) == 1
     with pytest.raises(DataError, match="have no word in common"):
         Identical().fit(EmbeddingSources(vectors=languages()))
@@ -144,11 +164,15 @@ def test_warns_about_languages_with_nothing_in_common(caplog):
 
 
 @pytest.mark.parametrize(
-    ("reached", "agreement", "expected"), [(0.6, 0.95, True), (0.6, 0.73, False), (0.4, 0.95, False), (0.6, None, None)]
+    ("reached", "agreement", "expected"),
+    [(0.6, 0.95, True), (0.6, 0.73, False), (0.4, 0.95, False), (0.6, None, None)],
 )
 def test_has_converged_if_runs_agree_and_beat_chance(reached, agreement, expected):
     pair = languages()
-    assert has_converged(MappedPair(pair["xx"], pair["en"], Mapping()), reached, 0.5, agreement) is expected
+    assert (
+        has_converged(MappedPair(pair["xx"], pair["en"], Mapping()), reached, 0.5, agreement)
+        is expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,9 +192,14 @@ SMALL = SkipGram(width=8, min_count=1, epochs=3, buckets=100)
 
 
 def test_concat_gives_a_word_of_both_languages_one_vector_and_rejects_existing_ones():
-    texts = {"en": [["Anna", "sees", "a", "cat"]] * 30, "de": [["Anna", "sieht", "die", "Katze"]] * 30}
+    texts = {
+        "en": [["Anna", "sees", "a", "cat"]] * 30,
+        "de": [["Anna", "sieht", "die", "Katze"]] * 30,
+    }
     found = Concat(skipgram=SMALL).fit(EmbeddingSources(texts=texts)).vectors
-    np.testing.assert_array_equal(*(vectors.vectors[vectors.find(["Anna"])] for vectors in (found["en"], found["de"])))
+    np.testing.assert_array_equal(
+        *(vectors.vectors[vectors.find(["Anna"])] for vectors in (found["en"], found["de"]))
+    )
     assert "sieht" not in found["en"].words
     with pytest.raises(DataError, match="cannot use existing vectors"):
         Concat().fit(EmbeddingSources(vectors=languages()))

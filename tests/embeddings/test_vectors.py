@@ -38,8 +38,14 @@ def test_a_folder_holds_several_languages_and_a_damaged_file_is_named(vectors, t
         WordVectors.load(tmp_path, "de")
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1, unique=True))
-@example(["\ufeffa", "\r", "a\r\r", " ", "\ufeff", "\x85", "\u2028 b", ""])  # what readers of lines lose or part by
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1, unique=True
+    )
+)
+@example(
+    ["\ufeffa", "\r", "a\r\r", " ", "\ufeff", "\x85", "\u2028 b", ""]
+)  # what readers of lines lose or part by
 def test_a_folder_keeps_whatever_a_subword_may_be(tmp_path_factory, words):
     folder = tmp_path_factory.mktemp("kept")
     odd = WordVectors("subwords", words, np.zeros((len(words), 2), np.float32))
@@ -75,7 +81,10 @@ def test_what_fasttext_writes_is_read(tmp_path):
     [
         ("the 1 2\n", r"line 1: expected the number of words and the width"),
         ("99999999999 300\nthe 1\n", r"line 1: 99999999999 vectors of width 300 are too many"),
-        ("99999999999999999999 2\nthe 1 2\n", r"line 1: 99999999999999999999 vectors of width 2 are too many"),
+        (
+            "99999999999999999999 2\nthe 1 2\n",
+            r"line 1: 99999999999999999999 vectors of width 2 are too many",
+        ),
         ("2 2\nthe 1 2\ndog 1\n", r"line 3: expected a word and 2 finite numbers.*found 'dog 1'"),
         ("1 2\nthe 1 x\n", r"line 2: expected a word and 2 finite numbers"),
         ("1 2\nthe 1 nan\n", r"line 2: expected a word and 2 finite numbers"),

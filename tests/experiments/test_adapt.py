@@ -19,10 +19,19 @@ from little_checkpoints import ENGLISH, KINDS, LONGEST, save
 from toy_settings import under
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]  # letters that all of their tokenizers can spell
-FAMILY_OF = {f"adapt/mbert:{name}": "mbert" for name in ("alm", "weam", "align-mlm", "word-aligned")}
+FAMILY_OF = {
+    f"adapt/mbert:{name}": "mbert" for name in ("alm", "weam", "align-mlm", "word-aligned")
+}
 FAMILY_OF |= {"adapt/xlm-r-alm": "xlm-r", "adapt/mmbert-alm": "mmbert", "adapt/xlm-tlm": "xlm"}
 POOLER = {"mbert": "bert.pooler.dense.weight", "xlm-r": "roberta.pooler.dense.weight"}
-SHORT = under("train", steps="2", tokens_per_update="256", tokens_per_micro_batch="256", threads="1", precision='"no"')
+SHORT = under(
+    "train",
+    steps="2",
+    tokens_per_update="256",
+    tokens_per_micro_batch="256",
+    threads="1",
+    precision='"no"',
+)
 SHORT |= under("train", evaluate_tokens="256", evaluate_every="0")
 SHORT |= {"train.optimizer.warmup": "0", "train.optimizer.learning_rate": "1e-3", "filters": "{}"}
 
@@ -46,12 +55,19 @@ def text(tmp_path_factory):
 
 def adapted(name, start, text, changes=None):
     """The recipe, short, on the tiny checkpoint."""
-    rows = {f"objectives.{objective}.max_length": str(LONGEST) for objective in read_recipe(name).objectives}
-    return read_recipe(name, SHORT | rows | {"model.start": str(start), "data_root": str(text)} | (changes or {}))
+    rows = {
+        f"objectives.{objective}.max_length": str(LONGEST)
+        for objective in read_recipe(name).objectives
+    }
+    return read_recipe(
+        name, SHORT | rows | {"model.start": str(start), "data_root": str(text)} | (changes or {})
+    )
 
 
 def test_cases_cover_every_recipe_with_a_checkpoint():
-    shipped = {name for name in RECIPES.names() if name.startswith("adapt/") and "multi30k" not in name}
+    shipped = {
+        name for name in RECIPES.names() if name.startswith("adapt/") and "multi30k" not in name
+    }
     assert shipped == set(FAMILY_OF)
 
 
@@ -59,18 +75,28 @@ def test_cases_cover_every_recipe_with_a_checkpoint():
 def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path):
     start = starts[kind]
     model = pretrain(adapted(name, start, text), tmp_path / "run")
-    before, after = (AutoTokenizer.from_pretrained(each, trust_remote_code=False) for each in (start, model))
+    before, after = (
+        AutoTokenizer.from_pretrained(each, trust_remote_code=False) for each in (start, model)
+    )
     line = f"{' '.join(ENGLISH[:5])} {' '.join(OTHER[:3])}"
     assert after(line)["input_ids"] == before(line)["input_ids"]
     assert len(after) == len(before)
     assert (after.mask_token_id, after.pad_token_id) == (before.mask_token_id, before.pad_token_id)
-    plain, info = AutoModelForMaskedLM.from_pretrained(model, output_loading_info=True, trust_remote_code=False)
+    plain, info = AutoModelForMaskedLM.from_pretrained(
+        model, output_loading_info=True, trust_remote_code=False
+    )
     assert not info["missing_keys"]
     assert not info["mismatched_keys"]
-    assert plain(**after(line, return_tensors="pt", return_token_type_ids=False)).logits.isfinite().all()
+    assert (
+        plain(**after(line, return_tensors="pt", return_token_type_ids=False))
+        .logits.isfinite()
+        .all()
+    )
     told = ("architectures", "dtype", "interlace_languages", "transformers_version")
     configs = [json.loads((folder / "config.json").read_text()) for folder in (start, model)]
-    old, new = ({key: value for key, value in config.items() if key not in told} for config in configs)
+    old, new = (
+        {key: value for key, value in config.items() if key not in told} for config in configs
+    )
     assert new == old
     old, new = (load_file(folder / "model.safetensors") for folder in (start, model))
     assert sorted(old) == sorted(new)
@@ -79,7 +105,12 @@ def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path)
     if pooler := POOLER.get(kind):  # is carried over
         assert torch.equal(old[pooler], new[pooler])
         ids = torch.tensor([[2, 5, 6, 3]])
-        assert AutoModel.from_pretrained(model, trust_remote_code=False).eval()(ids).pooler_output.isfinite().all()
+        assert (
+            AutoModel.from_pretrained(model, trust_remote_code=False)
+            .eval()(ids)
+            .pooler_output.isfinite()
+            .all()
+        )
 
 
 def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_before_alignment(
@@ -89,13 +120,21 @@ def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_b
     changes = SHORT | {"model.start": str(starts["xlm-r"]), "data_root": str(text)}
     recipe = read_recipe("adapt/xlm-r-alm", changes)
     pretrain(Recipe.read({**recipe.dump(), "objectives": {"mlm": {}}}), tmp_path / "run")
-    assert f"objectives.mlm.max_length: {LONGEST}, the model's maximum, instead of 256" in caplog.text
+    assert (
+        f"objectives.mlm.max_length: {LONGEST}, the model's maximum, instead of 256" in caplog.text
+    )
     monkeypatch.setattr(Workspace, "open", lambda _: pytest.fail("text was prepared"))
-    with pytest.raises(SettingsError, match=f"max_length = 128, but the model's maximum is {LONGEST}"):
+    with pytest.raises(
+        SettingsError, match=f"max_length = 128, but the model's maximum is {LONGEST}"
+    ):
         pretrain(recipe, tmp_path / "other")
     (text / "gone").mkdir(exist_ok=True)
-    with pytest.raises(DataError, match=r"train\.en: no such file"):  # before the checkpoint is looked for
-        pretrain(read_recipe("adapt/xlm-r-alm", {"data_root": str(text / "gone")}), tmp_path / "other")
+    with pytest.raises(
+        DataError, match=r"train\.en: no such file"
+    ):  # before the checkpoint is looked for
+        pretrain(
+            read_recipe("adapt/xlm-r-alm", {"data_root": str(text / "gone")}), tmp_path / "other"
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,10 +145,17 @@ def test_extends_the_vocabulary(kind, starts, text, tmp_path):
     assert new.size == old.size + 30
     line = " ".join(OTHER[:6])
     tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
-    assert tokenizer(line, add_special_tokens=False)["input_ids"] == new.encode([line]).ids[0].tolist()
+    assert (
+        tokenizer(line, add_special_tokens=False)["input_ids"] == new.encode([line]).ids[0].tolist()
+    )
     assert new.encode([line]).ids[0].max() >= old.size
-    assert AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False).config.vocab_size >= new.size
-    again = pretrain(adapted("adapt/mbert:alm", model, text), tmp_path / "again")  # and goes on like any other
+    assert (
+        AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False).config.vocab_size
+        >= new.size
+    )
+    again = pretrain(
+        adapted("adapt/mbert:alm", model, text), tmp_path / "again"
+    )  # and goes on like any other
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 
@@ -128,7 +174,9 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path, ca
         "vocab.size": "800",
     }
     model = pretrain(adapted("adapt/xlm-tlm", starts["xlm"], folder, changes), tmp_path / "run")
-    assert re.search(r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text)
+    assert re.search(
+        r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text
+    )
     assert load(model).traits.languages == {"de": 0, "en": 1, "english": 1, "zh": 2, "gsw": 3}
     old, new = (load_file(path / "model.safetensors") for path in (starts["xlm"], model))
     name = next(name for name in old if "lang_embeddings" in name)
@@ -144,7 +192,10 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path, ca
 
 def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path):
     changes = {"model.language_names.en": "eng"}
-    with pytest.raises(SettingsError, match=r"language_names\.en.*no language embedding for 'eng'; did you mean 'en'"):
+    with pytest.raises(
+        SettingsError,
+        match=r"language_names\.en.*no language embedding for 'eng'; did you mean 'en'",
+    ):
         pretrain(adapted("adapt/xlm-tlm", starts["xlm"], text, changes), tmp_path / "run")
 
 
@@ -153,7 +204,11 @@ def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path):
     [
         ("tiny/mlm", {"vocab.extend": "10"}, r"vocab\.extend needs a tokenizer to extend"),
         ("tiny/mlm-tlm", {"model.language_names.zh_cn": "zh"}, "need a 'start'"),
-        ("tiny/mlm-tlm", {"model.language_copies.gsw": "de", "model.languages": "embeddings"}, "need a 'start'"),
+        (
+            "tiny/mlm-tlm",
+            {"model.language_copies.gsw": "de", "model.languages": "embeddings"},
+            "need a 'start'",
+        ),
     ],
 )
 def test_rejects_settings_that_need_a_checkpoint(name, changes, message):
@@ -164,5 +219,8 @@ def test_rejects_settings_that_need_a_checkpoint(name, changes, message):
 def test_offline_error_says_how_to_download_the_checkpoint(text, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     recipe = read_recipe("adapt/mbert:alm", {"data_root": str(text)})
-    with pytest.raises((CheckpointError, DataError), match=r"'google-bert/bert-base-multilingual-cased'.*hf download"):
+    with pytest.raises(
+        (CheckpointError, DataError),
+        match=r"'google-bert/bert-base-multilingual-cased'.*hf download",
+    ):
         pretrain(recipe, tmp_path / "run")

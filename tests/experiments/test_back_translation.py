@@ -41,7 +41,10 @@ def mono(tmp_path):
 
 
 def sides(into):
-    return [(into / f"train.{language}").read_text(encoding="utf-8").split("\n")[:-1] for language in ("ro", "en")]
+    return [
+        (into / f"train.{language}").read_text(encoding="utf-8").split("\n")[:-1]
+        for language in ("ro", "en")
+    ]
 
 
 def test_writes_parallel_lines_with_a_tag_and_counts_dropped_ones(mono, tmp_path):
@@ -55,7 +58,10 @@ def test_writes_parallel_lines_with_a_tag_and_counts_dropped_ones(mono, tmp_path
     real, made = sides(tmp_path / "made")
     assert all(line.startswith("<BT> ") for line in made)
     assert not any("<BT>" in line for line in real)
-    assert {rule: count for rule, count in found["dropped"].items() if count} == {"empty": 1, "unfinished": 1}
+    assert {rule: count for rule, count in found["dropped"].items() if count} == {
+        "empty": 1,
+        "unfinished": 1,
+    }
 
 
 def test_filters_drop_copies_and_unequal_lengths(mono, tmp_path):
@@ -78,7 +84,9 @@ def test_an_interrupted_command_leaves_no_folder(mono, tmp_path):
 def test_rejects_folders_with_other_files(mono, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
-    with pytest.raises(DataError, match="mine: holds something that is no corpus of back-translations"):
+    with pytest.raises(
+        DataError, match="mine: holds something that is no corpus of back-translations"
+    ):
         translate(Backwards(), mono, tmp_path / "mine")
     with pytest.raises(DataError, match="no pair is left: 6 dropped by empty"):
         translate(Backwards(lambda _: ""), mono, tmp_path / "made")

@@ -17,7 +17,14 @@ from toy_settings import under
 STARTS = ("mlm", "tlm", "alm")
 HALVES = {"corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'}
 SMALL = {"layers": "1", "width": "32", "heads": "2"}
-QUICK = under("train", steps="4", tokens_per_update="128", evaluate_every="2", checkpoint_every="2", precision='"no"')
+QUICK = under(
+    "train",
+    steps="4",
+    tokens_per_update="128",
+    evaluate_every="2",
+    checkpoint_every="2",
+    precision='"no"',
+)
 QUICK |= {"train.optimizer.warmup": "1", "train.threads": "1", "vocab.size": "400"}
 
 
@@ -30,8 +37,12 @@ def captions(tmp_path_factory):
     for split, count in {"train": 400, "val": 12, "test_2016_flickr": 8}.items():
         rows = rng.integers(30, size=(count, 5))
         for language in ("en", "de", "fr"):
-            lines = [" ".join([*(f"{language}{word}" for word in row), str(row[0])]) for row in rows]
-            (folder / f"{split}.{language}.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
+            lines = [
+                " ".join([*(f"{language}{word}" for word in row), str(row[0])]) for row in rows
+            ]
+            (folder / f"{split}.{language}.gz").write_bytes(
+                gzip.compress("\n".join([*lines, ""]).encode())
+            )
     return folder.parent.parent
 
 
@@ -51,7 +62,10 @@ def test_compared_recipes_differ_only_in_initialization(other):
         assert one.model.start == f"runs/m30k-mt-{start}/model"
         assert begin.model.shape == base.model.shape
         assert begin.train == base.train
-        assert (begin.vocab, begin.corpora["text"].train) == (base.vocab, base.corpora["text"].train)
+        assert (begin.vocab, begin.corpora["text"].train) == (
+            base.vocab,
+            base.corpora["text"].train,
+        )
     assert read_recipe("mt/multi30k:halves-mlm").model.shape == base.model.shape
 
 
@@ -62,7 +76,9 @@ def test_trains_and_scores_from_pretrained_models(captions, tmp_path):
     run = tmp_path / "run"
     pretrain(made(name, captions, **begun), run)
     facts = json.loads((run / "run.json").read_text())
-    pairs = next(row for row in facts["data"] if row["corpus"] == "en-de" and row["split"] == "train")
+    pairs = next(
+        row for row in facts["data"] if row["corpus"] == "en-de" and row["split"] == "train"
+    )
     assert 80 < pairs["rows"] < 160
     assert any(path.stat().st_size for path in (run / "model").rglob("*.safetensors"))
     rows = evaluate(target_of(str(run)), ["mt"])
@@ -73,7 +89,11 @@ def test_trains_and_scores_from_pretrained_models(captions, tmp_path):
 
 def test_halves_share_no_image(captions):
     workspace = Workspace(made("mt/multi30k:halves-mlm", captions, **HALVES)).open()
-    assert {name: len(corpus) for name, corpus in workspace.train.items()} == {"en": 200, "de": 200, "fr": 200}
+    assert {name: len(corpus) for name, corpus in workspace.train.items()} == {
+        "en": 200,
+        "de": 200,
+        "fr": 200,
+    }
     recipe = read_recipe("mt/multi30k:unmt-en-de")
     first, second = recipe.corpora["english"].rows, recipe.corpora["others"].rows
     assert (first, second) == (":14500", "14500:")
@@ -91,7 +111,10 @@ def test_trains_unsupervised_from_pretrained_models(start, captions, tmp_path):
     run = tmp_path / "run"
     pretrain(made("mt/multi30k:unmt-en-de", captions, **begun), run)
     steps = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert {step["objective"] for step in steps if step["kind"] == "step"} <= {"denoise", "back_translation"}
+    assert {step["objective"] for step in steps if step["kind"] == "step"} <= {
+        "denoise",
+        "back_translation",
+    }
     rows = evaluate(target_of(str(run)), ["mt"])
     assert all("round-trip bleu" in row["scores"] for row in rows)
     assert load_file(next((run / "checkpoints").glob("step-*/model.safetensors")))

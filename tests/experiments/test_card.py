@@ -16,7 +16,15 @@ from interlace.report.runs import read_runs
 from run_records import run_of
 
 SCORES = [
-    {"task": "pos", "metric": "accuracy", "unit": "%", "source": "en", "language": one, "seed": seed, "score": score}
+    {
+        "task": "pos",
+        "metric": "accuracy",
+        "unit": "%",
+        "source": "en",
+        "language": one,
+        "seed": seed,
+        "score": score,
+    }
     for seed, one, score in ((0, "de", 80.0), (1, "de", 82.0), (0, "en", 95.0), (1, "en", 95.0))
 ]
 
@@ -39,20 +47,30 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_tell_data_and_objecti
         "library_name": "transformers", "pipeline_tag": "fill-mask",
         "tags": ["interlace", "cross-lingual", "mlm", "alm"],
     }  # fmt: skip
-    assert ModelCardData(**front).to_dict() == front  # without a license, which the publisher chooses
+    assert (
+        ModelCardData(**front).to_dict() == front
+    )  # without a license, which the publisher chooses
     row = "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | `train.en` (999 bytes, abc) |"
     assert row in card
-    assert "Filters for training text, in order: `length` (max_words = 100); `ratio`; `duplicates`." in card
+    assert (
+        "Filters for training text, in order: `length` (max_words = 100); `ratio`; `duplicates`."
+        in card
+    )
     assert "Word aligner: `gibbs`." in card
     assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
     assert "| 1 | 80.0 % | max_length = 128 |" in card
     assert "| tokens per update, with padding | 16,384 |" in card
     assert "The vocabulary of `bert-base-multilingual-cased`, unchanged." in card
     extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
-    assert "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of" in extended
+    assert (
+        "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of"
+        in extended
+    )
 
 
-@pytest.mark.parametrize("key", ["split", "languages", "rows", "subwords", "left_out", "files", "steps", "parameters"])
+@pytest.mark.parametrize(
+    "key", ["split", "languages", "rows", "subwords", "left_out", "files", "steps", "parameters"]
+)
 def test_a_record_of_a_run_without_a_key_is_named(tmp_path, key):
     about = json.loads((run_of(tmp_path) / "run.json").read_text())
     (about if key in about else about["data"][0]).pop(key)
@@ -63,7 +81,9 @@ def test_a_record_of_a_run_without_a_key_is_named(tmp_path, key):
 
 def test_language_codes_are_quoted_and_without_regions(tmp_path):
     text, pairs = '["no", "zh_cn", "zh_tw", "made_up_x"]', '["no-zh_cn"]'
-    front = front_of(card_of(run_of(tmp_path, corpora__text__languages=text, corpora__pairs__pairs=pairs)))
+    front = front_of(
+        card_of(run_of(tmp_path, corpora__text__languages=text, corpora__pairs__pairs=pairs))
+    )
     assert front["language"] == ["no", "zh"]
 
 
@@ -91,9 +111,15 @@ def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     assert "| task | metric | seeds | de | en |" in card
     assert "| pos | accuracy (%) | 2 | 81 ± 1.4 | 95 ± 0 |" in card
     results = {result.dataset_config: result for result in ModelCard(card).data.eval_results}
-    assert (results["de"].task_type, results["de"].metric_type, results["de"].metric_value) == ("pos", "accuracy", 81.0)
+    assert (results["de"].task_type, results["de"].metric_type, results["de"].metric_value) == (
+        "pos",
+        "accuracy",
+        81.0,
+    )
     others = {"task": "xnli", "setting": "translate-test", "translations": "human"}
-    rows = [row | {"task": "xnli"} for row in SCORES] + [row | others | {"score": 50.0} for row in SCORES]
+    rows = [row | {"task": "xnli"} for row in SCORES] + [
+        row | others | {"score": 50.0} for row in SCORES
+    ]
     rows.append({"task": "xnli", "language": "de", "metric": "accuracy", "score": None})
     (folder / "scores.json").write_text(json.dumps(rows))
     card = card_of(folder)
@@ -119,16 +145,21 @@ WORDS = ["the", "cat", "dog", "sees", "house", "big", "reads", "two", "books", "
 
 def recipe_of(root, family="bert", **model):
     """Two made-up languages, a model of one layer."""
-    lines = [" ".join(WORDS[(row + step * (row % 7 + 1)) % 10] for step in range(6)) for row in range(80)]
+    lines = [
+        " ".join(WORDS[(row + step * (row % 7 + 1)) % 10] for step in range(6)) for row in range(80)
+    ]
     (root / "pairs.en").write_text("\n".join(lines) + "\n")
-    (root / "pairs.xx").write_text("\n".join(" ".join(word[::-1] for word in line.split()) for line in lines) + "\n")
+    (root / "pairs.xx").write_text(
+        "\n".join(" ".join(word[::-1] for word in line.split()) for line in lines) + "\n"
+    )
     shape = {"family": family, "layers": 1, "width": 16, "heads": 2, "max_length": 32}
     data = {
         "name": "small",
         "data_root": str(root),
         "corpora": {"pairs": {"pairs": ["en-xx"], "train": ["pairs.{source}", "pairs.{target}"]}},
         "vocab": {"size": 400},
-        "model": model or {"languages": "none" if family == "modernbert" else "embeddings", "shape": shape},
+        "model": model
+        or {"languages": "none" if family == "modernbert" else "embeddings", "shape": shape},
         "objectives": {"translation": {"max_length": 32}},
         "train": {"steps": 2, "tokens_per_update": 256, "precision": "no", "threads": 1},
     }
@@ -136,7 +167,9 @@ def recipe_of(root, family="bert", **model):
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_a_card_says_how_the_model_is_opened_and_its_code_runs(family, tmp_path, capsys, monkeypatch):
+def test_a_card_says_how_the_model_is_opened_and_its_code_runs(
+    family, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     model = pretrain(recipe_of(tmp_path, family), tmp_path / "run")
     card = (model / "README.md").read_text(encoding="utf-8")

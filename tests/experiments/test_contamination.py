@@ -68,7 +68,14 @@ def look(small):
 
 
 def test_searches_text_of_every_kind_of_task(folder):
-    small = recipe(folder, xnli={}, retrieval={"files": "test.{language}"}, mlqa={}, pawsx={}, embedding_alignment={})
+    small = recipe(
+        folder,
+        xnli={},
+        retrieval={"files": "test.{language}"},
+        mlqa={},
+        pawsx={},
+        embedding_alignment={},
+    )
     assert look(small) == {
         ("xnli", "en"): (1, 2, 2),
         ("xnli", "de"): (0, 0, 1),
@@ -76,11 +83,16 @@ def test_searches_text_of_every_kind_of_task(folder):
         ("mlqa", "en"): (0, 2, 2),
         ("pawsx", "en"): (1, 1, 1),
     }
-    small = recipe(folder, xnli={"files": {"test": "nli/test.{language}.tsv[1:]"}, "targets": ["en"]})
+    small = recipe(
+        folder, xnli={"files": {"test": "nli/test.{language}.tsv[1:]"}, "targets": ["en"]}
+    )
     assert look(small) == {("xnli", "en"): (0, 1, 1)}
     small = recipe(folder, xnli={})
     english = contamination_of(small, held_out_text(small).sets)["xnli", "test", "en"]
-    assert [example.where for example in english.examples] == ["pairs en-de:2", "text en:2"]  # exact first
+    assert [example.where for example in english.examples] == [
+        "pairs en-de:2",
+        "text en:2",
+    ]  # exact first
     assert english.parts == {"first": (1, 1), "second": (0, 1)}
 
 
@@ -94,13 +106,22 @@ def test_searches_text_of_every_kind_of_task(folder):
 )
 def test_searches_source_side_of_parallel_sets(folder, task, settings, found):
     """Of Tatoeba each pair has sentences of its own on that side."""
-    write(folder, {"test.en": f"a line of its own\n{LONG}\n", "test.de": "ganz anderer Satz hier\nund noch einer\n"})
+    write(
+        folder,
+        {
+            "test.en": f"a line of its own\n{LONG}\n",
+            "test.de": "ganz anderer Satz hier\nund noch einer\n",
+        },
+    )
     small = recipe(folder, **{task: {"files": "{split}.{language}", **settings}})
     assert look(small) == {(task, "de"): found}
 
 
 def test_warns_about_test_and_development_sets_each_time(folder, caplog):
-    write(folder, {"nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"})
+    write(
+        folder,
+        {"nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"},
+    )
     small = recipe(folder, xnli={"targets": ["en"]})
     for _ in range(2):  # also where the answer is kept
         found = stored_contamination(folder, small, small)
@@ -119,7 +140,9 @@ def asked(monkeypatch):
     import interlace.experiments.contamination as room
 
     calls, find = [], room.contamination_of
-    monkeypatch.setattr(room, "contamination_of", lambda *a: calls.append(list(map(str, a[1]))) or find(*a))
+    monkeypatch.setattr(
+        room, "contamination_of", lambda *a: calls.append(list(map(str, a[1]))) or find(*a)
+    )
     return calls
 
 
@@ -136,7 +159,12 @@ def test_cache_depends_on_text_but_not_on_tuning(folder, asked):
     stored_contamination(folder, *[recipe(folder, xnli={})] * 2)
     stored_contamination(folder, *[recipe(folder, xnli={"tuning": {"learning_rate": 1e-5}})] * 2)
     assert len(asked) == 1
-    write(folder, {"nli/test.de.tsv": f"premise\thypothesis\tlabel\n{LONG}\tnoch ein ganz anderer\tneutral\n"})
+    write(
+        folder,
+        {
+            "nli/test.de.tsv": f"premise\thypothesis\tlabel\n{LONG}\tnoch ein ganz anderer\tneutral\n"
+        },
+    )
     stored_contamination(folder, *[recipe(folder, xnli={})] * 2)
     assert asked[1:] == [["xnli.test.de"]]
 
@@ -146,7 +174,12 @@ def test_unreadable_test_sets_are_reported_and_retried(folder, asked, caplog):
     assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en"]
     assert "xnli: no test data in 'fr'" in caplog.text
     assert list(json.loads((folder / CONTAMINATION).read_text())["unread"]) == ["xnli.test.fr"]
-    write(folder, {"nli/test.fr.tsv": "premise\thypothesis\tlabel\nune autre phrase ici\tencore une autre\tneutral\n"})
+    write(
+        folder,
+        {
+            "nli/test.fr.tsv": "premise\thypothesis\tlabel\nune autre phrase ici\tencore une autre\tneutral\n"
+        },
+    )
     assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en", "fr"]
     assert asked[1] == ["xnli.test.fr"]
     assert json.loads((folder / CONTAMINATION).read_text())["unread"] == {}
@@ -186,9 +219,13 @@ def test_reports_parents_with_unknown_training_text(folder):
     """Nothing found in what could be looked at is not nothing found."""
     begun(folder, "first", "xlm-roberta-base")
     second = begun(folder, "second", folder / "runs/first/model")
-    assert [leak["unknown"] for leak in stored_contamination(folder, second, second)] == [["xlm-roberta-base"]]
+    assert [leak["unknown"] for leak in stored_contamination(folder, second, second)] == [
+        ["xlm-roberta-base"]
+    ]
     (folder / "runs/first/recipe.json").write_text("damaged")
-    assert stored_contamination(folder, second, second)[0]["unknown"] == [str(folder / "runs/first/model")]
+    assert stored_contamination(folder, second, second)[0]["unknown"] == [
+        str(folder / "runs/first/model")
+    ]
     drawn = begun(folder, "drawn", "xlm-roberta-base", take="none")
     assert "unknown" not in stored_contamination(folder, drawn, drawn)[0]
     parent = begun(folder, "parent", None)

@@ -39,7 +39,9 @@ CONLLU = """# text = A cat sat.
 IOB = ["Anna\tB-PER", "Lee\tI-PER", "sat\tO", "in\tO", "Rome\tB-LOC", ".\tO", ""]
 NLI = ["language\tgold_label\tsentence1\tsentence2", "en\tentailment\tA cat sat.\tThe cat sat."]
 QUESTION = {"id": "1", "question": "Who ran?", "answers": [{"text": "The dog", "answer_start": 13}]}
-SQUAD = {"data": [{"paragraphs": [{"context": "The cat sat. The dog ran home.", "qas": [QUESTION]}]}]}
+SQUAD = {
+    "data": [{"paragraphs": [{"context": "The cat sat. The dog ran home.", "qas": [QUESTION]}]}]
+}
 FILES = {
     "files": ["text/*.{language}.txt", "pos/*.{language}.conllu", "ner/*.{language}.tsv", "nli/*.{language}.tsv",
               "qa/*.{language}.json"],
@@ -47,7 +49,10 @@ FILES = {
     "alignments": "text/{pair}.alignments",
     "dictionary": "dict/{source}-{target}.txt",
 }  # fmt: skip
-PAIRS = {"pairs": ["en-en_x"], "train": ["text/pairs.{pair}.{source}.txt", "text/pairs.{pair}.{target}.txt"]}
+PAIRS = {
+    "pairs": ["en-en_x"],
+    "train": ["text/pairs.{pair}.{source}.txt", "text/pairs.{pair}.{target}.txt"],
+}
 
 
 @pytest.fixture
@@ -85,11 +90,21 @@ def lines(path):
 
 def test_every_kind_of_file_is_derived(root):
     found = data_root(recipe(root, {"transformations": ["invert"]}))
-    assert lines(found / "text/train.en_x.txt") == ["sat cat A.", "home ran dog The.", "dog a , cat a", "ran cat No."]
+    assert lines(found / "text/train.en_x.txt") == [
+        "sat cat A.",
+        "home ran dog The.",
+        "dog a , cat a",
+        "ran cat No.",
+    ]
     assert lines(found / "text/train.en.txt") == TEXT
     assert lines(found / "notes.txt") == ["left alone"]
     words = [line.split("\t") for line in lines(found / "pos/test.en_x.conllu") if "\t" in line]
-    assert [(cells[1], cells[3]) for cells in words] == [("sat", "VERB"), ("cat", "NOUN"), ("A", "DET"), (".", "PUNCT")]
+    assert [(cells[1], cells[3]) for cells in words] == [
+        ("sat", "VERB"),
+        ("cat", "NOUN"),
+        ("A", "DET"),
+        (".", "PUNCT"),
+    ]
     tagged = [line.replace("\t", " ") for line in lines(found / "ner/test.en_x.tsv")]
     assert tagged == ["Rome B-LOC", "in O", "sat O", "Lee B-PER", "Anna I-PER", ". O", ""]
     assert lines(found / "nli/test.en_x.tsv")[1] == "entailment\tsat cat A.\tsat cat The."
@@ -112,12 +127,27 @@ def test_translations_alignments_and_dictionary(root):
     found = data_root(recipe(root))
     original, own = (lines(found / f"text/pairs.en-en_x.{side}.txt") for side in ("en", "en_x"))
     assert original == TEXT
-    assert lines(found / "text/en-en_x.alignments")[0] == "0-2 1-1 2-0 3-3"  # words and the full stop
+    assert (
+        lines(found / "text/en-en_x.alignments")[0] == "0-2 1-1 2-0 3-3"
+    )  # words and the full stop
     entries = dict(line.split("\t") for line in lines(found / "dict/en-en_x.txt"))
-    assert set(entries) == {"A", "a", "The", "No", "cat", "sat", "dog", "ran", "home"}  # letters only
+    assert set(entries) == {
+        "A",
+        "a",
+        "The",
+        "No",
+        "cat",
+        "sat",
+        "dog",
+        "ran",
+        "home",
+    }  # letters only
     assert len(set(entries.values())) == len(entries)
     for line, changed in zip(original[:2], own[:2], strict=True):
-        assert changed == " ".join(entries[word] for word in line.removesuffix(".").split()[::-1]) + STOP
+        assert (
+            changed
+            == " ".join(entries[word] for word in line.removesuffix(".").split()[::-1]) + STOP
+        )
 
 
 def test_files_are_cached_by_settings_and_content(root):
@@ -135,11 +165,21 @@ def test_files_are_cached_by_settings_and_content(root):
 
 
 def test_the_version_of_generated_text_is_raised_when_the_text_changes():
-    sizes = {"sentences": 60, "pairs": 30, "labelled": 20, "nli": 30, "questions": 20, "dev": 10, "test": 10}
+    sizes = {
+        "sentences": 60,
+        "pairs": 30,
+        "labelled": 20,
+        "nli": 30,
+        "questions": 20,
+        "dev": 10,
+        "test": 10,
+    }
     small = {f"toy.{name}": str(count) for name, count in sizes.items()}
     digest = blake2b(digest_size=8)
     for names in ("invert+transliterate", "syntax+transliterate"):
-        found = data_root(read_recipe("derived/toy:xlm", {**small, "derived.en_x.transformations": names}))
+        found = data_root(
+            read_recipe("derived/toy:xlm", {**small, "derived.en_x.transformations": names})
+        )
         for folder in folders_of(found):
             for path in sorted(folder.rglob("*")):
                 if path.is_file() and path.suffix != ".json" and path.name != DIGESTS:
@@ -177,9 +217,13 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     with safe_open(tmp_path / "words.safetensors", "np") as words:
         assert set(json.loads(words.metadata()["concepts"])[0]) == {"en", "en_x"}
     record = json.loads((tmp_path / "run.json").read_text())
-    assert record.keys() <= RunRecord.__annotations__.keys()  # the types of all keys are checked where it is read
+    assert (
+        record.keys() <= RunRecord.__annotations__.keys()
+    )  # the types of all keys are checked where it is read
     data = record["data"]
-    derived = [row["derived"] for row in data if row["corpus"] == "en_x" and row["split"] == "train"]
+    derived = [
+        row["derived"] for row in data if row["corpus"] == "en_x" and row["split"] == "train"
+    ]
     assert (derived[0]["shared"] == 0) == ("transliterate" in changes)
     assert all("derived" not in row for row in data if row["corpus"] == "en")
     aligners = {row["aligner"] for row in data if row["corpus"] == "en-en_x" and "aligner" in row}
@@ -197,9 +241,14 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
         ({"derived.en_x.transformations": "syntax+transliterate"}, 0.0, 100.0, False),
     ],
 )
-def test_shared_subwords_of_a_copied_vocabulary_are_warned_of(changes, shared, alike, warned, caplog):
+def test_shared_subwords_of_a_copied_vocabulary_are_warned_of(
+    changes, shared, alike, warned, caplog
+):
     made = Workspace(read_recipe("derived/toy:mlm", TOY | changes)).open().derived["en_x"]
-    assert (made.shared, made.cut_alike) == (pytest.approx(shared, abs=1), pytest.approx(alike, abs=5))
+    assert (made.shared, made.cut_alike) == (
+        pytest.approx(shared, abs=1),
+        pytest.approx(alike, abs=5),
+    )
     assert ("a copy of the vocabulary of 'en' has 0 and 100 %" in caplog.text) == warned
     assert warned or shared or (made.shared, made.cut_alike) == (0.0, 100.0)
 
@@ -218,12 +267,16 @@ def test_existing_files_are_not_hidden(root, name, message):
 
 
 def test_rejects_files_that_cannot_be_told_apart(root):
-    with pytest.raises(SettingsError, match=r"two files are to be written as 'text/train\.en_x\.txt'"):
+    with pytest.raises(
+        SettingsError, match=r"two files are to be written as 'text/train\.en_x\.txt'"
+    ):
         data_root(recipe(root, {"files": ["text/train.{language}.txt", "text/t*.{language}.txt"]}))
     settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
     asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
     assert problems(asked) == []  # no text is read
-    with pytest.raises(DataError, match=r"^derived\.en_x, text/dev\.en_x\.txt: .*the text has no trees"):
+    with pytest.raises(
+        DataError, match=r"^derived\.en_x, text/dev\.en_x\.txt: .*the text has no trees"
+    ):
         data_root(asked)
 
 
@@ -236,7 +289,10 @@ def test_derived_files_can_be_named(root):
 @pytest.mark.parametrize(
     ("derived", "message"),
     [
-        ({"transformations": "inverted"}, "there is no transformation 'inverted'; did you mean 'invert'"),
+        (
+            {"transformations": "inverted"},
+            "there is no transformation 'inverted'; did you mean 'invert'",
+        ),
         (
             {"transformations": "invert", "settings": {"overlap": {"share": 2}}},
             r"derived\.en_x: settings\.overlap: share: .* less than or equal to 1",
@@ -245,11 +301,23 @@ def test_derived_files_can_be_named(root):
             {"settings": {"transliterate": {"keep_digts": "georgian"}}},
             r"derived\.en_x: settings\.transliterate: unknown key 'keep_digts'; did you mean 'keep_digits'",
         ),
-        ({"files": ["notes.txt"]}, r"derived\.en_x\.files.*'notes\.txt' would be one file for both languages"),
-        ({"files": ["../{language}"]}, r"derived\.en_x\.files.*derived files need a relative path without"),
+        (
+            {"files": ["notes.txt"]},
+            r"derived\.en_x\.files.*'notes\.txt' would be one file for both languages",
+        ),
+        (
+            {"files": ["../{language}"]},
+            r"derived\.en_x\.files.*derived files need a relative path without",
+        ),
         ({"files": ["{lang}.txt"]}, r"unknown placeholder \{lang\}; did you mean 'language'"),
-        ({"dictionary": "/dict/{source}-{target}"}, r"derived\.en_x.*dictionary: .*need a relative path"),
-        ({"translations": {"train": "{pair}.txt"}}, r"derived\.en_x.*translations\.train: .*one file for both"),
+        (
+            {"dictionary": "/dict/{source}-{target}"},
+            r"derived\.en_x.*dictionary: .*need a relative path",
+        ),
+        (
+            {"translations": {"train": "{pair}.txt"}},
+            r"derived\.en_x.*translations\.train: .*one file for both",
+        ),
         (
             {"files": [{"original": "*.txt", "derived": "{language}.txt"}]},
             r"derived\.en_x\.files.*'\{language\}\.txt' needs as many '\*' as '\*\.txt'",
@@ -264,20 +332,34 @@ def test_rejects_invalid_sections(root, derived, message):
 
 @pytest.mark.parametrize("pair", ["de-en_x", "en_x-en"])
 def test_rejects_pairs_without_translations(root, pair):
-    with pytest.raises(SettingsError, match=f"{pair}.*'en_x' has translations only with 'en'.* write 'en-en_x'"):
-        recipe(root, corpora={"pairs": {"pairs": [pair], "train": ["{pair}.{source}", "{pair}.{target}"]}})
+    with pytest.raises(
+        SettingsError, match=f"{pair}.*'en_x' has translations only with 'en'.* write 'en-en_x'"
+    ):
+        recipe(
+            root,
+            corpora={"pairs": {"pairs": [pair], "train": ["{pair}.{source}", "{pair}.{target}"]}},
+        )
 
 
 @pytest.mark.parametrize(
     ("derived", "message"),
     [
-        ({"transformations": "syntax"}, r"derived\.en_x\.settings: the transformation 'syntax' needs a treebank"),
+        (
+            {"transformations": "syntax"},
+            r"derived\.en_x\.settings: the transformation 'syntax' needs a treebank",
+        ),
         ({"transformations": "galactic"}, "the transformation 'galactic' needs the permuted"),
         (
-            {"transformations": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},
+            {
+                "transformations": "syntax",
+                "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}},
+            },
             r"derived\.en_x\.settings: .*train\.fr\.conllu: no such file of syntax\.like; did you mean",
         ),
-        ({"of": "fr"}, r"train\.fr\.txt: no such original file of derived\.en_x; did you mean 'train\.en\.txt'"),
+        (
+            {"of": "fr"},
+            r"train\.fr\.txt: no such original file of derived\.en_x; did you mean 'train\.en\.txt'",
+        ),
         (
             {"files": ["text/*.{language}.text"]},
             r"text/\*\.en\.text: no such original file of derived\.en_x",
@@ -296,27 +378,45 @@ def test_missing_files_are_reported_by_run_and_dry_run(root, derived, message):
     assert sorted(root.rglob("*")) == before
 
 
-def test_a_dry_run_reports_what_is_not_derived_existing_files_and_unset_variables(root, monkeypatch):
+def test_a_dry_run_reports_what_is_not_derived_existing_files_and_unset_variables(
+    root, monkeypatch
+):
     assert problems(recipe(root)) == []
     [told] = problems(recipe(root, {"files": ["text/dev.{language}.txt"]}))
     assert "text/train.en_x.txt" in told
     untagged = missing_inputs(recipe(root, {"files": ["text/*.{language}.txt"]})).evaluation
     assert [told for told in untagged if "ner/test.en_x.tsv" in told]
-    assert not [told for told in missing_inputs(recipe(root)).evaluation if "ner/test.en_x.tsv" in told]
-    [told] = problems(recipe(root, corpora={"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}))
-    assert told.startswith("derived.en_x.translations: no group of [corpora] has train text in 'en'")
+    assert not [
+        told for told in missing_inputs(recipe(root)).evaluation if "ner/test.en_x.tsv" in told
+    ]
+    [told] = problems(
+        recipe(
+            root, corpora={"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}
+        )
+    )
+    assert told.startswith(
+        "derived.en_x.translations: no group of [corpora] has train text in 'en'"
+    )
     write_lines(root / "text/train.en_x.txt", ["by hand"])
     assert ["train.en_x.txt exists already" in told for told in problems(recipe(root))] == [True]
     syntax = {"derived.en_x.settings.syntax": "{}"}
-    asked = read_recipe("derived/toy:mlm", TOY | {"derived.en_x.transformations": "syntax"} | syntax)
+    asked = read_recipe(
+        "derived/toy:mlm", TOY | {"derived.en_x.transformations": "syntax"} | syntax
+    )
     assert ["needs a treebank" in told for told in problems(asked)] == [True]
     monkeypatch.delenv("SOME_DATA", raising=False)
     asked = recipe(root).model_copy(update={"data_root": "$SOME_DATA"})
-    assert problems(asked) == ["data_root '$SOME_DATA' is not a folder; set the environment variable SOME_DATA"]
+    assert problems(asked) == [
+        "data_root '$SOME_DATA' is not a folder; set the environment variable SOME_DATA"
+    ]
 
 
 SPANS = st.lists(st.integers(0, 3), max_size=12).map(
-    lambda steps: [(a, b) for a, b in zip(np.cumsum([0, *steps]), np.cumsum([0, *steps])[1:], strict=False) if b > a]
+    lambda steps: [
+        (a, b)
+        for a, b in zip(np.cumsum([0, *steps]), np.cumsum([0, *steps])[1:], strict=False)
+        if b > a
+    ]
 )
 
 
@@ -324,7 +424,12 @@ SPANS = st.lists(st.integers(0, 3), max_size=12).map(
 def test_overlaps_are_those_of_a_plain_loop(rows):
     one, other = (Ragged.of([row[side] for row in rows], width=2) for side in (0, 1))
     plain = [
-        [[i, j] for i, (a, b) in enumerate(left) for j, (c, d) in enumerate(right) if max(a, c) < min(b, d)]
+        [
+            [i, j]
+            for i, (a, b) in enumerate(left)
+            for j, (c, d) in enumerate(right)
+            if max(a, c) < min(b, d)
+        ]
         for left, right in rows
     ]
     assert overlaps(one, other).to_lists() == plain
@@ -335,7 +440,9 @@ def test_retrieval_is_derived_from_development_text(root):
     corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}}
     corpora["text"]["dev"] = "text/dev.{language}.txt"
     derived = {"translations": {"dev": "parallel/test.{pair}.{language}"}}
-    asked = recipe(root, derived, corpora=corpora, align=None, evaluate={"tasks": {"retrieval": {}}})
+    asked = recipe(
+        root, derived, corpora=corpora, align=None, evaluate={"tasks": {"retrieval": {}}}
+    )
     assert missing_inputs(asked).evaluation == []
     found = data_root(asked)
     assert lines(found / "parallel/test.en-en_x.en") == TEXT
@@ -349,17 +456,38 @@ def test_files_of_tasks_can_be_named_in_the_derived_language(root):
     derived = {"files": [{"original": "pos/test.en.conllu", "derived": "pos/own.{language}"}]}
     derived |= {"translations": {}, "dictionary": ""}
     files = {"test": "pos/test.en.conllu", "test.en_x": "pos/own.en_x"}
-    asked = recipe(root, derived, corpora={}, align=None, evaluate={"tasks": {"pos": {"files": files}}})
-    assert asked.task("pos").read_files("test", "en_x", data_root(asked)) == [data_root(asked) / "pos/own.en_x"]
+    asked = recipe(
+        root, derived, corpora={}, align=None, evaluate={"tasks": {"pos": {"files": files}}}
+    )
+    assert asked.task("pos").read_files("test", "en_x", data_root(asked)) == [
+        data_root(asked) / "pos/own.en_x"
+    ]
 
 
 def test_files_of_transformations_are_under_the_data_root(root):
     cells = [line.split("\t") for line in CONLLU.split("\n") if "\t" in line]
-    swapped = [["1", *cells[1][1:6], "3", *cells[1][7:]], ["2", *cells[0][1:6], "1", *cells[0][7:]], *cells[2:]]
-    write_lines(root / "like.conllu", ["\t".join(row) for row in swapped] + [""])  # determiners behind their nouns
+    swapped = [
+        ["1", *cells[1][1:6], "3", *cells[1][7:]],
+        ["2", *cells[0][1:6], "1", *cells[0][7:]],
+        *cells[2:],
+    ]
+    write_lines(
+        root / "like.conllu", ["\t".join(row) for row in swapped] + [""]
+    )  # determiners behind their nouns
     write_lines(root / "text/train.en.txt", TEXT[:1] * 3)
-    settings = {"syntax": {"like": ["like.conllu"], "trees": ["pos/*.en.conllu"], "prior": 0.01, "heads": ["NOUN"]}}
-    derived = {"transformations": "syntax", "settings": settings, "files": ["text/train.{language}.txt"]}
+    settings = {
+        "syntax": {
+            "like": ["like.conllu"],
+            "trees": ["pos/*.en.conllu"],
+            "prior": 0.01,
+            "heads": ["NOUN"],
+        }
+    }
+    derived = {
+        "transformations": "syntax",
+        "settings": settings,
+        "files": ["text/train.{language}.txt"],
+    }
     text = {"languages": ["en", "en_x"]}
     corpora = {"text": {**text, "train": "text/train.{language}.txt"}}
     asked = recipe(root, derived, corpora=corpora, evaluate={})
@@ -371,7 +499,14 @@ def test_files_of_transformations_are_under_the_data_root(root):
 
 
 @pytest.mark.parametrize(
-    "name", ["text/train.en.txt", "pos/test.en.conllu", "ner/test.en.tsv", "nli/test.en.tsv", "qa/test.en.json"]
+    "name",
+    [
+        "text/train.en.txt",
+        "pos/test.en.conllu",
+        "ner/test.en.tsv",
+        "nli/test.en.tsv",
+        "qa/test.en.json",
+    ],
 )
 def test_written_files_are_read_back(root, tmp_path, name):
     kind = {"txt": "lines", "conllu": "conllu", "json": "squad"}.get(name.rpartition(".")[2], "iob")
@@ -381,7 +516,12 @@ def test_written_files_are_read_back(root, tmp_path, name):
     [after] = reader.read_chunks([tmp_path / "again"], ["en"])
     for side in ("source", "target") if hasattr(before, "source") else ("",):
         one, other = (getattr(chunk, side) if side else chunk for chunk in (before, after))
-        assert (one.lines, one.words, one.tags, one.answers) == (other.lines, other.words, other.tags, other.answers)
+        assert (one.lines, one.words, one.tags, one.answers) == (
+            other.lines,
+            other.words,
+            other.tags,
+            other.answers,
+        )
     assert before.labels == after.labels
 
 

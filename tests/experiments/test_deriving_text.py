@@ -28,7 +28,15 @@ def root(tmp_path):
     return tmp_path
 
 
-def recipe(root, changes="transliterate", group=None, languages=("en_x",), pairs=("en-en_x",), derived=None, **more):
+def recipe(
+    root,
+    changes="transliterate",
+    group=None,
+    languages=("en_x",),
+    pairs=("en-en_x",),
+    derived=None,
+    **more,
+):
     text = {"languages": ["en", *languages], "train": "train.{language}.txt", **(group or {})}
     asked = {
         "of": "en",
@@ -64,7 +72,10 @@ def conllu(*sentences):
     for sentence in sentences:
         words = [f"{word}\t_\tNOUN\tN\t_" for word in sentence.split()]
         heads = ["0\troot", *["1\tdep"] * (len(words) - 1)]
-        rows += [f"{i}\t{word}\t{head}\t_\t_" for i, (word, head) in enumerate(zip(words, heads, strict=True), 1)]
+        rows += [
+            f"{i}\t{word}\t{head}\t_\t_"
+            for i, (word, head) in enumerate(zip(words, heads, strict=True), 1)
+        ]
         rows.append("")
     return rows
 
@@ -89,7 +100,10 @@ def test_translations_and_dictionary_use_training_rows(root, group, more, kept):
 
 
 def test_the_share_of_a_group_applies_to_translations(root):
-    write_lines(root / "train.en.txt", [f"word {'abcdefghij'[i // 30]}{chr(97 + i % 26)}" for i in range(300)])
+    write_lines(
+        root / "train.en.txt",
+        [f"word {'abcdefghij'[i // 30]}{chr(97 + i % 26)}" for i in range(300)],
+    )
     some, whole = (made(root, group={"share": share}) for share in (0.1, 1.0))
     trained = Workspace(recipe(root, group={"share": 0.1})).open().train["en"]
     assert len(some("en-en_x.en")) == len(trained) < 60
@@ -97,7 +111,9 @@ def test_the_share_of_a_group_applies_to_translations(root):
 
 
 def test_filters_count_the_words_of_the_corpus(root):
-    write_lines(root / "bank.en.conllu", conllu("do n't go now", "we go"))  # the word tokenizer finds 5 words, and 2
+    write_lines(
+        root / "bank.en.conllu", conllu("do n't go now", "we go")
+    )  # the word tokenizer finds 5 words, and 2
     found = made(root, group=TREEBANK, filters={"length": {"max_words": 4}})
     assert [words(found("dict.en-en_x")), len(found("en-en_x.alignments"))] == [{"we", "go"}, 1]
     write_lines(root / "more.en.txt", LINES[:2])
@@ -111,12 +127,17 @@ def test_filters_count_the_words_of_the_corpus(root):
 @pytest.mark.parametrize("changes", ["permute", "transliterate", "permute+transliterate"])
 @pytest.mark.parametrize("normalization", [LOWER, {"remove_accents": True}, {"form": "NFKC"}])
 def test_all_files_are_transformed_alike(root, changes, normalization):
-    write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01rst", "the café first then", "Café a b c d e f"])
+    write_lines(
+        root / "train.en.txt",
+        ["The Cafe\u0301 \ufb01rst", "the café first then", "Café a b c d e f"],
+    )
     found = made(root, changes, normalization=normalization)
     assert found("train.en_x.txt") == found("en-en_x.en_x")
     own = {word for line in found("train.en_x.txt") for word in line.split()}
     assert {line.split("\t")[1] for line in found("dict.en-en_x")} == own
-    assert words(found("dict.en-en_x")) == {word for line in found("en-en_x.en") for word in line.split()}
+    assert words(found("dict.en-en_x")) == {
+        word for line in found("en-en_x.en") for word in line.split()
+    }
 
 
 def test_normalization_keeps_words_and_trees(root):
@@ -128,7 +149,10 @@ def test_normalization_keeps_words_and_trees(root):
     assert [after.tokens(row) for row in range(2)] == [["can", "n't", "café"], ["do", "n't"]]
     assert (after.tags, after.heads) == (text.tags, text.heads)
     syntax = {"settings": {"syntax": {"like": ["bank.en.conllu"], "heads": ["NOUN"]}}}
-    assert made(root, "syntax", group=TREEBANK, derived=syntax, normalization=LOWER)("en-en_x.en")[1] == "do n't"
+    assert (
+        made(root, "syntax", group=TREEBANK, derived=syntax, normalization=LOWER)("en-en_x.en")[1]
+        == "do n't"
+    )
 
 
 @pytest.mark.parametrize("normalization", [{}, LOWER, {"remove_accents": True}, {"form": "NFKC"}])
@@ -136,7 +160,9 @@ def test_parses_are_found_for_normalized_text(root, normalization):
     write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01lled up"])
     write_lines(root / "bank.en.conllu", conllu("The Café \ufb01lled up"))
     settings = {"like": ["bank.en.conllu"], "trees": ["bank.en.conllu"], "heads": ["NOUN"]}
-    found = made(root, "syntax", derived={"settings": {"syntax": settings}}, normalization=normalization)
+    found = made(
+        root, "syntax", derived={"settings": {"syntax": settings}}, normalization=normalization
+    )
     assert found("train.en_x.txt") == found("en-en_x.en_x")
     assert sorted(found("train.en_x.txt")[0].split()) == sorted(found("en-en_x.en")[0].split())
 
@@ -144,7 +170,12 @@ def test_parses_are_found_for_normalized_text(root, normalization):
 def test_answers_move_with_normalization():
     context = "Cafe\u0301 \ufb01rst. Cafe\u0301"
     start = context.rindex("C")
-    source = Text("en", [context, "Plain"], SPLITTER.split([context, "Plain"]), answers=[(start, start + 5), (-1, -1)])
+    source = Text(
+        "en",
+        [context, "Plain"],
+        SPLITTER.split([context, "Plain"]),
+        answers=[(start, start + 5), (-1, -1)],
+    )
     pairs = TextPairs(source, Text.of(["\ufb01?", "b?"], "en"), answers=[["Cafe\u0301"], []])
     after = normalized_pairs(pairs, Normalization(form="NFKC"))
     [place, nowhere] = after.source.answers
@@ -152,7 +183,12 @@ def test_answers_move_with_normalization():
     assert after.answers == [[after.source.lines[0][slice(*place)]], []] == [["Café"], []]
     assert nowhere == (-1, -1)
     line = "a \u0301 b\u00b4 c"  # a lone accent; NFKC makes a blank and an accent of the other
-    text = Text("en", [line], Ragged.of([[(0, 1), (2, 3), (4, 6), (7, 8)]], width=2), tags={"pos": [["X"] * 4]})
+    text = Text(
+        "en",
+        [line],
+        Ragged.of([[(0, 1), (2, 3), (4, 6), (7, 8)]], width=2),
+        tags={"pos": [["X"] * 4]},
+    )
     for how in (Normalization(form="NFKC"), Normalization(remove_accents=True)):
         assert len(normalized(text, how).tokens(0)) == 4
         assert all(word.split() == [word] for word in normalized(text, how).tokens(0))
@@ -164,7 +200,9 @@ def test_questions_are_normalized_first(root):
     (root / "qa").mkdir()
     (root / "qa/test.en.json").write_text(json.dumps({"data": [article]}))
     files = {"files": ["qa/test.{language}.json"]}
-    found = data_root(recipe(root, "invert", derived=files, normalization=LOWER, evaluate={"tasks": {"mlqa": {}}}))
+    found = data_root(
+        recipe(root, "invert", derived=files, normalization=LOWER, evaluate={"tasks": {"mlqa": {}}})
+    )
     [passage] = json.loads((found / "qa/test.en_x.json").read_text())["data"][0]["paragraphs"]
     [answer] = passage["qas"][0]["answers"]
     assert passage["context"] == "ran dog the sat café"
@@ -183,11 +221,15 @@ def test_two_derived_languages(root):
 def test_cache_depends_on_rows_normalization_and_code(root, monkeypatch):
     def files(**more):
         found = data_root(recipe(root, **more))
-        return [(found / name).resolve() for name in ("train.en_x.txt", "en-en_x.en", "dict.en-en_x")]
+        return [
+            (found / name).resolve() for name in ("train.en_x.txt", "en-en_x.en", "dict.en-en_x")
+        ]
 
     usual, part = files(), files(group={"rows": "0:2"})
     sieved, lower = files(filters={"length": {"max_words": 9}}), files(normalization=LOWER)
-    assert all(len({some[place] for some in (usual, part, sieved, lower)}) == 4 for place in range(3))
+    assert all(
+        len({some[place] for some in (usual, part, sieved, lower)}) == 4 for place in range(3)
+    )
     first = data_root(recipe(root)) / "train.en_x.txt"
     monkeypatch.setattr(deriving, "code_hash", lambda *_: "other code")
     assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()

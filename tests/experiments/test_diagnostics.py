@@ -9,7 +9,17 @@ from interlace.experiments.recipe import Recipe
 
 
 @pytest.mark.parametrize(
-    "count", [1, 2, MAX_CONCEPTS - 1, MAX_CONCEPTS, MAX_CONCEPTS + 1, 2 * MAX_CONCEPTS - 1, 2 * MAX_CONCEPTS, 1000]
+    "count",
+    [
+        1,
+        2,
+        MAX_CONCEPTS - 1,
+        MAX_CONCEPTS,
+        MAX_CONCEPTS + 1,
+        2 * MAX_CONCEPTS - 1,
+        2 * MAX_CONCEPTS,
+        1000,
+    ],
 )
 def test_words_are_taken_evenly_over_the_dictionary(tmp_path, count):
     """The first ones alone are the most frequent, or begin with a."""

@@ -27,7 +27,10 @@ def root(tmp_path, monkeypatch):
     """Two pairs whose words are linked one by one, and dictionaries of one of them."""
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     for language, words in {"en": EN, "de": DE, "es": ES}.items():
-        write_lines(tmp_path / f"train.{language}", (f"{words[i % 8]} {words[(i + 1) % 8]} {i % 3}" for i in range(24)))
+        write_lines(
+            tmp_path / f"train.{language}",
+            (f"{words[i % 8]} {words[(i + 1) % 8]} {i % 3}" for i in range(24)),
+        )
     write_lines(tmp_path / "links", ["0-0 1-1 2-2"] * 24)
     write_lines(tmp_path / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
     write_lines(tmp_path / "es-en.txt", map(" ".join, zip(ES, EN, strict=True)))
@@ -63,8 +66,12 @@ def test_files_are_read_in_either_direction_for_the_languages_asked(root):
     assert list(found) == ["en-de", "es-en"]
     assert entries(found["en-de"]) == set(zip(EN, DE, strict=True))
     assert entries(found["es-en"]) == set(zip(ES, EN, strict=True))
-    assert list(drawn(recipe(root, {"files": "{source}-{target}.txt", "pairs": ["es-en"]}))) == ["es-en"]
-    objectives = {"align_mlm": {"max_length": 16, "corpora": ["de"], "dictionary": "{source}-{target}.txt"}}
+    assert list(drawn(recipe(root, {"files": "{source}-{target}.txt", "pairs": ["es-en"]}))) == [
+        "es-en"
+    ]
+    objectives = {
+        "align_mlm": {"max_length": 16, "corpora": ["de"], "dictionary": "{source}-{target}.txt"}
+    }
     assert list(drawn(recipe(root, objectives=objectives))) == ["en-de"]
     assert list(drawn(recipe(root, {"files": "en-de.txt", "pairs": ["en-de"]}))) == ["en-de"]
     workspace = Workspace(recipe(root, "{source}-{target}.txt", align=None)).open()
@@ -76,7 +83,9 @@ def vectors(root):
     """A run of word vectors: German words stand near their translations, but for one; no Spanish."""
     space = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
     moved = space + 0.01 * np.random.default_rng(1).standard_normal(space.shape).astype(np.float32)
-    moved[7] = (space[6] * 2 + space[7]) / 3  # Straße looks like `long`, which looks like lang: no entry
+    moved[7] = (
+        space[6] * 2 + space[7]
+    ) / 3  # Straße looks like `long`, which looks like lang: no entry
     WordVectors("en", EN, space).save(root / "run" / "vectors")
     WordVectors("de", DE, moved).save(root / "run" / "vectors")
     return root / "run"
@@ -90,11 +99,15 @@ def test_mutual_nearest_neighbors_are_entries(root, vectors, inside):
 
 
 def test_rejects_vectors_without_the_languages_or_beside_files(root, vectors):
-    message = r"dictionary.vectors: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
+    message = (
+        r"dictionary.vectors: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
+    )
     with pytest.raises(DataError, match=message):
         drawn(recipe(root, {"vectors": str(vectors), "pairs": ["de-es"]}))
     (vectors / "vectors" / "de.safetensors").unlink()
-    with pytest.raises(DataError, match=r"has word vectors of \['en'\]; two languages of the recipe are needed"):
+    with pytest.raises(
+        DataError, match=r"has word vectors of \['en'\]; two languages of the recipe are needed"
+    ):
         drawn(recipe(root, {"vectors": str(vectors)}))
     with pytest.raises(DataError, match="has word vectors of no language"):
         drawn(recipe(root, {"vectors": str(root / "nowhere")}))
@@ -105,10 +118,26 @@ def test_rejects_vectors_without_the_languages_or_beside_files(root, vectors):
 @pytest.mark.parametrize(
     ("dictionary", "error", "message"),
     [
-        ("dict/{source}.{target}", DataError, r"no dictionary found; looked for .*dict/en\.de, .*dict/en\.es"),
-        ("en-de.txt", SettingsError, r"one file for 3 language pairs; set .*dictionary\.pairs, or use {source}"),
-        ({"files": "{source}-{target}", "pairs": ["en-dee"]}, SettingsError, "no language 'dee'; did you mean 'de'"),
-        ({"files": "{source}-{target}.txt", "pairs": ["de-es"]}, DataError, r"no dictionary .*de-es\.txt"),
+        (
+            "dict/{source}.{target}",
+            DataError,
+            r"no dictionary found; looked for .*dict/en\.de, .*dict/en\.es",
+        ),
+        (
+            "en-de.txt",
+            SettingsError,
+            r"one file for 3 language pairs; set .*dictionary\.pairs, or use {source}",
+        ),
+        (
+            {"files": "{source}-{target}", "pairs": ["en-dee"]},
+            SettingsError,
+            "no language 'dee'; did you mean 'de'",
+        ),
+        (
+            {"files": "{source}-{target}.txt", "pairs": ["de-es"]},
+            DataError,
+            r"no dictionary .*de-es\.txt",
+        ),
         ({"pairs": ["de-es"]}, DataError, "no parallel text of de and es to count"),
         (
             {"min_count": 1000},
@@ -126,10 +155,14 @@ def test_missing_data_errors_suggest_a_fix(root, dictionary, error, message):
 def test_counts_entries_from_alignments_without_numbers(root, objective):
     found = drawn(recipe(root, objective=objective))
     assert entries(found["en-de"]) == set(zip(EN, DE, strict=True))
-    assert entries(found["en-es"]) == set(zip(EN, ES, strict=True))  # turned round, as the recipe names languages
+    assert entries(found["en-es"]) == set(
+        zip(EN, ES, strict=True)
+    )  # turned round, as the recipe names languages
     counted = found["en-de"].lexicon
     counted.write(root / "counted.tsv")
-    assert {Lexicon.read(root / "counted.tsv")[i] for i in range(8)} == {counted[i] for i in range(8)}
+    assert {Lexicon.read(root / "counted.tsv")[i] for i in range(8)} == {
+        counted[i] for i in range(8)
+    }
 
 
 def test_counts_corpora_of_one_language_pair_together(root):
@@ -171,7 +204,9 @@ def test_a_continued_run_keeps_the_dictionaries_of_its_start(root, tmp_path):
     first = tmp_path / "first"
     first.mkdir()
     store_dictionaries(mixture(root), recipe(root), first)
-    without = SimpleNamespace(sources=[SimpleNamespace(objective="mlm", prepared=SimpleNamespace(dictionaries=None))])
+    without = SimpleNamespace(
+        sources=[SimpleNamespace(objective="mlm", prepared=SimpleNamespace(dictionaries=None))]
+    )
     second = tmp_path / "second"
     second.mkdir()
     store_dictionaries(without, recipe(root, model={"start": str(first / "model")}), second)
@@ -186,7 +221,9 @@ def test_rejects_changed_dictionary_when_resuming(root, tmp_path):
     (into / "checkpoints").mkdir(parents=True)
     store_dictionaries(mixture(root), recipe(root), into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, reversed(DE), strict=True)))
-    store_dictionaries(changed := mixture(root), recipe(root), into)  # nothing is lost before the first checkpoint
+    store_dictionaries(
+        changed := mixture(root), recipe(root), into
+    )  # nothing is lost before the first checkpoint
     assert "old\tStraße\ttrain\tused" in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")
     (into / "checkpoints" / "step-4").mkdir()
     store_dictionaries(changed, recipe(root), into)
@@ -200,7 +237,13 @@ def test_logs_both_losses_and_scores_held_out_entries(root, tmp_path):
         root,
         {"files": "{source}-{target}.txt", "share": 0.5},
         model={"shape": {"family": "bert", "layers": 1, "width": 16, "heads": 2, "max_length": 32}},
-        train={"steps": 6, "tokens_per_update": 64, "evaluate_every": 3, "precision": "no", "threads": 1},
+        train={
+            "steps": 6,
+            "tokens_per_update": 64,
+            "evaluate_every": 3,
+            "precision": "no",
+            "threads": 1,
+        },
     ).model_dump(mode="json")
     settings["corpora"]["text"]["dev"] = ["train.{language}"]
     pretrain(Recipe.read(settings), tmp_path / "run")
@@ -208,4 +251,6 @@ def test_logs_both_losses_and_scores_held_out_entries(root, tmp_path):
     assert {tuple(row["losses"]) for row in rows if row["kind"] == "step"} == {("mlm", "align")}
     first, last = (row["scores"] for row in rows if row["kind"] == "evaluation")
     assert last["align_mlm/train/cosine"] > first["align_mlm/train/cosine"]
-    assert {"align_mlm/train/p@1", "align_mlm/held-out/p@1", "align_mlm/held-out/cosine"} < set(last)
+    assert {"align_mlm/train/p@1", "align_mlm/held-out/p@1", "align_mlm/held-out/cosine"} < set(
+        last
+    )

@@ -34,7 +34,10 @@ def test_translation_learns_directions_of_its_pairs(settings, expected):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, "de-en tr-en fr-en en-fr de-fr tr-fr"),  # into the languages that have text of their own
+        (
+            {},
+            "de-en tr-en fr-en en-fr de-fr tr-fr",
+        ),  # into the languages that have text of their own
         ({"intermediate_languages": ["de"]}, "de-en de-fr"),
         ({"corpora": ["en-de"], "intermediate_languages": ["en", "de"]}, "de-en en-de"),
         ({"corpora": ["en-de:de"], "intermediate_languages": ["en"]}, "en-de"),
@@ -45,7 +48,9 @@ def test_back_translation_learns_into_its_languages(settings, expected):
 
 
 def test_rejects_untrained_directions():
-    recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
+    recipe = Recipe.read(
+        {"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}}
+    )
     ModelMetadata.of(recipe).check_direction("de", "en")
     message = r"'r' was not trained to translate de-tr: it learned en-de, de-en; --force"
     with pytest.raises(SettingsError, match=message):
@@ -56,12 +61,21 @@ def test_rejects_untrained_directions():
 
 def test_metadata_survives_a_round_trip(tmp_path):
     objectives = {"translation": {"max_length": 16}}
-    data = {"name": "r", "corpora": CORPORA, "objectives": objectives, "normalization": {"romanian": "strip"}}
+    data = {
+        "name": "r",
+        "corpora": CORPORA,
+        "objectives": objectives,
+        "normalization": {"romanian": "strip"},
+    }
     known = ModelMetadata.of(Recipe.read(data))
     assert ModelMetadata.read(tmp_path) is None
     known.write(tmp_path)
     assert ModelMetadata.read(tmp_path) == known
-    for text in ('{"name": "r"}', '{"name": "r", "normalization": {"romanian": "x"}, "max_source_lengths": {}}', "[1]"):
+    for text in (
+        '{"name": "r"}',
+        '{"name": "r", "normalization": {"romanian": "x"}, "max_source_lengths": {}}',
+        "[1]",
+    ):
         (tmp_path / METADATA).write_text(text)
         with pytest.raises(DataError, match=r"interlace\.json: damaged"):
             ModelMetadata.read(tmp_path)

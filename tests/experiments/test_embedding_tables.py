@@ -32,7 +32,11 @@ RECIPE = {
     "normalization": {"lower_case": True},
     "filters": {"length": {"max_words": 4}},
     "vocab": {"size": 300, "kind": "bpe"},
-    "embeddings": {"name": "concat", "units": "subwords", "skipgram": {"width": 8, "min_count": 1, "buckets": 10}},
+    "embeddings": {
+        "name": "concat",
+        "units": "subwords",
+        "skipgram": {"width": 8, "min_count": 1, "buckets": 10},
+    },
 }
 MODEL = {
     "name": "initialization",
@@ -67,7 +71,11 @@ def recipe_of(data, **changes):
 
 
 def model_of(data, vectors, **changes):
-    return Recipe.read(MODEL | {"data_root": str(data), "model": MODEL["model"] | {"vectors": str(vectors)}} | changes)
+    return Recipe.read(
+        MODEL
+        | {"data_root": str(data), "model": MODEL["model"] | {"vectors": str(vectors)}}
+        | changes
+    )
 
 
 def test_lines_interleave_tokens_of_both_languages(data):
@@ -76,7 +84,10 @@ def test_lines_interleave_tokens_of_both_languages(data):
     vocab, lines = workspace.vocab, token_lines(workspace)
     english = ["the cat.", "a cat and dog", "the dog.", "a dog!", "cats"]
     mixed = [english[0], "ein hund!", *english[1:4], "katzen", english[4]]
-    spelt = [[vocab.tokenizer.id_to_token(number) for number in row] for row in vocab.encode(mixed).ids.to_lists()]
+    spelt = [
+        [vocab.tokenizer.id_to_token(number) for number in row]
+        for row in vocab.encode(mixed).ids.to_lists()
+    ]
     assert list(lines) == list(lines) == spelt
     only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
     recipe = recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured)
@@ -89,12 +100,19 @@ def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     names = {"subwords.safetensors", "subwords.words", "tokenizer.json", "tokenizer_config.json"}
     assert {path.name for path in folder.iterdir()} == names
     vocab, vectors = Vocab.load(folder), WordVectors.load(folder, SUBWORDS)
-    met = {vocab.tokenizer.id_to_token(number) for number in vocab.encode(["a cat and dog", "ein hund!"]).ids.flat}
+    met = {
+        vocab.tokenizer.id_to_token(number)
+        for number in vocab.encode(["a cat and dog", "ein hund!"]).ids.flat
+    }
     assert met < set(vectors.words) <= set(vocab.tokenizer.get_vocab())
-    assert vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids  # it lower-cases by itself
+    assert (
+        vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids
+    )  # it lower-cases by itself
     facts = about(data / "run")
     assert (facts["words"], facts["width"]) == ({"subwords": len(vectors)}, 8)
-    with pytest.raises(RunError, match=r"another recipe: embeddings\.units was 'subwords', is 'words'"):
+    with pytest.raises(
+        RunError, match=r"another recipe: embeddings\.units was 'subwords', is 'words'"
+    ):
         learn_vectors(change_recipe(recipe_of(data), {"embeddings.units": "words"}), data / "run")
     told = {"evaluate.tasks.word_translation.files": "d.txt", "evaluate.targets": '["de"]'}
     (data / "d.txt").write_text("cat hund\n")
@@ -112,7 +130,9 @@ def test_run_is_initialized_with_vectors_that_are_part_of_its_identity(data, cap
     settings = recipe.model.model_copy(update={"vectors": None})
     drawn = build_model(settings, vocab, ("en",), recipe.seed).input_embeddings.detach()
     scale = float(drawn.square().mean().sqrt()) / np.sqrt((learnt.vectors**2).mean())
-    np.testing.assert_allclose(model.input_embeddings.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
+    np.testing.assert_allclose(
+        model.input_embeddings.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6
+    )
     counted = {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
     assert about(data / "run")["initialization"]["vectors"] == counted
     assert f"{len(rows)} of {vocab.size} token embeddings" in caplog.text
@@ -179,11 +199,17 @@ def test_dry_run_checks_vectors(data, monkeypatch):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     words = ["of", "a", "vocabulary", "to", "learn"]
     write_vec(data / "some.vec", WordVectors("x", words, np.ones((5, 8), np.float32)))
-    for name, notes in ((vectors, r"\d+ of \d+ token embeddings .* start as vectors of .*"), (data / "some.vec", "")):
+    for name, notes in (
+        (vectors, r"\d+ of \d+ token embeddings .* start as vectors of .*"),
+        (data / "some.vec", ""),
+    ):
         found = estimate(model_of(data, name))
         assert found.cost is not None
         assert re.match(notes, "".join(found.notes))
-    for name, message in ((data / "none/vectors", "no such file of vectors"), (data / "none.vec", "no such file")):
+    for name, message in (
+        (data / "none/vectors", "no such file of vectors"),
+        (data / "none.vec", "no such file"),
+    ):
         with pytest.raises(DataError, match=message):
             estimate(model_of(data, name))
 
@@ -191,13 +217,21 @@ def test_dry_run_checks_vectors(data, monkeypatch):
 def test_tiny_recipes_train_unsupervised_translation(tmp_path):
     """tiny/emb, and a model of both languages whose sides read one table that begins with it."""
     small = TOY | {"vocab.size": "500"}
-    learnt = {f"embeddings.skipgram.{key}": value for key, value in {"epochs": "1", "buckets": "100"}.items()}
+    learnt = {
+        f"embeddings.skipgram.{key}": value
+        for key, value in {"epochs": "1", "buckets": "100"}.items()
+    }
     vectors = pretrain(read_recipe("tiny/emb", small | learnt), tmp_path / "emb")
     changes = small | SHORT | {"model.vectors": json.dumps(str(vectors))}
     pretrain(read_recipe("tiny/unmt:from-emb", changes), tmp_path / "run")
-    counted, words = about(tmp_path / "run")["initialization"]["vectors"], WordVectors.load(vectors, SUBWORDS)
+    counted, words = (
+        about(tmp_path / "run")["initialization"]["vectors"],
+        WordVectors.load(vectors, SUBWORDS),
+    )
     assert counted["rows"] == len(words) > 200
     assert counted["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
     assert read_recipe("tiny/unmt:from-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
     for section in ("toy", "normalization", "vocab"):
-        assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)
+        assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(
+            read_recipe("tiny/emb"), section
+        )

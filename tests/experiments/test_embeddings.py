@@ -17,7 +17,9 @@ from vector_files import write_vec
 
 STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
-WORDS = [name for name in TINY if read_recipe(name).embeddings.units == "words"]  # of subwords: test_embedding_tables
+WORDS = [
+    name for name in TINY if read_recipe(name).embeddings.units == "words"
+]  # of subwords: test_embedding_tables
 SMALL = {
     "toy.languages": '["en", "de"]',
     "corpora.text.languages": '["en", "de"]',
@@ -32,7 +34,12 @@ QUICK = {
 
 
 def test_tiny_recipes_cover_all_methods():
-    assert {read_recipe(name).embeddings.name for name in TINY} == {"concat", "identical", "muse", "procrustes"}
+    assert {read_recipe(name).embeddings.name for name in TINY} == {
+        "concat",
+        "identical",
+        "muse",
+        "procrustes",
+    }
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -61,7 +68,9 @@ def test_finished_run_is_kept_and_is_scored_by_tasks_of_words_only(tmp_path):
     assert (folder / "en.safetensors").stat().st_mtime_ns == before
     with pytest.raises(RunError, match="a run of another recipe: seed was 0, is 1"):
         learn_vectors(change_recipe(recipe, {"seed": "1"}), tmp_path / "run")
-    with pytest.raises(DataError, match=r"retrieval: needs a model.* word_similarity, word_translation"):
+    with pytest.raises(
+        DataError, match=r"retrieval: needs a model.* word_similarity, word_translation"
+    ):
         evaluate(target_of(str(tmp_path / "run")), ["word_translation", "retrieval"])
 
 
@@ -97,9 +106,16 @@ def test_vocabulary_covers_all_corpora_of_the_recipe(data):
 
 def mapped(name, data, tasks=None, **section):
     """A recipe that maps given vectors by a dictionary."""
-    section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt", **section}
+    section = {
+        "name": "procrustes",
+        "vectors": "x.{language}.vec",
+        "dictionary": "{source}-{target}.txt",
+        **section,
+    }
     evaluated = {"targets": ["de"], "tasks": tasks or {}}
-    return Recipe.read({"name": name, "data_root": str(data), "embeddings": section, "evaluate": evaluated})
+    return Recipe.read(
+        {"name": name, "data_root": str(data), "embeddings": section, "evaluate": evaluated}
+    )
 
 
 def test_dictionary_is_split_into_training_and_test_entries(data):
@@ -112,7 +128,9 @@ def test_dictionary_is_split_into_training_and_test_entries(data):
     (data / "de-en.txt").write_text("".join(f"{word.upper()}\t{word}\n" for word in words))
     (data / "en-de.txt").write_text("".join(f"{word}\t{word.upper()}\n" for word in words))
     tasks = {"word_translation": {"files": "{source}-{target}.txt"}}
-    learn_vectors(mapped("half", data, tasks, dictionary_share=0.5, mapping={"refinements": 0}), data / "run")
+    learn_vectors(
+        mapped("half", data, tasks, dictionary_share=0.5, mapping={"refinements": 0}), data / "run"
+    )
     assert [path.name for path in (data / "run/dictionaries").iterdir()] == ["embeddings.en-de.tsv"]
     assert about(data / "run")["embeddings"]["mappings"]["de"]["entries"] == 10
     [row] = evaluate(target_of(str(data / "run")))
@@ -124,7 +142,9 @@ def test_reads_vectors_up_to_max_words(data):
     for language in ("en", "de"):
         (data / f"x.{language}.vec").write_text("3 2\na 1 0\nb 0 1\nbroken\n")
     (data / "en-de.txt").write_text("a a\nb b\n")
-    recipe = mapped("top", data, skipgram={"max_words": 2}, mapping={"refinements": 0, "normalization": []})
+    recipe = mapped(
+        "top", data, skipgram={"max_words": 2}, mapping={"refinements": 0, "normalization": []}
+    )
     assert WordVectors.load(learn_vectors(recipe, data / "run"), "de").words == ["a", "b"]
 
 
@@ -136,7 +156,10 @@ def test_reads_vectors_up_to_max_words(data):
         ({"name": "concta"}, "no embedding method .*did you mean 'concat'"),
         ({"name": "concat", "skipgram": {"widht": 3}}, "did you mean 'skipgram.width'"),
         ({"name": "muse", "vectors": "{lang}.vec"}, "{lang}"),
-        ({"name": "muse", "units": "subwords"}, "muse learns each language separately.* joint methods: concat$"),
+        (
+            {"name": "muse", "units": "subwords"},
+            "muse learns each language separately.* joint methods: concat$",
+        ),
         ({"name": "concat", "units": "subword"}, "should be 'words' or 'subwords'"),
     ],
 )
@@ -150,4 +173,6 @@ def test_rejects_invalid_sections(section, message):
 def test_rejects_missing_dictionary(data):
     section = {"name": "procrustes", "dictionary": "none.{source}-{target}"}
     with pytest.raises(DataError, match=r"no such file; looked for .*none\.en-de"):
-        learn_vectors(Recipe.read(RECIPE | {"data_root": str(data), "embeddings": section}), data / "run")
+        learn_vectors(
+            Recipe.read(RECIPE | {"data_root": str(data), "embeddings": section}), data / "run"
+        )

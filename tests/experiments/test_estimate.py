@@ -22,7 +22,9 @@ from toy_settings import TOY, under
 
 SMALL = TOY | {"vocab.size": "500", "train.diagnostics.every": "0"}
 SMALL |= under("model.shape", layers="1", width="32", heads="2")
-SMALL |= under("train", steps="6", tokens_per_update="512", threads="1", precision="no", evaluate_tokens="512")
+SMALL |= under(
+    "train", steps="6", tokens_per_update="512", threads="1", precision="no", evaluate_tokens="512"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -56,14 +58,20 @@ def test_tokens_and_passes_are_those_of_the_run(tmp_path, monkeypatch):
     ran = about(tmp_path / "run")
     assert cost.tokens == pytest.approx(ran["tokens"], rel=0.1)
     pairs = sum(row["rows"] for row in ran["data"] if row["group"] == "pairs")
-    assert cost.passes["alm"] == pytest.approx(sum(ran["mixture"]["rows"].values()) / pairs, rel=0.1)
+    assert cost.passes["alm"] == pytest.approx(
+        sum(ran["mixture"]["rows"].values()) / pairs, rel=0.1
+    )
 
 
 def test_a_dry_run_changes_neither_the_run_nor_its_data(tmp_path, monkeypatch):
     recipe, losses, entries = read_recipe("tiny/alm", SMALL), [], list[set[str]]()
 
     def built(cache):
-        return {str(path.relative_to(cache)) for path in cache.glob("*/*") if path.parent.name != "digests"}
+        return {
+            str(path.relative_to(cache))
+            for path in cache.glob("*/*")
+            if path.parent.name != "digests"
+        }
 
     for name, before in (("plain", lambda: None), ("estimated", lambda: estimate(recipe))):
         cache = tmp_path / f"cache-{name}"
@@ -97,7 +105,11 @@ def test_every_objective_is_measured_whatever_its_weight():
 
 def test_cost_follows_the_shares_of_objectives_and_the_spread_of_updates(monkeypatch):
     """Of 400 updates of eight micro-batches, 300 are of mlm; updates of four micro-batches are measured."""
-    train = {"train.steps": "400", "train.tokens_per_update": "2048", "train.tokens_per_micro_batch": "256"}
+    train = {
+        "train.steps": "400",
+        "train.tokens_per_update": "2048",
+        "train.tokens_per_micro_batch": "256",
+    }
     weights = {"objectives.mlm.weight": "3", "objectives.alm.weight": "1"}
     recipe = read_recipe("tiny/alm", SMALL | train | weights | {"objectives.tlm.weight": "0"})
     run = prepare_run(recipe, accelerator_for("no", 1))
@@ -118,7 +130,9 @@ def test_rejects_invalid_recipes():
     """A file that is not there may still come; a model that cannot be will not."""
     decoder = '{ shape = { family = "modernbert", width = 32, heads = 2 } }'
     narrow = read_recipe("tiny/mt", TOY | {"vocab.size": "500", "model.decoder": decoder})
-    with pytest.raises(SettingsError, match=r"the decoder 32; give model\.decoder a start or a shape"):
+    with pytest.raises(
+        SettingsError, match=r"the decoder 32; give model\.decoder a start or a shape"
+    ):
         estimate(narrow)
     recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None})
     with pytest.raises(DataError, match=r"'mlm' needs data_root, .* \[toy\]"):
@@ -133,16 +147,24 @@ def test_rejects_invalid_recipes():
 
 def test_missing_files_leave_the_parameters(tmp_path):
     (tmp_path / "train.en").write_text("a line\n")
-    recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None, "data_root": str(tmp_path)})
-    group = recipe.corpora["text"].model_copy(update={"languages": ["en", "de"], "train": ["train.{language}"]})
+    recipe = read_recipe("tiny/mlm", SMALL).model_copy(
+        update={"toy": None, "data_root": str(tmp_path)}
+    )
+    group = recipe.corpora["text"].model_copy(
+        update={"languages": ["en", "de"], "train": ["train.{language}"]}
+    )
     found = estimate(recipe.model_copy(update={"corpora": {"text": group}}))
     assert (found.text.files, found.text.bytes) == (2, 7)
     missing = tmp_path / "train.de"
     assert found.text.missing == [str(missing)]
-    assert found.notes[0] == f"corpora.text.train: {missing}: no such file; did you mean 'train.en'?"
+    assert (
+        found.notes[0] == f"corpora.text.train: {missing}: no such file; did you mean 'train.en'?"
+    )
     assert found.cost is None
     assert found.model == estimate(read_recipe("tiny/mlm", SMALL)).model
-    found = estimate(read_recipe("tiny/mlm", TOY | {"model": f'{{start = "{tmp_path / "nobody"}"}}'}))
+    found = estimate(
+        read_recipe("tiny/mlm", TOY | {"model": f'{{start = "{tmp_path / "nobody"}"}}'})
+    )
     assert (found.model, found.cost) == (None, None)
     assert found.notes[0].startswith("model.start: ")
     assert "nobody" in found.notes[0]
@@ -151,19 +173,25 @@ def test_missing_files_leave_the_parameters(tmp_path):
 def test_dry_run_prints_the_estimate_and_writes_no_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     changes = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
-    done = CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--dry-run", *changes], catch_exceptions=False)
+    done = CliRunner().invoke(
+        application(), ["pretrain", "tiny/mlm", "--dry-run", *changes], catch_exceptions=False
+    )
     assert done.exit_code == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
         "recipe", "text", "model", "data", "tokens", "passes", "memory", "speed", "time",
     ]  # fmt: skip
-    assert done.stdout.split("mlm ")[-1].splitlines()[0].endswith("; less than one does not read all")
+    assert (
+        done.stdout.split("mlm ")[-1].splitlines()[0].endswith("; less than one does not read all")
+    )
     asked = ["pretrain", "tiny/mlm", "--dry-run", "--json", *changes]
     assert json.loads(CliRunner().invoke(application(), asked).stdout)["model"]["table"] == 500 * 32
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(SettingsError, match="--output FOLDER is missing"):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
     with pytest.raises(SettingsError, match="--json prints a dry run"):
-        CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--json", "-o", "run"], catch_exceptions=False)
+        CliRunner().invoke(
+            application(), ["pretrain", "tiny/mlm", "--json", "-o", "run"], catch_exceptions=False
+        )
 
 
 def test_memory_on_a_cpu_is_near_the_peak_of_a_process_that_trains(tmp_path):
@@ -182,7 +210,11 @@ def test_memory_on_a_cpu_is_near_the_peak_of_a_process_that_trains(tmp_path):
 
     def called(*arguments):
         done = subprocess.run(
-            [sys.executable, "-c", work, *arguments], capture_output=True, text=True, check=True, env=os.environ
+            [sys.executable, "-c", work, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ,
         )
         return [int(number) for number in done.stdout.split()[-2:]]
 

@@ -42,7 +42,9 @@ def made(monkeypatch, tmp_path):
     def scored(cell, fit):
         cells.append((cell.name, cell.seed))
         row = {"task": cell.name, "seed": cell.seed, "metric": "f1", "score": len(cells)}
-        return [{**row, "setting": setting, "language": language} for setting, language in fit.items]
+        return [
+            {**row, "setting": setting, "language": language} for setting, language in fit.items
+        ]
 
     scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "data_root", lambda _: tmp_path)
@@ -54,7 +56,10 @@ def mine(target, tmp_path):
     """The same target with tagged files of its own: English to learn from, English and German to score."""
     for name in ("train.en", "dev.en", "test.en", "test.de"):
         (tmp_path / f"{name}.conllu").write_text(name)
-    more = {"evaluate.tasks.pos.files": "{split}.{language}.conllu", "evaluate.tasks.pos.targets": '["de"]'}
+    more = {
+        "evaluate.tasks.pos.files": "{split}.{language}.conllu",
+        "evaluate.tasks.pos.targets": '["de"]',
+    }
     return replace(target, recipe=change_recipe(target.recipe, more))
 
 
@@ -67,7 +72,11 @@ def mine(target, tmp_path):
         ("pos", {"targets": '["de"]'}, "pos/train.en.conllu"),
         ("pos", {"targets": '["de"]'}, "pos/dev.en.conllu"),
         ("pos", {"targets": '["de"]'}, "pos/test.de.conllu"),
-        ("pos", {"targets": '["de"]', "decontaminate": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
+        (
+            "pos",
+            {"targets": '["de"]', "decontaminate": "true", "tuning.select": "last"},
+            "pos/dev.en.conllu",
+        ),
     ],
 )
 def test_changed_files_are_scored_again(target, made, tmp_path, name, more, file):
@@ -75,7 +84,9 @@ def test_changed_files_are_scored_again(target, made, tmp_path, name, more, file
         "parallel": [f"{split}.en-de.{side}" for split in ("dev", "test") for side in ("en", "de")],
         "text": ["train.en.txt", "train.de.txt"],
         "dict": ["en-de.txt"],
-        "pos": [f"{split}.{side}.conllu" for split in ("train", "dev", "test") for side in ("en", "de")],
+        "pos": [
+            f"{split}.{side}.conllu" for split in ("train", "dev", "test") for side in ("en", "de")
+        ],
     }.items():
         (tmp_path / folder).mkdir()
         for each in names:
@@ -104,7 +115,10 @@ def test_settings_key_depends_on_settings_alone(mine, made, tmp_path):
     assert len(first) == 1
     assert settings(replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")) == first
     assert settings(replace(mine, recipe=longer)) != first
-    keys = [settings(replace(mine, recipe=at, into=tmp_path / f"of {n}")) for n, at in enumerate((here, moved))]
+    keys = [
+        settings(replace(mine, recipe=at, into=tmp_path / f"of {n}"))
+        for n, at in enumerate((here, moved))
+    ]
     assert keys[0] == keys[1]
 
 
@@ -115,7 +129,9 @@ def test_scores_are_kept_without_their_files(mine, made, tmp_path):
     run(mine, ["pos"], seeds=1)
     (tmp_path / "away").rename(tmp_path / "test.de.conllu")
     book = mine.into / "scores.json"
-    rows = [{key: row[key] for key in row if key != "files_key"} for row in json.loads(book.read_text())]
+    rows = [
+        {key: row[key] for key in row if key != "files_key"} for row in json.loads(book.read_text())
+    ]
     book.write_text(json.dumps(rows))
     run(mine, ["pos"], seeds=1)
     assert len(made) == 1
@@ -123,7 +139,11 @@ def test_scores_are_kept_without_their_files(mine, made, tmp_path):
 
 def test_stored_scores_are_recomputed_for_another_model_only(target, made, tmp_path):
     first = run(target, ["pos", "retrieval"], seeds=2)
-    assert made == [("pos", 0), ("pos", 1), *[("retrieval", 0)] * 3]  # a probe has one seed, and a turn a language
+    assert made == [
+        ("pos", 0),
+        ("pos", 1),
+        *[("retrieval", 0)] * 3,
+    ]  # a probe has one seed, and a turn a language
     assert run(target, ["pos", "retrieval"], seeds=2) == first
     assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
     assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
@@ -133,7 +153,9 @@ def test_stored_scores_are_recomputed_for_another_model_only(target, made, tmp_p
     assert made[6:] == [("pos", 0)]
 
 
-def test_scores_of_a_model_that_changes_meanwhile_are_not_stored(target, made, tmp_path, monkeypatch):
+def test_scores_of_a_model_that_changes_meanwhile_are_not_stored(
+    target, made, tmp_path, monkeypatch
+):
     run(target, ["retrieval"])
     before = (target.into / "scores.json").read_text()
     scored = evaluate.score_within_memory
@@ -143,14 +165,18 @@ def test_scores_of_a_model_that_changes_meanwhile_are_not_stored(target, made, t
         return scored(cell, fit)
 
     monkeypatch.setattr(evaluate, "score_within_memory", extended)
-    with pytest.raises(RunError, match="model: changed while it was scored; its scores are not stored"):
+    with pytest.raises(
+        RunError, match="model: changed while it was scored; its scores are not stored"
+    ):
         run(target, ["pos"], seeds=2)
     assert made[3:] == [("pos", 0)]  # the second seed is not begun
     assert (target.into / "scores.json").read_text() == before
 
 
 @pytest.mark.parametrize("file", ["train.en", "test.de"])
-def test_scores_of_files_that_change_meanwhile_are_not_stored(mine, made, tmp_path, monkeypatch, file):
+def test_scores_of_files_that_change_meanwhile_are_not_stored(
+    mine, made, tmp_path, monkeypatch, file
+):
     scored = evaluate.score_within_memory
 
     def changed(cell, fit):
@@ -170,9 +196,17 @@ def test_the_recipe_that_a_run_was_scored_by_is_stored(target, made, monkeypatch
     assert json.loads((target.into / "evaluate.json").read_text()) == other.dump()
 
 
-def test_batches_that_processes_cannot_share_are_rejected_before_anything_is_scored(target, made, monkeypatch):
-    monkeypatch.setattr(evaluate, "accelerator_for", lambda *_: SimpleNamespace(num_processes=2, is_main_process=True))
-    with pytest.raises(SettingsError, match=r"tuning\.micro_batches = 1: a batch cannot be shared by 2 processes"):
+def test_batches_that_processes_cannot_share_are_rejected_before_anything_is_scored(
+    target, made, monkeypatch
+):
+    monkeypatch.setattr(
+        evaluate,
+        "accelerator_for",
+        lambda *_: SimpleNamespace(num_processes=2, is_main_process=True),
+    )
+    with pytest.raises(
+        SettingsError, match=r"tuning\.micro_batches = 1: a batch cannot be shared by 2 processes"
+    ):
         run(target, ["retrieval", "pos"], seeds=1)
     assert not made
 
@@ -189,7 +223,9 @@ def test_batches_that_processes_cannot_share_are_rejected_before_anything_is_sco
 def test_rejects_and_keeps_a_damaged_score_file(target, made, text, said):
     (target.into).mkdir()
     (target.into / "scores.json").write_text(text)
-    with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move the file away to score again"):
+    with pytest.raises(
+        RunError, match=f"scores.json: damaged: {said}.*; move the file away to score again"
+    ):
         run(target, ["retrieval"])
     assert not made
     assert (target.into / "scores.json").read_text() == text
@@ -208,7 +244,9 @@ def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
     scored_by(monkeypatch, scored)
     with pytest.raises(evaluate.IncompleteError):
         run(replace(target, recipe=change_recipe(target.recipe, more)), ["pos", "xnli"], seeds=1)
-    kept = {(row["task"], row["score"]) for row in json.loads((target.into / "scores.json").read_text())}
+    kept = {
+        (row["task"], row["score"]) for row in json.loads((target.into / "scores.json").read_text())
+    }
     assert kept == {("pos", 1), ("xnli", 3)}
 
 
@@ -218,15 +256,26 @@ def test_added_setting_keeps_existing_scores(target, made):
     rows = run(replace(target, recipe=change_recipe(target.recipe, more)), ["xnli"], seeds=1)
     assert len(made) == 1 + 3  # a model a language, beside the one there is
     assert [row["score"] for row in rows if row["setting"] == "zero-shot"] == [1, 1, 1, 1]
-    assert [row["language"] for row in rows if row["setting"] == "translate-train"] == ["de", "es", "hi"]
+    assert [row["language"] for row in rows if row["setting"] == "translate-train"] == [
+        "de",
+        "es",
+        "hi",
+    ]
 
 
 def test_rejects_a_task_without_languages(target, made):
-    nowhere = replace(target, recipe=change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
-    with pytest.raises(DataError, match=r"retrieval: no language to score; .*evaluate\.tasks\.retrieval\.targets"):
+    nowhere = replace(
+        target, recipe=change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"})
+    )
+    with pytest.raises(
+        DataError, match=r"retrieval: no language to score; .*evaluate\.tasks\.retrieval\.targets"
+    ):
         run(nowhere, ["retrieval"])
     assert not made
-    names = {"evaluate.tasks.pud.task": "pos", "evaluate.tasks.pud.files": "pud/{split}.{language}.conllu"}
+    names = {
+        "evaluate.tasks.pud.task": "pos",
+        "evaluate.tasks.pud.files": "pud/{split}.{language}.conllu",
+    }
     recipe = change_recipe(target.recipe, names)
     assert recipe.evaluate.task("pud").files == "pud/{split}.{language}.conllu"
     assert type(recipe.evaluate.task("pud")) is type(recipe.evaluate.task("pos"))
@@ -244,12 +293,22 @@ def test_evaluates_a_checkpoint_without_recipe(tmp_path):
     with pytest.raises(DataError, match="no such"):
         evaluate.evaluate(evaluate.target_of(str(tmp_path / "rnu")), ["retrieval"])
     target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
-    assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
-    assert change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'}).languages == ["en", "de", "fr"]
+    assert (target.model, target.recipe.name, target.trained) == (
+        str(tmp_path / "mbert"),
+        "mbert",
+        None,
+    )
+    assert change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'}).languages == [
+        "en",
+        "de",
+        "fr",
+    ]
 
 
 def test_scores_of_fewer_languages_are_those_of_the_same_model(target, made):
-    fewer = replace(target, recipe=change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    fewer = replace(
+        target, recipe=change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'})
+    )
     scores = {row["score"] for row in run(target, ["pos"], seeds=1)}
     assert {row["score"] for row in run(fewer, ["pos"], seeds=1)} == scores == {1}
 
@@ -258,7 +317,15 @@ def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
     def scored(cell, fit):
         if cell.name == "pos" or fit.items[0][1] == "es":
             raise DataError(f"{cell.name}: nothing in {fit.items[-1][1]!r}")
-        return [{"task": cell.name, "setting": "zero-shot", "language": fit.items[0][1], "metric": "x", "score": 1}]
+        return [
+            {
+                "task": cell.name,
+                "setting": "zero-shot",
+                "language": fit.items[0][1],
+                "metric": "x",
+                "score": 1,
+            }
+        ]
 
     scored_by(monkeypatch, scored)
     message = "pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
@@ -297,12 +364,22 @@ def test_probe_loads_the_model_once_for_all_languages(target, monkeypatch):
 
     def scored(cell, fit):
         _ = cell.measure
-        return [{"task": cell.name, "setting": "zero-shot", "language": fit.items[0][1], "metric": "x", "score": 1}]
+        return [
+            {
+                "task": cell.name,
+                "setting": "zero-shot",
+                "language": fit.items[0][1],
+                "metric": "x",
+                "score": 1,
+            }
+        ]
 
     real = score_store.find_checkpoint
     scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
-    monkeypatch.setattr(score_store, "find_checkpoint", lambda model: looks.append(model) or real(model))
+    monkeypatch.setattr(
+        score_store, "find_checkpoint", lambda model: looks.append(model) or real(model)
+    )
     assert len(run(target, ["retrieval"])) == 3
     assert len(loads) == 1
     assert len(looks) == 1  # of a model of the hub, each look may ask the network
@@ -343,14 +420,18 @@ def test_scores_all_learned_directions_by_default_and_warns_about_others(caplog,
     both = ["en-de", "de-en"]
     assert _task(target_of(recipe), "mt").targets == both
     assert _task(target_of(recipe), "pos").targets is None
-    assert requested_items(recipe, "mt") == {("zero-shot", each) for each in both}  # a study looks for the same
+    assert requested_items(recipe, "mt") == {
+        ("zero-shot", each) for each in both
+    }  # a study looks for the same
     named = translating(evaluate={"targets": ["de"], "tasks": {"mt": {}}})
     assert _task(target_of(named), "mt").targets is None
     assert requested_items(named, "mt") == {("zero-shot", "de")}
     evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
     trained = translating(objectives={"translation": {"directions": "forward"}}, evaluate=evaluated)
     _task(target_of(trained), "mt")
-    assert "mt: the model was not trained to translate de-en; learned directions: en-de" in caplog.text
+    assert (
+        "mt: the model was not trained to translate de-en; learned directions: en-de" in caplog.text
+    )
     caplog.clear()
     _task(Target(str(tmp_path), trained, None, None), "mt")  # a model of somebody else's
     assert not caplog.text

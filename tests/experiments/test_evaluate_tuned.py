@@ -17,7 +17,16 @@ from interlace.tasks.xnli import Xnli
 from interlace.training.fine_tuning import FineTuner
 
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
-SEEN = ("task", "setting", "seed", "language", "score", "scores", "n", "tuning")  # of a row, all but times
+SEEN = (
+    "task",
+    "setting",
+    "seed",
+    "language",
+    "score",
+    "scores",
+    "n",
+    "tuning",
+)  # of a row, all but times
 
 
 @pytest.fixture
@@ -32,10 +41,14 @@ def asked(tmp_path, monkeypatch):
     for split, count in (("train", 24), ("dev", 2), ("test", 3)):
         for language in ("en", "de", "fr"):
             rows = ["language\tgold_label\tsentence1\tsentence2"]
-            rows += [f"{language}\t{label}\tthe cat\t{sign} sees" for label, sign in SIGNS.items()] * count
+            rows += [
+                f"{language}\t{label}\tthe cat\t{sign} sees" for label, sign in SIGNS.items()
+            ] * count
             (tmp_path / f"{split}.{language}.tsv").write_text("\n".join(rows) + "\n")
     tuning = {"learning_rate": 1e-2, "tokens_per_batch": 128, "epochs": 3}
-    files = {split: f"{split}.{{language}}.tsv" for split in ("train", "dev", "test")} | {"translated": "test.en.tsv"}
+    files = {split: f"{split}.{{language}}.tsv" for split in ("train", "dev", "test")} | {
+        "translated": "test.en.tsv"
+    }
     task = {"task": "xnli", "files": files, "tuning": tuning}
     recipe = Recipe.read({
         "name": "r",
@@ -45,7 +58,9 @@ def asked(tmp_path, monkeypatch):
     })  # fmt: skip
 
     def make(**changes):
-        given = {f"evaluate.tasks.nli.{key.replace('__', '.')}": value for key, value in changes.items()}
+        given = {
+            f"evaluate.tasks.nli.{key.replace('__', '.')}": value for key, value in changes.items()
+        }
         return Target(str(tmp_path / "model"), change_recipe(recipe, given), tmp_path / "run")
 
     return make
@@ -56,7 +71,10 @@ def told(rows):
     kept = [{key: row[key] for key in SEEN} for row in rows]
     for row in kept:
         tuning = {**row["tuning"], "seconds": None}
-        row["tuning"] = {**tuning, "dev": {language: tuning["dev"].get(language) for language in tuning["judged_by"]}}
+        row["tuning"] = {
+            **tuning,
+            "dev": {language: tuning["dev"].get(language) for language in tuning["judged_by"]},
+        }
     return kept
 
 
@@ -90,17 +108,25 @@ def counted(monkeypatch):
 def test_reads_each_set_and_predicts_each_text_once(asked, counted, rule, most):
     """Two seeds of a fine-tuning in three epochs; the English test set is all languages' human translation too."""
     read, predicted = counted
-    rows = run(asked(settings='["zero-shot", "translate-test"]', tuning__select=rule), ["nli"], seeds=2)
+    rows = run(
+        asked(settings='["zero-shot", "translate-test"]', tuning__select=rule), ["nli"], seeds=2
+    )
     assert len(rows) == 2 * 5
     assert sorted(read) == sorted(set(read))
     assert predicted.count(9) <= 2 * most
     scores = {(row["seed"], row["setting"], row["language"]): row["scores"] for row in rows}
-    assert all(scores[key] == scores[key[0], "zero-shot", "en"] for key in scores if key[1] == "translate-test")
+    assert all(
+        scores[key] == scores[key[0], "zero-shot", "en"]
+        for key in scores
+        if key[1] == "translate-test"
+    )
 
 
 def test_predicts_other_translation_files_separately(asked, counted, tmp_path):
     for language in ("de", "fr"):
-        (tmp_path / f"translated.{language}.tsv").write_bytes((tmp_path / "test.en.tsv").read_bytes())
+        (tmp_path / f"translated.{language}.tsv").write_bytes(
+            (tmp_path / "test.en.tsv").read_bytes()
+        )
     files = '{train = "train.{language}.tsv", dev = "dev.en.tsv", test = "test.{language}.tsv", '
     files += 'translated = "translated.{language}.tsv"}'
     run(asked(files=files, settings='["zero-shot", "translate-test"]'), ["nli"])
@@ -108,7 +134,9 @@ def test_predicts_other_translation_files_separately(asked, counted, tmp_path):
     assert counted[1].count(9) == 5
 
 
-@pytest.mark.parametrize(("rule", "gone"), [("source-dev", "test"), ("mean-dev", "test"), ("per-language-dev", "dev")])
+@pytest.mark.parametrize(
+    ("rule", "gone"), [("source-dev", "test"), ("mean-dev", "test"), ("per-language-dev", "dev")]
+)
 def test_missing_language_does_not_stop_the_others(asked, counted, tmp_path, rule, gone):
     """Nor are the others made again while it is away; German goes on judging where all languages judge."""
     target = asked(tuning__select=rule)
@@ -126,7 +154,9 @@ def test_missing_language_does_not_stop_the_others(asked, counted, tmp_path, rul
     assert told(run(target, ["nli"])) == whole
 
 
-@pytest.mark.parametrize(("rule", "gone"), [("mean-dev", "dev.de"), ("source-dev", "dev.en"), ("last", "train.en")])
+@pytest.mark.parametrize(
+    ("rule", "gone"), [("mean-dev", "dev.de"), ("source-dev", "dev.en"), ("last", "train.en")]
+)
 def test_rejects_missing_training_files_before_fine_tuning(asked, counted, tmp_path, rule, gone):
     (tmp_path / f"{gone}.tsv").unlink()
     with pytest.raises(DataError, match=f"{gone}.tsv"):
@@ -162,7 +192,9 @@ def test_out_of_memory_task_does_not_stop_the_others(asked, monkeypatch):
 def test_interrupted_sweep_resumes_at_its_learning_rate(asked, tmp_path, monkeypatch, rule):
     target = asked(tuning__select=rule, tuning__learning_rate="[1e-2, 1e-3, 3e-3]")
     whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
-    assert {row["tuning"]["learning_rate"] for row in whole} != {3e-3}  # what was found before is asked for again
+    assert {row["tuning"]["learning_rate"] for row in whole} != {
+        3e-3
+    }  # what was found before is asked for again
     real, stopped, tried = FineTuner.run, [3e-3], []
 
     def stopping(self, *given):

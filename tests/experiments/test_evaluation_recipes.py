@@ -35,7 +35,10 @@ def test_small_and_public_recipes_use_the_same_files():
     assert list(small.tasks) == list(PUBLIC.evaluate.tasks)
     for name in small.tasks:
         one, other = PUBLIC.evaluate.task(name), small.task(name)
-        assert all(getattr(one, key, None) == getattr(other, key, None) for key in ("files", "targets", "settings"))
+        assert all(
+            getattr(one, key, None) == getattr(other, key, None)
+            for key in ("files", "targets", "settings")
+        )
 
 
 @pytest.mark.skipif(not DATA, reason="INTERLACE_DATA is not set")
@@ -54,7 +57,13 @@ def test_reads_the_files_of_every_task(name, vocab):
 SMALL = read_recipe("evaluation/small")
 ROWS = re.compile(r"\[(\d*):(\d*)\]$")
 LEARNT, SCORED = 24, 12  # rows of a training file, and of any other one
-WHOLE = {"retrieval", "embedding_alignment", "word_translation", "word_similarity", "word_alignment"}  # take no rows
+WHOLE = {
+    "retrieval",
+    "embedding_alignment",
+    "word_translation",
+    "word_similarity",
+    "word_alignment",
+}  # take no rows
 QUICK = {"tuning.epochs": 1}
 
 
@@ -71,7 +80,9 @@ def few(files):
         return cut(files, SCORED)
     rows = {key: LEARNT if key.startswith("train") else SCORED for key in files}
     return {
-        key: [cut(each, rows[key]) for each in found] if isinstance(found, list) else cut(found, rows[key])
+        key: [cut(each, rows[key]) for each in found]
+        if isinstance(found, list)
+        else cut(found, rows[key])
         for key, found in files.items()
     }
 
@@ -80,7 +91,9 @@ def few(files):
 def checkpoint(real_data, tmp_path_factory):
     """A tiny BERT whose subwords are learnt on captions."""
     files = [real_data / f"parallel/multi30k/val.{language}.gz" for language in ("en", "de")]
-    lines = [line for file in files for line in gzip.decompress(file.read_bytes()).decode().splitlines()]
+    lines = [
+        line for file in files for line in gzip.decompress(file.read_bytes()).decode().splitlines()
+    ]
     return save_plain_bert(tmp_path_factory.mktemp("small") / "bert", lines, size=2000)
 
 
@@ -93,21 +106,37 @@ def test_scores_every_task_on_its_files(name, checkpoint, tmp_path):
     changes = {"targets": [language]} | ({} if kind in WHOLE else {"files": few(task.files)})
     changes |= QUICK if isinstance(task, FineTuneTask) else {}
     changes |= {"reading.multi_subword": "mean"} if TASKS.get(kind).static_vectors else {}
-    arguments = ["evaluate", str(checkpoint), "--recipe", "evaluation/small", "--output", str(tmp_path)]
+    arguments = [
+        "evaluate",
+        str(checkpoint),
+        "--recipe",
+        "evaluation/small",
+        "--output",
+        str(tmp_path),
+    ]
     arguments += ["--tasks", name, "--seeds", "1", "--json", "--set", "train.threads=1"]
     for key, value in changes.items():
-        leaves = {f"{key}.{of}": each for of, each in value.items()} if isinstance(value, dict) else {key: value}
+        leaves = (
+            {f"{key}.{of}": each for of, each in value.items()}
+            if isinstance(value, dict)
+            else {key: value}
+        )
         arguments += [part for of, each in leaves.items()
                       for part in ("--set", f"evaluate.tasks.{name}.{of}={json.dumps(each)}")]  # fmt: skip
     done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     rows = json.loads(done.stdout)
     settings = getattr(task, "settings", ["zero-shot"])
-    assert {(row["setting"], row["language"]) for row in rows} >= {(setting, language) for setting in settings}
+    assert {(row["setting"], row["language"]) for row in rows} >= {
+        (setting, language) for setting in settings
+    }
     for row in rows:
         assert all(math.isfinite(value) for value in row["scores"].values()), row
         assert row["n"] > 0
         if kind not in WHOLE:
             assert row["n"] <= SCORED
-        if name not in {"word_similarity", "xquad"}:  # it tells nothing of examples; first questions of one passage
+        if name not in {
+            "word_similarity",
+            "xquad",
+        }:  # it tells nothing of examples; first questions of one passage
             assert row["low"] <= row["score"] <= row["high"], row

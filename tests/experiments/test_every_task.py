@@ -53,7 +53,9 @@ class Case:
 
 def pairs_of(name):
     """A classifier of pairs in all settings; its English test set, the same rows, stands for the translated ones."""
-    files = {split: name.format(split=split, language="{language}") for split in ("train", "dev", "test")}
+    files = {
+        split: name.format(split=split, language="{language}") for split in ("train", "dev", "test")
+    }
     files["translated"] = name.format(split="test", language="en")
     changes = {"files": files, "settings": THREE, "translations": "human", **TUNED}
     return Case(files["test"], "lines", ALL, changes)
@@ -69,15 +71,26 @@ CASES = {
     "word_alignment": Case("parallel/test.en-{language}.links", "lines", TARGETS, {}),
     "perplexity": Case("text/test.{language}.txt", "lines", ALL, {}),
     "embedding_alignment": Case("dict/en-{language}.txt", None, TARGETS, {}),
-    "word_translation": Case("dict/en-{language}.txt", None, TARGETS, {"reading": {"multi_subword": "mean"}}),
-    "word_similarity": Case("similarity/{language}.tsv", "rows", ALL, {"reading": {"multi_subword": "mean"}}),
+    "word_translation": Case(
+        "dict/en-{language}.txt", None, TARGETS, {"reading": {"multi_subword": "mean"}}
+    ),
+    "word_similarity": Case(
+        "similarity/{language}.tsv", "rows", ALL, {"reading": {"multi_subword": "mean"}}
+    ),
     "mt": Case("parallel/test.{pair}.en", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
-    "round_trip": Case("text/test.{source}.txt", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
+    "round_trip": Case(
+        "text/test.{source}.txt", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}
+    ),
 }
 WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
 STATIC = {name for name in TASKS.names() if TASKS.get(name).static_vectors}
 SCORED = [
-    *((kind, name) for kind in ("run", "checkpoint") for name in TASKS.names() if name not in WRITERS),
+    *(
+        (kind, name)
+        for kind in ("run", "checkpoint")
+        for name in TASKS.names()
+        if name not in WRITERS
+    ),
     *(("translator", name) for name in sorted(WRITERS)),
     *(("vectors", name) for name in sorted(STATIC)),
 ]
@@ -107,13 +120,17 @@ def world(run):
 def checkpoint(base, world):
     """A BERT as transformers saves it, with WordPiece learnt on the same text."""
     files = [world / f"text/train.{language}.txt" for language in ALL]
-    return save_plain_bert(base / "bert", [line for file in files for line in file.read_text().splitlines()])
+    return save_plain_bert(
+        base / "bert", [line for file in files for line in file.read_text().splitlines()]
+    )
 
 
 @pytest.fixture(scope="module")
 def translator(base):
     changes = {
-        key: value for key, value in TINY_RUN.items() if not key.startswith(("corpora.text", "train.diagnostics"))
+        key: value
+        for key, value in TINY_RUN.items()
+        if not key.startswith(("corpora.text", "train.diagnostics"))
     }
     pretrain(read_recipe("tiny/mt", changes), base / "translator")
     return base / "translator"
@@ -121,7 +138,12 @@ def translator(base):
 
 @pytest.fixture(scope="module")
 def vectors(base):
-    quick = {"skipgram.width": "8", "skipgram.min_count": "1", "skipgram.epochs": "1", "skipgram.buckets": "100"}
+    quick = {
+        "skipgram.width": "8",
+        "skipgram.min_count": "1",
+        "skipgram.epochs": "1",
+        "skipgram.buckets": "100",
+    }
     small = (
         EVERY_TEST_SET
         | {"corpora.text.languages": json.dumps(ALL)}
@@ -157,14 +179,27 @@ def scored(request, base, world):
         if kind not in known:
             model = request.getfixturevalue(kind)
             names = [name for one, name in SCORED if one == kind and name in CASES]
-            arguments = ["evaluate", str(model), "--tasks", ",".join(names), "--seeds", "1", "--json"]
+            arguments = [
+                "evaluate",
+                str(model),
+                "--tasks",
+                ",".join(names),
+                "--seeds",
+                "1",
+                "--json",
+            ]
             if kind == "checkpoint":
-                recipe = [part for key, value in TINY_RUN.items() for part in ("--set", f"{key}={value}")]
+                recipe = [
+                    part for key, value in TINY_RUN.items() for part in ("--set", f"{key}={value}")
+                ]
                 arguments += ["--recipe", "tiny/mlm-tlm", "--output", str(base / "scores"), *recipe]
             arguments += [part for name in names for part in options(name)]
             done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
             assert done.exit_code == 0, done.output
-            known[kind] = (base / "scores" if kind == "checkpoint" else model, json.loads(done.stdout))
+            known[kind] = (
+                base / "scores" if kind == "checkpoint" else model,
+                json.loads(done.stdout),
+            )
         return known[kind]
 
     return of
@@ -195,7 +230,9 @@ def counted(world, row):
     if asked.count == "blocks":
         return sum(1 for block in text.split("\n\n") if block.strip())
     if asked.count == "questions":
-        passages = [passage for article in json.loads(text)["data"] for passage in article["paragraphs"]]
+        passages = [
+            passage for article in json.loads(text)["data"] for passage in article["paragraphs"]
+        ]
         return sum(len(passage["qas"]) for passage in passages)
     lines = len(text.splitlines())
     return lines - 1 if asked.count == "rows" or row["task"] == "xnli" else lines  # a header
@@ -223,8 +260,12 @@ def check_outcomes(folder, row):
     assert (kept.weight > 0).sum() == row["n"]
     if row["metric"] == "accuracy":
         with safe_open(path, "np") as file:
-            predicted, gold = (file.get_tensor(f"{row['language']}.{part}") for part in ("predicted", "gold"))
-        assert 100 * np.mean((predicted == gold)[gold >= 0]) == pytest.approx(row["score"], abs=1e-3)
+            predicted, gold = (
+                file.get_tensor(f"{row['language']}.{part}") for part in ("predicted", "gold")
+            )
+        assert 100 * np.mean((predicted == gold)[gold >= 0]) == pytest.approx(
+            row["score"], abs=1e-3
+        )
     if row["task"] in WRITERS:
         assert len(path.with_suffix(f".{row['language']}.txt").read_text().splitlines()) == row["n"]
 
@@ -248,7 +289,11 @@ def test_scores_every_language_and_setting_and_stores_the_outcomes(kind, name, s
 @pytest.mark.parametrize("name", ["xnli", "pawsx"])
 def test_translate_test_uses_the_english_model(kind, name, scored):
     """The same rows in English stand for the translation, so every language scores as English does."""
-    found = {(row["setting"], row["language"]): row["score"] for row in scored(kind)[1] if row["task"] == name}
+    found = {
+        (row["setting"], row["language"]): row["score"]
+        for row in scored(kind)[1]
+        if row["task"] == name
+    }
     assert {found["translate-test", language] for language in TARGETS} == {found["zero-shot", "en"]}
 
 
@@ -266,7 +311,10 @@ def spoiled(run, folder, spoil):
     weights = load_file(path)
     spoil(weights)
     save_file(weights, path, {"format": "pt"})
-    about = {**read_run(folder), "model_key": folder_key(folder / "model")}  # as if it had been exported so
+    about = {
+        **read_run(folder),
+        "model_key": folder_key(folder / "model"),
+    }  # as if it had been exported so
     (folder / "run.json").write_text(json.dumps(about))
     return folder
 
@@ -278,7 +326,13 @@ def test_a_model_with_nan_has_no_score(name, run, tmp_path):
     def spoil(weights):
         weights["model.embeddings.tok_embeddings.weight"][300:310] = math.nan
 
-    arguments = ["evaluate", str(spoiled(run, tmp_path / "run", spoil)), "--tasks", name, *options(name)]
+    arguments = [
+        "evaluate",
+        str(spoiled(run, tmp_path / "run", spoil)),
+        "--tasks",
+        name,
+        *options(name),
+    ]
     with pytest.raises(CheckpointError, match=r"values of .*embeddings.* are not finite"):
         CliRunner().invoke(application(), arguments, catch_exceptions=False)
 
@@ -286,13 +340,22 @@ def test_a_model_with_nan_has_no_score(name, run, tmp_path):
 READ_EMBEDDINGS_ONLY = {"embedding_alignment", "word_translation", "word_similarity"}
 
 
-@pytest.mark.parametrize("name", [name for kind, name in SCORED if kind == "run" and name not in READ_EMBEDDINGS_ONLY])
+@pytest.mark.parametrize(
+    "name", [name for kind, name in SCORED if kind == "run" and name not in READ_EMBEDDINGS_ONLY]
+)
 def test_a_model_whose_states_overflow_has_no_score(name, run, tmp_path):
     """Its weights are finite; what is trained diverges at once, and the start is named as the cause."""
 
     def spoil(weights):
         weights["model.embeddings.norm.weight"].mul_(1e38)
 
-    arguments = ["evaluate", str(spoiled(run, tmp_path / "run", spoil)), "--tasks", name, "--seeds", "1"]
+    arguments = [
+        "evaluate",
+        str(spoiled(run, tmp_path / "run", spoil)),
+        "--tasks",
+        name,
+        "--seeds",
+        "1",
+    ]
     with pytest.raises((DataError, RunError), match=r"not finite|the model that it starts from"):
         CliRunner().invoke(application(), [*arguments, *options(name)], catch_exceptions=False)

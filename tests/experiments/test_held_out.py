@@ -8,7 +8,10 @@ from interlace.experiments.workspace import Workspace
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 
-WORDS = {"en": "old house small garden green river".split(), "de": "alt Haus klein Garten grün Fluss".split()}
+WORDS = {
+    "en": "old house small garden green river".split(),
+    "de": "alt Haus klein Garten grün Fluss".split(),
+}
 TEXT = {"languages": ["en", "de"], "train": "train.{language}", "dev": "dev.{language}"}
 PAIRS = {"pairs": ["de-en"], "dev": ["dev.{source}", "dev.{target}"]}
 LEARNT = {**PAIRS, "train": ["train.{source}", "train.{target}"]}
@@ -21,7 +24,10 @@ def measured(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     for split, count in (("train", 60), ("dev", 20)):
         for language, words in WORDS.items():
-            lines = [f"{words[i % 6]} {words[(i + 1) % 6]} {words[3 * i % 6]} {i % 3}" for i in range(count)]
+            lines = [
+                f"{words[i % 6]} {words[(i + 1) % 6]} {words[3 * i % 6]} {i % 3}"
+                for i in range(count)
+            ]
             write_lines(tmp_path / f"{split}.{language}", lines)
 
     def made(objectives, **corpora):
@@ -42,7 +48,11 @@ def said(found):
 
 
 def test_evaluates_with_the_training_objective(measured):
-    for names, expected in (("mass", "Mass"), ("mass denoise", "Denoise"), ("back_translation", "Denoise")):
+    for names, expected in (
+        ("mass", "Mass"),
+        ("mass denoise", "Denoise"),
+        ("back_translation", "Denoise"),
+    ):
         found = said(measured({name: {} for name in names.split()}, text=TEXT))
         assert found == {("perplexity", "en"): expected, ("perplexity", "de"): expected}
 
@@ -50,7 +60,9 @@ def test_evaluates_with_the_training_objective(measured):
 def test_held_out_pairs_evaluate_every_direction_of_translation_objectives_only(measured):
     """A run of fragments that holds out pairs is measured on their sides."""
     translated = {("perplexity", "de-en"): "Translation", ("perplexity", "en-de"): "Translation"}
-    assert said(measured({"denoise": {}, "back_translation": {}}, text=TEXT, held=PAIRS)) == translated
+    assert (
+        said(measured({"denoise": {}, "back_translation": {}}, text=TEXT, held=PAIRS)) == translated
+    )
     fragments = said(measured({"mass": {}}, text={**TEXT, "dev": []}, held=PAIRS))
     assert set(fragments.values()) == {"Mass"}
     assert len(fragments) == 2

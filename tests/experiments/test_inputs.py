@@ -15,7 +15,15 @@ from interlace.experiments.studies import read_study
 from interlace.experiments.studies.running import run_study
 from interlace.toy import ToyCorpus, write_toy
 
-SIZES = {"sentences": 60, "pairs": 40, "labelled": 20, "nli": 30, "questions": 20, "dev": 20, "test": 20}
+SIZES = {
+    "sentences": 60,
+    "pairs": 40,
+    "labelled": 20,
+    "nli": 30,
+    "questions": 20,
+    "dev": 20,
+    "test": 20,
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +44,11 @@ def recipe(root, **changes):
         "name": "own",
         "data_root": str(root),
         "corpora": {
-            "text": {"languages": ["en", "de"], "train": "text/train.{language}.txt", "dev": "text/dev.{language}.txt"},
+            "text": {
+                "languages": ["en", "de"],
+                "train": "text/train.{language}.txt",
+                "dev": "text/dev.{language}.txt",
+            },
             "pairs": {
                 "pairs": ["en-de"],
                 "train": ["parallel/train.{pair}.{source}", "parallel/train.{pair}.{target}"],
@@ -47,7 +59,10 @@ def recipe(root, **changes):
         "model": {"shape": shape},
         "objectives": {
             "mlm": {"max_length": 32},
-            "align_mlm": {"max_length": 32, "dictionary": {"files": "dict/{source}-{target}.txt", "pairs": ["en-de"]}},
+            "align_mlm": {
+                "max_length": 32,
+                "dictionary": {"files": "dict/{source}-{target}.txt", "pairs": ["en-de"]},
+            },
             "weam": {"max_length": 32},
         },
         "train": {"steps": 2, "tokens_per_update": 128},
@@ -84,7 +99,8 @@ def test_names_the_key_of_each_missing_file_of_training(root, tmp_path, path, ke
 
 
 @pytest.mark.parametrize(
-    "path", ["parallel/test.en-de.de", "pos/test.de.conllu", "pos/dev.en.conllu", "pos/train.en.conllu"]
+    "path",
+    ["parallel/test.en-de.de", "pos/test.de.conllu", "pos/dev.en.conllu", "pos/train.en.conllu"],
 )
 def test_missing_files_of_tasks_stop_a_study_before_training(root, tmp_path, path):
     (root / path).unlink()
@@ -95,7 +111,9 @@ def test_missing_files_of_tasks_stop_a_study_before_training(root, tmp_path, pat
     (tmp_path / "own.json").write_text(json.dumps(recipe(root).dump()))
     study = tmp_path / "study.toml"
     study.write_text("name = 'own'\n[systems.own]\nrecipe = 'own.json'\n")
-    with pytest.raises(SettingsError, match=f"own: evaluate.tasks.{task}: .*{path.rpartition('/')[2]}"):
+    with pytest.raises(
+        SettingsError, match=f"own: evaluate.tasks.{task}: .*{path.rpartition('/')[2]}"
+    ):
         run_study(*read_study(str(study)), tmp_path / "out")
     assert not (tmp_path / "out/cells").exists()
     done = CliRunner().invoke(application(), ["study", str(study), "--dry-run"])
@@ -112,5 +130,7 @@ def test_a_missing_dictionary_of_the_plot_is_only_noted(root, tmp_path):
 
 @pytest.mark.parametrize("name", ["derived/toy:align-mlm", "tiny/weam"])
 def test_shipped_recipes_miss_nothing(name):
-    missing = missing_inputs(read_recipe(name, {f"toy.{key}": str(size) for key, size in SIZES.items()}))
+    missing = missing_inputs(
+        read_recipe(name, {f"toy.{key}": str(size) for key, size in SIZES.items()})
+    )
     assert (missing.training, missing.evaluation, missing.skipped) == ([], [], [])

@@ -38,7 +38,12 @@ def test_recipes_differ_only_in_additional_languages_and_their_steps(name):
 
 @real
 def test_largest_recipe_trains(tmp_path):
-    changes = {"train.steps": "2", "train.tokens_per_update": "512", "train.threads": "1", "vocab.size": "1000"}
+    changes = {
+        "train.steps": "2",
+        "train.tokens_per_update": "512",
+        "train.threads": "1",
+        "vocab.size": "1000",
+    }
     changes |= under("model.shape", layers="1", width="16", heads="2")
     pretrain(read_recipe("nepali/clm:ne-en-hi", changes), tmp_path / "run")
     assert json.loads((tmp_path / "run/run.json").read_text())["steps"] == 2

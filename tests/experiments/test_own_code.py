@@ -39,13 +39,17 @@ def test_a_run_keeps_its_code_and_names_it_where_it_is_missing(run, tmp_path, mo
     assert Run(run).finished_recipe().objectives.keys() == {"own_tlm"}
     (tmp_path / "own_tlm.py").unlink()
     monkeypatch.setattr(registry, "_PLUGINS", {})
-    with pytest.raises(SettingsError, match=rf"no objective 'own_tlm'.* --code {run}/code/own_tlm\.py"):
+    with pytest.raises(
+        SettingsError, match=rf"no objective 'own_tlm'.* --code {run}/code/own_tlm\.py"
+    ):
         Run(run).finished_recipe()
     registry.register_plugin(run / "code" / "own_tlm.py", {"objectives": OBJECTIVES})
     assert Run(run).finished_recipe().name == "own"
 
 
-def test_edited_code_cannot_resume_or_extend_a_run_and_leaves_a_finished_one(run, tmp_path, monkeypatch):
+def test_edited_code_cannot_resume_or_extend_a_run_and_leaves_a_finished_one(
+    run, tmp_path, monkeypatch
+):
     copy, edited = run / "code" / "own_tlm.py", OWN + "# edited\n"
     (tmp_path / "own_tlm.py").write_text(edited)
     Run(run).claim(recipe())

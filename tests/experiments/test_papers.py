@@ -10,12 +10,19 @@ FOLDERS = ("xlm", "alm", "weam", "align-mlm")
 PAPERS = [
     name
     for name in RECIPES.names()
-    if name.split("/")[0] in FOLDERS and not read_recipe(name).embeddings and "mt" not in name.partition(":")[0]
+    if name.split("/")[0] in FOLDERS
+    and not read_recipe(name).embeddings
+    and "mt" not in name.partition(":")[0]
 ]  # those of word vectors: test_embeddings
-TRANSLATION = [name for name in RECIPES.names() if name.startswith(("xlm/unmt:", "xlm/mt-", "alm/mt-"))]
+TRANSLATION = [
+    name for name in RECIPES.names() if name.startswith(("xlm/unmt:", "xlm/mt-", "alm/mt-"))
+]
 MASS = [name for name in RECIPES.names() if name.startswith("mass/")]
 OTHERS = ("fr", "de", "ro")
-STARTS = ("emb", *(f"{one}-{other}" for one in ("random", "clm", "mlm") for other in ("random", "clm", "mlm")))
+STARTS = (
+    "emb",
+    *(f"{one}-{other}" for one in ("random", "clm", "mlm") for other in ("random", "clm", "mlm")),
+)
 DERIVED = [name for name in PAPERS if name.startswith("align-mlm/wikitext:")]
 
 
@@ -30,7 +37,9 @@ def test_has_a_purpose_changes_and_a_published_row(name):
     assert recipe.data_root == "$INTERLACE_DATA"
 
 
-@pytest.mark.parametrize("name", ["xlm/xnli:", "xlm/low-resource:", "alm/pretrain:all", "weam/mbert:"])
+@pytest.mark.parametrize(
+    "name", ["xlm/xnli:", "xlm/low-resource:", "alm/pretrain:all", "weam/mbert:"]
+)
 def test_published_scores_are_of_tasks_settings_and_languages_that_are_scored(name):
     for recipe in [read_recipe(one) for one in PAPERS if one.startswith(name)]:
         for row in (row for place in recipe.published for row in place.rows()):
@@ -47,7 +56,13 @@ def test_objectives_match_the_name(name):
         title = "clm"
     elif folder == "alm/pretrain":
         title = "alm"
-    parts = {"clm": {"clm"}, "mlm-tlm": {"mlm", "tlm"}, "mlm": {"mlm"}, "xlm": {"mlm", "tlm"}, "alm": {"mlm", "alm"}}
+    parts = {
+        "clm": {"clm"},
+        "mlm-tlm": {"mlm", "tlm"},
+        "mlm": {"mlm"},
+        "xlm": {"mlm", "tlm"},
+        "alm": {"mlm", "alm"},
+    }
     parts |= {"tlm": {"tlm"}, "weam": {"weam"}, "word-aligned": {"word_aligned"}}
     parts |= {"dict-mlm": {"dict_mlm"}, "align-mlm": {"align_mlm"}}
     recipe = read_recipe(name)
@@ -60,7 +75,10 @@ def test_objectives_match_the_name(name):
 
 
 def test_settings_of_the_papers():
-    xlm, alm, weam = (read_recipe(name) for name in ("xlm/xnli:mlm-tlm", "alm/pretrain:all", "weam/mbert:weam-en-zh"))
+    xlm, alm, weam = (
+        read_recipe(name)
+        for name in ("xlm/xnli:mlm-tlm", "alm/pretrain:all", "weam/mbert:weam-en-zh")
+    )
     shape = xlm.model.shape
     assert (shape.layers, shape.width, shape.heads, shape.dropout) == (12, 1024, 8, 0.1)
     assert (xlm.vocab.size, xlm.vocab.alpha, xlm.train.language_alpha) == (95000, 0.5, "0.7")
@@ -71,8 +89,14 @@ def test_settings_of_the_papers():
     one_language = 0.1 + 0.9 * (switching.source_share + switching.target_share)
     assert one_language == pytest.approx(0.2, abs=1e-3)
     assert (switching.max_phrase_length, switching.switch_fraction) == (4, (0.3, 0.3))
-    assert (weam.model.start, weam.train.optimizer.learning_rate) == ("bert-base-multilingual-cased", 5e-5)
-    assert (weam.objective("weam").masking.rate, weam.objective("weam").cross_lingual_weight) == ("0.3", 1.0)
+    assert (weam.model.start, weam.train.optimizer.learning_rate) == (
+        "bert-base-multilingual-cased",
+        5e-5,
+    )
+    assert (weam.objective("weam").masking.rate, weam.objective("weam").cross_lingual_weight) == (
+        "0.3",
+        1.0,
+    )
     for name in ("xlm/xnli:mlm-tlm", "adapt/xlm-tlm"):
         tlm = read_recipe(name).objective("tlm")
         assert (tlm.layout, tlm.reset_positions, tlm.language_ids) == ("xlm", True, True)
@@ -110,9 +134,14 @@ def test_derived_languages_match_the_name(name):
     assert (made.of, made.transformations) == ("en", [*first, last])
     for task in ("xnli", "ner", "pos"):
         assert recipe.evaluate.task(task).settings == ["zero-shot", "supervised"]
-    if title.startswith("xlm-"):  # rows of TLM as the share of sentences that have their translation
+    if title.startswith(
+        "xlm-"
+    ):  # rows of TLM as the share of sentences that have their translation
         assert recipe.objectives["tlm"].weight == str(made.parallel)
-    kept = [getattr(made.chain().transformations[-1], f"keep_{what}", False) for what in ("punctuation", "digits")]
+    kept = [
+        getattr(made.chain().transformations[-1], f"keep_{what}", False)
+        for what in ("punctuation", "digits")
+    ]
     assert kept == [title.endswith("kept-marks")] * 2
     assert recipe.vocab.kind == "bpe"  # cuts words and their twins alike
     if "overlap" in title:
@@ -127,12 +156,19 @@ def test_derived_languages_match_the_name(name):
 
 
 def test_compared_recipes_differ_only_in_objectives():
-    names = [f"align-mlm/wikitext:{method}-inv" for method in ("mlm", "xlm", "dict-mlm", "align-mlm")]
+    names = [
+        f"align-mlm/wikitext:{method}-inv" for method in ("mlm", "xlm", "dict-mlm", "align-mlm")
+    ]
     recipes = [read_recipe(name) for name in names]
     assert all(recipe.train == recipes[0].train for recipe in recipes)
     assert all(recipe.model.shape == recipes[0].model.shape for recipe in recipes)
     assert all(recipe.evaluate == recipes[0].evaluate for recipe in recipes)
-    assert [recipe.model.languages for recipe in recipes] == ["none", "embeddings", "embeddings", "none"]
+    assert [recipe.model.languages for recipe in recipes] == [
+        "none",
+        "embeddings",
+        "embeddings",
+        "none",
+    ]
     for language in ("es", "de", "zh"):
         one, other = (read_recipe(f"weam/mbert:{kind}-en-{language}") for kind in ("weam", "tlm"))
         assert (one.train, one.model, one.corpora) == (other.train, other.model, other.corpora)
@@ -146,10 +182,16 @@ def test_unsupervised_translation(start, other):
     assert set(recipe.objectives) == {"denoise", "back_translation"}
     assert recipe.corpora["dev"].trained == []  # no pair is learnt from
     assert set(directions(recipe)) == {("en", other), (other, "en")}
-    assert (recipe.train.stop_by, recipe.train.patience) == ("bleu", 10)  # the example in the authors' code
+    assert (recipe.train.stop_by, recipe.train.patience) == (
+        "bleu",
+        10,
+    )  # the example in the authors' code
     files = recipe.corpora["dev"].dev  # which the task finds by its own pattern
     task = recipe.evaluate.task("mt")
-    named = [task.files.format(split="dev", source="en", target=other, language=each) for each in ("en", other)]
+    named = [
+        task.files.format(split="dev", source="en", target=other, language=each)
+        for each in ("en", other)
+    ]
     assert named == [file.format(pair=pair, source="en", target=other) for file in files]
     assert recipe.evaluate.task("mt").targets == [pair, f"{other}-en"]
     assert taken(recipe) == (["emb"] * 2 if start == "emb" else start.split("-"))
@@ -178,11 +220,21 @@ def test_batches_hold_as_much_text_as_in_the_papers(name):
     assert f"{paper} " in " ".join(recipe.changes)
     for each in map(recipe.objective, recipe.objectives):
         lengths = np.array([20, 30, 40])
-        costs = each.pair_costs(lengths, lengths) if each.reads is Pairs else each.sentence_costs(lengths)
+        costs = (
+            each.pair_costs(lengths, lengths)
+            if each.reads is Pairs
+            else each.sentence_costs(lengths)
+        )
         assert recipe.train.micro_batches == 8  # GPUs
-        held = recipe.train.micro_batch_tokens * (lengths + 4) / costs  # subwords of text where all rows are so long
-        assert held == pytest.approx(paper, rel=0.03 if name in MASS else 1e-9)  # fragments are whole subwords
-    assert recipe.train.language_alpha == "0"  # a step of each language in every iteration, however much text it has
+        held = (
+            recipe.train.micro_batch_tokens * (lengths + 4) / costs
+        )  # subwords of text where all rows are so long
+        assert held == pytest.approx(
+            paper, rel=0.03 if name in MASS else 1e-9
+        )  # fragments are whole subwords
+    assert (
+        recipe.train.language_alpha == "0"
+    )  # a step of each language in every iteration, however much text it has
     if name in MASS:
         assert set(recipe.objectives) == {"mass"}
 
@@ -190,6 +242,11 @@ def test_batches_hold_as_much_text_as_in_the_papers(name):
 def test_every_learned_direction_has_held_out_pairs():
     for name in TRANSLATION:
         recipe = read_recipe(name)
-        pairs = [tuple(pair.split("-")) for group in recipe.corpora.values() if group.dev for pair in group.pairs]
+        pairs = [
+            tuple(pair.split("-"))
+            for group in recipe.corpora.values()
+            if group.dev
+            for pair in group.pairs
+        ]
         held = {direction for pair in pairs for direction in (pair, pair[::-1])}
         assert set(directions(recipe)) <= held, name

@@ -21,7 +21,9 @@ def folder(tmp_path, monkeypatch):
     for name in ("recipes/text", "recipes/checkpoint", "here/text", "here/checkpoint"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
-    (tmp_path / "recipes/own.toml").write_text(RECIPE.format(start="checkpoint").split("[variants")[0])
+    (tmp_path / "recipes/own.toml").write_text(
+        RECIPE.format(start="checkpoint").split("[variants")[0]
+    )
     (tmp_path / "recipes/several.toml").write_text(RECIPE.format(start="owner/model"))
     return tmp_path / "recipes"
 
@@ -41,7 +43,9 @@ def test_an_extended_recipe_keeps_the_paths_of_its_own_file(folder, tmp_path):
 
 
 def test_paths_of_the_command_line_count_from_the_current_folder(folder, tmp_path):
-    recipe = read_recipe(str(folder / "own.toml"), {"data_root": "text", "model.start": "checkpoint"})
+    recipe = read_recipe(
+        str(folder / "own.toml"), {"data_root": "text", "model.start": "checkpoint"}
+    )
     assert recipe.data_root == str(tmp_path / "here/text")
     assert recipe.model.start == str(tmp_path / "here/checkpoint")
     assert change_recipe(recipe, {"data_root": "more"}).data_root == str(tmp_path / "here/more")

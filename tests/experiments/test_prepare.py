@@ -40,14 +40,25 @@ def rows(tmp_path):
             "pairs": {"pairs": ["en-de"], "train": paths, "dev": paths, **parts},
             "text": {"languages": ["de"], "train": "train.{language}", **parts},
         }
-        return Recipe.read({"name": "parts", "data_root": str(tmp_path), "corpora": corpora, "vocab": {"size": 300}})
+        return Recipe.read(
+            {
+                "name": "parts",
+                "data_root": str(tmp_path),
+                "corpora": corpora,
+                "vocab": {"size": 300},
+            }
+        )
 
     return recipe
 
 
 def test_rows_and_shares_select_training_text_only(rows):
     sizes = {}
-    for name, parts in {"all": {}, "half": {"rows": "1000:"}, "some": {"rows": "1000:", "share": 0.1}}.items():
+    for name, parts in {
+        "all": {},
+        "half": {"rows": "1000:"},
+        "some": {"rows": "1000:", "share": 0.1},
+    }.items():
         built = Workspace(rows(**parts)).open()
         sizes[name] = len(built.train["en-de"])
         assert len(built.train["de"]) == sizes[name]  # the same rows of files that correspond
@@ -85,7 +96,11 @@ def recipe(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     for name, lines in {
         "train.en": [*LINES, "\x07 bell", "one two"],
-        "train.de": [*LINES, "Glocke", "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"],
+        "train.de": [
+            *LINES,
+            "Glocke",
+            "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        ],
         "dev.en": ["\x07 bell", "the doctor reads a letter"],
     }.items():
         write_lines(tmp_path / name, lines)
@@ -109,7 +124,9 @@ def test_text_that_changes_while_it_is_read_is_not_kept(recipe, tmp_path, monkey
     wanted = recipe()
     monkeypatch.setattr(corpus_text, "build_corpus", interrupted)
     with pytest.raises(DataError, match=r"train\.en: changed while the command read it"):
-        prepare(wanted, lambda: ThreadPoolExecutor(workers)) if workers else Workspace(wanted).open()
+        prepare(wanted, lambda: ThreadPoolExecutor(workers)) if workers else Workspace(
+            wanted
+        ).open()
     monkeypatch.undo()
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     assert len(Workspace(wanted).open().train["en"]) == len(LINES) + 1
@@ -118,7 +135,10 @@ def test_text_that_changes_while_it_is_read_is_not_kept(recipe, tmp_path, monkey
 def test_filters_apply_to_training_text_only(recipe):
     workspace = Workspace(recipe("[filters.control]\n[filters.duplicates]\n[filters.ratio]")).open()
     assert len(workspace.train["en"]) == 4
-    assert workspace.train["en"].meta["notes"] == {"dropped by control": 1, "dropped by duplicates": 1}
+    assert workspace.train["en"].meta["notes"] == {
+        "dropped by control": 1,
+        "dropped by duplicates": 1,
+    }
     assert len(workspace.train["en-de"]) == 3
     notes = {f"dropped by {name}": 1 for name in ("control", "duplicates", "ratio")}
     assert workspace.train["en-de"].meta["notes"] == notes
@@ -128,7 +148,12 @@ def test_filters_apply_to_training_text_only(recipe):
 def test_cache_and_vocabulary_depend_on_the_filters_and_their_order(recipe):
     folders = [
         Workspace(recipe(rules)).open().train["en"].folder
-        for rules in ("", "[filters.length]", "[filters.length]\nmax_words = 50", "[filters.length]\nmax_words = 50")
+        for rules in (
+            "",
+            "[filters.length]",
+            "[filters.length]\nmax_words = 50",
+            "[filters.length]\nmax_words = 50",
+        )
     ]
     assert len(set(folders)) == 3
     assert folders[2] == folders[3]
@@ -147,7 +172,10 @@ def test_cache_and_vocabulary_depend_on_the_filters_and_their_order(recipe):
     ("changes", "message"),
     [
         ({"filters.lenght": "{}"}, "there is no filter 'lenght'; did you mean 'length'"),
-        ({"filters.length.max_word": "3"}, r"filters\.length: unknown key 'max_word'; did you mean 'max_words'"),
+        (
+            {"filters.length.max_word": "3"},
+            r"filters\.length: unknown key 'max_word'; did you mean 'max_words'",
+        ),
         ({"filters.ratio.max_ratio": "0"}, r"filters\.ratio: max_ratio"),
     ],
 )
@@ -157,7 +185,10 @@ def test_rejects_invalid_filters(changes, message):
 
 
 def test_rejects_word_tokenizer_without_its_package(monkeypatch):
-    monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda name: None if name == "sacremoses" else True)
+    monkeypatch.setattr(
+        "interlace.text.word_tokenizers.find_spec",
+        lambda name: None if name == "sacremoses" else True,
+    )
     with pytest.raises(MissingDependencyError, match="pip install sacremoses"):
         read_recipe("tiny/mlm", {"word_tokenizer": "by_language"})
 
@@ -172,7 +203,15 @@ def own_text(folder, lines, **changes):
     write_lines(folder / "train.en", TOKENIZED)
     write_lines(folder / "train.xx", lines)
     corpora = {"text": {"languages": ["en", "xx"], "train": "train.{language}"}}
-    return Recipe.read({"name": "own", "data_root": str(folder), "corpora": corpora, "vocab": {"size": 300}, **changes})
+    return Recipe.read(
+        {
+            "name": "own",
+            "data_root": str(folder),
+            "corpora": corpora,
+            "vocab": {"size": 300},
+            **changes,
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,7 +238,10 @@ def test_changed_text_is_judged_again(tmp_path):
     found = Workspace(own_text(tmp_path, TOKENIZED)).open().train["xx"].word_tokenizer
     write_lines(tmp_path / "train.xx", PLAIN)
     os.utime(tmp_path / "train.xx", (1, 1))
-    assert (found, Workspace(own_text(tmp_path, PLAIN)).open().train["xx"].word_tokenizer) == ("whitespace", "unicode")
+    assert (found, Workspace(own_text(tmp_path, PLAIN)).open().train["xx"].word_tokenizer) == (
+        "whitespace",
+        "unicode",
+    )
 
 
 WORKERS = """
@@ -229,7 +271,10 @@ corpora = ["en-de"]
 def spread(tmp_path, monkeypatch):
     """A function that builds a recipe's data in a cache of its own, and returns the files of the cache."""
     rng = Random(5)
-    words = {"en": "the cat dog sleeps eats red".split(), "de": "das Tier Hund schläft isst rot".split()}
+    words = {
+        "en": "the cat dog sleeps eats red".split(),
+        "de": "das Tier Hund schläft isst rot".split(),
+    }
     drawn = [[rng.randrange(6) for _ in range(rng.randrange(10))] for _ in range(620)]
     for language, spelled in words.items():
         lines = [" ".join(spelled[number] for number in line) for line in drawn]
@@ -240,11 +285,15 @@ def spread(tmp_path, monkeypatch):
         recipe = Recipe.read({**tomllib.loads(text), "data_root": str(tmp_path)})
         monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / name))
         build(recipe, *more)
-        files = {path.relative_to(tmp_path / name): path for path in sorted((tmp_path / name).rglob("*"))}
+        files = {
+            path.relative_to(tmp_path / name): path for path in sorted((tmp_path / name).rglob("*"))
+        }
         return {
             str(short): path.read_bytes().replace(str(tmp_path / name).encode(), b"cache")
             for short, path in files.items()
-            if path.is_file() and ".lock" not in path.name and not {"digests", "latest"} & {*short.parts}
+            if path.is_file()
+            and ".lock" not in path.name
+            and not {"digests", "latest"} & {*short.parts}
         }
 
     return run
@@ -261,10 +310,22 @@ def _differing(one, other):
 
 def test_workers_prepare_the_same_bytes(spread):
     alone, seen = spread("alone", whole), []
-    together = spread("together", prepare, lambda: ThreadPoolExecutor(2), lambda *step: seen.append(step))
-    assert {name.partition("/")[0] for name in alone} == {"vocab", "corpus", "alignments", "phrases", "text"}
+    together = spread(
+        "together", prepare, lambda: ThreadPoolExecutor(2), lambda *step: seen.append(step)
+    )
+    assert {name.partition("/")[0] for name in alone} == {
+        "vocab",
+        "corpus",
+        "alignments",
+        "phrases",
+        "text",
+    }
     assert _differing(together, alone) == []
-    assert ("preparing", 9, 9) in seen  # two files of de; de, en-de, de-en, held-out en-de; alignments, phrases, text
+    assert (
+        "preparing",
+        9,
+        9,
+    ) in seen  # two files of de; de, en-de, de-en, held-out en-de; alignments, phrases, text
 
 
 def test_objectives_of_all_corpora_align_the_parallel_ones(spread):
@@ -279,9 +340,15 @@ def test_files_are_opened_one_at_a_time(spread, tmp_path):
         write_lines(tmp_path / f"many.{number}.de", [f"Zeile {number}"])
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened = len(list(Path("/proc/self/fd").iterdir()))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 100, limits[1]))  # the corpora of 62 files have 3 files each
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (opened + 100, limits[1])
+    )  # the corpora of 62 files have 3 files each
     try:
-        spread("many", whole, text=WORKERS.replace('"more.{language}"', '"more.{language}", "many.*.{language}"'))
+        spread(
+            "many",
+            whole,
+            text=WORKERS.replace('"more.{language}"', '"more.{language}", "many.*.{language}"'),
+        )
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
@@ -289,7 +356,11 @@ def test_files_are_opened_one_at_a_time(spread, tmp_path):
 def test_an_interrupted_preparation_resumes_with_its_files(spread, monkeypatch):
     built = []
     plain = corpus_text.build_corpus
-    monkeypatch.setattr(corpus_text, "build_corpus", lambda *text, **more: (built.append(text), plain(*text, **more)))
+    monkeypatch.setattr(
+        corpus_text,
+        "build_corpus",
+        lambda *text, **more: (built.append(text), plain(*text, **more)),
+    )
 
     def interrupt(_what, done, _total):
         if done == 3:
@@ -309,7 +380,9 @@ def test_two_preparations_at_once_give_the_same_bytes(spread, caplog):
 
     def both(recipe):
         with ThreadPoolExecutor(2) as threads:
-            runs = [threads.submit(prepare, recipe, lambda: ThreadPoolExecutor(1)) for _ in range(2)]
+            runs = [
+                threads.submit(prepare, recipe, lambda: ThreadPoolExecutor(1)) for _ in range(2)
+            ]
             return [run.result() for run in runs]
 
     files = spread("both", both)
@@ -400,8 +473,12 @@ def test_the_command_prepares_on_a_dask_cluster(spread, tmp_path, monkeypatch):
         raise DataError("no links")
 
     def run(_recipe):
-        with distributed.LocalCluster(1, processes=False, dashboard_address=None, protocol="tcp://") as cluster:
-            result = CliRunner().invoke(application(), [*command, cluster.scheduler_address], catch_exceptions=False)
+        with distributed.LocalCluster(
+            1, processes=False, dashboard_address=None, protocol="tcp://"
+        ) as cluster:
+            result = CliRunner().invoke(
+                application(), [*command, cluster.scheduler_address], catch_exceptions=False
+            )
         assert result.exit_code == 0
         assert "train en-de: " in result.output
 

@@ -26,7 +26,10 @@ def test_every_word_is_one_token_with_links_and_consistent_phrases():
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))
 def test_batches_depend_on_the_seed_only(name):
-    vocab, objective = EXAMPLE.vocab().with_target_languages(EXAMPLE.languages), OBJECTIVES.build(name)
+    vocab, objective = (
+        EXAMPLE.vocab().with_target_languages(EXAMPLE.languages),
+        OBJECTIVES.build(name),
+    )
 
     def draw(seed):
         batches = EXAMPLE.batches(objective, vocab, rows=6, seed=seed)

@@ -33,19 +33,32 @@ class Stand(BaseHTTPRequestHandler):
             return self.answer({"error": "Invalid token"}, 401)
         if self.path == "/api/repos/create":
             self.server.created.append(json.loads(body))
-            name = "/".join(filter(None, (json.loads(body).get("organization"), json.loads(body)["name"])))
+            name = "/".join(
+                filter(None, (json.loads(body).get("organization"), json.loads(body)["name"]))
+            )
             return self.answer({"url": f"{constants.ENDPOINT}/{name}", "name": name})
         if self.path == "/api/validate-yaml":
             return self.answer({"errors": [], "warnings": []})
         if "/preupload/" in self.path:
             files = json.loads(body)["files"]
-            kinds = [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False} for file in files]
+            kinds = [
+                {"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
+                for file in files
+            ]
             return self.answer({"files": kinds})
         assert self.path == "/api/models/me/tags/commit/main"
         for line in map(json.loads, body.decode().splitlines()):
             if line["key"] == "file":
-                self.server.files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
-        return self.answer({"commitUrl": f"{constants.ENDPOINT}/me/tags/commit/1", "commitOid": "1", "hookOutput": ""})
+                self.server.files[line["value"]["path"]] = base64.b64decode(
+                    line["value"]["content"]
+                )
+        return self.answer(
+            {
+                "commitUrl": f"{constants.ENDPOINT}/me/tags/commit/1",
+                "commitOid": "1",
+                "hookOutput": "",
+            }
+        )
 
     def answer(self, content, status=200):
         text = json.dumps(content).encode()
@@ -73,7 +86,9 @@ def stand(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path):
-    made = run_of(tmp_path / "run", corpora__text__train="hub:wikimedia/wikipedia/20231101.{language}/train")
+    made = run_of(
+        tmp_path / "run", corpora__text__train="hub:wikimedia/wikipedia/20231101.{language}/train"
+    )
     about = json.loads((made / "run.json").read_text())
     (made / "run.json").write_text(json.dumps({**about, "finished": "2026-01-01"}))
     (made / "model" / "encoder").mkdir()
@@ -82,11 +97,20 @@ def run(tmp_path):
 
 
 def test_publishes_the_model_with_its_card(run, stand):
-    score = {"task": "pos", "metric": "f1", "unit": "%", "source": "en", "language": "de", "seed": 0, "score": 80.0}
+    score = {
+        "task": "pos",
+        "metric": "f1",
+        "unit": "%",
+        "source": "en",
+        "language": "de",
+        "seed": 0,
+        "score": 80.0,
+    }
     contaminated = {**score, "contamination": {"exact": 0.25, "ngram": 1.5, "n": 8}}
     (run / "scores.json").write_text(json.dumps([contaminated]))
     done = CliRunner().invoke(
-        application(), ["export", str(run), "--push-to-hub", "me/tags", "--private", "--license", "mit"]
+        application(),
+        ["export", str(run), "--push-to-hub", "me/tags", "--private", "--license", "mit"],
     )
     assert done.exit_code == 0, done.output
     assert done.stdout.strip() == f"{constants.ENDPOINT}/me/tags"
@@ -125,7 +149,9 @@ def test_errors_of_the_hub_are_readable(run, stand, monkeypatch):
         (418, "the hub answers: .*418"),
     ],
 )
-def test_only_a_refusal_is_missing_write_access_and_no_answer_shows_the_token(run, stand, monkeypatch, status, meaning):
+def test_only_a_refusal_is_missing_write_access_and_no_answer_shows_the_token(
+    run, stand, monkeypatch, status, meaning
+):
     monkeypatch.setenv("HF_TOKEN", "secret-token")
     stand.status = status
     with pytest.raises(DataError, match=f"me/tags: .*{meaning}") as caught:
@@ -136,10 +162,13 @@ def test_only_a_refusal_is_missing_write_access_and_no_answer_shows_the_token(ru
 
 
 def test_without_a_network_nothing_is_tried(run, monkeypatch):
-    monkeypatch.setattr(hub.socket, "create_connection", lambda *_: (_ for _ in ()).throw(OSError("no network")))
+    monkeypatch.setattr(
+        hub.socket, "create_connection", lambda *_: (_ for _ in ()).throw(OSError("no network"))
+    )
     monkeypatch.setattr(hub, "getproxies", dict)
     with pytest.raises(
-        DataError, match=r"cannot be reached; .*model is what would be pushed: .*`hf upload me/tags .*`"
+        DataError,
+        match=r"cannot be reached; .*model is what would be pushed: .*`hf upload me/tags .*`",
     ):
         push_to_hub(run, "me/tags")
 
@@ -160,7 +189,9 @@ SPECIAL = {
 
 @pytest.mark.parametrize("name", ["notes.txt", "config.json", "model.safetensors"])
 @pytest.mark.parametrize("kind", SPECIAL)
-def test_only_regular_files_of_the_folder_are_exported_and_published(stand, run, tmp_path, kind, name):
+def test_only_regular_files_of_the_folder_are_exported_and_published(
+    stand, run, tmp_path, kind, name
+):
     path = run / "model" / name
     path.unlink(missing_ok=True)
     SPECIAL[kind](path)

@@ -20,7 +20,11 @@ from interlace.tasks import TASKS
 from toy_settings import SHORT, TOY, VOCAB
 
 SMALL = TOY | VOCAB
-TINY = [name for name in RECIPES.names() if name.startswith("tiny/") and not read_recipe(name).embeddings]
+TINY = [
+    name
+    for name in RECIPES.names()
+    if name.startswith("tiny/") and not read_recipe(name).embeddings
+]
 QUOTES = r": quotes make it one name; write train\.steps without quotes"
 REAL = [name for name in RECIPES.names() if name.startswith("adapt/multi30k")]
 
@@ -32,7 +36,9 @@ def test_has_a_description_and_survives_a_round_trip(name):
     assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
 
 
-@pytest.mark.parametrize("name", [name for name in TINY if read_recipe(name).model.start is not None])
+@pytest.mark.parametrize(
+    "name", [name for name in TINY if read_recipe(name).model.start is not None]
+)
 def test_tiny_recipes_continue_from_another_model(name, tmp_path):
     """The others train in tests/golden."""
     changes = SMALL | SHORT
@@ -53,7 +59,9 @@ def few_captions(real_data, tmp_path_factory):
     for path in (real_data / captions).iterdir():
         if path.name.startswith("train."):
             lines = gzip.decompress(path.read_bytes()).split(b"\n")
-            (folder / captions / path.name).write_bytes(gzip.compress(b"\n".join([*lines[:1500], b""])))
+            (folder / captions / path.name).write_bytes(
+                gzip.compress(b"\n".join([*lines[:1500], b""]))
+            )
         else:
             (folder / captions / path.name).symlink_to(path)
     for path in real_data.iterdir():
@@ -62,10 +70,16 @@ def few_captions(real_data, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["adapt/multi30k:mixture", "adapt/multi30k:dict-mlm"])  # all there is in the others
+@pytest.mark.parametrize(
+    "name", ["adapt/multi30k:mixture", "adapt/multi30k:dict-mlm"]
+)  # all there is in the others
 @pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="no real data here")
 def test_recipes_on_real_data_train(name, few_captions, tmp_path):
-    quick = SHORT | {"vocab.size": "4000", "align.name": "diagonal", "data_root": json.dumps(str(few_captions))}
+    quick = SHORT | {
+        "vocab.size": "4000",
+        "align.name": "diagonal",
+        "data_root": json.dumps(str(few_captions)),
+    }
     pretrain(read_recipe(name, quick), tmp_path / "run")
     assert json.loads((tmp_path / "run" / "run.json").read_text())["steps"] == 2
 
@@ -73,7 +87,10 @@ def test_recipes_on_real_data_train(name, few_captions, tmp_path):
 def test_compared_recipes_differ_only_in_objectives_and_steps():
     """But for the number of steps, by which they come to read as many real subwords."""
     encoders = [name for name in TINY if not read_recipe(name).seq2seq and "unmt" not in name]
-    for one, other in [*(("tiny/mlm", each) for each in encoders), *(("adapt/multi30k:mlm", each) for each in REAL)]:
+    for one, other in [
+        *(("tiny/mlm", each) for each in encoders),
+        *(("adapt/multi30k:mlm", each) for each in REAL),
+    ]:
         a, b = read_recipe(one), read_recipe(other)
         assert (a.vocab, a.model, a.evaluate, a.seed) == (b.vocab, b.model, b.evaluate, b.seed)
         assert a.train == b.train.model_copy(update={"steps": a.train.steps})
@@ -81,7 +98,9 @@ def test_compared_recipes_differ_only_in_objectives_and_steps():
 
 def test_missing_data_root_error_says_how_to_set_it(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERLACE_DATA", "")  # is no way to say: the current folder
-    with pytest.raises(DataError, match="data_root '' is not a folder; set the environment variable INTERLACE_DATA"):
+    with pytest.raises(
+        DataError, match="data_root '' is not a folder; set the environment variable INTERLACE_DATA"
+    ):
         data_root(read_recipe("evaluation/public"))
     monkeypatch.delenv("INTERLACE_DATA", raising=False)
     with pytest.raises(DataError, match="INTERLACE_DATA"):
@@ -99,25 +118,55 @@ def test_missing_data_root_error_says_how_to_set_it(tmp_path, monkeypatch):
         ({"toy.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
         ({"data_root": "elsewhere"}, r"data_root: a recipe with a \[toy\] section"),
-        ({"train.trackers": '["tensorbord"]'}, r"train\.trackers\.0: input should be .*'tensorboard'"),
+        (
+            {"train.trackers": '["tensorbord"]'},
+            r"train\.trackers\.0: input should be .*'tensorboard'",
+        ),
         ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*{lang}.*'language'"),
         ({"corpora.text.languages": '["pt-BR"]'}, "write 'pt_BR'"),
-        ({"evaluate.dictionary": "dict/{from}.txt"}, r"evaluate\.dictionary.*unknown placeholder {from}"),
+        (
+            {"evaluate.dictionary": "dict/{from}.txt"},
+            r"evaluate\.dictionary.*unknown placeholder {from}",
+        ),
         ({"align.settings": "0.5"}, "align: settings: expected a table, found 0.5"),
         ({"objectives.mlm.weight": "-1"}, r"weight.*must lie in \[0, "),
         ({"objectives.mlm.weight": '"0:1,10:nan"'}, r"weight.*must lie in"),
         ({"train.optimizer.betas": "[0.9, 1.5]"}, r"betas\.1.*less than 1"),
         ({"train.patience": "3", "train.evaluate_every": "0"}, "evaluate_every"),
         ({"name.x": "1"}, "'name' is not a section"),
-        ({"objectives.mlm.weigth": "1"}, r"objectives\.mlm: unknown key 'weigth'; did you mean 'weight'\?"),
-        ({"train.lr": "1"}, r"unknown key 'train\.lr'; did you mean 'train\.optimizer\.learning_rate'\?"),
-        ({"learning_rate": "1"}, r"unknown key 'learning_rate'; did you mean 'train\.optimizer\.learning_rate'\?"),
-        ({"train.max_tokens": "1"}, r"unknown key 'train\.max_tokens'; did you mean 'train\.tokens_per_update'\?"),
-        ({"train.batch_tokens": "1"}, r"'train\.batch_tokens'; did you mean 'train\.tokens_per_update'\?"),
-        ({"model.lr": "1"}, r"unknown key 'model\.lr'; did you mean 'train\.optimizer\.learning_rate'\?"),
+        (
+            {"objectives.mlm.weigth": "1"},
+            r"objectives\.mlm: unknown key 'weigth'; did you mean 'weight'\?",
+        ),
+        (
+            {"train.lr": "1"},
+            r"unknown key 'train\.lr'; did you mean 'train\.optimizer\.learning_rate'\?",
+        ),
+        (
+            {"learning_rate": "1"},
+            r"unknown key 'learning_rate'; did you mean 'train\.optimizer\.learning_rate'\?",
+        ),
+        (
+            {"train.max_tokens": "1"},
+            r"unknown key 'train\.max_tokens'; did you mean 'train\.tokens_per_update'\?",
+        ),
+        (
+            {"train.batch_tokens": "1"},
+            r"'train\.batch_tokens'; did you mean 'train\.tokens_per_update'\?",
+        ),
+        (
+            {"model.lr": "1"},
+            r"unknown key 'model\.lr'; did you mean 'train\.optimizer\.learning_rate'\?",
+        ),
         ({"train.sede": "1"}, r"unknown key 'train\.sede'; did you mean 'seed'\?"),
-        ({"objectives.mlm.max_lenght": "64"}, r"objectives\.mlm: unknown key 'max_lenght'; did you mean 'max_length'"),
-        ({"train.stop_by": '"perplexty"'}, r"'perplexity', .*\(found 'perplexty'\); did you mean 'perplexity'\?$"),
+        (
+            {"objectives.mlm.max_lenght": "64"},
+            r"objectives\.mlm: unknown key 'max_lenght'; did you mean 'max_length'",
+        ),
+        (
+            {"train.stop_by": '"perplexty"'},
+            r"'perplexity', .*\(found 'perplexty'\); did you mean 'perplexity'\?$",
+        ),
         ({"objectives.mlm.weight": '"0:1,abc"'}, r"^(?!.*found '0:1,abc'.*found '0:1,abc')"),
     ],
 )
@@ -131,7 +180,9 @@ def test_evaluation_recipe_cannot_be_trained(tmp_path, monkeypatch):
     assert recipe.languages == ["en", "de"]
     assert not recipe.causal
     for work in (lambda: pretrain(recipe, tmp_path / "run"), lambda: estimate(recipe)):
-        with pytest.raises(SettingsError, match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe"):
+        with pytest.raises(
+            SettingsError, match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe"
+        ):
             work()
     assert not (tmp_path / "run").exists()
     monkeypatch.setattr("interlace.training.device.find_spec", lambda _name: None)
@@ -159,7 +210,11 @@ def test_checks_settings_before_training(changes, message, tmp_path):
         ("list.json", "[1]", "expected a table"),
         ("mine.toml", "name = 'mine'\ncorpora = 3\n", r"mine\.toml: corpora"),
         ("mine.toml", 'name = "mine"\nsteps = 3\n', r"mine\.toml: unknown key 'steps'"),
-        ("mine.toml", 'name = "mine"\n"train.steps" = 3\n', r"mine\.toml: unknown key '\"train\.steps\"'" + QUOTES),
+        (
+            "mine.toml",
+            'name = "mine"\n"train.steps" = 3\n',
+            r"mine\.toml: unknown key '\"train\.steps\"'" + QUOTES,
+        ),
     ],
 )
 def test_errors_name_the_file(tmp_path, name, text, message):
@@ -175,7 +230,9 @@ def _write(path, text):
 
 def test_recipe_file_overrides_the_extended_recipe(tmp_path):
     base = read_recipe("tiny/mlm")
-    _write(tmp_path / "wide.toml", 'extends = "tiny/mlm"\nname = "wide"\n[model.shape]\nwidth = 128\n')
+    _write(
+        tmp_path / "wide.toml", 'extends = "tiny/mlm"\nname = "wide"\n[model.shape]\nwidth = 128\n'
+    )
     text = 'extends = "wide.toml"\nname = "twice"\n[objectives.clm]\nmax_length = 32\n'
     other = read_recipe(_write(tmp_path / "twice.toml", text))
     assert (other.name, other.about, other.train) == ("twice", base.about, base.train)
@@ -213,16 +270,24 @@ def test_stored_recipe_accepts_the_same_changes(tmp_path):
 def test_errors_in_changes_name_the_option():
     with pytest.raises(SettingsError, match=r"^--set: unknown key '\"train\.steps\"'" + QUOTES):
         read_recipe("tiny/mlm", {'"train.steps"': "3"})
-    with pytest.raises(SettingsError, match=r"^--set: unknown key 'evaluate\.target'; .* 'evaluate\.targets'"):
+    with pytest.raises(
+        SettingsError, match=r"^--set: unknown key 'evaluate\.target'; .* 'evaluate\.targets'"
+    ):
         read_recipe("evaluation/small", {"evaluate.target": '["de"]'})
-    with pytest.raises(SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\); write \[\"de\"\]$"):
+    with pytest.raises(
+        SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\); write \[\"de\"\]$"
+    ):
         read_recipe("evaluation/small", {"evaluate.targets": "de"})
 
 
-QUOTED = [(name, entry) for name in RECIPES.names() for entry in RECIPES.read(name).get("published", [])]
+QUOTED = [
+    (name, entry) for name in RECIPES.names() for entry in RECIPES.read(name).get("published", [])
+]
 
 
-@pytest.mark.parametrize(("name", "entry"), QUOTED, ids=[f"{name}: {entry['where']}" for name, entry in QUOTED])
+@pytest.mark.parametrize(
+    ("name", "entry"), QUOTED, ids=[f"{name}: {entry['where']}" for name, entry in QUOTED]
+)
 def test_published_entries_resolve_to_one_system(name, entry):
     rows = Published.read(entry).rows()
     assert {row.where for row in rows} == {entry["where"]}, name
@@ -242,8 +307,14 @@ def test_published_rows_are_of_one_system_with_a_table_per_metric():
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ({"where": "Yang et al. 2020, table 1, AML"}, "did you mean 'Yang et al. 2020, table 1, ALM'"),
-        ({"where": "Yang et al. 2020, table 1, ALM", "columns": ["en-ed"]}, "no column 'en-ed'; did you mean 'en-de'"),
+        (
+            {"where": "Yang et al. 2020, table 1, AML"},
+            "did you mean 'Yang et al. 2020, table 1, ALM'",
+        ),
+        (
+            {"where": "Yang et al. 2020, table 1, ALM", "columns": ["en-ed"]},
+            "no column 'en-ed'; did you mean 'en-de'",
+        ),
         ({"where": "Yang et al. 2020, table 1, ALM", "task": "xnli"}, "no published results at"),
     ],
 )
@@ -268,6 +339,9 @@ def test_every_row_of_weam_has_a_recipe():
 def test_mbert_of_weam_reads_translations_for_translate_train(split, tmp_path):
     settings = read_recipe("weam/mbert:mbert").evaluate.tasks["mlqa"]
     task = TASKS.get("mlqa")(**settings)
-    for language, name in (("en", f"squad/{split}-v1.1"), ("es", f"es_squad-translate-train-{split}-v1.1")):
+    for language, name in (
+        ("en", f"squad/{split}-v1.1"),
+        ("es", f"es_squad-translate-train-{split}-v1.1"),
+    ):
         with pytest.raises(DataError, match=name):
             list(task.read_chunks(task.query(split, language, tmp_path)))

@@ -8,7 +8,14 @@ import pytest
 from interlace.core.errors import RunError
 from interlace.experiments.score_store import ScoreIdentity, ScoreStore
 
-ROW = {"task": "pos", "seed": 0, "setting": "zero-shot", "language": "de", "metric": "f1", "score": 1.0}
+ROW = {
+    "task": "pos",
+    "seed": 0,
+    "setting": "zero-shot",
+    "language": "de",
+    "metric": "f1",
+    "score": 1.0,
+}
 PLACE = ("pos", 0, "zero-shot", "de")
 IDENTITY = ScoreIdentity("1", "settings", 1, "files")
 

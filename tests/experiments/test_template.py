@@ -11,7 +11,9 @@ from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 from interlace.experiments.template import recipe_template
 
 
-@pytest.mark.parametrize("name", {name.partition(":")[0]: name for name in RECIPES.names()}.values())  # one of a file
+@pytest.mark.parametrize(
+    "name", {name.partition(":")[0]: name for name in RECIPES.names()}.values()
+)  # one of a file
 def test_reads_back_as_the_recipe(name):
     assert Recipe.read(tomllib.loads(recipe_template(name))) == read_recipe(name)
 
@@ -51,5 +53,9 @@ def test_a_template_for_own_text_names_its_languages_and_no_toy_data(name, tmp_p
     assert recipe.data_root == str(tmp_path / "data")
     assert recipe.languages == ["hi", "en", "de"]
     assert recipe.word_tokenizer == "auto"
-    assert (recipe.evaluate.source, recipe.evaluate.targets, recipe.evaluate.tasks) == ("hi", ["en", "de"], {})
+    assert (recipe.evaluate.source, recipe.evaluate.targets, recipe.evaluate.tasks) == (
+        "hi",
+        ["en", "de"],
+        {},
+    )
     assert all(pair.startswith("hi-") for group in recipe.corpora.values() for pair in group.pairs)

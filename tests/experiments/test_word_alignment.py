@@ -71,7 +71,9 @@ def _recipe(folder, changes=None, align=True):
     data = {
         "name": "linked",
         "data_root": str(folder / "data"),
-        "corpora": {"pairs": {"pairs": ["en-de", "en-es"], "train": ["train.{source}", "train.{target}"]}},
+        "corpora": {
+            "pairs": {"pairs": ["en-de", "en-es"], "train": ["train.{source}", "train.{target}"]}
+        },
         "vocab": {"size": 300},
         "objectives": {"tlm": {}},
         **(changes or {}),
@@ -91,7 +93,9 @@ def test_links_match_the_pairs_of_the_corpus_and_are_found_again_for_changed_tex
     corpus = Workspace(_recipe(folder)).open().train["en-de"]
     assert len(corpus) == 4
     pairs = corpus.take([0, 1, 2, 3])
-    assert pairs.links == Ragged.of([[(i, i) for i in range(length)] for length in (3, 2, 4, 2)], width=2)
+    assert pairs.links == Ragged.of(
+        [[(i, i) for i in range(length)] for length in (3, 2, 4, 2)], width=2
+    )
     assert pairs.confidence.flat == pytest.approx(0.8, abs=1 / 255)
     assert corpus.alignments.types[1][:3] == ["die", "Katze", "saß"]
     write_lines(folder / "data" / "train.de", [*LINES["de"][:-1], "Kätzchen"])
@@ -138,21 +142,35 @@ def test_aligns_corpora_of_objectives_that_need_links(folder):
 
 def _folders(folder, kind):
     """What stands in the cache, and when it was made."""
-    return {path.name: path.stat().st_mtime_ns for path in (folder / "cache" / kind).iterdir() if path.is_dir()}
+    return {
+        path.name: path.stat().st_mtime_ns
+        for path in (folder / "cache" / kind).iterdir()
+        if path.is_dir()
+    }
 
 
 def test_phrases_are_cached_by_their_settings(folder):
     phrases = {"align": {"phrases": {"max_phrase_length": 2}}}
     corpus = Workspace(_recipe(folder, phrases)).open().train["en-de"]
     pairs = corpus.take([0])
-    assert pairs.phrases[0].tolist() == [[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2], [1, 3, 1, 3], [2, 3, 2, 3]]
+    assert pairs.phrases[0].tolist() == [
+        [0, 1, 0, 1],
+        [0, 2, 0, 2],
+        [1, 2, 1, 2],
+        [1, 3, 1, 3],
+        [2, 3, 2, 3],
+    ]
     assert pairs.scores[0][0].tolist() == [0.5, 1.0, 0.5, 1.0]  # "the" was "die" and "der"
     assert pairs.known is None
     before = _folders(folder, "phrases")
     Workspace(_recipe(folder, phrases)).open()
     Workspace(_recipe(folder, {**phrases, "vocab": {"size": 320}})).open()
     assert _folders(folder, "phrases") == before
-    shorter = Workspace(_recipe(folder, {"align": {"phrases": {"max_phrase_length": 1}}})).open().train["en-de"]
+    shorter = (
+        Workspace(_recipe(folder, {"align": {"phrases": {"max_phrase_length": 1}}}))
+        .open()
+        .train["en-de"]
+    )
     assert shorter.take([0]).phrases[0].tolist() == [[0, 1, 0, 1], [1, 2, 1, 2], [2, 3, 2, 3]]
     assert len(_folders(folder, "phrases")) == 4
     assert len(_calls(folder)) == 2
@@ -164,7 +182,10 @@ def test_provides_phrase_table_scores_to_objectives(folder):
     changes = {"objectives": {"linked": {"corpora": ["en-es"]}}}
     corpus = Workspace(_recipe(folder, changes)).open().train["en-es"]
     source, target = corpus.take([1]).known
-    assert (source.spans[0].tolist(), target.spans[0].tolist()) == ([[0, 1], [0, 2], [1, 2]], [[0, 1], [0, 2], [1, 2]])
+    assert (source.spans[0].tolist(), target.spans[0].tolist()) == (
+        [[0, 1], [0, 2], [1, 2]],
+        [[0, 1], [0, 2], [1, 2]],
+    )
     assert source.counterparts.lines[source.numbers[1]] == "un perro"
     assert corpus.take([1]).text is None
 
@@ -177,7 +198,9 @@ def test_text_is_stored_where_an_objective_reads_it(folder):
     assert len(before) == 1
     source, target = corpora["en-de"].take([2, 3]).text
     kept = [0, 1, 3, 4]  # the third line has no words on one side
-    assert [source.lines, target.lines] == [[LINES[language][kept[row]] for row in (2, 3)] for language in ("en", "de")]
+    assert [source.lines, target.lines] == [
+        [LINES[language][kept[row]] for row in (2, 3)] for language in ("en", "de")
+    ]
     assert corpora["en-es"].take([0]).text is None
     Workspace(_recipe(folder, {**changes, "vocab": {"size": 320}})).open()
     assert _folders(folder, "text") == before
@@ -202,7 +225,10 @@ def test_dictionary_is_the_prior_of_the_aligner(folder):
         write_lines(folder / "data" / f"en-{target}.txt", [f"cat\t{target}1", f"dog\t{target}2"])
     changes = {"align": {"priors": "{source}-{target}.txt"}}
     Workspace(_recipe(folder, changes)).open()
-    assert _calls(folder) == ["5 en-de [('cat', 'de1'), ('dog', 'de2')]", "5 en-es [('cat', 'es1'), ('dog', 'es2')]"]
+    assert _calls(folder) == [
+        "5 en-de [('cat', 'de1'), ('dog', 'de2')]",
+        "5 en-es [('cat', 'es1'), ('dog', 'es2')]",
+    ]
     write_lines(folder / "data" / "en-es.txt", ["cat\tgato"])
     Workspace(_recipe(folder, changes)).open()
     assert _calls(folder)[2:] == ["5 en-es [('cat', 'gato')]"]
@@ -243,12 +269,18 @@ def test_external_links_are_matched_by_line_number(folder):
 
 def test_corpora_without_phrases_or_links(folder, caplog):
     wants = {"objectives": {"alm": {"code_switching": {"max_phrase_length": 6}}}}
-    with pytest.raises(SettingsError, match=r"max_phrase_length = 6, but phrases are extracted up to 4 words"):
+    with pytest.raises(
+        SettingsError, match=r"max_phrase_length = 6, but phrases are extracted up to 4 words"
+    ):
         Workspace(_recipe(folder, wants)).open()
-    stored = Workspace(_recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}})).open()
+    stored = Workspace(
+        _recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}})
+    ).open()
     assert stored.train["en-de"].phrases.meta["rules"]["max_phrase_length"] == 6
     wants = {"objectives": {"alm": {}}, "align": {"phrases": {"min_count": 100_000}}}
-    with pytest.raises(DataError, match=r"en-de: no phrase occurs 100000 times in \d+ pairs") as error:
+    with pytest.raises(
+        DataError, match=r"en-de: no phrase occurs 100000 times in \d+ pairs"
+    ) as error:
         Workspace(_recipe(folder, wants)).open()
     assert "lower align.phrases.min_count" in str(error.value)
     Workspace(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}})).open()

@@ -12,12 +12,26 @@ import subprocess
 
 import pytest
 
-from fuzzing import COMMANDS, ESCAPES, Case, Command, Done, arguments_of, draw, faults_of, invoke, write_material
+from fuzzing import (
+    COMMANDS,
+    ESCAPES,
+    Case,
+    Command,
+    Done,
+    arguments_of,
+    draw,
+    faults_of,
+    invoke,
+    write_material,
+)
 from fuzzing_files import draw_file
 from interlace.cli import COMMANDS as REGISTRY
 from interlace.cli import command_name
 
-CASES, FIRST = (int(os.environ.get(f"INTERLACE_FUZZ_{name}", value)) for name, value in (("CASES", 200), ("SEED", 0)))
+CASES, FIRST = (
+    int(os.environ.get(f"INTERLACE_FUZZ_{name}", value))
+    for name, value in (("CASES", 200), ("SEED", 0))
+)
 NAMED = re.compile(r"[Nn]o space left|MB are free|[Rr]ead-only file system")
 MEMORY = 16 << 30  # bytes of address space
 
@@ -35,7 +49,9 @@ def material(tmp_path_factory):
 
 
 def test_all_commands_are_tried():
-    assert {command.name for command in COMMANDS} == {command_name(module) for module in REGISTRY.names()} - {"demo"}
+    assert {command.name for command in COMMANDS} == {
+        command_name(module) for module in REGISTRY.names()
+    } - {"demo"}
 
 
 def test_commands_succeed_with_valid_inputs(material, tmp_path):
@@ -68,7 +84,9 @@ def test_no_odd_file_breaks_a_command(material, tmp_path):
         case = draw_file(random.Random(number), material, tmp_path / "work")
         if case.faults:
             line = " ".join(case.arguments)[:200]
-            faults.append(f"seed {number}: {line}\n  {case.what}: {case.faults}\n{case.done.trace[-800:]}")
+            faults.append(
+                f"seed {number}: {line}\n  {case.what}: {case.faults}\n{case.done.trace[-800:]}"
+            )
     assert not faults, f"{len(faults)} of {CASES} cases\n" + "\n".join(faults)
 
 
@@ -98,11 +116,19 @@ def test_a_full_or_read_only_disk_is_named(disk, tmp_path, monkeypatch, what, si
         shutil.rmtree(elsewhere, ignore_errors=True)
         elsewhere.mkdir()
         if what != "output":
-            monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "out" if what == "cache" else elsewhere / "cache"))
-            monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "out" if what == "temporary" else elsewhere))
+            monkeypatch.setenv(
+                "INTERLACE_CACHE", str(tmp_path / "out" if what == "cache" else elsewhere / "cache")
+            )
+            monkeypatch.setattr(
+                "tempfile.tempdir", str(tmp_path / "out" if what == "temporary" else elsewhere)
+            )
         line = command.line if what == "output" else command.line.replace("{out}", str(elsewhere))
         done = invoke(arguments_of(Command(line), tmp_path), 60)
-        left = [path for place in ("out", "elsewhere") for path in (tmp_path / place).rglob("*.partial*")]
+        left = [
+            path
+            for place in ("out", "elsewhere")
+            for path in (tmp_path / place).rglob("*.partial*")
+        ]
         if left or done.code not in {0, 2} or (done.code and not NAMED.search(done.text)):
             faults[line] = [done.code, done.text[-300:], done.trace[-1500:], left]
     assert faults == {}

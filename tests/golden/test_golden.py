@@ -45,14 +45,18 @@ def test_losses_are_the_recorded_ones(name, tmp_path):
     pretrain(read_recipe(name, TRANSFORMATIONS | MORE.get(name, {})), tmp_path / "run")
     with safe_open(tmp_path / "run" / "words.safetensors", "np") as words:
         assert set(json.loads(words.metadata()["concepts"])[0]) == set(read_recipe(name).languages)
-    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    ]
     found = [[row["corpus"], *row["losses"].values()] for row in rows if row["kind"] == "step"]
     found.append(["perplexity", rows[-1]["scores"]["perplexity/mean"]])
     golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
     if os.environ.get("INTERLACE_RECORD"):
         GOLDEN.write_text(json.dumps({**golden, name: found}, indent=1) + "\n")
         return
-    assert name in golden, f"no losses: INTERLACE_RECORD=1 pytest tests/golden -k {name} records them"
+    assert name in golden, (
+        f"no losses: INTERLACE_RECORD=1 pytest tests/golden -k {name} records them"
+    )
     assert [row[0] for row in found] == [row[0] for row in golden[name]]
     for row, recorded in zip(found, golden[name], strict=True):
         assert row[1:] == pytest.approx(recorded[1:], rel=1e-4)

@@ -11,7 +11,10 @@ WORDS = ("the old doctor reads three letters".split(), "der alte Arzt liest drei
 @pytest.fixture(scope="session")
 def pairs():
     rows = np.random.default_rng(0).integers(6, size=(60, 5))
-    sides = [[" ".join(words[number] for number in row[: 3 + row[0] % 3]) for row in rows] for words in WORDS]
+    sides = [
+        [" ".join(words[number] for number in row[: 3 + row[0] % 3]) for row in rows]
+        for words in WORDS
+    ]
     return il.Pairs.from_lists(*sides, languages=("en", "de"), word_tokenizer="whitespace")
 
 

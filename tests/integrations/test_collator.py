@@ -33,7 +33,9 @@ def resources(aligned):
 @pytest.fixture(scope="module")
 def dataset(pairs):
     lines = zip(*pairs.lines(), strict=True)
-    return datasets.Dataset.from_list([{"translation": {"en": source, "de": target}} for source, target in lines])
+    return datasets.Dataset.from_list(
+        [{"translation": {"en": source, "de": target}} for source, target in lines]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +50,16 @@ def mapped(make, dataset):
 def gradients(model, loss):
     model.zero_grad()
     loss.backward()
-    return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
+    return {
+        name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None
+    }
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("kind", ["mbert", "xlm-r", "mmbert"])
-def test_transformers_computes_the_loss_and_gradient_of_our_loop(kind, name, folders, resources, dataset):
+def test_transformers_computes_the_loss_and_gradient_of_our_loop(
+    kind, name, folders, resources, dataset
+):
     if (kind, name) == ("mmbert", "clm") or (name == "dict_mlm" and kind != "mbert"):
         pytest.skip("transformers' causal class has other weights, or the vocabulary has no words")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folders[kind], trust_remote_code=False)
@@ -65,7 +71,9 @@ def test_transformers_computes_the_loss_and_gradient_of_our_loop(kind, name, fol
     theirs = opener.from_pretrained(folders[kind], trust_remote_code=False, **more).eval()
     inputs = make(rows, step=3)
     found = theirs(**inputs)
-    ours = TrainingModel(load(folders[kind], causal=make.causal), {name: make.objective}, seed=0).eval()
+    ours = TrainingModel(
+        load(folders[kind], causal=make.causal), {name: make.objective}, seed=0
+    ).eval()
     counts = {term: sum(batch.counts[term] for batch in batches) for term in batches[0].counts}
     loss = torch.stack([ours(name, batch.to("cpu"), counts)[0] for batch in batches]).sum()
     assert counts[make.objective.term] == (inputs["labels"] >= 0).sum() > 0
@@ -84,7 +92,10 @@ def test_masks_depend_on_seed_rows_and_step_only(folders, dataset):
     def same(one, other):
         return all(torch.equal(one[name], other[name]) for name in one)
 
-    alone, workers = (list(DataLoader(rows, batch_size=20, collate_fn=make, num_workers=number)) for number in (0, 2))
+    alone, workers = (
+        list(DataLoader(rows, batch_size=20, collate_fn=make, num_workers=number))
+        for number in (0, 2)
+    )
     assert len(alone) == 6
     assert all(same(one, other) for one, other in zip(alone, workers, strict=True))
     assert same(make(rows, step=1), make(rows, step=1))
@@ -97,7 +108,9 @@ def test_masks_depend_on_seed_rows_and_step_only(folders, dataset):
         falling(rows)
 
 
-def test_gradient_accumulation_in_transformers_trainer_is_one_large_batch(folders, dataset, tmp_path):
+def test_gradient_accumulation_in_transformers_trainer_is_one_large_batch(
+    folders, dataset, tmp_path
+):
     weights = []
     for batch, accumulated in ((12, 1), (3, 4)):
         make = il.collator("clm", folders["mbert"], **SETTINGS)  # nothing is drawn
@@ -113,7 +126,9 @@ def test_gradient_accumulation_in_transformers_trainer_is_one_large_batch(folder
             learning_rate=0.1, optim="sgd", remove_unused_columns=False, report_to="none", save_strategy="no",
         )  # fmt: skip
         rows = dataset.map(make.map, batched=True, remove_columns=dataset.column_names)
-        transformers.Trainer(model, args, data_collator=make, train_dataset=rows, compute_loss_func=make.loss).train()
+        transformers.Trainer(
+            model, args, data_collator=make, train_dataset=rows, compute_loss_func=make.loss
+        ).train()
         weights.append(model.state_dict())
     for name, weight in weights[0].items():
         torch.testing.assert_close(weight, weights[1][name], atol=1e-5, rtol=1e-4)
@@ -123,13 +138,17 @@ def test_phrases_of_mapped_rows_are_those_of_a_corpus_on_disk(folders, pairs, al
     make = il.collator("alm", folders["mbert"], **SETTINGS, aligned=aligned)
     found, types = aligned.alignments, pairs.types
     stored = WordAlignments.write(tmp_path / "links", [(types, found.links, found.confidence)])
-    phrases, scores = PhraseStore.write(tmp_path / "phrases", stored, make.phrases.table, make.phrases.rules).take(
-        np.arange(len(pairs))
-    )
+    phrases, scores = PhraseStore.write(
+        tmp_path / "phrases", stored, make.phrases.table, make.phrases.rules
+    ).take(np.arange(len(pairs)))
     columns = make.map(aligned)
-    assert [row.tolist() for row in columns["phrases"]] == [row.reshape(-1).tolist() for row in phrases]
+    assert [row.tolist() for row in columns["phrases"]] == [
+        row.reshape(-1).tolist() for row in phrases
+    ]
     np.testing.assert_array_equal(np.concatenate(columns["scores"]), scores.flat.reshape(-1))
-    other = make.map({"translation": [{"en": "the unseen doctor", "de": "der Arzt"}]})  # aligned by the same aligner
+    other = make.map(
+        {"translation": [{"en": "the unseen doctor", "de": "der Arzt"}]}
+    )  # aligned by the same aligner
     assert [2, 3, 1, 2] in np.asarray(other["phrases"][0]).reshape(-1, 4).tolist()
 
 
@@ -167,7 +186,10 @@ def test_slow_and_fast_tokenizers_give_the_same_ids(kind, tmp_path):
     kinds = {"slow": BertTokenizerLegacy, "fast": transformers.BertTokenizer}
     tokenizer = kinds[kind].from_pretrained(tmp_path, trust_remote_code=False)
     columns = il.collator("mlm", tokenizer, max_length=16).map({"text": ["The doctor reads"]})
-    assert columns["input_ids"][0].tolist() == tokenizer("The doctor reads", add_special_tokens=False)["input_ids"]
+    assert (
+        columns["input_ids"][0].tolist()
+        == tokenizer("The doctor reads", add_special_tokens=False)["input_ids"]
+    )
     assert columns["words"][0].tolist() == [0, 1, 1, 2]
 
 
@@ -205,7 +227,9 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned, pairs):
         make.map({"en": ["a", "b"], "de": ["a", None]})
     plain = il.collator("mlm", folders["mbert"], max_length=LONGEST)
     for column in ("src", "translation"):
-        with pytest.raises(DataError, match=rf"columns {column}; expected 'text'; .*languages=\(\"en\", \"de\"\)"):
+        with pytest.raises(
+            DataError, match=rf"columns {column}; expected 'text'; .*languages=\(\"en\", \"de\"\)"
+        ):
             plain.map({column: [{"en": "a"}]})
     with pytest.raises(DataError, match="reads pairs"):
         make.map({"text": ["a"]})
@@ -218,14 +242,22 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned, pairs):
 
 
 @pytest.mark.parametrize("name", ["mlm", "alm", "dict_mlm"])
-def test_equal_collators_have_one_fingerprint_before_and_after_use(name, folders, resources, dataset):
-    first, second = (il.collator(name, folders["mbert"], **SETTINGS, **resources.get(name, {})) for _ in range(2))
+def test_equal_collators_have_one_fingerprint_before_and_after_use(
+    name, folders, resources, dataset
+):
+    first, second = (
+        il.collator(name, folders["mbert"], **SETTINGS, **resources.get(name, {})) for _ in range(2)
+    )
     before = Hasher.hash(first.map)
     first(mapped(first, dataset)[:4])
     assert Hasher.hash(first.map) == before == Hasher.hash(second.map)
     assert Hasher.hash(replace(first, seed=1).map) != before
     rows, again = (make.map(dataset[:]) for make in (first, deepcopy(first)))
-    assert all(np.array_equal(one, other) for key in rows for one, other in zip(rows[key], again[key], strict=True))
+    assert all(
+        np.array_equal(one, other)
+        for key in rows
+        for one, other in zip(rows[key], again[key], strict=True)
+    )
 
 
 def test_a_mapped_batch_without_a_full_sequence_is_warned_of(folders, caplog):

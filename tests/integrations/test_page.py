@@ -15,9 +15,14 @@ def test_the_blocks_of_the_page_run_in_order(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(little_checkpoints, "WORDPIECES", 400)  # all words are whole
     little_checkpoints.save("mbert", Path("start"))
-    Path("page.py").write_text("".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)), encoding="utf-8")
+    Path("page.py").write_text(
+        "".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)), encoding="utf-8"
+    )
     runpy.run_path("page.py")
-    assert "['weam/multilingual', 'weam/cross_lingual', 'weam/aligned_share']" in capsys.readouterr().out
+    assert (
+        "['weam/multilingual', 'weam/cross_lingual', 'weam/aligned_share']"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_recipes_of_the_page_are_valid():

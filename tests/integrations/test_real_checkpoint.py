@@ -60,7 +60,9 @@ TUNED = [name for name in TASKS.names() if name not in PROBES]
 
 def run(*arguments):
     """Run a command, which must succeed, and return what it prints."""
-    done = CliRunner().invoke(application(), [str(argument) for argument in arguments], catch_exceptions=False)
+    done = CliRunner().invoke(
+        application(), [str(argument) for argument in arguments], catch_exceptions=False
+    )
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -78,8 +80,12 @@ def pretrained(folder, objectives, more=""):
 def test_learns_every_objective(name, tmp_path):
     objectives = ["translation", name] if name == "back_translation" else [name]
     dictionary = "[objectives.{}.dictionary]\nfiles = 'dict/{{source}}-{{target}}.txt'\n"
-    trained = pretrained(tmp_path, objectives, dictionary.format(name) if name in {"align_mlm", "dict_mlm"} else "")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(trained / "model", trust_remote_code=False)
+    trained = pretrained(
+        tmp_path, objectives, dictionary.format(name) if name in {"align_mlm", "dict_mlm"} else ""
+    )
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        trained / "model", trust_remote_code=False
+    )
     config = transformers.AutoConfig.from_pretrained(trained / "model", trust_remote_code=False)
     published = transformers.AutoConfig.from_pretrained(START, trust_remote_code=False)
     assert config.vocab_size == published.vocab_size
@@ -106,10 +112,14 @@ def test_learns_every_objective(name, tmp_path):
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
     """A run with low-rank adapters, scored on every task of encoders."""
-    tasks = "".join(f"[evaluate.tasks.{name}]\n" for name in OF_ENCODERS if name != "word_translation")
+    tasks = "".join(
+        f"[evaluate.tasks.{name}]\n" for name in OF_ENCODERS if name != "word_translation"
+    )
     tasks += "[evaluate.tasks.word_translation]\nmax_words = 20000\n"
     tasks += "".join(f"[evaluate.tasks.{name}.tuning]\nepochs = 1\n" for name in TUNED)
-    folder = pretrained(tmp_path_factory.mktemp("real"), ["mlm"], "[model.lora]\nrank = 4\n" + tasks)
+    folder = pretrained(
+        tmp_path_factory.mktemp("real"), ["mlm"], "[model.lora]\nrank = 4\n" + tasks
+    )
     run("evaluate", folder, "--save-models")
     return folder
 
@@ -125,7 +135,9 @@ def test_is_reported_exported_and_applied(scored, tmp_path):
     assert run("predict", scored, "--task", "ner", "--input", text).count("\t") == 7
     run("report", scored, "-o", tmp_path / "report.html")
     run("export", scored, "-o", tmp_path / "exported")
-    model = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "exported", trust_remote_code=False)
+    model = transformers.AutoModelForMaskedLM.from_pretrained(
+        tmp_path / "exported", trust_remote_code=False
+    )
     assert isinstance(model.get_input_embeddings(), torch.nn.Embedding)
 
 

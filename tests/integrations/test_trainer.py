@@ -41,8 +41,14 @@ def build(folder, aligned, tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
     def make(name="weam", rate=None, arguments=None, **settings):
-        more = {"lexicon": il.lexicon(aligned, mutual=True)} if name in {"align_mlm", "dict_mlm"} else {}
-        objective = il.collator(name, tokenizer, max_length=LONGEST, aligned=aligned, **more, **settings)
+        more = (
+            {"lexicon": il.lexicon(aligned, mutual=True)}
+            if name in {"align_mlm", "dict_mlm"}
+            else {}
+        )
+        objective = il.collator(
+            name, tokenizer, max_length=LONGEST, aligned=aligned, **more, **settings
+        )
         args = transformers.TrainingArguments(
             tmp_path / "run", **{
                 "max_steps": 2, "per_device_train_batch_size": ROWS, "gradient_accumulation_steps": MICRO, "seed": 5,
@@ -88,11 +94,17 @@ def test_trains_as_our_own_loop(case, build, folder, aligned):
     examples = collator.examples(aligned)[0]
     if name in {"mlm", "clm", "dict_mlm", "align_mlm"}:  # one language a batch in our loop
         trainer.train_dataset = trainer.train_dataset[: len(examples)]
-    model = TrainingModel(Backbone(transformers.BertForMaskedLM.from_pretrained(folder)), {name: collator.objective}, 5)
+    model = TrainingModel(
+        Backbone(transformers.BertForMaskedLM.from_pretrained(folder)),
+        {name: collator.objective},
+        5,
+    )
     for one, other in zip(model.parameters(), trainer.model.parameters(), strict=True):
         assert torch.equal(one, other)  # the heads too
     source = MixtureSource(name, "en-de", collator.objective, collator.prepared, Plan(examples))
-    training = Training(model, Mixture([source], 5), ADAM.build(model), ADAM, Accelerator(cpu=True), 2, MICRO)
+    training = Training(
+        model, Mixture([source], 5), ADAM.build(model), ADAM, Accelerator(cpu=True), 2, MICRO
+    )
     ours = list(steps(training, Progress()))
     trainer.train()
     logs = [row for row in trainer.state.log_history if "loss" in row]
@@ -116,7 +128,10 @@ def test_a_checkpoint_has_the_heads_and_a_saved_model_has_not(build, folder, tmp
     for saved in (kept, tmp_path / "model"):
         assert set(load_file(saved / "model.safetensors")) == names
         transformers.AutoModelForMaskedLM.from_pretrained(saved, trust_remote_code=False)
-        assert transformers.AutoTokenizer.from_pretrained(saved, trust_remote_code=False).mask_token == "[MASK]"
+        assert (
+            transformers.AutoTokenizer.from_pretrained(saved, trust_remote_code=False).mask_token
+            == "[MASK]"
+        )
     resumed = build(rate=1, arguments=arguments)
     resumed.train(resume_from_checkpoint=str(kept))
     for one, other in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
@@ -141,17 +156,36 @@ def test_evaluates_with_fixed_masks_and_keeps_the_best(build, aligned, tmp_path)
 
 
 def test_takes_names_pairs_and_datasets(folder, aligned, tmp_path):
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=LONGEST, trust_remote_code=False)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        folder, model_max_length=LONGEST, trust_remote_code=False
+    )
     model = transformers.BertForMaskedLM.from_pretrained(folder)
-    args = transformers.TrainingArguments(tmp_path, max_steps=1, report_to="none", save_strategy="no")
-    rows = [{"translation": {"en": one, "de": other}} for one, other in zip(*aligned.pairs.lines(), strict=True)]
+    args = transformers.TrainingArguments(
+        tmp_path, max_steps=1, report_to="none", save_strategy="no"
+    )
+    rows = [
+        {"translation": {"en": one, "de": other}}
+        for one, other in zip(*aligned.pairs.lines(), strict=True)
+    ]
     dataset = datasets.Dataset.from_list(rows)
-    by_name = il.Trainer(deepcopy(model), args, objective="weam", pairs=aligned, processing_class=tokenizer)
+    by_name = il.Trainer(
+        deepcopy(model), args, objective="weam", pairs=aligned, processing_class=tokenizer
+    )
     assert by_name.collator.objective.max_length == LONGEST
     objective = il.collator("tlm", tokenizer, languages=("en", "de"))
-    both = il.Trainer(model, args, objective=objective, train_dataset=dataset, eval_dataset={"a": dataset})
-    assert both.train_dataset.column_names == list(objective.columns) == both.eval_dataset["a"].column_names
-    assert len(il.Trainer(model, args, objective="tlm", pairs=aligned.pairs, processing_class=tokenizer).train_dataset)
+    both = il.Trainer(
+        model, args, objective=objective, train_dataset=dataset, eval_dataset={"a": dataset}
+    )
+    assert (
+        both.train_dataset.column_names
+        == list(objective.columns)
+        == both.eval_dataset["a"].column_names
+    )
+    assert len(
+        il.Trainer(
+            model, args, objective="tlm", pairs=aligned.pairs, processing_class=tokenizer
+        ).train_dataset
+    )
     with pytest.raises(SettingsError, match="processing_class"):
         il.Trainer(model, args, objective="weam", pairs=aligned)
     with pytest.raises(SettingsError, match=r"interlace\.align"):

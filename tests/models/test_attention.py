@@ -51,7 +51,9 @@ def test_attention_drops_whole_weights_and_keeps_the_mean():
     query, key, value = parts()
     mask = seen((6, 3))
     torch.manual_seed(7)
-    many = torch.stack([attention(TRAINING, query, key, value, mask, dropout=0.2)[0] for _ in range(3000)])
+    many = torch.stack(
+        [attention(TRAINING, query, key, value, mask, dropout=0.2)[0] for _ in range(3000)]
+    )
     plain, _ = attention(TRAINING, query, key, value, mask)
     assert many.std(dim=0).min() > 0.01
     torch.testing.assert_close(many.mean(dim=0), plain, atol=0.08, rtol=0)
@@ -59,7 +61,14 @@ def test_attention_drops_whole_weights_and_keeps_the_mean():
 
 def gradients(family, vocab, kernel, ids, width=8):
     shape = Shape(
-        family=family, layers=2, width=width, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=4
+        family=family,
+        layers=2,
+        width=width,
+        heads=2,
+        max_length=16,
+        dropout=0,
+        attention_dropout=0,
+        local_attention=4,
     )
     inputs = {"input_ids": ids, "attention_mask": (ids != vocab.pad).long()}
     backbone = from_shape(shape, vocab, seed=1).train().to(ids.device)
@@ -103,7 +112,9 @@ def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, com
             apart = (torch.arange(end - start)[:, None] - torch.arange(end - start)).abs()
             mask = apart <= window_size[1] if window_size[1] >= 0 else None
             parts = (each[start:end].transpose(0, 1) for each in (query, key, value))
-            found.append(functional.scaled_dot_product_attention(*parts, mask, scale=scale).transpose(0, 1))
+            found.append(
+                functional.scaled_dot_product_attention(*parts, mask, scale=scale).transpose(0, 1)
+            )
         return torch.cat([*found, (query + key + value)[end:] * torch.nan])
 
     expected = gradients(family, vocab, "interlace", padded)
@@ -139,4 +150,6 @@ def test_the_kernels_name_stays_out_of_the_checkpoint(vocab, tmp_path):
     folder = backbone.save_pretrained(tmp_path / "model", vocab)
     assert backbone.model.config._attn_implementation == "interlace"
     assert "interlace" not in json.dumps(json.loads((folder / "config.json").read_text()))
-    assert {type(module) for module in load(folder).modules() if isinstance(module, torch.nn.Dropout)} == {Dropout}
+    assert {
+        type(module) for module in load(folder).modules() if isinstance(module, torch.nn.Dropout)
+    } == {Dropout}

@@ -19,7 +19,11 @@ def test_an_old_folder_is_replaced_whole(vocab, tmp_path):
     (folder / "model-00001-of-00002.safetensors").write_text("old")
     (folder / "config.json").write_text("{}")
     from_shape(TINY, vocab).save_pretrained(folder, vocab)
-    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(DataError, match=r"notes\.txt: .* would be deleted"):
@@ -31,7 +35,9 @@ MINE = {
     "a folder of annotations": lambda folder: (folder / "mine").mkdir(),
     "a folder in one of ours": lambda folder: (folder / "1_Pooling" / "mine").mkdir(parents=True),
     "a link to a folder": lambda folder: (folder / "mine").symlink_to(folder.parent),
-    "a link to a folder where we have one": lambda folder: (folder / "encoder").symlink_to(folder.parent),
+    "a link to a folder where we have one": lambda folder: (folder / "encoder").symlink_to(
+        folder.parent
+    ),
 }
 
 
@@ -65,9 +71,14 @@ def test_a_failed_export_leaves_the_old_folder(vocab, tmp_path):
 def test_exporting_records_languages_and_dtype_and_does_not_change_the_model(vocab, tmp_path):
     backbone = from_shape(TINY, vocab, ("en", "de"))
     before = {name: tensor.clone() for name, tensor in backbone.state_dict().items()}
-    folder = backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
+    folder = backbone.save_pretrained(
+        tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16
+    )
     after = backbone.state_dict()
-    assert all(torch.equal(before[name], after[name]) and after[name].dtype == torch.float32 for name in before)
+    assert all(
+        torch.equal(before[name], after[name]) and after[name].dtype == torch.float32
+        for name in before
+    )
     assert "interlace_folded_language" not in backbone.model.config.to_dict()
     config = json.loads((folder / "config.json").read_text())
     assert config["interlace_languages"] == {"en": 2, "de": 3}
@@ -88,7 +99,9 @@ def test_never_replaces_other_folders(vocab, tmp_path):
 
 
 # one row of three real states and one of two, the padding large enough to show where it leaks in
-STATES = torch.tensor([[[1.0, -4.0], [3.0, -2.0], [5.0, 0.0]], [[2.0, -1.0], [4.0, -3.0], [99.0, 99.0]]])
+STATES = torch.tensor(
+    [[[1.0, -4.0], [3.0, -2.0], [5.0, 0.0]], [[2.0, -1.0], [4.0, -3.0], [99.0, 99.0]]]
+)
 
 
 MASK = torch.tensor([[1, 1, 1], [1, 1, 0]])
@@ -96,7 +109,11 @@ MASK = torch.tensor([[1, 1, 1], [1, 1, 0]])
 
 @pytest.mark.parametrize(
     ("how", "expected"),
-    [("first", [[1.0, -4.0], [2.0, -1.0]]), ("mean", [[3.0, -2.0], [3.0, -2.0]]), ("max", [[5.0, 0.0], [4.0, -1.0]])],
+    [
+        ("first", [[1.0, -4.0], [2.0, -1.0]]),
+        ("mean", [[3.0, -2.0], [3.0, -2.0]]),
+        ("max", [[5.0, 0.0], [4.0, -1.0]]),
+    ],
 )
 def test_pooling_by_hand(how, expected):
     assert pool(STATES, MASK, how).tolist() == expected

@@ -22,9 +22,15 @@ def gradients(backbone, vocab, train=True):
     states = backbone.encode({"input_ids": ids, "attention_mask": real})
     if hasattr(backbone, "decode"):
         states = backbone.decode(states, real, {"input_ids": ids})
-    loss = torch.nn.functional.cross_entropy(backbone.logits(states[:, :-1].flatten(0, 1)), ids[:, 1:].flatten())
+    loss = torch.nn.functional.cross_entropy(
+        backbone.logits(states[:, :-1].flatten(0, 1)), ids[:, 1:].flatten()
+    )
     loss.backward()
-    found = {name: each.grad.clone() for name, each in backbone.named_parameters() if each.grad is not None}
+    found = {
+        name: each.grad.clone()
+        for name, each in backbone.named_parameters()
+        if each.grad is not None
+    }
     backbone.zero_grad()
     return loss.detach(), found
 
@@ -61,9 +67,16 @@ def check(backbone, vocab, **how):
 def test_recomputed_layers_learn_the_same(model):
     backbone, vocab = model
     calls = []
-    parts = [backbone.model.base_model, *([backbone.decoder.model.base_model] if hasattr(backbone, "decoder") else [])]
+    parts = [
+        backbone.model.base_model,
+        *([backbone.decoder.model.base_model] if hasattr(backbone, "decoder") else []),
+    ]
     for part in parts:
-        linear = [each for each in next(iter(blocks.blocks_of(part))).modules() if isinstance(each, torch.nn.Linear)]
+        linear = [
+            each
+            for each in next(iter(blocks.blocks_of(part))).modules()
+            if isinstance(each, torch.nn.Linear)
+        ]
         linear[0].register_forward_hook(lambda *_: calls.append(0))
     check(backbone, vocab, checkpointing=True, compiled=False)
     assert len(calls) == 5 * len(parts)  # in four forward passes and one backward pass
@@ -72,5 +85,7 @@ def test_recomputed_layers_learn_the_same(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["xlm-r", "seq2seq"], indirect=True)
 def test_compiled_layers_learn_the_same(model, monkeypatch):
-    monkeypatch.setattr(blocks, "COMPILER", "eager")  # traces the layers without minutes of a C++ compiler
+    monkeypatch.setattr(
+        blocks, "COMPILER", "eager"
+    )  # traces the layers without minutes of a C++ compiler
     check(*model, checkpointing=True, compiled=True)

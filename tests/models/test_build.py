@@ -14,7 +14,9 @@ from little_checkpoints import save
 
 
 def tiny(family="bert", **more):
-    return Shape(**{"family": family, "layers": 1, "width": 8, "heads": 2, "max_length": 16, **more})
+    return Shape(
+        **{"family": family, "layers": 1, "width": 8, "heads": 2, "max_length": 16, **more}
+    )
 
 
 def weights(backbone):
@@ -31,14 +33,23 @@ def test_same_weights_in_another_process_with_other_imports(vocab):
         "S(size=40, pad=1, begin=0, end=2), ('en',), 7);"
         "print(sum(p.double().abs().sum().item() for p in b.parameters()).hex())"
     )
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
     backbone = from_shape(tiny(), vocab, ("en",), 7)
     assert out.strip() == sum(p.double().abs().sum().item() for p in backbone.parameters()).hex()
 
 
 def test_languages_leave_the_other_weights_alone(vocab):
-    without, with_two = from_shape(tiny(), vocab, seed=3), from_shape(tiny(), vocab, ("en", "de"), seed=3)
-    changed = [name for name, weight in weights(without).items() if not torch.equal(weight, weights(with_two)[name])]
+    without, with_two = (
+        from_shape(tiny(), vocab, seed=3),
+        from_shape(tiny(), vocab, ("en", "de"), seed=3),
+    )
+    changed = [
+        name
+        for name, weight in weights(without).items()
+        if not torch.equal(weight, weights(with_two)[name])
+    ]
     assert changed == ["model.bert.embeddings.token_type_embeddings.weight"]
     assert with_two.traits.languages == {"en": 2, "de": 3}
     table = weights(with_two)[changed[0]]
@@ -79,7 +90,9 @@ def test_reports_names_missing_on_the_hub(tmp_path, monkeypatch):
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bert-tiny").mkdir()
-    with pytest.raises(CheckpointError, match=r"^'bert-tiney': no such folder.*; did you mean 'bert-tiny'"):
+    with pytest.raises(
+        CheckpointError, match=r"^'bert-tiney': no such folder.*; did you mean 'bert-tiny'"
+    ):
         load("bert-tiney")
     cure = r"^'somebody/model': no such folder.* the hub cannot be reached .*hf download somebody/model"
     with pytest.raises(CheckpointError, match=cure):
@@ -90,9 +103,18 @@ def test_reports_names_missing_on_the_hub(tmp_path, monkeypatch):
     ("text", "message"),
     [
         *((text, r"config\.json: damaged") for text in ("{", "[]", '{"hidden_size": 8}')),
-        ('{"model_type": "bert", "num_hidden_layers": 100000000}', r"config\.json: damaged: key 'num_hidden_layers'"),
-        ('{"model_type": "bert", "vocab_size": "many"}', r"key 'vocab_size': input should be a valid integer"),
-        ('{"model_type": "bert", "quantization_config": {"quant_method": "gptq"}}', "its weights are quantised"),
+        (
+            '{"model_type": "bert", "num_hidden_layers": 100000000}',
+            r"config\.json: damaged: key 'num_hidden_layers'",
+        ),
+        (
+            '{"model_type": "bert", "vocab_size": "many"}',
+            r"key 'vocab_size': input should be a valid integer",
+        ),
+        (
+            '{"model_type": "bert", "quantization_config": {"quant_method": "gptq"}}',
+            "its weights are quantised",
+        ),
         ('{"model_type": "bert", "hidden_act": "__import__"}', r"cannot be opened"),
         ('{"model_type": "bert", "initializer_range": []}', r"cannot be opened"),
         ('{"model_type": "gpt2"}', r"'gpt2' model cannot be a backbone; there are: bert"),
@@ -116,7 +138,10 @@ def shard(folder):
     parts = {"a.safetensors": names[::2], "b.safetensors": names[1::2]}
     for file, held in parts.items():
         save_file({name: tensors[name] for name in held}, folder / file, {"format": "pt"})
-    index = {"metadata": {}, "weight_map": {name: file for file, held in parts.items() for name in held}}
+    index = {
+        "metadata": {},
+        "weight_map": {name: file for file, held in parts.items() for name in held},
+    }
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     (folder / "model.safetensors").unlink()
 
@@ -136,13 +161,14 @@ def test_rejects_missing_weights_and_weights_of_another_shape(folder):
     tensors = load_file(folder / "model.safetensors")
     weight = tensors.pop("bert.encoder.layer.0.output.dense.weight")
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(CheckpointError, match=r"lacks 1 weights of a bert encoder.*output\.dense\.weight"):
+    with pytest.raises(
+        CheckpointError, match=r"lacks 1 weights of a bert encoder.*output\.dense\.weight"
+    ):
         load(folder)
     tensors["bert.encoder.layer.0.output.dense.weight"] = weight[:, :-1].contiguous()
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    found = (
-        r"model\.safetensors: bert\.encoder\.layer\.0\.output\.dense\.weight has shape \(\d+, \d+\), its configuration"
-    )
+    name = r"bert\.encoder\.layer\.0\.output\.dense\.weight"
+    found = rf"model\.safetensors: {name} has shape \(\d+, \d+\), its configuration"
     with pytest.raises(CheckpointError, match=found):
         load(folder)
 
@@ -151,8 +177,12 @@ def test_rejects_missing_weights_and_weights_of_another_shape(folder):
 def test_rejects_weights_that_are_no_floats(folder, kind):
     tensors = load_file(folder / "model.safetensors")
     name = "bert.encoder.layer.0.output.dense.weight"
-    save_file(tensors | {name: tensors[name].to(kind)}, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(CheckpointError, match=rf"model\.safetensors: {name} has values of \w+, expected one of F16"):
+    save_file(
+        tensors | {name: tensors[name].to(kind)}, folder / "model.safetensors", {"format": "pt"}
+    )
+    with pytest.raises(
+        CheckpointError, match=rf"model\.safetensors: {name} has values of \w+, expected one of F16"
+    ):
         load(folder)
 
 

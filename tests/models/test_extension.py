@@ -20,7 +20,11 @@ def start(request, tmp_path_factory):
     """A checkpoint, its vocabulary, and that with more subwords."""
     folder = save(request.param, tmp_path_factory.mktemp("start"))
     old = Vocab.load(folder)
-    return folder, old, extend_vocab(old, {"xx": [" ".join(OTHER), *OTHER] * 3}, NUMBER, min_count=2)
+    return (
+        folder,
+        old,
+        extend_vocab(old, {"xx": [" ".join(OTHER), *OTHER] * 3}, NUMBER, min_count=2),
+    )
 
 
 def logits(folder, line):
@@ -28,7 +32,11 @@ def logits(folder, line):
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     inputs = tokenizer(line, return_tensors="pt", return_token_type_ids=False)
     with torch.no_grad():
-        return AutoModelForMaskedLM.from_pretrained(folder, trust_remote_code=False).eval()(**inputs).logits[0]
+        return (
+            AutoModelForMaskedLM.from_pretrained(folder, trust_remote_code=False)
+            .eval()(**inputs)
+            .logits[0]
+        )
 
 
 def test_predictions_on_old_text_are_unchanged(start, tmp_path):
@@ -42,7 +50,12 @@ def test_predictions_on_old_text_are_unchanged(start, tmp_path):
 
 
 def bert(rows, **more):
-    sizes = {"hidden_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 2}
+    sizes = {
+        "hidden_size": 2,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+        "intermediate_size": 2,
+    }
     return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=rows, **sizes, **more))
 
 
@@ -88,7 +101,9 @@ def test_rows_of_unused_new_and_untied_subwords():
     extend_embeddings(model, by_hand(10, [1, 3]), 0)
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
         torch.testing.assert_close(table[10], table[[1, 3]].mean(0))
-    assert not torch.equal(model.get_input_embeddings().weight[10], model.get_output_embeddings().weight[10])
+    assert not torch.equal(
+        model.get_input_embeddings().weight[10], model.get_output_embeddings().weight[10]
+    )
 
 
 def test_the_seed_draws_the_rows_of_tokens_that_nothing_spelled():

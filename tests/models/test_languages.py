@@ -11,7 +11,12 @@ from interlace.models.languages import LanguageMapping, add_languages, fold_weig
 
 def bert(**more):
     torch.manual_seed(0)
-    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    sizes = {
+        "hidden_size": 4,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+        "intermediate_size": 4,
+    }
     return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=10, **sizes, **more))
 
 
@@ -53,15 +58,24 @@ def test_xlm_keeps_its_own_names():
     assert language_ids(model.config) == {"en": 0, "de": 1, "sw": 2}
     assert model.config.n_langs == 3
     assert model.config.id2lang == {"0": "en", "1": "de", "2": "sw"}
-    assert model.transformer.lang_embeddings.weight[2].abs().sum() == 0  # adds what no id adds: nothing
+    assert (
+        model.transformer.lang_embeddings.weight[2].abs().sum() == 0
+    )  # adds what no id adds: nothing
     with pytest.raises(SettingsError, match="XLM checkpoint without them"):
         add_languages(xlm(n_langs=1), ["en"])
 
 
 def test_languages_of_a_configuration_that_has_none():
     assert language_ids(SimpleNamespace(model_type="bert")) == {}
-    assert language_ids(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}
-    assert language_ids(SimpleNamespace(model_type="xlm", n_langs=1, use_lang_emb=True, lang2id={"en": 0})) == {}
+    assert (
+        language_ids(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}
+    )
+    assert (
+        language_ids(
+            SimpleNamespace(model_type="xlm", n_langs=1, use_lang_emb=True, lang2id={"en": 0})
+        )
+        == {}
+    )
 
 
 def table_of(model):
@@ -99,7 +113,9 @@ def test_maps_languages_of_bert_checkpoints():
     """BERT's rows of segments are no languages: they have no part in the mean."""
     model = bert()
     add_languages(model, ["en", "de"])
-    model.base_model.embeddings.token_type_embeddings.weight.data[2:] = torch.tensor([[1.0] * 4, [3.0] * 4])
+    model.base_model.embeddings.token_type_embeddings.weight.data[2:] = torch.tensor(
+        [[1.0] * 4, [3.0] * 4]
+    )
     map_languages(model, ["en", "lt", "gsw"], LanguageMapping(copies={"gsw": "de"}))
     assert language_ids(model.config) == {"en": 2, "de": 3, "lt": 4, "gsw": 5}
     assert rows(model)[4].tolist() == [2.0] * 4

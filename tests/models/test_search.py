@@ -22,7 +22,12 @@ def firsts(count):
 
 def hypotheses(found, row):
     """(subwords, log-probability) of a row, best first."""
-    pairs = zip(found.ids[row].tolist(), found.lengths[row].tolist(), found.logprobs[row].tolist(), strict=True)
+    pairs = zip(
+        found.ids[row].tolist(),
+        found.lengths[row].tolist(),
+        found.logprobs[row].tolist(),
+        strict=True,
+    )
     return [(tuple(ids[:length]), logprob) for ids, length, logprob in pairs if length >= 0]
 
 
@@ -44,7 +49,9 @@ def test_an_exhaustive_beam_equals_enumeration(seed, limits, penalty):
         pairs = everything(seeds[row], 4, limit, banned_ids=(0,))
         expected = sorted(pairs, key=lambda pair: -pair[1] / divisor(penalty, len(pair[0]) + 1))
         assert [ids for ids, _ in hypotheses(found, row)] == [ids for ids, _ in expected]
-        np.testing.assert_allclose([x for _, x in hypotheses(found, row)], [x for _, x in expected], atol=1e-5)
+        np.testing.assert_allclose(
+            [x for _, x in hypotheses(found, row)], [x for _, x in expected], atol=1e-5
+        )
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), penalties)
@@ -60,7 +67,9 @@ def test_the_sure_stop_does_not_change_the_best_hypothesis(seed, width, penalty)
         looked = []
         for said, total in going:
             tokens = (1, 2, 3, 4) if len(said) < limit else (1,)
-            looked += [((*said, token), total + logprobs_of(seed, said, 5)[token]) for token in tokens]
+            looked += [
+                ((*said, token), total + logprobs_of(seed, said, 5)[token]) for token in tokens
+            ]
         looked.sort(key=lambda pair: -pair[1])
         kept = []
         for said, total in looked[: 2 * width]:
@@ -85,8 +94,12 @@ def test_greedy_is_a_beam_of_one(seed, limit):
 
 def searches():
     return {
-        "greedy": lambda little, limits, rows: greedy_search(little, firsts(len(limits)), limits, RULES),
-        "beam": lambda little, limits, rows: beam_search(little, firsts(len(limits)), limits, RULES, 3, penalty=PLAIN),
+        "greedy": lambda little, limits, rows: greedy_search(
+            little, firsts(len(limits)), limits, RULES
+        ),
+        "beam": lambda little, limits, rows: beam_search(
+            little, firsts(len(limits)), limits, RULES, 3, penalty=PLAIN
+        ),
     }
 
 
@@ -102,11 +115,17 @@ def test_results_do_not_depend_on_other_rows(name, data):
     together = search(Little(order.tolist(), 6, steps=1), limits[order], order)
     for place, row in enumerate(order.tolist()):
         alone = search(Little([row], 6, steps=1), limits[row : row + 1], torch.tensor([row]))
-        assert [ids for ids, _ in hypotheses(together, place)] == [ids for ids, _ in hypotheses(alone, 0)]
+        assert [ids for ids, _ in hypotheses(together, place)] == [
+            ids for ids, _ in hypotheses(alone, 0)
+        ]
 
 
 @pytest.mark.parametrize("name", ["greedy", "beam"])
-@given(st.integers(0, 10**6), st.lists(st.integers(0, 9), min_size=1, max_size=5), st.sampled_from([2, 3, 8]))
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(0, 9), min_size=1, max_size=5),
+    st.sampled_from([2, 3, 8]),
+)
 @settings(max_examples=30)
 def test_results_do_not_depend_on_how_often_the_device_is_read(name, seed, limits, every):
     """Scores are rounded, so that there are ties."""
@@ -165,7 +184,9 @@ def test_the_log_probability_is_that_of_the_whole_hypothesis_with_its_end(name):
     for row in range(10):
         for ids, logprob in hypotheses(found, row):
             path = (*ids, END)
-            expected = sum(logprobs_of(row, path[:place], 6)[path[place]] for place in range(len(path)))
+            expected = sum(
+                logprobs_of(row, path[:place], 6)[path[place]] for place in range(len(path))
+            )
             assert logprob == pytest.approx(expected, rel=1e-5)
 
 
@@ -173,7 +194,9 @@ def test_finished_rows_are_not_decoded_further():
     little = Little(list(range(20)), 5)
     found = greedy_search(little, firsts(20), torch.full((20,), 15), RULES)
     lengths = found.lengths[:, 0]
-    assert little.walked == [int((lengths >= place).sum()) for place in range(int(lengths.max()) + 1)]
+    assert little.walked == [
+        int((lengths >= place).sum()) for place in range(int(lengths.max()) + 1)
+    ]
 
 
 @pytest.mark.parametrize("name", ["greedy", "beam"])
@@ -186,7 +209,10 @@ def test_rejects_nan_scores(name):
         searches()[name](Broken([1], 5), torch.tensor([3]), torch.arange(1))
 
 
-@given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(1, 8))
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4),
+    st.integers(1, 8),
+)
 def test_ties_prefer_the_first(rows, count):
     values, places = top_k(torch.tensor(rows, dtype=torch.float32), count)
     quick = top_k(torch.tensor(rows, dtype=torch.float32), count, wait=False)

@@ -11,12 +11,21 @@ LANGUAGES = ("en", "de")
 
 
 def tiny(family, **more):
-    settings = {"family": family, "layers": 4, "width": 16, "heads": 2, "max_length": 48, "local_attention": 8}
+    settings = {
+        "family": family,
+        "layers": 4,
+        "width": 16,
+        "heads": 2,
+        "max_length": 48,
+        "local_attention": 8,
+    }
     return Shape(**{**settings, "init_std": 0.3, **more})  # wide weights, so that differences show
 
 
 def pair(family, vocab, seed=3, **more):
-    encoder = from_shape(tiny(family, **more), vocab, () if family == "modernbert" else LANGUAGES, seed)
+    encoder = from_shape(
+        tiny(family, **more), vocab, () if family == "modernbert" else LANGUAGES, seed
+    )
     return join(encoder, fresh_decoder(encoder.model.config, seed)).eval()
 
 
@@ -53,8 +62,12 @@ def test_stepwise_decoding_equals_whole_rows(family, vocab):
     inputs = target(model)
     expected = scores(model, states, mask, inputs)
     memory = model.start(states, mask)
-    for place in range(20):  # beyond the window of local layers, and beyond the room that is made ready at once
-        torch.testing.assert_close(model.step(memory, *at(inputs, place)), expected[:, place], atol=1e-4, rtol=1e-4)
+    for place in range(
+        20
+    ):  # beyond the window of local layers, and beyond the room that is made ready at once
+        torch.testing.assert_close(
+            model.step(memory, *at(inputs, place)), expected[:, place], atol=1e-4, rtol=1e-4
+        )
     assert memory.length == 20
 
 
@@ -101,10 +114,14 @@ def test_rows_may_be_kept_moved_and_repeated(family, rows, vocab):
     whole = {name: torch.cat([first[name][index], then[name]], dim=1) for name in first}
     expected = scores(model, states[index], mask[index], whole)
     for place in range(3):
-        torch.testing.assert_close(model.step(chosen, *at(then, place)), expected[:, 4 + place], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(
+            model.step(chosen, *at(then, place)), expected[:, 4 + place], atol=1e-4, rtol=1e-4
+        )
     more = {name: torch.cat([first[name], then[name][:1].expand(3, -1)], dim=1) for name in first}
     untouched = model.step(memory, *at(more, 4))
-    torch.testing.assert_close(untouched, scores(model, states, mask, more)[:, 4], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(
+        untouched, scores(model, states, mask, more)[:, 4], atol=1e-4, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -131,7 +148,10 @@ def test_rejects_targets_beyond_the_maximum_length(vocab):
         model.step(memory, torch.tensor([5]))
     model = pair("modernbert", vocab)
     with pytest.raises(SettingsError, match="modernbert decoder cannot read 'token_type_ids'"):
-        model.decode(*source(model), {"input_ids": torch.ones(3, 4).long(), "token_type_ids": torch.ones(3, 4).long()})
+        model.decode(
+            *source(model),
+            {"input_ids": torch.ones(3, 4).long(), "token_type_ids": torch.ones(3, 4).long()},
+        )
 
 
 def test_sides_of_other_widths_or_vocabularies_are_refused(vocab):
@@ -152,4 +172,6 @@ def test_an_encoder_of_another_family_may_be_read(vocab):
     model.train()
     states = model.encode({"input_ids": torch.full((3, 9), 5)})
     model.logits(model.decode(states, None, target(model)).flatten(0, 1)).sum().backward()
-    assert all(parameter.grad is not None for parameter in model.parameters() if parameter.requires_grad)
+    assert all(
+        parameter.grad is not None for parameter in model.parameters() if parameter.requires_grad
+    )

@@ -16,7 +16,15 @@ FAMILIES = ["bert", "roberta", "modernbert"]
 
 
 def made(vocab, family="bert", decoder=None, **more):
-    shape = {"family": family, "layers": 2, "width": 16, "heads": 2, "max_length": 48, "init_std": 0.3, **more}
+    shape = {
+        "family": family,
+        "layers": 2,
+        "width": 16,
+        "heads": 2,
+        "max_length": 48,
+        "init_std": 0.3,
+        **more,
+    }
     languages = "none" if family == "modernbert" else "embeddings"
     settings = ModelSettings(shape=Shape(**shape), decoder=decoder, languages=languages)
     model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True)
@@ -31,13 +39,18 @@ def made(vocab, family="bert", decoder=None, **more):
 @torch.no_grad()
 def scores(model):
     rng = torch.Generator().manual_seed(1)
-    ids, written = torch.randint(3, 40, (2, 7), generator=rng), torch.randint(3, 40, (2, 5), generator=rng)
+    ids, written = (
+        torch.randint(3, 40, (2, 7), generator=rng),
+        torch.randint(3, 40, (2, 5), generator=rng),
+    )
     mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
     name = model.decoder_language_input
     reads = {name: torch.full_like(ids, model.traits.languages["en"])} if name else {}
     writes = {name: torch.full_like(written, model.decoder_languages["de"])} if name else {}
     states = model.encode({"input_ids": ids, "attention_mask": mask, **reads})
-    return model.logits(model.decode(states, mask, {"input_ids": written, **writes}).flatten(0, 1)).view(2, 5, -1)
+    return model.logits(
+        model.decode(states, mask, {"input_ids": written, **writes}).flatten(0, 1)
+    ).view(2, 5, -1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -45,7 +58,9 @@ def scores(model):
 @pytest.mark.parametrize("tie", [True, False])
 def test_saved_models_are_loaded_unchanged(family, table, tie, vocab, tmp_path):
     model = made(vocab, family, DecoderSettings(embeddings=table), tie=tie)
-    again = load(model.save_pretrained(tmp_path / "model", vocab), vocab, model.traits.languages).eval()
+    again = load(
+        model.save_pretrained(tmp_path / "model", vocab), vocab, model.traits.languages
+    ).eval()
     assert isinstance(again, Seq2Seq)
     assert again.shared == model.shared == (table == "shared")
     assert (again.traits, again.decoder_languages) == (model.traits, model.decoder_languages)
@@ -67,7 +82,10 @@ def test_logits_match_transformers(family, table, vocab, tmp_path):
     assert not info["unexpected_keys"]
     ids = torch.tensor([[0, 5, 9, 17, 2], [0, 7, 2, 1, 1]])
     mask = (ids != 1).long()
-    reads, writes = torch.full_like(ids, model.traits.languages["en"]), model.decoder_languages["de"]
+    reads, writes = (
+        torch.full_like(ids, model.traits.languages["en"]),
+        model.decoder_languages["de"],
+    )
     with torch.no_grad():
         start = torch.tensor([[4, 8], [4, 11]])
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": reads}
@@ -94,7 +112,9 @@ def test_greedy_decoding_matches_transformers(family, speaks, vocab, tmp_path):
         read["token_type_ids"] = torch.full_like(ids, model.traits.languages["en"])
         language = torch.full((2,), model.decoder_languages["de"])
         write["decoder_token_type_ids"] = language[:, None]
-    found = theirs.generate(**read, **write, decoder_start_token_id=4, max_new_tokens=9, do_sample=False)
+    found = theirs.generate(
+        **read, **write, decoder_start_token_id=4, max_new_tokens=9, do_sample=False
+    )
     memory = model.start(model.encode(read), read["attention_mask"])
     token, written = torch.tensor([4, 4]), [torch.tensor([4, 4])]
     for _ in range(9):
@@ -114,8 +134,12 @@ def test_the_encoder_of_a_modernbert_model_is_an_ordinary_checkpoint(vocab, tmp_
         AutoModel.from_pretrained(tmp_path / "model", subfolder="encoder", trust_remote_code=False),
         AutoModel.from_pretrained(tmp_path / "model" / "encoder", trust_remote_code=False),
     ):
-        torch.testing.assert_close(theirs.eval()(ids).last_hidden_state, model.encode({"input_ids": ids}))
-    masked = AutoModelForMaskedLM.from_pretrained(tmp_path / "model" / "encoder", trust_remote_code=False).eval()
+        torch.testing.assert_close(
+            theirs.eval()(ids).last_hidden_state, model.encode({"input_ids": ids})
+        )
+    masked = AutoModelForMaskedLM.from_pretrained(
+        tmp_path / "model" / "encoder", trust_remote_code=False
+    ).eval()
     expected = model.logits(model.encode({"input_ids": ids})[0])
     torch.testing.assert_close(masked(ids).logits[0], expected)
     stored = load_file(tmp_path / "model" / "decoder" / "model.safetensors")
@@ -124,14 +148,20 @@ def test_the_encoder_of_a_modernbert_model_is_an_ordinary_checkpoint(vocab, tmp_
 
 def test_a_plain_model_of_transformers_opens_here(vocab, tmp_path):
     """As `EncoderDecoderModel.from_encoder_decoder_pretrained` of two ordinary checkpoints makes them."""
-    from_shape(Shape(layers=1, width=8, heads=2, max_length=16), vocab, seed=1).save_pretrained(tmp_path / "one", vocab)
-    theirs = EncoderDecoderModel.from_encoder_decoder_pretrained(tmp_path / "one", tmp_path / "one").eval()
+    from_shape(Shape(layers=1, width=8, heads=2, max_length=16), vocab, seed=1).save_pretrained(
+        tmp_path / "one", vocab
+    )
+    theirs = EncoderDecoderModel.from_encoder_decoder_pretrained(
+        tmp_path / "one", tmp_path / "one"
+    ).eval()
     theirs.save_pretrained(tmp_path / "pair")
     model = load(tmp_path / "pair", vocab).eval()
     ids, start = torch.tensor([[0, 5, 9, 2]]), torch.tensor([[4, 8, 9]])
     assert model.shared  # both sides began from one checkpoint
     with torch.no_grad():
-        ours = model.logits(model.decode(model.encode({"input_ids": ids}), None, {"input_ids": start})[0])
+        ours = model.logits(
+            model.decode(model.encode({"input_ids": ids}), None, {"input_ids": start})[0]
+        )
         torch.testing.assert_close(ours, theirs(input_ids=ids, decoder_input_ids=start).logits[0])
 
 
@@ -165,7 +195,9 @@ def test_rejects_unknown_model_types_and_another_vocabulary(vocab, tmp_path):
 
 
 def test_rejects_folding_a_language(vocab, tmp_path):
-    with pytest.raises(SettingsError, match=r"export\.fold_language: a translation model reads one language"):
+    with pytest.raises(
+        SettingsError, match=r"export\.fold_language: a translation model reads one language"
+    ):
         made(vocab).save_pretrained(tmp_path / "model", vocab, fold_language="en")
     assert not (tmp_path / "model").exists()
 

@@ -54,11 +54,16 @@ def grid(tmp_path_factory):
         (into / "tokenizer.json").write_text("{}")
 
     vocab = SimpleNamespace(size=40, pad=1, begin=0, end=2, extension=None, save_files=save_files)
-    return {each: [checkpoint(folder, each, vocab, seed, causal=way) for seed, way in ways] for each in FAMILIES}
+    return {
+        each: [checkpoint(folder, each, vocab, seed, causal=way) for seed, way in ways]
+        for each in FAMILIES
+    }
 
 
 def shape(family, **more):
-    return Shape(**{"family": family, "layers": 2, "width": 16, "heads": 2, "max_length": 24, **more})
+    return Shape(
+        **{"family": family, "layers": 2, "width": 16, "heads": 2, "max_length": 24, **more}
+    )
 
 
 def checkpoint(folder, family, vocab, seed, *, causal=False, **more):
@@ -74,7 +79,9 @@ def checkpoint(folder, family, vocab, seed, *, causal=False, **more):
 
 def build(settings, vocab, seed=1):
     family_has_languages = settings.languages == "embeddings"
-    model = build_model(settings, vocab, LANGUAGES if family_has_languages else (), seed, seq2seq=True)
+    model = build_model(
+        settings, vocab, LANGUAGES if family_has_languages else (), seed, seq2seq=True
+    )
     assert isinstance(model, Seq2Seq)
     return model
 
@@ -139,10 +146,14 @@ def test_a_taken_embedding_table_is_shared(reads, words, tmp_path):
     if reads == "start":  # and the decoder takes nothing
         model = build(settings_of("bert", start=start, decoder=DecoderSettings(take="none")), words)
     else:
-        model = build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=start)), words)
+        model = build(
+            settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=start)), words
+        )
     assert model.shared
     assert torch.equal(model.input_embeddings, table)
-    none_taken = build(settings_of("bert", start=start, take="none", decoder=DecoderSettings(take="whole")), words)
+    none_taken = build(
+        settings_of("bert", start=start, take="none", decoder=DecoderSettings(take="whole")), words
+    )
     assert torch.equal(none_taken.input_embeddings, table)
 
 
@@ -160,7 +171,11 @@ def test_a_decoder_may_have_a_shape_of_its_own(words):
     assert (model.decoder.depth, model.max_target_length, model.traits.max_length) == (1, 12, 12)
     assert model.decoder_languages == {"en": 2, "de": 3}
     other = build(settings_of("modernbert", shape=shape("modernbert"), decoder=own), words)
-    assert (other.traits.family, other.decoder.family.name, other.shared) == ("modernbert", "bert", True)
+    assert (other.traits.family, other.decoder.family.name, other.shared) == (
+        "modernbert",
+        "bert",
+        True,
+    )
     assert other.decoder_language_input is None
 
 
@@ -192,7 +207,10 @@ def test_training_continues_from_a_translation_model(family, words, tmp_path):
     alone = build_model(settings_of(family, start=start), words, (), 5)
     assert not isinstance(alone, Seq2Seq)
     assert same(alone.state_dict(), model.state_dict())
-    for settings in (settings_of(family, start=start, take="none"), settings_of(family, start=start, decoder=own())):
+    for settings in (
+        settings_of(family, start=start, take="none"),
+        settings_of(family, start=start, decoder=own()),
+    ):
         with pytest.raises(SettingsError, match="is a translation model"):
             build(settings, words)
 
@@ -206,15 +224,23 @@ def test_rejects_sharing_two_tables_and_another_vocabulary(words, tmp_path, monk
     with pytest.raises(SettingsError, match=r"set model\.decoder\.embeddings = 'own'"):
         build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
     monkeypatch.setattr(Stand, "get_vocab", lambda _self, **_: {"a": 6})
-    with pytest.raises(SettingsError, match=r"its vocabulary is not the model's \('a' has another id\)"):
+    with pytest.raises(
+        SettingsError, match=r"its vocabulary is not the model's \('a' has another id\)"
+    ):
         build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
 
 
 def test_rejects_other_widths_and_more_layers_than_the_start_has(words, tmp_path):
-    one, wide = checkpoint(tmp_path, "bert", words, 7), checkpoint(tmp_path, "bert", words, 8, width=32)
+    one, wide = (
+        checkpoint(tmp_path, "bert", words, 7),
+        checkpoint(tmp_path, "bert", words, 8, width=32),
+    )
     message = r"width 16, the decoder 32; give model\.decoder a start or a shape of that"
     with pytest.raises(SettingsError, match=message):
-        build(settings_of("bert", start=one, decoder=DecoderSettings(start=wide, embeddings="own")), words)
+        build(
+            settings_of("bert", start=one, decoder=DecoderSettings(start=wide, embeddings="own")),
+            words,
+        )
     with pytest.raises(SettingsError, match=r"width 16, .* has 40 and 32; set model\.shape"):
         build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=wide)), words)
     with pytest.raises(SettingsError, match=r"model\.decoder\.layers = 3, but its start has 2"):
@@ -236,4 +262,6 @@ def test_rejects_take_without_a_start(take):
         decoder = {"take": take, "embeddings": table}
         with pytest.raises(SettingsError, match=f"take = '{take}' needs a 'start'"):
             ModelSettings.read({"shape": {}, "decoder": decoder}, "model")
-        assert ModelSettings.read({"shape": {}, "decoder": {"start": "runs/mlm", **decoder}}, "model")
+        assert ModelSettings.read(
+            {"shape": {}, "decoder": {"start": "runs/mlm", **decoder}}, "model"
+        )

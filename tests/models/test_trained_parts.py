@@ -43,7 +43,9 @@ def trained(backbone):
 def take_a_step(backbone):
     optimizer = OptimizerSettings(learning_rate=0.1).build(backbone)
     ids = torch.arange(5, 25).reshape(2, 10)
-    backbone.logits(backbone.encode({"input_ids": ids}).flatten(0, 1)).float().logsumexp(-1).sum().backward()
+    backbone.logits(backbone.encode({"input_ids": ids}).flatten(0, 1)).float().logsumexp(
+        -1
+    ).sum().backward()
     optimizer.step()
     return optimizer
 
@@ -54,7 +56,11 @@ def test_frozen_parts_keep_their_weights_and_have_no_optimizer_state(kind, build
     backbone = build(kind, freeze=["embeddings", "0-0"])
     before = {name: weight.clone() for name, weight in backbone.model.named_parameters()}
     optimizer = take_a_step(backbone)
-    changed = {name for name, weight in backbone.model.named_parameters() if not torch.equal(weight, before[name])}
+    changed = {
+        name
+        for name, weight in backbone.model.named_parameters()
+        if not torch.equal(weight, before[name])
+    }
     assert changed == trained(backbone) < trained(whole)
     assert not [name for name in changed if ".0." in name or "embedding" in name]
     assert len(optimizer.state) == len(changed)
@@ -73,11 +79,17 @@ def test_adapters_are_trained_alone_and_merged(kind, targets, build, folders, tm
     backbone = build(kind, lora={"rank": 2, "targets": targets})
     assert trained(backbone)
     assert all("lora_" in name for name in trained(backbone))
-    others = [name for name in trained(backbone) if not any(part in name for part in ("attention", "attn"))]
+    others = [
+        name
+        for name in trained(backbone)
+        if not any(part in name for part in ("attention", "attn"))
+    ]
     assert bool(others) == (len(targets) == 2)
     ids = {"input_ids": torch.arange(5, 25).reshape(2, 10)}
     original = load(folders[kind])
-    torch.testing.assert_close(backbone.eval().encode(ids), original.eval().encode(ids))  # B starts at 0
+    torch.testing.assert_close(
+        backbone.eval().encode(ids), original.eval().encode(ids)
+    )  # B starts at 0
     take_a_step(backbone.train())
     states = backbone.eval().encode(ids)
     assert (states - original.encode(ids)).abs().max() > 1e-3
@@ -86,13 +98,18 @@ def test_adapters_are_trained_alone_and_merged(kind, targets, build, folders, tm
     merged.save_pretrained(tmp_path / "model", Vocab.load(folders[kind]))
     reopened = load(tmp_path / "model").eval()
     torch.testing.assert_close(reopened.encode(ids), states, atol=1e-5, rtol=1e-4)
-    weights = transformers.AutoModel.from_pretrained(tmp_path / "model", trust_remote_code=False).state_dict()
+    weights = transformers.AutoModel.from_pretrained(
+        tmp_path / "model", trust_remote_code=False
+    ).state_dict()
     assert not [name for name in weights if "lora" in name or "base_layer" in name]
 
 
 def test_parts_may_be_trained_beside_adapters(build):
     names = trained(build("mbert", lora={"train": ["embeddings", "1"]}))
-    assert {"bert.embeddings.word_embeddings.weight", "bert.encoder.layer.1.output.dense.weight"} <= names
+    assert {
+        "bert.embeddings.word_embeddings.weight",
+        "bert.encoder.layer.1.output.dense.weight",
+    } <= names
     assert "bert.encoder.layer.0.output.dense.weight" not in names
 
 
@@ -132,8 +149,12 @@ def recipe(folders, tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("settings", [{"freeze": ["embeddings", "0"]}, {"lora": {"rank": 2, "dropout": 0.1}}])
-def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(settings, recipe, folders, tmp_path):
+@pytest.mark.parametrize(
+    "settings", [{"freeze": ["embeddings", "0"]}, {"lora": {"rank": 2, "dropout": 0.1}}]
+)
+def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(
+    settings, recipe, folders, tmp_path
+):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     experiment.pretrain(recipe(**settings), whole)
     with pytest.raises(StoppedError):
@@ -144,7 +165,11 @@ def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(settings, 
     after = load(whole / "model").model.state_dict()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed
-    assert not [name for name in changed if "embeddings" in name or ("lora" not in settings and ".layer.0." in name)]
+    assert not [
+        name
+        for name in changed
+        if "embeddings" in name or ("lora" not in settings and ".layer.0." in name)
+    ]
     if "lora" in settings:
         assert all(".attention." in name for name in changed)
         with pytest.raises(SettingsError, match=r"model\.lora"):
@@ -157,7 +182,8 @@ def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(settings, 
 def test_the_estimate_counts_what_is_trained(recipe, monkeypatch):
     monkeypatch.setattr("interlace.experiments.estimate._SECONDS", 0.05)
     whole, frozen, adapted = (
-        estimate(recipe(**settings)).model for settings in ({}, {"freeze": ["embeddings"]}, {"lora": {"rank": 2}})
+        estimate(recipe(**settings)).model
+        for settings in ({}, {"freeze": ["embeddings"]}, {"lora": {"rank": 2}})
     )
     assert whole.trainable == whole.parameters == frozen.parameters
     positions, norm = LONGEST * 16, 2 * 16

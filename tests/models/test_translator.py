@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.models.search import TokenConstraints, beam_search, encode_source, encoder_inputs, eval_mode
+from interlace.models.search import (
+    TokenConstraints,
+    beam_search,
+    encode_source,
+    encoder_inputs,
+    eval_mode,
+)
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import (
     MAX_SCORES,
@@ -58,7 +64,9 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
         for row, hypothesis in enumerate(said):
             path = torch.tensor([[vocab.target("de"), *hypothesis.tolist()]])
             mask = inputs["attention_mask"][row : row + 1].bool()
-            logs = model.logits(model.decode(states[row : row + 1], mask, {"input_ids": path})[0]).log_softmax(1)
+            logs = model.logits(
+                model.decode(states[row : row + 1], mask, {"input_ids": path})[0]
+            ).log_softmax(1)
             following = torch.tensor([*hypothesis.tolist(), vocab.end])
             expected = logs.gather(1, following[:, None]).sum()
             assert float(found.logprobs[row, 0]) == pytest.approx(float(expected), rel=1e-4)
@@ -67,7 +75,10 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
 def test_bans_special_and_unknown_subwords(models, vocab):
     model = models["bert"]
     rules = TokenConstraints.of(vocab, model.vocab_size + 3)
-    assert set(rules.banned_ids) == {*vocab.special_ids.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
+    assert set(rules.banned_ids) == {
+        *vocab.special_ids.tolist(),
+        *range(vocab.size, vocab.size + 3),
+    } - {vocab.end}
     assert vocab.target("en") in rules.banned_ids
     assert vocab.unk in rules.banned_ids
     assert vocab.unk not in TokenConstraints.of(vocab, vocab.size, allow_unk=True).banned_ids
@@ -100,7 +111,8 @@ def test_the_target_language_reaches_the_decoder(vocab):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
-    "search", [SearchSettings(beam=3, max_ratio=0.5, max_extra=3), SearchSettings(beam=1, max_ratio=0.5)]
+    "search",
+    [SearchSettings(beam=3, max_ratio=0.5, max_extra=3), SearchSettings(beam=1, max_ratio=0.5)],
 )
 def test_translations_do_not_depend_on_batches(search, family, models, vocab):
     model = models[family]
@@ -145,7 +157,9 @@ def test_memory_budget_by_hand(model):
 
 def test_memory_reserved_by_torch_counts_as_free(monkeypatch):
     shape = SimpleNamespace(num_hidden_layers=6)
-    model = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape))
+    model = SimpleNamespace(
+        device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape)
+    )
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
@@ -173,7 +187,9 @@ def test_batches_shrink_when_memory_runs_out(model, vocab):
     assert tight.taken[0] > tight.room
     failed = sum(np.array(tight.taken) > tight.room)
     tight.lines(lines)
-    assert sum(np.array(tight.taken) > tight.room) == failed  # what was learnt holds for the lines to come
+    assert (
+        sum(np.array(tight.taken) > tight.room) == failed
+    )  # what was learnt holds for the lines to come
     tight.room = 20
     with pytest.raises(SettingsError, match=r"a sentence of \d+ tokens with a beam of 5"):
         tight.lines(LINES)
@@ -194,7 +210,11 @@ def cut(line, most):
         ("One two, three four.", 12, ["One two,", "three four."]),
         ("One two three four", 12, ["One two three", "four"]),
         ("One 2.5 three four", 10, ["One 2.5", "three four"]),  # no sentence ends inside a number
-        ("One. two, three four", 15, ["One. two,", "three four"]),  # a mark that comes too early is none
+        (
+            "One. two, three four",
+            15,
+            ["One. two,", "three four"],
+        ),  # a mark that comes too early is none
         ("Sie sagt: „Nein.“ Er geht.", 16, ["Sie sagt: „Nein.“", "Er geht."]),
         ("今天很冷。我们回家吧。", 6, ["今天很冷。", "我们回家吧。"]),
         ("今天很冷,我们回家吧", 6, ["今天很冷,我", "们回家吧"]),
@@ -218,7 +238,11 @@ def test_pieces_are_joined_as_the_language_writes():
     assert join_pieces(["a b", "c"], "de") == "a b c"
     assert join_pieces(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
     assert join_pieces(["a b", "c"], "xx") == "a b c"
-    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]  # of 4 bytes
+    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == [
+        "𝄞",
+        "𝄞",
+        "𝄞",
+    ]  # of 4 bytes
 
 
 def test_splitting_takes_linear_time():

@@ -13,7 +13,11 @@ from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from interlace.models.token_embeddings import read_vectors
 from vector_files import write_vec
 
-LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "a cat and a dog in a house"]
+LINES = [
+    "the old doctor reads three letters",
+    "der alte Arzt liest drei Briefe",
+    "a cat and a dog in a house",
+]
 WORDS = ["\u2581the", "\u2581der", "elsewhere"]
 SPREAD = 0.1
 # Two of the three are subwords; of their 16 numbers two are 2, so their spread about zero is sqrt(8 / 16). Scaled to
@@ -26,7 +30,9 @@ SCALED = 2 * 2**0.5
 
 @pytest.fixture(scope="module")
 def vocab():
-    learnt = Vocab.learn({"en": LINES * 3}, size=120, kind="bpe").with_target_languages(["en", "de"])
+    learnt = Vocab.learn({"en": LINES * 3}, size=120, kind="bpe").with_target_languages(
+        ["en", "de"]
+    )
     assert {*WORDS[:2]} < {*learnt.tokenizer.get_vocab()}
     return learnt
 
@@ -73,11 +79,20 @@ def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family, vocab, folde
     model, drawn = build_model(settings, vocab, (), 3), plain(settings, vocab)
     assert is_begun(model.input_embeddings, drawn.input_embeddings, vocab)
     theirs = drawn.model.state_dict()
-    others = {name for name, each in model.model.state_dict().items() if not torch.equal(each, theirs[name])}
-    assert all(model.model.state_dict()[name].data_ptr() == model.input_embeddings.data_ptr() for name in others)
+    others = {
+        name
+        for name, each in model.model.state_dict().items()
+        if not torch.equal(each, theirs[name])
+    }
+    assert all(
+        model.model.state_dict()[name].data_ptr() == model.input_embeddings.data_ptr()
+        for name in others
+    )
     scale = SCALED / 2 * spread_of(drawn.input_embeddings)
     assert scale == pytest.approx(SCALED / 2 * SPREAD, rel=0.2)
-    assert model.initialization == {"vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}}
+    assert model.initialization == {
+        "vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
+    }
     [note] = model.notes
     assert f"2 of {vocab.size} " in note
     assert f"vectors of {folder}, times {scale:.4g}" in note
@@ -92,7 +107,9 @@ def test_rows_can_be_the_vectors_as_they_are(vocab, folder):
 def test_vectors_can_be_a_file(vocab, folder, tmp_path):
     write_vec(tmp_path / "some.vec.zst", WordVectors(SUBWORDS, WORDS, VECTORS))
     model = build_model(settings_of(tmp_path / "some.vec.zst"), vocab, (), 3)
-    assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings)
+    assert torch.equal(
+        model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings
+    )
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
@@ -100,7 +117,10 @@ def test_vectors_can_be_a_file(vocab, folder, tmp_path):
 @pytest.mark.parametrize("decoder", [{}, {"shape": shape("bert", layers=2)}])
 def test_encoder_and_decoder_start_with_the_vectors(family, table, decoder, vocab, folder):
     settings = settings_of(folder, family, decoder=DecoderSettings(embeddings=table, **decoder))
-    model, drawn = build_model(settings, vocab, (), 3, seq2seq=True), plain(settings, vocab, seq2seq=True)
+    model, drawn = (
+        build_model(settings, vocab, (), 3, seq2seq=True),
+        plain(settings, vocab, seq2seq=True),
+    )
     assert isinstance(model, Seq2Seq)
     assert model.shared == (table == "shared")
     assert is_begun(model.input_embeddings, drawn.input_embeddings, vocab)
@@ -117,7 +137,9 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab, folder, tmp_path):
     model = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
     drawn = from_shape(shape(), vocab, (), 9)
     assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.input_embeddings)
-    assert is_begun(model.input_embeddings, plain(settings_of(folder), vocab).input_embeddings, vocab)
+    assert is_begun(
+        model.input_embeddings, plain(settings_of(folder), vocab).input_embeddings, vocab
+    )
     taking_none = decoder.model_copy(update={"take": "none"})
     model = build_model(settings_of(folder, decoder=taking_none), vocab, (), 3, seq2seq=True)
     table = model.decoder.model.get_input_embeddings().weight
@@ -157,7 +179,9 @@ def test_rejects_conflicting_settings(settings, message):
 
 def test_rejects_vectors_of_another_width_or_without_known_subwords(vocab, folder, tmp_path):
     settings = settings_of(folder, shape=shape(width=16))
-    with pytest.raises(SettingsError, match=r"width 8, the model 16; set model\.shape\.width, or embeddings\.skip"):
+    with pytest.raises(
+        SettingsError, match=r"width 8, the model 16; set model\.shape\.width, or embeddings\.skip"
+    ):
         build_model(settings, vocab, (), 3)
     WordVectors(SUBWORDS, ["one", "two"], VECTORS[:2]).save(tmp_path)
     with pytest.raises(DataError, match=r"its 2 vectors \(such as 'one', 'two'\).*vocab\.start"):
@@ -176,7 +200,9 @@ def test_rejects_folders_without_subword_vectors(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     for name, message in {
         folder.parent: r"a run; name its vectors, .*vectors$",
-        tmp_path / "words" / "vectors": r"has word vectors \(de\); .* embeddings\.units = 'subwords'",
+        tmp_path
+        / "words"
+        / "vectors": r"has word vectors \(de\); .* embeddings\.units = 'subwords'",
         tmp_path / "words": r"has word vectors \(de\)",
         tmp_path / "empty": "has no vectors; expected subword vectors",
         tmp_path

@@ -16,7 +16,9 @@ from interlace.objectives import Resources
 from interlace.objectives.align_mlm import AlignmentEntries, AlignMlm
 from little_words import LittleWords
 
-TOKENS = LittleWords("old doctor reads alt Arzt Haus ##arzt liest", spelled={"Hausarzt": "Haus ##arzt"})
+TOKENS = LittleWords(
+    "old doctor reads alt Arzt Haus ##arzt liest", spelled={"Hausarzt": "Haus ##arzt"}
+)
 PAIR = ("en", "de")
 ENTRIES = [("old", "alt"), ("doctor", "Arzt"), ("doctor", "Hausarzt")]
 TEXT = TOKENS.sentences(["old doctor reads"] * 6)
@@ -28,19 +30,31 @@ def made(entries=ENTRIES, seed=0, **settings):
     objective = AlignMlm(max_length=16, **settings)
     lexicons = {PAIR: Lexicon.of((source, target, 1.0) for source, target in entries)}
     traits = backbone().traits
-    return objective, objective.prepare(Resources(TOKENS.vocab, traits, seed=seed, lexicons=lexicons))
+    return objective, objective.prepare(
+        Resources(TOKENS.vocab, traits, seed=seed, lexicons=lexicons)
+    )
 
 
 def backbone(tied=True, layers=1):
     """A model with the input embeddings `ROWS`, followed by zeros."""
-    shape = Shape(family="bert", layers=layers, width=8, heads=2, max_length=16, dropout=0.0, attention_dropout=0.0)
+    shape = Shape(
+        family="bert",
+        layers=layers,
+        width=8,
+        heads=2,
+        max_length=16,
+        dropout=0.0,
+        attention_dropout=0.0,
+    )
     model = from_shape(shape, TOKENS.vocab, (), seed=0)
     if not tied:
         head = model.model.get_output_embeddings()
         head.weight = torch.nn.Parameter(torch.zeros_like(head.weight))
     with torch.no_grad():
         for word, row in ROWS.items():
-            model.input_embeddings[TOKENS.ids[word]] = torch.tensor([*row, 0, 0, 0, 0, 0], dtype=torch.float32)
+            model.input_embeddings[TOKENS.ids[word]] = torch.tensor(
+                [*row, 0, 0, 0, 0, 0], dtype=torch.float32
+            )
     return model
 
 
@@ -68,8 +82,13 @@ def test_cosine_by_hand_also_of_a_word_of_two_tokens():
 def test_hinge_and_contrastive_by_hand():
     """Of old: cos(old, Arzt) = 14/15 is nearer than alt's 8/9. Of doctor: cos(doctor, alt) = 10/15."""
     hinge = [0.4 - 8 / 9 + 14 / 15, 0.4 - 16 / 25 + 10 / 15]
-    assert align(entries=ENTRIES[:2], alignment_loss="hinge") == pytest.approx(sum(hinge) / 2, abs=1e-6)
-    expected = [np.log1p(np.exp((14 / 15 - 8 / 9) / 0.5)), np.log1p(np.exp((10 / 15 - 16 / 25) / 0.5))]
+    assert align(entries=ENTRIES[:2], alignment_loss="hinge") == pytest.approx(
+        sum(hinge) / 2, abs=1e-6
+    )
+    expected = [
+        np.log1p(np.exp((14 / 15 - 8 / 9) / 0.5)),
+        np.log1p(np.exp((10 / 15 - 16 / 25) / 0.5)),
+    ]
     found = align(entries=ENTRIES[:2], alignment_loss="contrastive", temperature=0.5)
     assert found == pytest.approx(sum(expected) / 2, abs=1e-6)
 
@@ -117,7 +136,9 @@ def test_aligns_states_of_each_word_alone(layer, place):
         row = torch.tensor([[TOKENS.vocab.begin, *ids, TOKENS.vocab.end]])
         return model.hidden_states({"input_ids": row})[place][0, 1:-1].mean(dim=0)
 
-    cosines = [torch.cosine_similarity(vector(one), vector(other), dim=0).item() for one, other in ENTRIES]
+    cosines = [
+        torch.cosine_similarity(vector(one), vector(other), dim=0).item() for one, other in ENTRIES
+    ]
     assert align(model, layer=layer) == pytest.approx(1 - np.mean(cosines), abs=1e-5)
 
 
@@ -128,13 +149,18 @@ def test_gradient_reaches_the_layers_below(layer, trained):
     terms, _ = term(objective, prepared, model)
     terms["align"].total.backward()
     layers = model.model.base_model.encoder.layer
-    moved = [any(p.grad is not None and p.grad.abs().sum() > 0 for p in each.parameters()) for each in layers]
+    moved = [
+        any(p.grad is not None and p.grad.abs().sum() > 0 for p in each.parameters())
+        for each in layers
+    ]
     assert [number for number, one in enumerate(moved) if one] == trained
     assert model.input_embeddings.grad[TOKENS.ids["alt"]].abs().sum() > 0
 
 
 def test_rejects_layers_that_do_not_exist_and_language_ids():
-    with pytest.raises(SettingsError, match="align_mlm: layer = 3, but the model has the layers 0 to 2"):
+    with pytest.raises(
+        SettingsError, match="align_mlm: layer = 3, but the model has the layers 0 to 2"
+    ):
         align(deep(), layer=3)
     with pytest.raises(SettingsError, match="embeddings = 'both' has no effect"):
         AlignMlm(layer=-1, embeddings="both")
@@ -146,27 +172,41 @@ def test_rejects_layers_that_do_not_exist_and_language_ids():
 
 @pytest.mark.parametrize("settings", [{}, {"pairs_per_step": 2, "alignment_loss": "hinge"}])
 def test_micro_batches_give_the_same_gradient(settings):
-    objective, prepared = made(alignment_weight=3, masking={"rate": 1, "mask_share": 1, "random_share": 0}, **settings)
+    objective, prepared = made(
+        alignment_weight=3, masking={"rate": 1, "mask_share": 1, "random_share": 0}, **settings
+    )
 
     def gradient(parts):
         model = backbone()
         keys = map(np.random.default_rng, range(len(parts)))
-        batches = [objective.batch(TEXT.take(rows), prepared, 5, key) for rows, key in zip(parts, keys, strict=True)]
+        batches = [
+            objective.batch(TEXT.take(rows), prepared, 5, key)
+            for rows, key in zip(parts, keys, strict=True)
+        ]
         counts = {name: sum(batch.counts[name] for batch in batches) for name in batches[0].counts}
         for batch in batches:
             terms = objective.loss(model, objective.modules(model), batch.to(torch.device("cpu")))
             sum(term.weight * term.total / counts[name] for name, term in terms.items()).backward()
         return model.input_embeddings.grad
 
-    torch.testing.assert_close(gradient([range(6)]), gradient([range(2), range(2, 6)]), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(
+        gradient([range(6)]), gradient([range(2), range(2, 6)]), atol=1e-6, rtol=1e-5
+    )
 
 
 # A word may be a source in one dictionary and a target in another.
 entry = st.tuples(st.integers(0, 7), st.integers(4, 11)).filter(lambda words: words[0] != words[1])
 
 
-@given(st.lists(entry, min_size=1, max_size=20, unique=True), st.integers(1, 20), st.integers(1, 8), st.integers(0, 99))
-def test_known_translations_are_those_of_the_dictionary_and_the_word_itself(entries, count, others, step):
+@given(
+    st.lists(entry, min_size=1, max_size=20, unique=True),
+    st.integers(1, 20),
+    st.integers(1, 8),
+    st.integers(0, 99),
+)
+def test_known_translations_are_those_of_the_dictionary_and_the_word_itself(
+    entries, count, others, step
+):
     words = Ragged.of([[i] * (1 + i % 3) for i in range(12)])
     source, target = np.array(entries).T
     pairs = AlignmentEntries(words, source, target, min(count, len(source)), others, seed=0)
@@ -177,10 +217,17 @@ def test_known_translations_are_those_of_the_dictionary_and_the_word_itself(entr
     taken = [names[word] for word in arrays["align_source"]]
     against = [names[word] for word in arrays["align_negatives"]]
     assert len(taken) == min(count, len(entries))
-    assert set(zip(taken, [names[word] for word in arrays["align_target"]], strict=True)) <= set(entries)
+    assert set(zip(taken, [names[word] for word in arrays["align_target"]], strict=True)) <= set(
+        entries
+    )
     assert len(set(against)) == len(against) <= others
     known = {*entries, *((word, word) for word in range(12))}
-    expected = {(i, j) for i, one in enumerate(taken) for j, two in enumerate(against) if (one, two) in known}
+    expected = {
+        (i, j)
+        for i, one in enumerate(taken)
+        for j, two in enumerate(against)
+        if (one, two) in known
+    }
     assert set(zip(*arrays["align_known"].tolist(), strict=True)) == expected
 
 

@@ -62,7 +62,9 @@ def encoded_pairs(text, vocab, **columns):
 
 #              we-我们  yesterday-昨天  discussed-讨论了  discussed the plan-讨论了计划  the plan-计划
 FIGURE_PHRASES = [(0, 1, 0, 1), (1, 2, 2, 4), (1, 4, 2, 5), (2, 4, 4, 5), (4, 5, 1, 2)]
-FIGURE_TEXT = TextPairs.of(["we discussed the plan yesterday"], ["我们 昨天 讨论 了 计划"], ("en", "zh"))
+FIGURE_TEXT = TextPairs.of(
+    ["we discussed the plan yesterday"], ["我们 昨天 讨论 了 计划"], ("en", "zh")
+)
 FIGURE = encoded_pairs(FIGURE_TEXT, little_vocab(), phrases=Ragged.of([FIGURE_PHRASES], width=4))
 
 
@@ -88,10 +90,16 @@ def test_all_switched_sentences_of_a_pair(settings, expected):
 
 
 def test_language_ids_follow_the_words_and_positions_do_not_restart():
-    alm = Alm(max_length=8, masking={"rate": 0}, code_switching={"switch_fraction": 0.9, "major_source": 0, **MIXED})
+    alm = Alm(
+        max_length=8,
+        masking={"rate": 0},
+        code_switching={"switch_fraction": 0.9, "major_source": 0, **MIXED},
+    )
     traits, found = Traits("bert", 64, {"en": 2, "zh": 3}, "token_type_ids"), set()
     for seed in range(20):
-        inputs = alm.batch(FIGURE, alm.prepare(Resources(little_vocab(), traits)), 0, rng(seed)).inputs
+        inputs = alm.batch(
+            FIGURE, alm.prepare(Resources(little_vocab(), traits)), 0, rng(seed)
+        ).inputs
         ids, languages = inputs["input_ids"][0], inputs["token_type_ids"][0].tolist()
         assert len(ids) <= 8
         assert languages[1:-1] == [2 if WORDS[number].isascii() else 3 for number in ids[1:-1]]
@@ -107,7 +115,10 @@ def test_language_ids_follow_the_words_and_positions_do_not_restart():
 def text_of(language="de", count=120):
     """Pairs of the toy corpus with blanks between words."""
     pairs = world_pairs("en", language, sample(count, "train", 5))
-    lines = [[" ".join(side.tokens(row)) for row in range(len(side))] for side in (pairs.source, pairs.target)]
+    lines = [
+        [" ".join(side.tokens(row)) for row in range(len(side))]
+        for side in (pairs.source, pairs.target)
+    ]
     return replace(TextPairs.of(*lines, ("en", language)), links=pairs.links)
 
 
@@ -119,7 +130,9 @@ def encoded(text, vocab):
 
 
 def learned(text, size=700, **settings):
-    return Vocab.learn({side.language: side.lines for side in (text.source, text.target)}, size, **settings)
+    return Vocab.learn(
+        {side.language: side.lines for side in (text.source, text.target)}, size, **settings
+    )
 
 
 def extracted(pairs, **rules):
@@ -149,13 +162,20 @@ def test_extracted_phrases_equal_stored_ones():
     for ends, confidence in zip(bare.links[0].tolist(), sure.tolist(), strict=False):
         for word in enumerate(ends):
             surest[word] = max(confidence, surest.get(word, 0))
-    for (a, b, c, d), scores in zip(pairs.phrases[0].tolist(), found.scores[:, :2].tolist(), strict=False):
+    for (a, b, c, d), scores in zip(
+        pairs.phrases[0].tolist(), found.scores[:, :2].tolist(), strict=False
+    ):
         spans = [(1, word) for word in range(c, d)], [(0, word) for word in range(a, b)]
-        assert scores == pytest.approx([np.mean([surest.get(word, 0) for word in span]) for span in spans])
+        assert scores == pytest.approx(
+            [np.mean([surest.get(word, 0) for word in span]) for span in spans]
+        )
     stored = replace(pairs, scores=Ragged(found.scores, pairs.phrases.offsets))
     one, other = Alm(masking={"rate": 0}), Alm(phrases="extracted", masking={"rate": 0})
     prepared = one.prepare(Resources(vocab, PLAIN))
-    ids = [alm.batch(given, prepared, 0, rng(1)).inputs["input_ids"] for alm, given in ((one, stored), (other, bare))]
+    ids = [
+        alm.batch(given, prepared, 0, rng(1)).inputs["input_ids"]
+        for alm, given in ((one, stored), (other, bare))
+    ]
     np.testing.assert_array_equal(*ids)
 
 
@@ -175,7 +195,11 @@ def test_prefers_counterparts_without_unaligned_words():
 def test_needs_follow_the_settings():
     assert Alm().needs == {"text", "phrases"}
     assert Alm(phrases="extracted").needs == {"text", "links"}
-    assert Alm(code_switching={"target_choice": "table_argmax"}).needs == {"text", "phrases", "known"}
+    assert Alm(code_switching={"target_choice": "table_argmax"}).needs == {
+        "text",
+        "phrases",
+        "known",
+    }
 
 
 @pytest.mark.parametrize(
@@ -185,20 +209,34 @@ def test_needs_follow_the_settings():
         (Alm(), ["text"], "no text; .*ParallelCorpus"),
         (Alm(phrases="extracted"), ["links"], "no word alignments.*'stored'"),
         (Alm(phrases="extracted"), ["text"], "no text"),
-        (Alm(code_switching={"target_choice": "table_argmax"}), ["known"], "phrase table.*'in_pair'"),
+        (
+            Alm(code_switching={"target_choice": "table_argmax"}),
+            ["known"],
+            "phrase table.*'in_pair'",
+        ),
     ],
 )
 def test_error_for_missing_columns_names_the_solution(alm, columns, named):
     whole = replace(FIGURE, links=Ragged.of([[(0, 0)]], width=2))
     with pytest.raises(DataError, match=named):
-        alm.batch(replace(whole, **dict.fromkeys(columns)), alm.prepare(Resources(little_vocab(), PLAIN)), 0, rng())
+        alm.batch(
+            replace(whole, **dict.fromkeys(columns)),
+            alm.prepare(Resources(little_vocab(), PLAIN)),
+            0,
+            rng(),
+        )
 
 
 def switched_by_hand(matrix, other, phrase):
     """The line after one phrase is exchanged, in words of the word tokenizer `unicode`."""
-    text = TextColumns.of(Text.of([matrix], "en", "unicode")), TextColumns.of(Text.of([other], "zh", "unicode"))
+    text = (
+        TextColumns.of(Text.of([matrix], "en", "unicode")),
+        TextColumns.of(Text.of([other], "zh", "unicode")),
+    )
     candidates = SwitchCandidates.of(text, Ragged.of([[phrase]], width=4))
-    switched = switch_phrases(candidates, CodeSwitching(major_source=1, switch_fraction=1, **MIXED), rng())
+    switched = switch_phrases(
+        candidates, CodeSwitching(major_source=1, switch_fraction=1, **MIXED), rng()
+    )
     return switched_text(candidates, switched).text.lines[0]
 
 
@@ -225,7 +263,9 @@ def stored(text, vocab, folder):
     pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target))
     corpus = ParallelCorpus.write(folder / "corpus", [pairs], vocab=vocab, **options)
     aligned = WordAlignments.write(folder / "aligned", [(words, text.links, sure)])
-    phrases = PhraseStore.write(folder / "phrases", aligned, count_phrases(words, text.links), TableRules())
+    phrases = PhraseStore.write(
+        folder / "phrases", aligned, count_phrases(words, text.links), TableRules()
+    )
     lines = StoredText.write(folder / "text", [text], **options)
     return corpus.with_alignments(aligned, phrases, text=lines, known=True)
 
@@ -245,7 +285,9 @@ def test_batches_and_files_have_the_same_lines(choice, language, tmp_path):
     pairs = stored(text, vocab, tmp_path).take(np.arange(len(text)))
     by_row = [[] for _ in range(len(text))]
     for side in (0, 1):
-        alm = Alm(max_length=256, masking={"rate": 0}, code_switching={**rules, "major_source": 1 - side})
+        alm = Alm(
+            max_length=256, masking={"rate": 0}, code_switching={**rules, "major_source": 1 - side}
+        )
         prepared = alm.prepare(Resources(vocab, Traits("bert", 256)))
         own = vocab.encode_text((text.source, text.target)[side]).ids
         for copy in range(copies):

@@ -39,7 +39,9 @@ def by_hand(net, row, limit):
     """The most probable tokens after `<2en>`; the whole row is decoded again for each."""
     states, found = net.encode({"input_ids": torch.tensor([row])}), [ID["<2en>"]]
     while len(found) <= limit:
-        scores = net.logits(net.decode(states, None, {"input_ids": torch.tensor([found])})[0, -1:])[0]
+        scores = net.logits(net.decode(states, None, {"input_ids": torch.tensor([found])})[0, -1:])[
+            0
+        ]
         scores[[number for number in VOCAB.special_ids if number != VOCAB.end]] = -torch.inf
         found.append(int(scores.argmax()))
         if found[-1] == VOCAB.end:
@@ -73,9 +75,14 @@ def test_reads_the_models_greedy_translation(monkeypatch):
     net.eval()
     with torch.no_grad():
         rows = [[ID[word] for word in f"<s> {line} </s>".split()] for line in LINES]
-        expected = [by_hand(net, row, limit) for row, limit in zip(rows, batch.extra["limits"].tolist(), strict=True)]
+        expected = [
+            by_hand(net, row, limit)
+            for row, limit in zip(rows, batch.extra["limits"].tolist(), strict=True)
+        ]
     assert len(set(map(len, expected))) > 1  # so that padding matters
-    assert texts(second["input_ids"]) == ["<s> " + " ".join(WORDS[i] for i in [*row, VOCAB.end]) for row in expected]
+    assert texts(second["input_ids"]) == [
+        "<s> " + " ".join(WORDS[i] for i in [*row, VOCAB.end]) for row in expected
+    ]
     assert terms["length_ratio"].total == sum(map(len, expected))
     pairs = zip(expected, ([ID[word] for word in line.split()] for line in LINES), strict=True)
     copied = [(Counter(row) & Counter(source)).total() / len(row) for row, source in pairs]
@@ -92,7 +99,11 @@ def test_second_pass_has_gradients_under_autocast(family):
         net.zero_grad()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
             BackTranslation().loss(net, nn.ModuleDict(), batch)["back_translation"].total.backward()
-        return {name for name, weight in net.named_parameters() if weight.grad is not None and weight.grad.any()}
+        return {
+            name
+            for name, weight in net.named_parameters()
+            if weight.grad is not None and weight.grad.any()
+        }
 
     assert gradients("bf16") == gradients("no")
 
@@ -117,9 +128,13 @@ def test_draws_one_of_the_other_languages(monkeypatch):
 
 
 def test_rejects_languages_without_another_or_without_a_target_token(monkeypatch):
-    with pytest.raises(SettingsError, match=r"no language to translate .de. into.* intermediate_languages"):
+    with pytest.raises(
+        SettingsError, match=r"no language to translate .de. into.* intermediate_languages"
+    ):
         made(BackTranslation(intermediate_languages=["de"]))
-    prepared = BackTranslation().prepare(Resources(VOCAB, PLAIN, languages=("de",)))  # not all of the vocabulary's
+    prepared = BackTranslation().prepare(
+        Resources(VOCAB, PLAIN, languages=("de",))
+    )  # not all of the vocabulary's
     with pytest.raises(SettingsError, match=r"no language to translate .de. into"):
         BackTranslation().batch(TEXT, prepared, 0, np.random.default_rng(0))
     monkeypatch.setattr(VOCAB, "target", lambda language: TARGETS[language])
@@ -131,7 +146,9 @@ def test_encoder_inputs_of_translations():
     inputs = add_specials(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]), 0, 2, 1)
     assert inputs["input_ids"].tolist() == [[0, 7, 8, 2], [0, 9, 2, 1]]
     assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
-    assert set(add_specials(torch.tensor([[7], [9]]), torch.tensor([1, 1]), 0, 2, 1)) == {"input_ids"}
+    assert set(add_specials(torch.tensor([[7], [9]]), torch.tensor([1, 1]), 0, 2, 1)) == {
+        "input_ids"
+    }
     empty = add_specials(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0]), 0, 2, 1)
     assert empty["input_ids"].tolist() == [[0, 2]]
 
@@ -139,9 +156,19 @@ def test_encoder_inputs_of_translations():
 @pytest.mark.parametrize(
     ("ids", "lengths", "source", "expected"),
     [
-        ([[7, 8, 9], [7, 1, 1], [1, 1, 1]], [3, 1, 0], [[0, 9, 7, 2], [0, 8, 2, 1], [0, 2, 1, 1]], [2 / 3, 0, 0]),
+        (
+            [[7, 8, 9], [7, 1, 1], [1, 1, 1]],
+            [3, 1, 0],
+            [[0, 9, 7, 2], [0, 8, 2, 1], [0, 2, 1, 1]],
+            [2 / 3, 0, 0],
+        ),
         # Repetitions count as often as in the source.
-        ([[7, 7, 7, 7, 7, 7], [7, 8, 7, 8, 1, 1]], [6, 4], [[0, 7, 8, 2], [7, 7, 8, 9]], [1 / 6, 3 / 4]),
+        (
+            [[7, 7, 7, 7, 7, 7], [7, 8, 7, 8, 1, 1]],
+            [6, 4],
+            [[0, 7, 8, 2], [7, 7, 8, 9]],
+            [1 / 6, 3 / 4],
+        ),
     ],
 )
 def test_copied_share(ids, lengths, source, expected):

@@ -37,8 +37,12 @@ def test_predicts_a_stream_with_or_without_its_sentence_ends():
     assert batch.counts == {"clm": 5}
     assert batch.tokens == 7
     assert batch.languages == {"en": 7}
-    assert predictions(Clm(predict_ends=False), "the doctor </s> he")[0] == [["<s> > the", "the > doctor", "</s> > he"]]
-    assert predictions(Clm(context_size=2), "the doctor reads in")[0] == [["doctor > reads", "reads > in"]]
+    assert predictions(Clm(predict_ends=False), "the doctor </s> he")[0] == [
+        ["<s> > the", "the > doctor", "</s> > he"]
+    ]
+    assert predictions(Clm(context_size=2), "the doctor reads in")[0] == [
+        ["doctor > reads", "reads > in"]
+    ]
 
 
 def test_never_predicts_padding_the_final_end_and_unknown_tokens():
@@ -50,7 +54,9 @@ def test_never_predicts_padding_the_final_end_and_unknown_tokens():
 def test_rejects_context_without_predictions():
     with pytest.raises(SettingsError, match="at most max_length - 3 = 5, found 6"):
         Clm(max_length=8, context_size=6)
-    assert predictions(Clm(max_length=8, context_size=5), "the doctor reads he works in")[0] == [["works > in"]]
+    assert predictions(Clm(max_length=8, context_size=5), "the doctor reads he works in")[0] == [
+        ["works > in"]
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +66,18 @@ def vocab():
 
 def stream(vocab, count):
     rng = np.random.default_rng(0)
-    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=20 * count).astype(np.int32), [5] * 4 * count)
+    ids = Ragged.from_lengths(
+        rng.choice(vocab.regular_ids, size=20 * count).astype(np.int32), [5] * 4 * count
+    )
     text = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
     return Streams(text, 14, vocab.end).take(np.arange(count))
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_loss_equals_that_of_truncated_rows(family, vocab):
-    shape = Shape(family=family, layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0)
+    shape = Shape(
+        family=family, layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0
+    )
     backbone = from_shape(shape, vocab, causal=True).eval()
     clm = Clm(max_length=16)
     batch = clm.batch(stream(vocab, 3), clm.prepare(Resources(vocab, backbone.traits)), 0, None)
@@ -76,7 +86,9 @@ def test_loss_equals_that_of_truncated_rows(family, vocab):
     with torch.no_grad():
         ours = clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total
         theirs = sum(  # a row truncated after each token: nothing later is visible
-            -log_softmax(backbone.logits(backbone.encode({"input_ids": ids[:, :column]})[:, -1]), -1)
+            -log_softmax(
+                backbone.logits(backbone.encode({"input_ids": ids[:, :column]})[:, -1]), -1
+            )
             .gather(1, ids[:, column : column + 1])
             .sum()
             for column in range(1, 15)

@@ -12,7 +12,12 @@ from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases
-from interlace.objectives.common.code_switching import KINDS, CodeSwitching, SwitchCandidates, switch_phrases
+from interlace.objectives.common.code_switching import (
+    KINDS,
+    CodeSwitching,
+    SwitchCandidates,
+    switch_phrases,
+)
 from interlace.text import Text
 from interlace.text.columns import TextColumns
 from interlace.toy import pairs as world_pairs
@@ -42,7 +47,9 @@ def candidates_of(sizes, phrases, scores=None, weights=None):
 
 
 def drawn(candidates, seed=0, **rules):
-    return switch_phrases(candidates, CodeSwitching(**rules), np.random.default_rng([7, seed, 0, 0]))
+    return switch_phrases(
+        candidates, CodeSwitching(**rules), np.random.default_rng([7, seed, 0, 0])
+    )
 
 
 def exchanged(switched, row=0):
@@ -59,9 +66,15 @@ def test_replaces_one_phrase():
     candidates = candidates_of([(5, 4)], [[(1, 2, 2, 4)]])
     switched = drawn(candidates, major_source=1, **MIXED)
     assert exchanged(switched) == [((1, 2), (1, 2, 4))]
-    assert (KINDS[switched.kinds[0]], switched.replaced_words[0], switched.words[0]) == ("major source", 1, 5)
+    assert (KINDS[switched.kinds[0]], switched.replaced_words[0], switched.words[0]) == (
+        "major source",
+        1,
+        5,
+    )
     phrase = [[(0, 3, 0, 1)]]
-    assert drawn(candidates_of([(10, 1)], phrase), major_source=1, **MIXED).replaced_words[0] == 0  # 3 of 10 words
+    assert (
+        drawn(candidates_of([(10, 1)], phrase), major_source=1, **MIXED).replaced_words[0] == 0
+    )  # 3 of 10 words
     assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced_words[0] == 3
 
 
@@ -69,33 +82,51 @@ def test_limits_of_number_share_length_and_probability_of_phrases():
     candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
     assert set(drawn(candidates, **MIXED).replaced_words.tolist()) == {5}
     assert set(drawn(candidates, max_phrases=2, **MIXED).replaced_words.tolist()) == {2}
-    assert set(drawn(candidates, switch_fraction=(0.2, 0.6), **MIXED).replaced_words.tolist()) == set(range(4, 12))
+    assert set(
+        drawn(candidates, switch_fraction=(0.2, 0.6), **MIXED).replaced_words.tolist()
+    ) == set(range(4, 12))
     phrases, scores = [(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)], [(1, 1), (1, 1), (0.2, 1)]
     candidates = candidates_of([(40, 40)], [phrases], [scores])
     assert drawn(candidates, major_source=1, **MIXED).replaced_words[0] == 1
     assert drawn(candidates, major_source=1, min_probability=0.3, **MIXED).replaced_words[0] == 0
-    assert drawn(candidates, major_source=0, min_probability=0.3, **MIXED).replaced_words[0] == 1  # phi(s|t) is 1
+    assert (
+        drawn(candidates, major_source=0, min_probability=0.3, **MIXED).replaced_words[0] == 1
+    )  # phi(s|t) is 1
 
 
-@pytest.mark.parametrize(("weights", "span"), [([(1, 0), (2, 0)], (2, 3)), ([(2, 0), (1, 0)], (0, 1))])
+@pytest.mark.parametrize(
+    ("weights", "span"), [([(1, 0), (2, 0)], (2, 3)), ([(2, 0), (1, 0)], (0, 1))]
+)
 def test_equal_probabilities_are_ordered_by_lexical_weight(weights, span):
     """The later span has the higher probability in the other direction, which does not count."""
-    candidates = candidates_of([(4, 4)], [[(0, 1, 0, 1), (0, 1, 2, 3)]], [[(0.5, 0.1), (0.5, 0.9)]], weights)
+    candidates = candidates_of(
+        [(4, 4)], [[(0, 1, 0, 1), (0, 1, 2, 3)]], [[(0.5, 0.1), (0.5, 0.9)]], weights
+    )
     assert exchanged(drawn(candidates, major_source=1, **MIXED)) == [((0, 1), (1, *span))]
 
 
 def test_translations_of_a_phrase_table():
     known = KnownPhrases(
-        Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), np.array([1, 0]), columns(["y z", "x"])
+        Ragged.of([[(1, 2)], [(0, 1)]], width=2),
+        np.ones(2, np.float32),
+        np.array([1, 0]),
+        columns(["y z", "x"]),
     )
-    none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), np.zeros(0, np.int64), columns([]))
+    none = KnownPhrases(
+        Ragged.of([[], []], width=2), np.ones(0, np.float32), np.zeros(0, np.int64), columns([])
+    )
     text, phrases = (numbered([6, 6], "a"), numbered([6, 6], "b")), Ragged.of([[], []], width=4)
     candidates = SwitchCandidates.of(text, phrases, known=(known, none))
     switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)
     assert exchanged(switched, 0) == [((1, 2), (5, 0, 1))]  # lines 0 to 3 are those of the pairs
     assert exchanged(switched, 1) == [((0, 1), (4, 0, 2))]
     assert candidates.sides.tolist() == [0, 0, 1, 1, 1, 1]
-    assert drawn(candidates, target_choice="table_argmax", major_source=0, **MIXED).replaced_words.sum() == 0
+    assert (
+        drawn(
+            candidates, target_choice="table_argmax", major_source=0, **MIXED
+        ).replaced_words.sum()
+        == 0
+    )
     assert drawn(candidates, major_source=1, **MIXED).replaced_words.sum() == 0
 
 
@@ -116,7 +147,9 @@ def test_rejects_settings_out_of_range(rules, named):
 def test_switch_fraction_is_one_number_or_a_range():
     assert CodeSwitching(switch_fraction=0.2).switch_fraction == (0.2, 0.2)
     assert CodeSwitching(switch_fraction="0.2,0.4").switch_fraction == (0.2, 0.4)
-    assert CodeSwitching.read(CodeSwitching(switch_fraction="0.25").dump()) == CodeSwitching(switch_fraction=0.25)
+    assert CodeSwitching.read(CodeSwitching(switch_fraction="0.25").dump()) == CodeSwitching(
+        switch_fraction=0.25
+    )
 
 
 def outcomes(size, candidates, share):
@@ -144,7 +177,9 @@ def test_distribution_of_draws():
     share = {"switch_fraction": 0.5}
     switched = drawn(candidates, 3, **share)
     taken = [[] for _ in range(rows)]
-    for row, span in zip(switched.exchanges.rows.tolist(), switched.exchanges.replaced.tolist(), strict=True):
+    for row, span in zip(
+        switched.exchanges.rows.tolist(), switched.exchanges.replaced.tolist(), strict=True
+    ):
         taken[row].append(tuple(span))
     counts = {}
     for row in range(rows):
@@ -158,7 +193,10 @@ def test_distribution_of_draws():
     assert set(counts) == set(expected)
     assert len(expected) > 10
     keys = sorted(expected)
-    assert chisquare([counts[key] for key in keys], [rows * expected[key] for key in keys]).pvalue > 0.01
+    assert (
+        chisquare([counts[key] for key in keys], [rows * expected[key] for key in keys]).pvalue
+        > 0.01
+    )
 
 
 @st.composite
@@ -169,14 +207,22 @@ def some_candidates(draw):
         spans = set()
         for _ in range(draw(st.integers(0, 12))):
             a, c = draw(st.integers(0, n - 1)), draw(st.integers(0, m - 1))
-            spans.add((a, min(n, a + draw(st.integers(1, 5))), c, min(m, c + draw(st.integers(1, 5)))))
+            spans.add(
+                (a, min(n, a + draw(st.integers(1, 5))), c, min(m, c + draw(st.integers(1, 5))))
+            )
         sizes.append((n, m))
         phrases.append(sorted(spans))
-        scores.append([(draw(st.sampled_from([0.2, 0.5, 1])), draw(st.sampled_from([0.2, 1]))) for _ in spans])
+        scores.append(
+            [(draw(st.sampled_from([0.2, 0.5, 1])), draw(st.sampled_from([0.2, 1]))) for _ in spans]
+        )
     return candidates_of(sizes, phrases, scores)
 
 
-@given(candidates=some_candidates(), seed=st.integers(0, 1000), share=st.sampled_from([0.1, 0.3, 0.75, 1.0]))
+@given(
+    candidates=some_candidates(),
+    seed=st.integers(0, 1000),
+    share=st.sampled_from([0.1, 0.3, 0.75, 1.0]),
+)
 @settings(max_examples=80)
 def test_exchanged_phrases_are_candidates_and_do_not_overlap(candidates, seed, share):
     switched = drawn(candidates, seed, switch_fraction=share)
@@ -208,7 +254,9 @@ def test_does_not_exchange_equal_phrases(by_links):
         candidates = SwitchCandidates.extracted(lines, text.links, None, PhraseRules())
     else:
         candidates = SwitchCandidates.of(lines, phrases)
-    switched = switch_phrases(candidates, CodeSwitching(switch_fraction=0.9, **MIXED), np.random.default_rng([7, 0]))
+    switched = switch_phrases(
+        candidates, CodeSwitching(switch_fraction=0.9, **MIXED), np.random.default_rng([7, 0])
+    )
     sides = (text.source, text.target)
     pairs = [
         (sides[side].tokens(row)[first:last], sides[1 - side].tokens(row)[start:stop])
@@ -223,8 +271,16 @@ def test_does_not_exchange_equal_phrases(by_links):
 
 
 def test_equal_phrases_differ_only_in_what_is_between_their_words():
-    text = columns(["20 % up"]), TextColumns.of(Text("de", ["20% auf"], Ragged.of([[(0, 2), (2, 3), (4, 7)]], width=2)))
-    for phrase, replaced in (((0, 2, 0, 2), 0), ((0, 1, 0, 1), 0), ((1, 2, 0, 1), 1), ((0, 1, 0, 2), 1)):
+    text = (
+        columns(["20 % up"]),
+        TextColumns.of(Text("de", ["20% auf"], Ragged.of([[(0, 2), (2, 3), (4, 7)]], width=2))),
+    )
+    for phrase, replaced in (
+        ((0, 2, 0, 2), 0),
+        ((0, 1, 0, 1), 0),
+        ((1, 2, 0, 1), 1),
+        ((0, 1, 0, 2), 1),
+    ):
         candidates = SwitchCandidates.of(text, Ragged.of([[phrase]], width=4))
         switched = drawn(candidates, major_source=1, switch_fraction=1, **MIXED)
         assert switched.replaced_words.tolist() == [replaced]

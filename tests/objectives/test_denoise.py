@@ -89,7 +89,10 @@ def test_shares_of_dropped_and_masked_words():
 def test_unit_subword():
     text = sentences([[3, 3, 3]] * 300)
     found = noised(Noise(unit="subword", drop=0, blank=0), text)
-    together = np.abs(np.diff(found.ids.flat.reshape(300, 9).argsort(axis=1).reshape(300, 3, 3), axis=2)) == 1
+    together = (
+        np.abs(np.diff(found.ids.flat.reshape(300, 9).argsort(axis=1).reshape(300, 3, 3), axis=2))
+        == 1
+    )
     assert not together.all()  # words are torn apart
     assert found.words[0].tolist() == list(range(9))
     dropped = noised(Noise(unit="subword", shuffle=0, blank=0), text)
@@ -114,15 +117,27 @@ TOKENS = LittleWords(
     (*SPECIALS, "<2en>", "<2de>"),
     {"doctors": "doctor ##s", "Hausarzt": "Haus ##arzt", "xyz": "<2en>"},
 )
-ENTRIES = [("old", "alt"), ("doctor", "Hausarzt"), ("doctors", "Doktor"), ("doctors", "Arzt"), ("the", "xyz")]
+ENTRIES = [
+    ("old", "alt"),
+    ("doctor", "Hausarzt"),
+    ("doctors", "Doktor"),
+    ("doctors", "Arzt"),
+    ("the", "xyz"),
+]
 
 
 def batch_of(lines, language="en", key=0, step=1, **settings):
-    plain = {"max_length": 32, "noise": {"shuffle": 0, "drop": 0, "blank": 0}, "translation_rate": 1}
+    plain = {
+        "max_length": 32,
+        "noise": {"shuffle": 0, "drop": 0, "blank": 0},
+        "translation_rate": 1,
+    }
     objective = Denoise(**plain | settings)
     lexicons = {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
     prepared = objective.prepare(Resources(TOKENS.vocab, Traits("bert", 64), lexicons=lexicons))
-    return objective.batch(TOKENS.sentences(lines, language), prepared, step, np.random.default_rng(key))
+    return objective.batch(
+        TOKENS.sentences(lines, language), prepared, step, np.random.default_rng(key)
+    )
 
 
 def read(batch):
@@ -142,7 +157,9 @@ def test_translates_whole_words_within_the_maximum_length_all_translations_equal
     assert read(batch_of([""])) == ["<s> </s>"]
     batch = batch_of(["doctor doctor old doctor", "doctor"], max_length=8)
     assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
-    tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one token
+    tight = batch_of(
+        ["the doctor doctor ##s old the the"], max_length=9
+    )  # `doctor ##s` becomes one token
     assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
     found = [read(batch_of(["doctor ##s"], key=key))[0] for key in range(300)]
     counts = {row: found.count(row) for row in set(found)}
@@ -153,7 +170,11 @@ def test_translates_whole_words_within_the_maximum_length_all_translations_equal
 def test_translation_rate_follows_its_schedule():
     lines = ["old"] * 2000
     assert 0.27 < read(batch_of(lines, translation_rate=0.3)).count("<s> alt </s>") / 2000 < 0.33
-    assert 0.47 < read(batch_of(lines, translation_rate="0:1,100:0", step=50)).count("<s> alt </s>") / 2000 < 0.53
+    assert (
+        0.47
+        < read(batch_of(lines, translation_rate="0:1,100:0", step=50)).count("<s> alt </s>") / 2000
+        < 0.53
+    )
     assert read(batch_of(lines, translation_rate="0:1,100:0", step=100)) == ["<s> old </s>"] * 2000
 
 

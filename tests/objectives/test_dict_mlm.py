@@ -12,7 +12,8 @@ from interlace.objectives.mlm import Mlm
 from little_words import LittleWords
 
 TOKENS = LittleWords(
-    "the old doctor read ##s alt Arzt liest Doktor der Haus ##arzt", spelled={"Hausarzt": "Haus ##arzt"}
+    "the old doctor read ##s alt Arzt liest Doktor der Haus ##arzt",
+    spelled={"Hausarzt": "Haus ##arzt"},
 )
 ENTRIES = [("old", "alt"), ("doctor", "Arzt"), ("doctor", "Doktor"), ("read", "liest")]
 PLAIN = Traits("bert", 64)
@@ -41,7 +42,11 @@ def labels(*lines, **settings):
     ("settings", "read", "predicted"),
     [
         ({"mode": "label"}, "<s> <mask> <mask> <mask> </s>", "the alt der"),
-        ({"mode": "input"}, "<s> the alt der </s>", "the old der"),  # words without a translation stay visible
+        (
+            {"mode": "input"},
+            "<s> the alt der </s>",
+            "the old der",
+        ),  # words without a translation stay visible
         ({"mode": "input", "probability": 0}, "<s> <mask> <mask> <mask> </s>", "the old der"),
     ],
 )
@@ -67,8 +72,14 @@ def test_looks_up_whole_words_or_any_token_by_the_language_of_the_text():
 def test_shown_translations_have_their_language_id_and_need_one():
     known = {"mode": "input", "traits": Traits("xlm", 64, {"en": 5, "de": 6, "fr": 7}, "langs")}
     batch = batch_of("the old doctor", "read", **known, more=[("read", "liest"), ("the", "der")])
-    assert shown(batch) in (["<s> der alt Arzt </s>", "<s> liest </s>"], ["<s> der alt Doktor </s>", "<s> liest </s>"])
-    assert batch.inputs["langs"].tolist() == [[5, 7, 6, 6, 5], [5, 6, 5, 5, 5]]  # both dictionaries have `liest`
+    assert shown(batch) in (
+        ["<s> der alt Arzt </s>", "<s> liest </s>"],
+        ["<s> der alt Doktor </s>", "<s> liest </s>"],
+    )
+    assert batch.inputs["langs"].tolist() == [
+        [5, 7, 6, 6, 5],
+        [5, 6, 5, 5, 5],
+    ]  # both dictionaries have `liest`
     assert batch_of("der alt", language="de", **known).inputs["langs"].tolist() == [[6, 6, 5, 6]]
     known = Traits("xlm", 64, {"en": 5}, "langs")
     with pytest.raises(SettingsError, match="no language embedding for 'de'"):

@@ -22,7 +22,13 @@ from little_words import LittleWords
 
 TOKENS = LittleWords(
     "old doctor house the alt Arzt ar ##zt Haus ha ##us ##arzt Anna ##e",
-    spelled={"arzt": "ar ##zt", "haus": "ha ##us", "Hausarzt": "Haus ##arzt", "alte": "alt ##e", "ñ": "<mask>"}
+    spelled={
+        "arzt": "ar ##zt",
+        "haus": "ha ##us",
+        "Hausarzt": "Haus ##arzt",
+        "alte": "alt ##e",
+        "ñ": "<mask>",
+    }
     | {"": "", "three pieces": "old doctor house", "ñandú": "old doctor house"},
 )
 VOCAB, ID = TOKENS.vocab, TOKENS.ids
@@ -36,7 +42,10 @@ def prepared(entries, most=4, **settings):
 
 def spelled(dictionaries):
     rows = [" ".join(TOKENS.names(row)) for row in dictionaries.words]
-    return sorted((rows[one], rows[two]) for one, two in zip(dictionaries.source, dictionaries.target, strict=True))
+    return sorted(
+        (rows[one], rows[two])
+        for one, two in zip(dictionaries.source, dictionaries.target, strict=True)
+    )
 
 
 def scores(table, dictionaries, parts):
@@ -51,7 +60,9 @@ def test_split_depends_on_seed_and_languages_but_not_on_the_order():
 
     def drawn(entries, languages=PAIR, seed=1):
         found = split_dictionary(Lexicon.of(entries), languages, 0.3, seed)
-        return {found.lexicon[entry][0] for entry in np.flatnonzero(found.parts == DictionaryPart.TRAIN)}
+        return {
+            found.lexicon[entry][0] for entry in np.flatnonzero(found.parts == DictionaryPart.TRAIN)
+        }
 
     assert drawn(words) == drawn(words[::-1])
     assert drawn(words) != drawn(words, seed=2)
@@ -65,7 +76,10 @@ entry = st.tuples(st.integers(0, 8), st.integers(0, 8))
 def test_held_out_words_do_not_occur_in_training_entries(entries, share, seed):
     lexicon = Lexicon.of((f"s{i}", f"t{j}", 1.0) for i, j in entries)
     parts = split_dictionary(lexicon, PAIR, share, seed).parts
-    trained, held = lexicon.entries[parts == DictionaryPart.TRAIN], lexicon.entries[parts == DictionaryPart.HELD_OUT]
+    trained, held = (
+        lexicon.entries[parts == DictionaryPart.TRAIN],
+        lexicon.entries[parts == DictionaryPart.HELD_OUT],
+    )
     assert len(trained) > 0
     assert not np.isin(held[:, 0], trained[:, 0]).any()
     assert not np.isin(held[:, 1], trained[:, 1]).any()
@@ -86,7 +100,10 @@ def test_held_out_entries_have_no_embedding_row_of_training_entries(seed):
     assert rows[DictionaryPart.TRAIN]
     assert not rows[DictionaryPart.TRAIN] & rows[DictionaryPart.HELD_OUT]
     assert [len(found.of(part)) for part in DictionaryPart] == [1, 2, 1]
-    assert "1 for training, 2 held out, 1 neither, with a word or an embedding row of" in found.notes[0]
+    assert (
+        "1 for training, 2 held out, 1 neither, with a word or an embedding row of"
+        in found.notes[0]
+    )
     assert found.splits[0].parts.tolist() == found.parts.tolist()
 
 
@@ -98,7 +115,10 @@ def test_embedding_rows_are_shared_over_dictionaries():
     for seed in range(8):
         found = Dictionary(share=0.5, seed=seed).prepare(lexicons, VOCAB, "x", seed=0, max_tokens=4)
         held, trained = (found.of(part) for part in (DictionaryPart.HELD_OUT, DictionaryPart.TRAIN))
-        rows = [found.words.take(np.append(found.source[at], found.target[at])).flat for at in (held, trained)]
+        rows = [
+            found.words.take(np.append(found.source[at], found.target[at])).flat
+            for at in (held, trained)
+        ]
         assert not np.isin(*rows).any()
 
 
@@ -115,14 +135,20 @@ def test_casings_of_a_word_are_in_one_part(seed):
     turned = Lexicon.of((f"s{number}", word, 1.0) for number, word in enumerate(words))
     parts = split_dictionary(turned, PAIR, 0.5, seed).parts
     of = np.array([turned[entry][1].casefold() for entry in range(len(turned))])
-    assert not np.isin(of[parts == DictionaryPart.HELD_OUT], of[parts == DictionaryPart.TRAIN]).any()
+    assert not np.isin(
+        of[parts == DictionaryPart.HELD_OUT], of[parts == DictionaryPart.TRAIN]
+    ).any()
 
 
 def test_spellings_of_entries_and_why_some_are_unused():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert ("doctor", "Haus ##arzt") in spelled(prepared(entries))
     two = prepared([*entries, ("old", "three pieces")], most=2)
-    assert two.splits[0].statuses.tolist() == [EntryStatus.USED, EntryStatus.USED, EntryStatus.TOO_LONG]
+    assert two.splits[0].statuses.tolist() == [
+        EntryStatus.USED,
+        EntryStatus.USED,
+        EntryStatus.TOO_LONG,
+    ]
     single = prepared(entries, most=1)
     assert spelled(single) == [("old", "alt")]
     assert single.splits[0].statuses.tolist() == [EntryStatus.TOO_LONG, EntryStatus.USED]
@@ -166,14 +192,18 @@ def test_rejects_wrong_settings(settings, message):
 
 
 def test_scores_of_training_and_held_out_entries():
-    lexicon = Lexicon.of([("old", "alt", 1), ("doctor", "Arzt", 1), ("house", "Haus", 1), ("the", "alte", 1)])
+    lexicon = Lexicon.of(
+        [("old", "alt", 1), ("doctor", "Arzt", 1), ("house", "Haus", 1), ("the", "alte", 1)]
+    )
     found = Dictionary().prepare({PAIR: lexicon}, VOCAB, "x", seed=0, max_tokens=4)
     parts = np.repeat(np.array([DictionaryPart.TRAIN, DictionaryPart.HELD_OUT], np.uint8), 2)
     table = torch.zeros(18, 4)
     table[ID["old"], 0] = table[ID["alt"], 0] = 1  # cosine 1
     table[ID["doctor"], 1], table[ID["Arzt"]] = 2, torch.tensor([0.0, 3, 3, 0])  # 0.70711
     table[ID["house"], 2] = table[ID["Haus"], 2] = 1  # 1
-    table[ID["the"], 1] = table[ID["##e"], 3] = 1  # alte = mean of (1,0,0,0) and (0,0,0,1): 0; Arzt is nearer
+    table[ID["the"], 1] = table[ID["##e"], 3] = (
+        1  # alte = mean of (1,0,0,0) and (0,0,0,1): 0; Arzt is nearer
+    )
     train = {"x/train/cosine": 0.85355, "x/train/p@1": 100.0}
     assert scores(table, found, parts) == train | {"x/held-out/cosine": 0.5, "x/held-out/p@1": 50.0}
 
@@ -186,5 +216,7 @@ def test_translations_of_other_parts_are_no_candidates():
     table[ID["old"]] = table[ID["alt"]] = torch.tensor([1.0, 0, 0])
     table[ID["Haus"]] = torch.tensor([1.0, 1, 0])
     table[ID["the"], 2] = table[ID["Arzt"], 2] = 1
-    parts = np.array([DictionaryPart.OVERLAP, DictionaryPart.HELD_OUT, DictionaryPart.TRAIN], np.uint8)
+    parts = np.array(
+        [DictionaryPart.OVERLAP, DictionaryPart.HELD_OUT, DictionaryPart.TRAIN], np.uint8
+    )
     assert scores(table, found, parts)["x/held-out/p@1"] == 100.0

@@ -23,7 +23,11 @@ VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, separator_ids=(2
 def losses_and_gradients(loss, states, layer):
     total, parts = loss()
     inputs = [states, *layer.parameters()]
-    return total.detach(), parts.detach(), *torch.autograd.grad(3 * total, [x for x in inputs if x.requires_grad])
+    return (
+        total.detach(),
+        parts.detach(),
+        *torch.autograd.grad(3 * total, [x for x in inputs if x.requires_grad]),
+    )
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-6), (torch.bfloat16, 2e-2)])
@@ -35,7 +39,9 @@ def losses_and_gradients(loss, states, layer):
     parts=st.tuples(st.booleans(), st.booleans()),
     seed=st.integers(0, 99),
 )
-def test_chunked_cross_entropy_equals_the_plain_one(dtype, tolerance, shape, chunk, scale, smoothing, parts, seed):
+def test_chunked_cross_entropy_equals_the_plain_one(
+    dtype, tolerance, shape, chunk, scale, smoothing, parts, seed
+):
     (rows, size), (bias, frozen) = shape, parts
     torch.manual_seed(seed)
     states, labels = (scale * torch.randn(rows, 16)).requires_grad_(), torch.randint(size, (rows,))
@@ -50,8 +56,12 @@ def test_chunked_cross_entropy_equals_the_plain_one(dtype, tolerance, shape, chu
     with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
         expected = losses_and_gradients(plain, states, layer)
         with patch("interlace.objectives.common.losses.MAX_LOGITS", chunk):
-            ours = losses_and_gradients(lambda: linear_cross_entropy(states, layer, labels, smoothing), states, layer)
-    rounding = tolerance * max([1.0, *layer(states).detach().abs().flatten().tolist()])  # of a logit
+            ours = losses_and_gradients(
+                lambda: linear_cross_entropy(states, layer, labels, smoothing), states, layer
+            )
+    rounding = tolerance * max(
+        [1.0, *layer(states).detach().abs().flatten().tolist()]
+    )  # of a logit
     for one, other in zip(ours, expected, strict=True):
         largest = max([1.0, *other.abs().flatten().tolist()])
         torch.testing.assert_close(one, other, rtol=rounding, atol=rounding * largest)
@@ -60,21 +70,31 @@ def test_chunked_cross_entropy_equals_the_plain_one(dtype, tolerance, shape, chu
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_objectives_hold_no_more_logits_than_the_limit(family, monkeypatch):
     """The gradient of tied embeddings, from the head and the input, is that of the plain loss."""
-    backbone = from_shape(Shape(family=family, layers=1, width=16, heads=2, max_length=32), VOCAB).eval()
+    backbone = from_shape(
+        Shape(family=family, layers=1, width=16, heads=2, max_length=32), VOCAB
+    ).eval()
     ids = torch.arange(4, 34)[None]
     at = (torch.zeros(30, dtype=torch.long), torch.arange(30))
     batch = SimpleNamespace(inputs={"input_ids": ids}, at=at, labels=ids[0] + 5)
     objective = Mlm()
-    expected = cross_entropy(backbone.logits(backbone.encode(batch.inputs)[0]), batch.labels, reduction="sum")
+    expected = cross_entropy(
+        backbone.logits(backbone.encode(batch.inputs)[0]), batch.labels, reduction="sum"
+    )
     gradient = torch.autograd.grad(expected, backbone.input_embeddings)
     monkeypatch.setattr("interlace.objectives.common.losses.MAX_LOGITS", 7 * VOCAB.size)
     sizes = []
     log_softmax = functional.log_softmax
-    monkeypatch.setattr(functional, "log_softmax", lambda x, *a, **b: sizes.append(len(x)) or log_softmax(x, *a, **b))
+    monkeypatch.setattr(
+        functional,
+        "log_softmax",
+        lambda x, *a, **b: sizes.append(len(x)) or log_softmax(x, *a, **b),
+    )
     total = objective.loss(backbone, torch.nn.ModuleDict(), batch)["mlm"].total
     assert sizes == [7, 7, 7, 7, 2]
     torch.testing.assert_close(total, expected)
-    torch.testing.assert_close(torch.autograd.grad(total, backbone.input_embeddings), gradient, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        torch.autograd.grad(total, backbone.input_embeddings), gradient, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_frozen_encoder_does_not_change():
@@ -108,7 +128,9 @@ def test_half_precision_keeps_small_probabilities_and_large_sums():
     with torch.autocast("cpu", torch.float16):
         linear_cross_entropy(states, layer, labels)[0].backward()
     assert layer.weight.grad.abs().max() > 70_000
-    for found, each in zip((states.grad, layer.weight.grad, layer.bias.grad), expected, strict=True):
+    for found, each in zip(
+        (states.grad, layer.weight.grad, layer.bias.grad), expected, strict=True
+    ):
         torch.testing.assert_close(found, each, rtol=5e-3, atol=1e-4 * float(each.abs().median()))
 
 

@@ -17,13 +17,22 @@ from interlace.objectives.common.masking import Masking, draw_per_row, draw_weig
 
 SIZE = 50
 VOCAB = SimpleNamespace(
-    pad=0, begin=1, end=2, mask=3, unk=4, size=SIZE, special_ids=np.arange(5), regular_ids=np.arange(5, SIZE)
+    pad=0,
+    begin=1,
+    end=2,
+    mask=3,
+    unk=4,
+    size=SIZE,
+    special_ids=np.arange(5),
+    regular_ids=np.arange(5, SIZE),
 )
 
 
 def layout_of(rows):
     ids = Ragged.of(rows)
-    words = Ragged(np.where(ids.values == VOCAB.end, -1, ids.columns()).astype(np.int32), ids.offsets)
+    words = Ragged(
+        np.where(ids.values == VOCAB.end, -1, ids.columns()).astype(np.int32), ids.offsets
+    )
     return sentence_layout(Sentences(ids, words, "en"), VOCAB, 512)
 
 
@@ -31,9 +40,13 @@ def mask(masking, layout, seed=0, step=0, frequencies=None):
     traits = Traits("bert", 64)
     prepared = masking.prepare(Prepared(VOCAB, traits), Resources(VOCAB, traits, frequencies))
     languages = ("en", "xx")[: int(layout.sides.max()) + 1]
-    batch = masking.batch(layout, languages, prepared, term="mlm", step=step, rng=np.random.default_rng(seed))
+    batch = masking.batch(
+        layout, languages, prepared, term="mlm", step=step, rng=np.random.default_rng(seed)
+    )
     rows, columns = batch.at
-    return SimpleNamespace(ids=batch.inputs["input_ids"], rows=rows, columns=columns, labels=batch.labels)
+    return SimpleNamespace(
+        ids=batch.inputs["input_ids"], rows=rows, columns=columns, labels=batch.labels
+    )
 
 
 def apply(masking, rows, **options):
@@ -41,7 +54,9 @@ def apply(masking, rows, **options):
     return layout, mask(masking, layout, **options)
 
 
-many = st.lists(st.lists(st.integers(2, SIZE - 1).filter(lambda i: i != 3), min_size=1, max_size=12), min_size=1)
+many = st.lists(
+    st.lists(st.integers(2, SIZE - 1).filter(lambda i: i != 3), min_size=1, max_size=12), min_size=1
+)
 
 
 ways = st.fixed_dictionaries(
@@ -93,8 +108,12 @@ def test_weighting_prefers_rare_tokens(draw):
 
 @pytest.mark.parametrize("weighting", ["none", "inverse_sqrt_frequency"])
 def test_masks_whole_words(weighting):
-    words = Ragged.of([[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300)  # word 2 at the end of a row and of the next
-    layout = sentence_layout(Sentences(Ragged(words.columns() + 10, words.offsets), words, "en"), VOCAB, 512)
+    words = Ragged.of(
+        [[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300
+    )  # word 2 at the end of a row and of the next
+    layout = sentence_layout(
+        Sentences(Ragged(words.columns() + 10, words.offsets), words, "en"), VOCAB, 512
+    )
     masking = Masking(rate=0.3, unit="word", weighting=weighting)
     masked = mask(masking, layout, frequencies=np.arange(SIZE))
     hit = np.zeros(layout.ids.shape, bool)
@@ -125,7 +144,9 @@ def test_evaluation_masks_at_least_one_token_of_every_row():
     assert (masked.ids[masked.rows, masked.columns] == VOCAB.mask).all()
     rows = [[10] * 100] * 100
     masking = Masking(rate="0:0.4,100:0.1")
-    counts = [len(apply(masking, rows, step=step)[1].labels) / 10_000 for step in (0, 50, 100, 1000)]
+    counts = [
+        len(apply(masking, rows, step=step)[1].labels) / 10_000 for step in (0, 50, 100, 1000)
+    ]
     assert counts == pytest.approx([0.4, 0.25, 0.1, 0.1], abs=0.02)
 
 

@@ -20,10 +20,17 @@ ROTARY = Traits("modernbert", 64)
 
 
 def made(objective, examples, traits=PLAIN, key=0):
-    return objective.batch(examples, objective.prepare(Resources(VOCAB, traits)), 0, np.random.default_rng(key))
+    return objective.batch(
+        examples, objective.prepare(Resources(VOCAB, traits)), 0, np.random.default_rng(key)
+    )
 
 
-@given(st.lists(st.integers(0, 30), min_size=1, max_size=20), st.floats(0.01, 1), st.floats(0, 1), st.integers(0, 99))
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=20),
+    st.floats(0.01, 1),
+    st.floats(0, 1),
+    st.integers(0, 99),
+)
 def test_fragments_have_their_share_of_the_sentence(lengths, share, at_edge, seed):
     lengths = np.array(lengths)
     starts, stops = draw_spans(lengths, share, at_edge, np.random.default_rng(seed))
@@ -70,11 +77,18 @@ def test_writes_the_fragment_and_the_end_if_it_ends_the_sentence(decoder):
 def test_masks_before_the_fragment():
     """Figure 1 of the paper: column i of the decoder predicts token i and reads token i - 1."""
     for key in range(12):
-        batch = made(Mass(**ALL_MASKED, decoder="masked"), sentences([LINE, "the doctor"]), NAMED, key)
+        batch = made(
+            Mass(**ALL_MASKED, decoder="masked"), sentences([LINE, "the doctor"]), NAMED, key
+        )
         places, at_end = hidden_in(batch)
         first = places[0]
         shown = texts(batch.extra["decoder_ids"])[0].split()
-        assert shown == ["<2en>", *["[M]"] * first, *LINE.split()[first : first + 2 + at_end]][: first + 3 + at_end]
+        assert (
+            shown
+            == ["<2en>", *["[M]"] * first, *LINE.split()[first : first + 2 + at_end]][
+                : first + 3 + at_end
+            ]
+        )
         assert batch.at[1][: 3 + at_end].tolist() == list(range(first, first + 3 + at_end))
         assert (batch.extra["decoder_languages"] == 2).all()
 
@@ -82,10 +96,15 @@ def test_masks_before_the_fragment():
 def test_decoder_reads_the_position_of_the_fragment():
     batch = made(Mass(**ALL_MASKED), sentences([LINE]), key=1).to(torch.device("cpu"))
     assert batch.extra["decoder_first"].tolist() != [0]
-    moved = replace(batch, extra={**batch.extra, "decoder_first": torch.zeros(1, dtype=torch.int64)})
+    moved = replace(
+        batch, extra={**batch.extra, "decoder_first": torch.zeros(1, dtype=torch.int64)}
+    )
     for family, same in (("bert", False), ("modernbert", True)):
         net = model(family, init_std=0.3)
-        one, two = (Mass().loss(net, torch.nn.ModuleDict(), each)["mass"].total.item() for each in (batch, moved))
+        one, two = (
+            Mass().loss(net, torch.nn.ModuleDict(), each)["mass"].total.item()
+            for each in (batch, moved)
+        )
         assert (one == pytest.approx(two, rel=1e-5)) == same
 
 

@@ -94,7 +94,9 @@ def by_loop(text, candidates, switched, row):
     line, spans = sides[side].lines[row], sides[side].words[row].tolist()
     made, words, word_sides, used, next_word = "", [], [], 0, 0
     exchanges = switched.exchanges.take(switched.exchanges.rows == row)
-    for (first, last), (start, stop) in zip(exchanges.replaced.tolist(), exchanges.inserted.tolist(), strict=True):
+    for (first, last), (start, stop) in zip(
+        exchanges.replaced.tolist(), exchanges.inserted.tolist(), strict=True
+    ):
         words += [line[a:b] for a, b in spans[next_word:first]]
         word_sides += [side] * (first - next_word)
         other, other_spans = sides[1 - side].lines[row], sides[1 - side].words[row].tolist()
@@ -120,15 +122,25 @@ def sides_of_tokens(line, spans, sides, offsets):
     """The side of the word that holds the first character of each token that is no white space, or of the next word."""
     for start, end in offsets:
         place = next((at for at in range(start, end) if not line[at].isspace()), start)
-        yield next((side for (_, stop), side in zip(spans, sides, strict=True) if stop > place), sides[-1])
+        yield next(
+            (side for (_, stop), side in zip(spans, sides, strict=True) if stop > place), sides[-1]
+        )
 
 
 def compared(text, vocab, draws):
     """Compare lines, words, tokens and languages with a loop and the tokenizer; return the number of mixed lines."""
     alm = Alm(phrases="extracted", max_length=512, masking={"rate": 0}, code_switching=MIXED)
     prepared = alm.prepare(Resources(vocab, Traits("bert", 512)))
-    candidates, count = SwitchCandidates.extracted(columns(text), text.links, None, PhraseRules()), 0
-    pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), text.links, text=columns(text))
+    candidates, count = (
+        SwitchCandidates.extracted(columns(text), text.links, None, PhraseRules()),
+        0,
+    )
+    pairs = Pairs(
+        vocab.encode_text(text.source),
+        vocab.encode_text(text.target),
+        text.links,
+        text=columns(text),
+    )
     for seed in range(draws):
         switched = switch_phrases(candidates, MIXED, np.random.default_rng([7, seed]))
         made = switched_text(candidates, switched)
@@ -142,7 +154,9 @@ def compared(text, vocab, draws):
             end = 1 + len(encoding.ids)
             assert ids[1:end].tolist() == encoding.ids
             assert ids[end] == vocab.end
-            expected = list(sides_of_tokens(line, lines.words[row].tolist(), sides, encoding.offsets))
+            expected = list(
+                sides_of_tokens(line, lines.words[row].tolist(), sides, encoding.offsets)
+            )
             assert batch.sides[row, 1:end].tolist() == expected
         count += int((switched.replaced_words > 0).sum())
     return count
@@ -158,8 +172,12 @@ def test_tokens_are_those_of_the_switched_line(language, kind):
 
 
 def test_a_line_by_hand():
-    text = TextPairs(marked(["we met Maria here|!"], "en"), marked(["wir trafen Marie hier|!"], "de"))
-    candidates = SwitchCandidates.of(columns(text), Ragged.of([[(1, 3, 1, 3), (3, 4, 3, 4)]], width=4))
+    text = TextPairs(
+        marked(["we met Maria here|!"], "en"), marked(["wir trafen Marie hier|!"], "de")
+    )
+    candidates = SwitchCandidates.of(
+        columns(text), Ragged.of([[(1, 3, 1, 3), (3, 4, 3, 4)]], width=4)
+    )
     rules = CodeSwitching(source_share=0, target_share=0, major_source=1, switch_fraction=1)
     made = switched_text(candidates, switch_phrases(candidates, rules, np.random.default_rng(0)))
     assert made.text.lines == ["we trafen Marie hier!"]
@@ -174,23 +192,33 @@ def real_text(folder, language, count=200):
         code = {"ja": "jpn", "th": "tha"}[language]
         sides = []
         for name in ("eng", code):
-            lines = (parallel / f"tatoeba/tatoeba.{code}-eng.{name}").read_text(encoding="utf-8").split("\n")
+            lines = (
+                (parallel / f"tatoeba/tatoeba.{code}-eng.{name}")
+                .read_text(encoding="utf-8")
+                .split("\n")
+            )
             sides.append(lines[:count])
     else:
-        data = gzip.decompress((parallel / "xnli-multiway/xnli.11way.dev.tsv.gz").read_bytes()).decode()
+        data = gzip.decompress(
+            (parallel / "xnli-multiway/xnli.11way.dev.tsv.gz").read_bytes()
+        ).decode()
         header, *rows = [line.split("\t") for line in data.split("\n")[: count + 1]]
         sides = [[row[header.index(code)] for row in rows] for code in ("en", language)]
     for package in WORD_TOKENIZERS.build("by_language").of(language).packages:
         pytest.importorskip(package)
     text = TextPairs.of(*sides, ("en", language), "by_language")
     words = WordPairs.of([text])
-    return TextPairs(text.source, text.target, ALIGNERS.build("diagonal").fit(words).align(words).links)
+    return TextPairs(
+        text.source, text.target, ALIGNERS.build("diagonal").fit(words).align(words).links
+    )
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
 def test_tokens_are_those_of_the_switched_line_in_real_text(language, real_data):
     text = real_text(real_data, language)
-    for kind in KINDS if language in {"hi", "de"} else KINDS[:-1]:  # a "word" of the others is a whole sentence
+    for kind in (
+        KINDS if language in {"hi", "de"} else KINDS[:-1]
+    ):  # a "word" of the others is a whole sentence
         assert compared(text, learned(text, kind, 2500), draws=2) > 20
 
 

@@ -18,11 +18,16 @@ from little_words import LittleWords
 
 TOKENS = LittleWords("the curtains were blue les rideaux étaient bleus")
 XLM, PLAIN = Traits("bert", 64, {"en": 2, "fr": 3}, "token_type_ids"), Traits("bert", 64)
-FIGURE = Pairs(TOKENS.sentences(["the curtains were blue"]), TOKENS.sentences(["les rideaux étaient bleus"], "fr"))
+FIGURE = Pairs(
+    TOKENS.sentences(["the curtains were blue"]),
+    TOKENS.sentences(["les rideaux étaient bleus"], "fr"),
+)
 
 
 def make(tlm, traits):
-    return tlm.batch(FIGURE, tlm.prepare(Resources(TOKENS.vocab, traits)), 0, np.random.default_rng(0))
+    return tlm.batch(
+        FIGURE, tlm.prepare(Resources(TOKENS.vocab, traits)), 0, np.random.default_rng(0)
+    )
 
 
 def test_figure_one_languages_and_restarted_positions():
@@ -60,7 +65,11 @@ def test_language_ids_and_restarted_positions_are_independent(settings, traits, 
     [
         ({}, PLAIN, "<s> the curtains were blue </s> les rideaux étaient bleus </s>"),
         ({"layout": "bert"}, XLM, "<s> the curtains were blue </s> les rideaux étaient bleus </s>"),
-        ({"layout": "roberta"}, PLAIN, "<s> the curtains were blue </s> </s> les rideaux étaient bleus </s>"),
+        (
+            {"layout": "roberta"},
+            PLAIN,
+            "<s> the curtains were blue </s> </s> les rideaux étaient bleus </s>",
+        ),
     ],
 )
 @pytest.mark.parametrize("objective", [Tlm, Weam])
@@ -70,7 +79,9 @@ def test_layout_is_a_setting(objective, settings, traits, row):
         given |= {"cross_lingual_weight": 0, "reset_positions": "auto"}
     batch = make(objective(**given), traits)
     assert TOKENS.texts(batch.inputs["input_ids"]) == [row]
-    if traits is XLM:  # BERT's single separator belongs to the first side; words have the same positions all the same
+    if (
+        traits is XLM
+    ):  # BERT's single separator belongs to the first side; words have the same positions all the same
         assert batch.inputs["token_type_ids"].tolist() == [[2] * 6 + [3] * 5]
         assert batch.inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5]]
 
@@ -90,14 +101,21 @@ def test_rejects_positions_and_languages_that_a_model_does_not_have():
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm"])
 def test_inner_padding_changes_no_state(family, reset):
     if family == "xlm":
-        config = XLMConfig(n_words=20, emb_dim=16, n_layers=1, n_heads=2, n_langs=1, pad_index=0, pad_token_id=0)
+        config = XLMConfig(
+            n_words=20, emb_dim=16, n_layers=1, n_heads=2, n_langs=1, pad_index=0, pad_token_id=0
+        )
         backbone = Backbone(XLMWithLMHeadModel(config).eval())
     else:
         shape = Shape(family=family, layers=1, width=16, heads=2, max_length=32, init_std=0.5)
         backbone = from_shape(shape, TOKENS.vocab).eval()
     states = []
     for inner in (False, True):
-        tlm = Tlm(masking={"rate": 0}, packed="halves" if inner else True, reset_positions=reset, max_length=24)
+        tlm = Tlm(
+            masking={"rate": 0},
+            packed="halves" if inner else True,
+            reset_positions=reset,
+            max_length=24,
+        )
         inputs = make(tlm, backbone.traits).to(torch.device("cpu")).inputs
         real = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"])).bool()
         assert inner != bool(real.all())
@@ -108,5 +126,7 @@ def test_inner_padding_changes_no_state(family, reset):
 def test_sequences_with_inner_padding_take_their_maximum_length():
     tlm = Tlm(packed="halves", max_length=64)
     assert tlm.pair_costs(np.array([3, 30]), np.array([4, 30])).tolist() == [64, 64]
-    assert Tlm(packed=True, max_length=64).pair_costs(np.array([3, 30]), np.array([4, 30])).tolist() == [11, 64]
+    assert Tlm(packed=True, max_length=64).pair_costs(
+        np.array([3, 30]), np.array([4, 30])
+    ).tolist() == [11, 64]
     assert tlm.for_evaluation().packed is False

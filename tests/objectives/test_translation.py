@@ -14,17 +14,25 @@ from interlace.objectives.denoise import Denoise
 from interlace.objectives.translation import Translation
 from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
 
-PAIRS = Pairs(sentences(["the old doctor reads", "the doctor"]), sentences(["der alte Arzt", "der Arzt liest"], "de"))
+PAIRS = Pairs(
+    sentences(["the old doctor reads", "the doctor"]),
+    sentences(["der alte Arzt", "der Arzt liest"], "de"),
+)
 FORWARD = Translation(directions="forward")
 
 
 def made(objective, examples=PAIRS, traits=PLAIN, step=0, key=0):
-    return objective.batch(examples, objective.prepare(Resources(VOCAB, traits)), step, np.random.default_rng(key))
+    return objective.batch(
+        examples, objective.prepare(Resources(VOCAB, traits)), step, np.random.default_rng(key)
+    )
 
 
 def test_batch_by_hand():
     batch = made(FORWARD)
-    assert texts(batch.inputs["input_ids"]) == ["<s> the old doctor reads </s>", "<s> the doctor </s>"]
+    assert texts(batch.inputs["input_ids"]) == [
+        "<s> the old doctor reads </s>",
+        "<s> the doctor </s>",
+    ]
     assert texts(batch.extra["decoder_ids"]) == ["<2de> der alte Arzt", "<2de> der Arzt liest"]
     predicted = [WORDS[number] for number in batch.labels]
     assert predicted == "der alte Arzt </s> der Arzt liest </s>".split()
@@ -43,7 +51,9 @@ def test_backward_direction_and_both_equally_often():
     assert texts(batch.extra["decoder_ids"]) == ["<2en> the old doctor reads", "<2en> the doctor"]
     assert batch.languages == {"de": 10, "en": 8}
     assert list(batch.languages) == list(made(FORWARD).languages)  # processes sum them by position
-    ways = [texts(made(Translation(), key=key).extra["decoder_ids"])[0].split()[0] for key in range(200)]
+    ways = [
+        texts(made(Translation(), key=key).extra["decoder_ids"])[0].split()[0] for key in range(200)
+    ]
     assert ways.count("<2de>") / 200 == pytest.approx(0.5, abs=0.1)
     assert set(ways) == {"<2de>", "<2en>"}
 
@@ -91,7 +101,9 @@ def test_loss_equals_that_of_single_rows(family):
 
 
 def test_rejects_model_without_decoder():
-    encoder = from_shape(Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0)
+    encoder = from_shape(
+        Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0
+    )
     with pytest.raises(SettingsError, match="needs a decoder, and this bert model"):
         FORWARD.loss(encoder, nn.ModuleDict(), made(FORWARD).to(torch.device("cpu")))
 
@@ -106,6 +118,8 @@ def test_denoising_writes_the_original_sentence():
     assert set(batch.extra["decoder_languages"][0]) == set(batch.inputs["token_type_ids"][0]) == {2}
     assert batch.counts == {"denoise": 40 * 7}
     assert batch.languages == {"en": batch.tokens}
-    copied = made(Denoise(noise={"shuffle": 0, "drop": 0, "blank": 0}), sentences(["the doctor"], "de"))
+    copied = made(
+        Denoise(noise={"shuffle": 0, "drop": 0, "blank": 0}), sentences(["the doctor"], "de")
+    )
     assert texts(copied.inputs["input_ids"]) == ["<s> the doctor </s>"]
     assert texts(copied.extra["decoder_ids"]) == ["<2de> the doctor"]

@@ -32,7 +32,11 @@ CPU = torch.device("cpu")
 #   0   1 2    3     4      5   6   7     8     9    10
 #  <s>  i like green apples ich mag grüne Äpfel gern </s>          like is linked with "mag" and "gern"
 LINKS = Ragged.of([[(0, 0), (1, 1), (1, 4), (2, 2), (3, 3)]], width=2)
-FIGURE = Pairs(TOKENS.sentences(["i like green apples"]), TOKENS.sentences(["ich mag grüne Äpfel gern"], "de"), LINKS)
+FIGURE = Pairs(
+    TOKENS.sentences(["i like green apples"]),
+    TOKENS.sentences(["ich mag grüne Äpfel gern"], "de"),
+    LINKS,
+)
 
 
 def all_masked(**settings):
@@ -42,21 +46,29 @@ def all_masked(**settings):
 def make(weam, masked="like green grüne", traits=PLAIN, pairs=FIGURE):
     """A batch with these words masked: the partners of like are visible, the other two are partners."""
     hidden = [ID[word] for word in masked.split()]
-    vocab = SimpleNamespace(**{**vars(VOCAB), "special_ids": np.setdiff1d(np.arange(len(WORDS)), hidden)})
+    vocab = SimpleNamespace(
+        **{**vars(VOCAB), "special_ids": np.setdiff1d(np.arange(len(WORDS)), hidden)}
+    )
     return weam.batch(pairs, weam.prepare(Resources(vocab, traits)), 0, np.random.default_rng(0))
 
 
 def swaps(batch):
     """Predicted word -> the columns whose states predict it, with their weights."""
     found = {WORDS[label]: {} for label in batch.labels[batch.extra["which"]]}
-    for to, place, weight in zip(*(batch.extra[key] for key in ("to", "places", "weights")), strict=True):
-        found[WORDS[batch.labels[batch.extra["which"][to]]]][int(place)] = pytest.approx(float(weight))
+    for to, place, weight in zip(
+        *(batch.extra[key] for key in ("to", "places", "weights")), strict=True
+    ):
+        found[WORDS[batch.labels[batch.extra["which"][to]]]][int(place)] = pytest.approx(
+            float(weight)
+        )
     return found
 
 
 def test_figure_one_with_a_masked_partner():
     batch = make(all_masked())
-    assert TOKENS.texts(batch.inputs["input_ids"]) == ["<s> i <mask> <mask> apples ich mag <mask> Äpfel gern </s>"]
+    assert TOKENS.texts(batch.inputs["input_ids"]) == [
+        "<s> i <mask> <mask> apples ich mag <mask> Äpfel gern </s>"
+    ]
     assert TOKENS.names(batch.labels) == ["like", "green", "grüne"]
     assert swaps(batch) == {"like": {6: 0.5, 9: 0.5}, "green": {7: 1.0}, "grüne": {3: 1.0}}
     assert batch.counts == {"multilingual": 3, "cross_lingual": 3, "aligned_share": 3}
@@ -69,7 +81,9 @@ def test_figure_one_with_a_masked_partner():
 def test_normalization_of_several_partners():
     assert swaps(make(all_masked(normalization="sum")))["like"] == {6: 1.0, 9: 1.0}
     assert sorted(swaps(make(all_masked(normalization="one_to_one")))) == ["green", "grüne"]
-    sure = Pairs(FIGURE.source, FIGURE.target, LINKS, confidence=Ragged.of([[1, 0.9, 0.4, 1, 1]], np.float32))
+    sure = Pairs(
+        FIGURE.source, FIGURE.target, LINKS, confidence=Ragged.of([[1, 0.9, 0.4, 1, 1]], np.float32)
+    )
     weam = all_masked(normalization="one_to_one")
     assert swaps(make(weam, pairs=sure))["like"] == {6: 1.0}
 
@@ -79,7 +93,10 @@ def test_positions_and_average():
     assert swaps(make(literal)) == {"like": {6: 0.5, 9: 0.5}, "green": {}, "grüne": {}}
     assert make(literal).counts == {"multilingual": 3, "cross_lingual": 3, "aligned_share": 3}
     assert make(literal).extra["aligned"] == 1
-    assert make(all_masked(average="masked", exclude_masked_partners=True)).counts["cross_lingual"] == 3
+    assert (
+        make(all_masked(average="masked", exclude_masked_partners=True)).counts["cross_lingual"]
+        == 3
+    )
     assert Weam().masking.rate == "0.3"
     assert Weam(masking={"unit": "word"}).masking.rate == "0.3"
     assert Weam(masking={"rate": 0.2}).masking.rate == "0.2"
@@ -88,7 +105,9 @@ def test_positions_and_average():
 
 @pytest.fixture
 def backbone():
-    return from_shape(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB)
+    return from_shape(
+        Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB
+    )
 
 
 def test_losses_equal_those_of_the_equations(backbone):
@@ -99,21 +118,29 @@ def test_losses_equal_those_of_the_equations(backbone):
         heads["dense"].bias.add_(torch.randn(16))
         terms = weam.loss(backbone, heads, batch)
         states = backbone.encode(batch.inputs)[0]
-        swapped = torch.stack([(states[6] + states[9]) / 2, states[7], states[3]])  # like, green, grüne
+        swapped = torch.stack(
+            [(states[6] + states[9]) / 2, states[7], states[3]]
+        )  # like, green, grüne
         head = backbone.model.cls.predictions
         changed = gelu(heads["dense"](heads["exchanged"](swapped)))
         scores = head.decoder(head.transform.LayerNorm(changed))
         own = backbone.logits(states[[2, 3, 7]])
     labels = torch.tensor([ID["like"], ID["green"], ID["grüne"]])
-    assert terms["multilingual"].total.item() == pytest.approx(cross_entropy(own, labels, reduction="sum").item())
-    assert terms["cross_lingual"].total.item() == pytest.approx(cross_entropy(scores, labels, reduction="sum").item())
+    assert terms["multilingual"].total.item() == pytest.approx(
+        cross_entropy(own, labels, reduction="sum").item()
+    )
+    assert terms["cross_lingual"].total.item() == pytest.approx(
+        cross_entropy(scores, labels, reduction="sum").item()
+    )
     assert (terms["cross_lingual"].weight, terms["aligned_share"].weight) == (1.0, 0.0)
     assert terms["aligned_share"].total == 3
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_initial_layers_leave_the_vocabulary_head_unchanged(family):
-    backbone = from_shape(Shape(family=family, layers=1, width=16, heads=2, max_length=32, dropout=0.0), VOCAB).eval()
+    backbone = from_shape(
+        Shape(family=family, layers=1, width=16, heads=2, max_length=32, dropout=0.0), VOCAB
+    ).eval()
     weam = all_masked()
     batch = make(weam, masked="green grüne").to(CPU)
     total = weam.loss(backbone, weam.modules(backbone), batch)["cross_lingual"].total
@@ -127,7 +154,10 @@ def test_head_without_a_dense_layer():
     config = transformers.XLMConfig(**sizes, pad_index=0, pad_token_id=0, mask_token_id=3)
     backbone = Backbone(transformers.XLMWithLMHeadModel(config).eval())
     weam = all_masked()
-    heads, batch = weam.modules(backbone), make(weam, masked="green grüne", traits=backbone.traits).to(CPU)
+    heads, batch = (
+        weam.modules(backbone),
+        make(weam, masked="green grüne", traits=backbone.traits).to(CPU),
+    )
     assert list(heads) == ["exchanged"]
     with torch.no_grad():
         heads["exchanged"].weight.mul_(2)
@@ -138,8 +168,12 @@ def test_head_without_a_dense_layer():
 
 def test_equals_tlm_with_lambda_0(backbone):
     weam, tlm = Weam(cross_lingual_weight=0), Tlm(masking={"rate": 0.3}, reset_positions=False)
-    prepared = ((objective, objective.prepare(Resources(VOCAB, PLAIN))) for objective in (weam, tlm))
-    batches = [objective.batch(FIGURE, each, 0, np.random.default_rng(3)) for objective, each in prepared]
+    prepared = (
+        (objective, objective.prepare(Resources(VOCAB, PLAIN))) for objective in (weam, tlm)
+    )
+    batches = [
+        objective.batch(FIGURE, each, 0, np.random.default_rng(3)) for objective, each in prepared
+    ]
     for one, other in zip(batches[0].inputs.values(), batches[1].inputs.values(), strict=True):
         np.testing.assert_array_equal(one, other)
     assert list(batches[0].counts.values()) == list(batches[1].counts.values())
@@ -161,13 +195,17 @@ def test_batch_without_aligned_predictions_has_gradients(backbone, literal):
     heads = weam.modules(backbone)
     terms = weam.loss(backbone, heads, batch.to(CPU))
     sum(term.weight * term.total for term in terms.values()).backward()
-    assert all(torch.isfinite(parameter.grad).all() for parameter in heads.parameters())  # none is unused
+    assert all(
+        torch.isfinite(parameter.grad).all() for parameter in heads.parameters()
+    )  # none is unused
 
 
 def test_segment_ids_and_links_that_are_missing(backbone):
     weam = Weam(segment_ids=True)
     weam.modules(backbone)
-    assert make(weam, traits=backbone.traits).inputs["token_type_ids"].tolist() == [[0] * 5 + [1] * 6]
+    assert make(weam, traits=backbone.traits).inputs["token_type_ids"].tolist() == [
+        [0] * 5 + [1] * 6
+    ]
     assert "token_type_ids" not in make(all_masked()).inputs
     with pytest.raises(SettingsError, match="modernbert models have no token_type_ids"):
         make(weam, traits=Traits("modernbert", 64))
@@ -186,12 +224,18 @@ NUMBERS = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, separator_ids=
 def rows_of(words, language="en"):
     """Rows of the words' numbers; ids count up from 4."""
     belongs = Ragged.of(words)
-    return Sentences(Ragged((belongs.columns() + 4).astype(np.int32), belongs.offsets), belongs, language)
+    return Sentences(
+        Ragged((belongs.columns() + 4).astype(np.int32), belongs.offsets), belongs, language
+    )
 
 
 #     column      0   1  2  3  4   5   6  7  8  9
 #                 <s> a  bb    c  </s> A  BB    </s>      a - A, bb - BB, c - BB
-PAIR = Pairs(rows_of([[0, 1, 1, 2]]), rows_of([[0, 1, 1]], "de"), Ragged.of([[(0, 0), (1, 1), (2, 1)]], width=2))
+PAIR = Pairs(
+    rows_of([[0, 1, 1, 2]]),
+    rows_of([[0, 1, 1]], "de"),
+    Ragged.of([[(0, 0), (1, 1), (2, 1)]], width=2),
+)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ from interlace.training import checkpoint
 from interlace.training.loop import TrainingModel
 from interlace.training.optimizer import OptimizerSettings
 
-VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, separator_ids=(), save_files=lambda folder: None)
+VOCAB = SimpleNamespace(
+    pad=0, begin=1, end=2, mask=3, size=40, separator_ids=(), save_files=lambda folder: None
+)
 PLAIN = Traits("bert", 64)
 CPU = torch.device("cpu")
 SHAPE = Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0)
@@ -35,7 +37,9 @@ def side(words, first, language):
 #       <s> b </s>                     7                <s> D </s>                  24
 LINKS = Ragged.of([[(0, 0), (1, 1), (1, 2)], [(0, 0)]], width=2)
 SURE = Ragged.of([[0.9, 0.8, 0.6], [0.5]], np.float32)
-PAIRS = Pairs(side([[0, 1, 1], [0]], 4, "en"), side([[0, 0, 1, 2], [0]], 20, "de"), LINKS, confidence=SURE)
+PAIRS = Pairs(
+    side([[0, 1, 1], [0]], 4, "en"), side([[0, 0, 1, 2], [0]], 20, "de"), LINKS, confidence=SURE
+)
 
 
 def make(objective, pairs=PAIRS, traits=PLAIN):
@@ -46,7 +50,9 @@ def make(objective, pairs=PAIRS, traits=PLAIN):
 def linked(batch):
     """The tokens of the two words of each link."""
     ids = batch.inputs["input_ids"].reshape(-1)[batch.extra["heads"]]
-    return list(zip(ids[batch.extra["one"]].tolist(), ids[batch.extra["other"]].tolist(), strict=True))
+    return list(
+        zip(ids[batch.extra["one"]].tolist(), ids[batch.extra["other"]].tolist(), strict=True)
+    )
 
 
 def test_each_sentence_is_a_sequence():
@@ -106,7 +112,13 @@ def test_distances_equal_those_of_the_paper(backbone, distance, over):
     (a, aa, b), (great_a, great_b, great_c, great_d) = words(now)
     pairs = [(a, great_a), (aa, great_b), (aa, great_c), (b, great_d)]
     apart = sum((one - other).square().sum() for one, other in pairs) / over
-    drift = sum((one - other).square().sum() for one, other in zip((a, aa, b), words(before)[0], strict=True)) / over
+    drift = (
+        sum(
+            (one - other).square().sum()
+            for one, other in zip((a, aa, b), words(before)[0], strict=True)
+        )
+        / over
+    )
     assert terms["word_aligned"].total.item() == pytest.approx(apart.item(), rel=1e-4)
     assert terms["anchor"].total.item() == pytest.approx(drift.item(), rel=1e-4)
     assert drift > 0
@@ -114,7 +126,9 @@ def test_distances_equal_those_of_the_paper(backbone, distance, over):
 
 def test_initial_encoder_is_neither_trained_nor_exported(backbone, tmp_path):
     learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
-    heads = [parameter for name, parameter in learning.named_parameters() if name.startswith("heads.")]
+    heads = [
+        parameter for name, parameter in learning.named_parameters() if name.startswith("heads.")
+    ]
     assert heads
     assert not any(parameter.requires_grad for parameter in heads)
     before = set(backbone.model.state_dict())
@@ -152,4 +166,8 @@ def test_links_of_truncated_words_are_ignored(anchor):
     links = Ragged.of([[(0, 2), (1, 0), (7, 1)], [(0, 0), (0, 9)]], width=2)
     pairs = Pairs(side([range(8), [0]], 4, "en"), side([[0, 1, 2], range(10)], 20, "de"), links)
     batch = make(WordAligned(max_length=8, links="all", anchor_language=anchor), pairs)
-    assert linked(batch) == [(4, 22), (5, 20), (12, 23)] if anchor == "en" else [(22, 4), (20, 5), (23, 12)]
+    assert (
+        linked(batch) == [(4, 22), (5, 20), (12, 23)]
+        if anchor == "en"
+        else [(22, 4), (20, 5), (23, 12)]
+    )

@@ -20,8 +20,17 @@ def _read(path, text, **settings):
 
 def test_the_line_is_rebuilt_and_words_are_tagged(tmp_path):
     tight = "Gloss=x|SpaceAfter=No"
-    text = "# sent_id = 1\n# text = He reads, too.\n" + _row(1, "He", "PRON") + _row(2, "reads", "VERB", tight)
-    text += _row(3, ",", "PUNCT") + _row(4, "too", "ADV", "SpaceAfter=No") + _row(5, ".", "PUNCT") + "\n"
+    text = (
+        "# sent_id = 1\n# text = He reads, too.\n"
+        + _row(1, "He", "PRON")
+        + _row(2, "reads", "VERB", tight)
+    )
+    text += (
+        _row(3, ",", "PUNCT")
+        + _row(4, "too", "ADV", "SpaceAfter=No")
+        + _row(5, ".", "PUNCT")
+        + "\n"
+    )
     found = _read(tmp_path, text)
     assert found.lines == ["He reads, too."]
     assert found.tokens(0) == ["He", "reads", ",", "too", "."]
@@ -40,8 +49,18 @@ def test_splits_a_multiword_token_that_its_words_spell(tmp_path):
 
 
 def test_other_multiword_tokens_go_to_their_first_word(tmp_path):
-    text = "# text = am Montag zum\n" + _row("1-2", "am") + _row(1, "an", "ADP") + _row(2, "dem", "DET")
-    text += _row(3, "Montag", "NOUN") + _row("4-5", "zum") + _row(4, "zu", "ADP") + _row(5, "dem", "DET")
+    text = (
+        "# text = am Montag zum\n"
+        + _row("1-2", "am")
+        + _row(1, "an", "ADP")
+        + _row(2, "dem", "DET")
+    )
+    text += (
+        _row(3, "Montag", "NOUN")
+        + _row("4-5", "zum")
+        + _row(4, "zu", "ADP")
+        + _row(5, "dem", "DET")
+    )
     found = _read(tmp_path, text)
     assert found.lines == ["am Montag zum"]
     assert found.tokens(0) == ["am", "Montag", "zum"]
@@ -62,7 +81,11 @@ def _dependent(number, form, head, relation="dep"):
 
 
 def test_heads_are_words_of_the_line(tmp_path):
-    text = _dependent(1, "Dogs", 2, "nsubj") + _dependent(2, "bark", 0, "root") + _dependent(3, ".", 2, "punct")
+    text = (
+        _dependent(1, "Dogs", 2, "nsubj")
+        + _dependent(2, "bark", 0, "root")
+        + _dependent(3, ".", 2, "punct")
+    )
     found = _read(tmp_path, text, trees=True)
     assert found.heads.to_lists() == [[1, -1, 1]]
     assert found.tags["deprel"] == [["nsubj", "root", "punct"]]
@@ -126,6 +149,11 @@ def test_real_treebanks(real_data, file, sentences, words, unlike):
     assert sum(map(len, chunks)) == sentences
     assert notes["lines that differ from # text"] == unlike
     with_trees = list(Conllu(trees=True).read_chunks([real_data / "pos" / file], ["xx"]))
-    assert [sum(heads.tolist().count(-1) for heads in chunk.heads) for chunk in with_trees] == list(map(len, chunks))
-    found = sum(len(chunk.words.values) for chunk in chunks) + notes["words of multiword tokens left out"]
+    assert [sum(heads.tolist().count(-1) for heads in chunk.heads) for chunk in with_trees] == list(
+        map(len, chunks)
+    )
+    found = (
+        sum(len(chunk.words.values) for chunk in chunks)
+        + notes["words of multiword tokens left out"]
+    )
     assert words is None or found == words

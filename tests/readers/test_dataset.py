@@ -45,7 +45,9 @@ def publish(tmp_path):
     def write(rows, features, configuration="de", split="test"):
         place = folder / configuration
         place.mkdir(parents=True, exist_ok=True)
-        Dataset.from_list(rows, features=Features(features)).to_parquet(place / f"{split}-0.parquet")
+        Dataset.from_list(rows, features=Features(features)).to_parquet(
+            place / f"{split}-0.parquet"
+        )
         configurations = sorted(path.name for path in folder.iterdir() if path.is_dir())
         lines = ["---", "configs:"]
         for name in configurations:
@@ -66,8 +68,13 @@ def read(address, *languages, **settings):
 
 
 def test_xnli(publish):
-    rows = [{"premise": "a\nb", "hypothesis": "c", "label": 0}, {"premise": "d", "hypothesis": "e", "label": -1}]
-    found = read(publish(rows, {"premise": TEXT, "hypothesis": TEXT, "label": ClassLabel(names=NLI)}))
+    rows = [
+        {"premise": "a\nb", "hypothesis": "c", "label": 0},
+        {"premise": "d", "hypothesis": "e", "label": -1},
+    ]
+    found = read(
+        publish(rows, {"premise": TEXT, "hypothesis": TEXT, "label": ClassLabel(names=NLI)})
+    )
     assert isinstance(found, TextPairs)
     assert (found.source.lines, found.target.lines) == (["a b", "d"], ["c", "e"])
     assert found.labels == ["entailment", ""]
@@ -80,7 +87,9 @@ def test_wikiann(publish):
         {"tokens": ["Ada", " ", "Byron", "lebt"], "ner_tags": [1, 0, 2, 0]},
         {"tokens": ["zu", "Byron"], "ner_tags": [0, 2]},
     ]
-    found = read(publish(rows, {"tokens": Sequence(TEXT), "ner_tags": Sequence(ClassLabel(names=NER))}))
+    found = read(
+        publish(rows, {"tokens": Sequence(TEXT), "ner_tags": Sequence(ClassLabel(names=NER))})
+    )
     assert isinstance(found, Text)
     assert found.lines == ["Ada Byron lebt", "zu Byron"]
     assert found.tags == {"names": [["B-PER", "I-PER", "O"], ["O", "B-PER"]]}
@@ -90,7 +99,9 @@ def test_wikiann(publish):
 
 def test_leaves_out_multiword_tokens_before_their_words(publish):
     rows = [{"tokens": ["im", "in", "dem", "Garten"], "upos": [1, 2, 3, 0]}]
-    found = read(publish(rows, {"tokens": Sequence(TEXT), "upos": Sequence(ClassLabel(names=UPOS))}))
+    found = read(
+        publish(rows, {"tokens": Sequence(TEXT), "upos": Sequence(ClassLabel(names=UPOS))})
+    )
     assert found.lines == ["in dem Garten"]
     assert found.tags == {"pos": [["ADP", "DET", "NOUN"]]}
 
@@ -100,11 +111,30 @@ ANSWERS = {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))}
 
 def test_squad(publish):
     rows = [
-        {"id": "1", "context": "Ada lebt hier", "question": "wer?", "answers": {"text": ["Ada"], "answer_start": [0]}},
-        {"id": "2", "context": "Ada lebt hier", "question": "wo?", "answers": {"text": ["hier"], "answer_start": [3]}},
-        {"id": "3", "context": "Ada lebt hier", "question": "wann?", "answers": {"text": [], "answer_start": []}},
+        {
+            "id": "1",
+            "context": "Ada lebt hier",
+            "question": "wer?",
+            "answers": {"text": ["Ada"], "answer_start": [0]},
+        },
+        {
+            "id": "2",
+            "context": "Ada lebt hier",
+            "question": "wo?",
+            "answers": {"text": ["hier"], "answer_start": [3]},
+        },
+        {
+            "id": "3",
+            "context": "Ada lebt hier",
+            "question": "wann?",
+            "answers": {"text": [], "answer_start": []},
+        },
     ]
-    found = read(publish(rows, {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS}), "de", "en")
+    found = read(
+        publish(rows, {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS}),
+        "de",
+        "en",
+    )
     assert (found.source.language, found.target.language) == ("de", "en")
     assert found.source.answers == [(0, 3), (9, 13), (-1, -1)]
     assert found.answers == [["Ada"], ["hier"], []]
@@ -114,13 +144,20 @@ def test_squad(publish):
 
 def test_selects_questions_by_language(publish):
     rows = [
-        {"id": f"{name}-12-1", "context": "x y", "question": name, "answers": {"text": ["y"], "answer_start": [2]}}
+        {
+            "id": f"{name}-12-1",
+            "context": "x y",
+            "question": name,
+            "answers": {"text": ["y"], "answer_start": [2]},
+        }
         for name in ("arabic", "english", "arabic")
     ]
     address = publish(rows, {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS})
     names = {"language_column": "id", "language_names": {"ar": "arabic", "fi": "finnish"}}
     assert read(address, "ar", **names).target.lines == ["arabic", "arabic"]
-    with pytest.raises(DataError, match="no row of 'finnish' in the column 'id', which holds arabic, english"):
+    with pytest.raises(
+        DataError, match="no row of 'finnish' in the column 'id', which holds arabic, english"
+    ):
         read(address, "fi", **names)
 
 
@@ -129,7 +166,11 @@ def test_translations(publish):
     tatoeba = publish(rows, {"source_sentence": TEXT, "target_sentence": TEXT})
     found = read(tatoeba, "en", "de", first="target_sentence", second="source_sentence")
     assert (found.source.lines, found.target.lines) == (["one"], ["eins"])
-    nested = publish([{"translation": {"de": "eins", "en": "one"}}], {"translation": {"de": TEXT, "en": TEXT}}, "two")
+    nested = publish(
+        [{"translation": {"de": "eins", "en": "one"}}],
+        {"translation": {"de": TEXT, "en": TEXT}},
+        "two",
+    )
     found = read(nested, "en", "de")
     assert (found.source.lines, found.target.lines) == (["one"], ["eins"])
     assert read(nested, "en").lines == ["one"]
@@ -159,12 +200,24 @@ def test_numbers_without_and_outside_of_names(publish, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ('{"tokens": ["a"], "ner_tags": ["X"]}', r"a.jsonl: row 1: tag 'X' of 'a', expected O, B-TYPE or I-TYPE"),
-        ('{"tokens": ["a", "b"], "ner_tags": ["O"]}', r"'tokens' and 'ner_tags' should be lists of one length"),
+        (
+            '{"tokens": ["a"], "ner_tags": ["X"]}',
+            r"a.jsonl: row 1: tag 'X' of 'a', expected O, B-TYPE or I-TYPE",
+        ),
+        (
+            '{"tokens": ["a", "b"], "ner_tags": ["O"]}',
+            r"'tokens' and 'ner_tags' should be lists of one length",
+        ),
         ('{"tokens": "ab", "ner_tags": "OO"}', r"should be lists of one length"),
         ('{"premise": 1, "hypothesis": "b"}', r"row 1: 'premise' is an integer, expected a string"),
-        ('{"premise": "a", "hypothesis": "b", "label": [1]}', r"'label' is \[1\], expected a name or a number"),
-        ('{"context": "a", "question": "b", "answers": {"text": ["a"]}}', r"expected lists 'text' and 'answer_start'"),
+        (
+            '{"premise": "a", "hypothesis": "b", "label": [1]}',
+            r"'label' is \[1\], expected a name or a number",
+        ),
+        (
+            '{"context": "a", "question": "b", "answers": {"text": ["a"]}}',
+            r"expected lists 'text' and 'answer_start'",
+        ),
         (
             '{"context": "a", "question": "b", "answers": [{"text": 1}]}',
             r"row 1.answers\[0\]: 'text' is an integer, expected a string",
@@ -173,7 +226,10 @@ def test_numbers_without_and_outside_of_names(publish, tmp_path):
         ('{"text": "a"}\n{"txt": "a"}', r"row 2: there is no 'text'; did you mean 'txt'"),
         ('["a"]', r"line 1: .* expected an object"),
         ('{"a": ', r"line 1: invalid JSON"),
-        ('{"text": "a"}\n{"text": "a", "b": 1, "text": "c"}', r"a\.jsonl, line 2: .*several values of 'text'$"),
+        (
+            '{"text": "a"}\n{"text": "a", "b": 1, "text": "c"}',
+            r"a\.jsonl, line 2: .*several values of 'text'$",
+        ),
         ('{"translation": {"de": "a", "de": "c"}}', r"a\.jsonl, line 1: .*several values of 'de'$"),
     ],
 )
@@ -196,7 +252,10 @@ def arrow_file(table, folder):
 
 def csv_of_the_hub(table, folder):
     (folder / "set").mkdir()
-    lines = [table.column_names, *zip(*(column.to_pylist() for column in table.columns), strict=True)]
+    lines = [
+        table.column_names,
+        *zip(*(column.to_pylist() for column in table.columns), strict=True),
+    ]
     (folder / "set" / "train.csv").write_text("\n".join(map(",".join, lines)))
     return f"hub:{folder}/set/default/train"
 
@@ -205,7 +264,9 @@ def csv_of_the_hub(table, folder):
 def test_columns_of_one_name_are_an_error_if_they_are_read(tmp_path, write):
     names = ["text", "label", "x", "text", "x.1", "x"]
     path = write(pa.table([pa.array([f"text {number}"]) for number in range(6)], names), tmp_path)
-    with pytest.raises(DataError, match=r"several columns are named 'text'; rename or remove them$"):
+    with pytest.raises(
+        DataError, match=r"several columns are named 'text'; rename or remove them$"
+    ):
         read(path)
     assert read(path, text="label").lines == ["text 1"]
 
@@ -280,7 +341,9 @@ def test_rejects_unknown_configurations_and_splits(publish):
 def test_names_the_remedy_without_a_network():
     with pytest.raises(DataError, match="the hub cannot be reached") as caught:
         read("hub:ada/set/de/test@refs/convert/parquet")
-    assert "hf download ada/set --repo-type dataset --revision refs/convert/parquet" in str(caught.value)
+    assert "hf download ada/set --repo-type dataset --revision refs/convert/parquet" in str(
+        caught.value
+    )
     assert "--local-dir DATA_ROOT/ada/set" in str(caught.value)
 
 
@@ -288,7 +351,9 @@ def test_never_runs_a_loading_script(tmp_path):
     folder = tmp_path / "set"
     folder.mkdir()
     (folder / "set.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    with pytest.raises(DataError, match=r"scripts are no longer supported.*--revision refs/convert/parquet"):
+    with pytest.raises(
+        DataError, match=r"scripts are no longer supported.*--revision refs/convert/parquet"
+    ):
         read(f"hub:{folder}/default/test")
     assert not (tmp_path / "ran").exists()
 
@@ -327,18 +392,27 @@ FRUIT = ["apple", "pear", "fig"]
 def test_parquet_and_arrow_files_and_folders_of_datasets(tmp_path, monkeypatch):
     monkeypatch.setattr("interlace.readers.CHUNK", 2)
     rows = [{"body": name, "label": row, "vector": [0.0] * 9} for row, name in enumerate(FRUIT)]
-    features = Features({"body": TEXT, "label": ClassLabel(names=FRUIT), "vector": Sequence(Value("float32"))})
+    features = Features(
+        {"body": TEXT, "label": ClassLabel(names=FRUIT), "vector": Sequence(Value("float32"))}
+    )
     dataset = Dataset.from_list(rows, features=features)
     dataset.to_parquet(tmp_path / "a.parquet")
     dataset.save_to_disk(tmp_path / "saved", num_shards=2)
-    with pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file, pa.ipc.new_file(file, dataset.data.schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file,
+        pa.ipc.new_file(file, dataset.data.schema) as writer,
+    ):
         writer.write_table(dataset.data.table)
     for name, count in (("a.parquet", 1), ("saved", 2), ("b.arrow", 1)):
         paths = find_files(tmp_path, name)
         assert len(paths) == count
         reader = READERS.build({"name": "dataset", "text": "body"})
-        assert [line for chunk in reader.read_chunks(paths, ["en"]) for line in chunk.lines] == FRUIT
-        pairs = READERS.build({"name": "dataset", "first": "body", "second": "body"}).read_chunks(paths, ["en"])
+        assert [
+            line for chunk in reader.read_chunks(paths, ["en"]) for line in chunk.lines
+        ] == FRUIT
+        pairs = READERS.build({"name": "dataset", "first": "body", "second": "body"}).read_chunks(
+            paths, ["en"]
+        )
         assert [label for chunk in pairs for label in chunk.labels] == FRUIT
         damaged = tmp_path / f"damaged{paths[0].suffix}"
         damaged.write_bytes(paths[0].read_bytes()[:-20])
@@ -379,10 +453,14 @@ print(int(peak) // 1024, result)
         ("a.arrow", write_arrow),
     ],
 )
-def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(tmp_path, name, write, length):
+def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(
+    tmp_path, name, write, length
+):
     rows = 500
     write(pa.table({"text": repeated("a" * length, rows)}), tmp_path / name)
-    done = subprocess.run([sys.executable, "-c", READ, tmp_path / name], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", READ, tmp_path / name], capture_output=True, text=True, check=True
+    )
     memory, _, result = done.stdout.strip().partition(" ")
     assert int(memory) < 700, memory  # MB, of which the interpreter and its packages have 300
     if length > MAX_LINE:
@@ -397,21 +475,45 @@ SHORT = [f"{number:04d}" for number in range(100)]
 @pytest.mark.parametrize(
     ("column", "offsets", "damaged"),
     [
-        (pa.array(SHORT), struct.pack("<2i", 40, 44), struct.pack("<2i", 40, 1 << 30)),  # SIGBUS without the check
-        (pa.array(SHORT), struct.pack("<3i", 0, 4, 8), struct.pack("<3i", -(1 << 20), 4, 8)),  # SIGSEGV
-        (pa.array(SHORT), struct.pack("<2i", 396, 400), struct.pack("<2i", 396, 3400)),  # reads foreign memory
-        (pa.array(SHORT, pa.large_string()), struct.pack("<2q", 40, 44), struct.pack("<2q", 40, 1 << 50)),
-        (pa.array([["a", "b"]] * 50), struct.pack("<3i", 0, 2, 4), struct.pack("<3i", 0, 1 << 30, 4)),
+        (
+            pa.array(SHORT),
+            struct.pack("<2i", 40, 44),
+            struct.pack("<2i", 40, 1 << 30),
+        ),  # SIGBUS without the check
+        (
+            pa.array(SHORT),
+            struct.pack("<3i", 0, 4, 8),
+            struct.pack("<3i", -(1 << 20), 4, 8),
+        ),  # SIGSEGV
+        (
+            pa.array(SHORT),
+            struct.pack("<2i", 396, 400),
+            struct.pack("<2i", 396, 3400),
+        ),  # reads foreign memory
+        (
+            pa.array(SHORT, pa.large_string()),
+            struct.pack("<2q", 40, 44),
+            struct.pack("<2q", 40, 1 << 50),
+        ),
+        (
+            pa.array([["a", "b"]] * 50),
+            struct.pack("<3i", 0, 2, 4),
+            struct.pack("<3i", 0, 1 << 30, 4),
+        ),
     ],
 )
 @pytest.mark.parametrize("new_file", [pa.ipc.new_stream, pa.ipc.new_file])
-def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(tmp_path, column, offsets, damaged, new_file):
+def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(
+    tmp_path, column, offsets, damaged, new_file
+):
     batch, path = pa.record_batch([column], names=["text"]), tmp_path / "a.arrow"
     with new_file(str(path), batch.schema) as writer:
         writer.write_batch(batch)
     assert path.read_bytes().count(offsets) == 1
     path.write_bytes(path.read_bytes().replace(offsets, damaged))
-    done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", READ, path], capture_output=True, text=True, check=True
+    )
     assert "a.arrow: damaged arrow file" in done.stdout
     assert "ffset" in done.stdout
 
@@ -430,7 +532,9 @@ def test_what_follows_arrow_data_is_an_error(tmp_path, new_file, is_repeated):
 
 def test_a_column_of_an_arrow_file_whose_name_is_not_utf8_is_an_error(tmp_path):
     write_arrow(pa.table({"text": ["a"]}), tmp_path / "a.arrow")
-    (tmp_path / "a.arrow").write_bytes((tmp_path / "a.arrow").read_bytes().replace(b"text", b"\x91ext"))
+    (tmp_path / "a.arrow").write_bytes(
+        (tmp_path / "a.arrow").read_bytes().replace(b"text", b"\x91ext")
+    )
     with pytest.raises(DataError, match=r"a\.arrow: damaged"):
         read(tmp_path / "a.arrow")
 
@@ -442,7 +546,9 @@ def test_arrow_files_are_not_read_by_datasets_which_does_not_check_them(tmp_path
         read(f"hub:{tmp_path}/set/default/train")
 
 
-@pytest.mark.parametrize("metadata", ["{", '{"info": null}', '{"info": {"features": {"text": {"names": 3}}}}', "[]"])
+@pytest.mark.parametrize(
+    "metadata", ["{", '{"info": null}', '{"info": {"features": {"text": {"names": 3}}}}', "[]"]
+)
 def test_damaged_metadata_of_a_parquet_file(tmp_path, metadata):
     table = pa.table({"text": ["one"]}).replace_schema_metadata({"huggingface": metadata})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -451,7 +557,9 @@ def test_damaged_metadata_of_a_parquet_file(tmp_path, metadata):
 
 
 def test_a_saved_folder_with_an_index_mapping_is_rejected(tmp_path):
-    (tmp_path / "state.json").write_text('{"_data_files": [], "_indices_data_files": [{"filename": "indices.arrow"}]}')
+    (tmp_path / "state.json").write_text(
+        '{"_data_files": [], "_indices_data_files": [{"filename": "indices.arrow"}]}'
+    )
     with pytest.raises(DataError, match="has an index mapping"):
         find_files(tmp_path, ".")
 
@@ -461,4 +569,8 @@ def test_pairs_of_json_lines_by_two_keys(tmp_path):
     (found,) = READERS.build({"name": "dataset", "first": "src", "second": "tgt"}).read_chunks(
         [tmp_path / "a.jsonl"], ["en", "de"]
     )
-    assert (found.source.lines, found.target.lines, found.target.language) == (["one"], ["eins"], "de")
+    assert (found.source.lines, found.target.lines, found.target.language) == (
+        ["one"],
+        ["eins"],
+        "de",
+    )

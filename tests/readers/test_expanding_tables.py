@@ -35,13 +35,19 @@ BOMBS = {
     "a list of nulls": lambda: one_list(pa.nulls(MANY), MANY),
     "a long list of nulls": lambda: one_list(nulls(LARGE), LARGE, pa.large_list),
     "a list of lists of nulls": lambda: one_list(one_list(pa.nulls(MANY), MANY), 1),
-    "a list of equal texts": lambda: one_list(pa.RunEndEncodedArray.from_arrays([MANY], ["word"]), MANY),
+    "a list of equal texts": lambda: one_list(
+        pa.RunEndEncodedArray.from_arrays([MANY], ["word"]), MANY
+    ),
     "a list of a chosen text": lambda: one_list(choices("word" * 1000, 200_000), 200_000),
     "a list of a fixed size": lambda: pa.Array.from_buffers(
         pa.list_(pa.null(), MANY), 1, [None], children=[nulls(MANY)]
     ),
-    "a map of nulls": lambda: one_list(pa.StructArray.from_arrays([nulls(MANY), nulls(MANY)], ["a", "b"]), MANY),
-    "a struct of nulls": lambda: one_list(pa.StructArray.from_arrays([pa.nulls(MANY)], ["a"]), MANY),
+    "a map of nulls": lambda: one_list(
+        pa.StructArray.from_arrays([nulls(MANY), nulls(MANY)], ["a", "b"]), MANY
+    ),
+    "a struct of nulls": lambda: one_list(
+        pa.StructArray.from_arrays([pa.nulls(MANY)], ["a"]), MANY
+    ),
     "rows without bytes": lambda: nulls(LARGE),
     "rows of one text": lambda: pa.RunEndEncodedArray.from_arrays([MANY], ["word"]),
     "a long text of zeros": lambda: pa.array(["a" * (1 << 30)]),
@@ -90,7 +96,9 @@ def test_lists_and_texts_of_usual_size_are_read(tmp_path):
     }
     table = pa.record_batch(columns)
     for compression in ("zstd", "lz4", None):
-        with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        with pa.ipc.new_file(
+            path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)
+        ) as writer:
             writer.write_batch(table)
             writer.write_batch(table.slice(100))
         chunks = READERS.build("dataset").read_chunks([path], ["en"])
@@ -127,5 +135,7 @@ def test_a_column_that_expands_beyond_all_expectation_is_an_error(tmp_path, monk
     monkeypatch.setattr("interlace.readers.common.tables.MAX_EXPANDED", 1 << 20)
     table = pa.table({"text": ["a" * 1_000_000] * 3})
     parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
-    with pytest.raises(DataError, match=r"a\.parquet: column 'text' has [\d,]+ bytes that expand to 3,"):
+    with pytest.raises(
+        DataError, match=r"a\.parquet: column 'text' has [\d,]+ bytes that expand to 3,"
+    ):
         next(READERS.build("dataset").read_chunks([tmp_path / "a.parquet"], ["en"]))

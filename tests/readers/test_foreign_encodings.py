@@ -16,14 +16,20 @@ DECLARED = '<?xml version="1.0" encoding="{}"?>' + UNIT
 
 
 def lines_of(reader, path):
-    return [line for chunk in READERS.build(reader).read_chunks([path], ["en"]) for line in chunk.lines]
+    return [
+        line for chunk in READERS.build(reader).read_chunks([path], ["en"]) for line in chunk.lines
+    ]
 
 
 @pytest.mark.parametrize("reader", ["tmx", "wikipedia"])
-@pytest.mark.parametrize("name", ["shift_jis", "gb18030", "utf-7", "utf-32", "x-unknown", "base64", "idna", "punycode"])
+@pytest.mark.parametrize(
+    "name", ["shift_jis", "gb18030", "utf-7", "utf-32", "x-unknown", "base64", "idna", "punycode"]
+)
 def test_an_encoding_that_cannot_be_read_is_named_with_its_conversion(tmp_path, reader, name):
     (tmp_path / "a.xml").write_bytes(DECLARED.format(name).encode("ascii", "ignore"))
-    with pytest.raises(DataError, match=rf"a\.xml: the encoding '{name}' .*iconv -f {name.upper()} -t UTF-8"):
+    with pytest.raises(
+        DataError, match=rf"a\.xml: the encoding '{name}' .*iconv -f {name.upper()} -t UTF-8"
+    ):
         lines_of(reader, tmp_path / "a.xml")
 
 
@@ -49,7 +55,9 @@ VALUES = {
     "a time after the year 9999": pa.array([FAR], pa.timestamp("s")),
     "a day after the year 9999": pa.array([2**31 - 1], pa.date32()),
     "a duration that is too long": pa.array([FAR], pa.duration("s")),
-    "two fields of one name": pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]),
+    "two fields of one name": pa.StructArray.from_arrays(
+        [pa.array([1]), pa.array([2])], ["a", "a"]
+    ),
     "a time": pa.array([dt.datetime(2020, 1, 1)]),  # noqa: DTZ001 - as tables have it
     "a list": pa.array([["a"]]),
     "a null": pa.array([None]),

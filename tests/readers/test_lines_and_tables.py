@@ -59,21 +59,29 @@ def test_joined_sides_are_split_at_the_separator(read, line, expected):
 
 
 def test_joined_keeps_and_counts_empty_sides(read):
-    (pairs,) = read("joined", {"pairs": ["a ||| b", "||| c", "d |||", "", "|||", "e ||| f"]}, ["fr", "en"])
+    (pairs,) = read(
+        "joined", {"pairs": ["a ||| b", "||| c", "d |||", "", "|||", "e ||| f"]}, ["fr", "en"]
+    )
     assert sides(pairs) == [("a", "b"), ("", "c"), ("d", ""), ("", ""), ("", ""), ("e", "f")]
     assert pairs.notes == {"pairs with an empty side": 4}
 
 
 @pytest.mark.parametrize(
-    ("line", "count"), [("no separator", 0), ("a || b", 0), ("a ||| b ||| c", 2), ("a|||b|||c", 2), ("x ||| |||", 2)]
+    ("line", "count"),
+    [("no separator", 0), ("a || b", 0), ("a ||| b ||| c", 2), ("a|||b|||c", 2), ("x ||| |||", 2)],
 )
 def test_joined_rejects_other_numbers_of_separators(read, line, count):
-    with pytest.raises(DataError, match=rf"pairs, line 2: {count} separators '\|\|\|', expected one between"):
+    with pytest.raises(
+        DataError, match=rf"pairs, line 2: {count} separators '\|\|\|', expected one between"
+    ):
         read("joined", {"pairs": ["a ||| b", line]}, ["fr", "en"])
 
 
 def test_gold_removes_sentence_numbers(read):
-    files = {"a.en": ["<s snum=3> the house </s>", "<s snum=7> a b </s>"], "a.hi": ["3\tघर", "7\tक ख"]}
+    files = {
+        "a.en": ["<s snum=3> the house </s>", "<s snum=7> a b </s>"],
+        "a.hi": ["3\tघर", "7\tक ख"],
+    }
     (pairs,) = read("gold", files, ["en", "hi"])
     assert pairs.source.lines == ["the house", "a b"]
     assert pairs.target.tokens(1) == ["क", "ख"]
@@ -99,7 +107,10 @@ TABLE = ["id\ten\tde\tsw\tclass", '1\tsay "yes"\tsag ja\t\tgood', "2\tno\tnein\t
 
 def test_tsv_columns_by_language_name_and_number(read):
     (pairs,) = read("tsv", {"table.tsv": TABLE}, ["sw", "en"])
-    assert sides(pairs) == [("", 'say "yes"'), ("hapana", "no")]  # quotes are literal, a cell may be empty
+    assert sides(pairs) == [
+        ("", 'say "yes"'),
+        ("hapana", "no"),
+    ]  # quotes are literal, a cell may be empty
     assert (pairs.source.language, pairs.target.language) == ("sw", "en")
     (text,) = read("tsv", {"table.tsv": TABLE}, ["xx"], columns=("de",), label="class")
     assert (text.language, text.lines, text.labels) == ("xx", ["sag ja", "nein"], ["good", "bad"])
@@ -116,15 +127,30 @@ SHORT = ["en\tde", "one\teins", "two"]
 @pytest.mark.parametrize(
     ("rows", "languages", "settings", "message"),
     [
-        (TABLE, ["fr"], {}, r"a\.tsv: the header has no column 'fr'; there are: class, de, en, id, sw"),
+        (
+            TABLE,
+            ["fr"],
+            {},
+            r"a\.tsv: the header has no column 'fr'; there are: class, de, en, id, sw",
+        ),
         (TABLE, ["en"], {"label": "clas"}, "no column 'clas'; did you mean 'class'"),
         (TABLE, ["en"], {"columns": (9,)}, "there is no column 9; the header names 5"),
         (TABLE, ["en"], {"columns": ("en",), "header": False}, r"'en'.*header = false"),
         (TABLE, ["en"], {"columns": ("en", "de")}, "2 columns for 1 languages"),
         (TABLE[:1], ["en"], {}, r"a\.tsv: no row below the header"),
-        (["en\tde\ten", "a\tb\tc"], ["en"], {}, r"a\.tsv: several columns are named 'en'; rename or remove them"),
+        (
+            ["en\tde\ten", "a\tb\tc"],
+            ["en"],
+            {},
+            r"a\.tsv: several columns are named 'en'; rename or remove them",
+        ),
         (SHORT, ["en"], {}, r"a\.tsv, line 3: 1 tab-separated columns, the header names 2"),
-        (SHORT, ["en", "de"], {"header": False}, r"line 3: 1 tab-.* column 1 \(counted from 0\) is needed"),
+        (
+            SHORT,
+            ["en", "de"],
+            {"header": False},
+            r"line 3: 1 tab-.* column 1 \(counted from 0\) is needed",
+        ),
     ],
 )
 def test_tsv_names_missing_columns(read, rows, languages, settings, message):
@@ -164,11 +190,17 @@ def test_nli_counts_pairs_without_a_majority(read, monkeypatch):
     undecided, neutral = "en\t-\ta\tb\t1\tx", "en\tneutral\ta\tb\t1\tx"
     chunks = read("nli", {"nli.tsv": [HEADER, undecided, neutral, neutral, undecided]}, ["en"])
     assert [len(chunk) for chunk in chunks] == [1, 1]
-    assert sum(chunk.notes.get("pairs without a majority label left out", 0) for chunk in chunks) == 2
+    assert (
+        sum(chunk.notes.get("pairs without a majority label left out", 0) for chunk in chunks) == 2
+    )
 
 
 def test_nli_reads_sick_and_other_spellings_of_labels(read):
-    rows = ["pair_ID\tsentence_A\tsentence_B\tentailment_judgment", "1\ta\tb\tENTAILMENT", "2\tc\td\tcontradictory"]
+    rows = [
+        "pair_ID\tsentence_A\tsentence_B\tentailment_judgment",
+        "1\ta\tb\tENTAILMENT",
+        "2\tc\td\tcontradictory",
+    ]
     columns = {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "entailment_judgment"}
     (pairs,) = read("nli", {"nli.tsv": rows}, ["en"], **columns)
     assert pairs.labels == ["entailment", "contradiction"]
@@ -177,7 +209,10 @@ def test_nli_reads_sick_and_other_spellings_of_labels(read):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([HEADER, "en\tmaybe\ta\tb\t1\tx"], r"nli\.tsv, line 2: label 'maybe', expected one of entailment, neutral"),
+        (
+            [HEADER, "en\tmaybe\ta\tb\t1\tx"],
+            r"nli\.tsv, line 2: label 'maybe', expected one of entailment, neutral",
+        ),
         (
             ["gold_label\tsentence_1\tsentence_2", "neutral\ta\tb"],
             "none of the columns 'sentence1', 'premise', 'sentence_A'; did you mean 'sentence_1'",
@@ -192,7 +227,15 @@ def test_nli_names_unknown_labels_and_columns(read, rows, message):
 @pytest.fixture
 def folder(tmp_path):
     """Files of two languages in folders, one of them hidden."""
-    for name in ("de/a.de", "de/b/c.de", "en/a.en", "en/b/c.en", "flat/x1.en-de.en", "flat/x1.en-de.de", "[1]/a*.txt"):
+    for name in (
+        "de/a.de",
+        "de/b/c.de",
+        "en/a.en",
+        "en/b/c.en",
+        "flat/x1.en-de.en",
+        "flat/x1.en-de.de",
+        "[1]/a*.txt",
+    ):
         write_lines(tmp_path / name, [name])
     write_lines(tmp_path / "en/.hidden", ["hidden"])
     return tmp_path
@@ -248,7 +291,12 @@ def test_pairs_of_files_are_returned_once_and_a_source_may_have_two_targets(fold
     for side in ("en", "de"):
         (folder / f"flat/x3.en-de.{side}").symlink_to(f"x1.en-de.{side}")
     paths = find_sides(folder, ("flat/*.en", "flat/*.de"), ("en", "de"))
-    assert [path.name for path in paths] == ["x1.en-de.en", "x2.en-de.en", "x1.en-de.de", "x2.en-de.de"]
+    assert [path.name for path in paths] == [
+        "x1.en-de.en",
+        "x2.en-de.en",
+        "x1.en-de.de",
+        "x2.en-de.de",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +313,9 @@ def test_files_of_two_sides_correspond(folder, patterns, expected):
     assert sides(pairs) == expected
     for name in ("en/b/d.en", "flat/y.en"):
         write_lines(folder / name, ["x"])
-    with pytest.raises(DataError, match=r"(d|y)\.en: no file of .* corresponds to it on the other side"):
+    with pytest.raises(
+        DataError, match=r"(d|y)\.en: no file of .* corresponds to it on the other side"
+    ):
         find_sides(folder, patterns, ("en", "de"))
 
 
@@ -275,7 +325,10 @@ def test_counterparts_follow_each_other_in_one_order(tmp_path):
         (tmp_path / name).write_text(name)
     paths = find_sides(tmp_path, ("src", "tgt"), ("en", "zz"))
     assert [path.name for path in paths] == ["en", "m", "zz", "m"]
-    with pytest.raises(DataError, match=r"news\.de and .*news\.en: their names differ only in the languages en and de"):
+    with pytest.raises(
+        DataError,
+        match=r"news\.de and .*news\.en: their names differ only in the languages en and de",
+    ):
         find_sides(tmp_path, ("both", "both"), ("en", "de"))
 
 
@@ -283,18 +336,26 @@ def test_what_accompanies_data_is_left_out_unless_it_is_all_there_is(tmp_path):
     for name in ("a.txt", "links.txt.json", "README.md", "LICENSE.txt", "sub/readme"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    for pattern, names in ((".", ["a.txt"]), ("*.json", ["links.txt.json"]), ("*.md", ["README.md"])):
+    for pattern, names in (
+        (".", ["a.txt"]),
+        ("*.json", ["links.txt.json"]),
+        ("*.md", ["README.md"]),
+    ):
         assert [path.name for path in find_files(tmp_path, pattern)] == names
 
 
 def test_incomplete_names_of_the_hub_are_refused():
-    with pytest.raises(DataError, match="'hub:foo' does not name a data set of the hub; expected hub:OWNER/NAME"):
+    with pytest.raises(
+        DataError, match="'hub:foo' does not name a data set of the hub; expected hub:OWNER/NAME"
+    ):
         find_files(Path(), "hub:foo")
 
 
 def test_lines_rejects_files_of_other_formats(read):
     for name, reader in (("a.jsonl.gz", "dataset"), ("a.tmx", "tmx"), ("a.xml", "wikipedia")):
-        with pytest.raises(DataError, match=f"{name}: is not plain text; set the reader: '{reader}'"):
+        with pytest.raises(
+            DataError, match=f"{name}: is not plain text; set the reader: '{reader}'"
+        ):
             read("lines", {name: ["x"]}, ["en"])
 
 
@@ -309,8 +370,12 @@ def test_chunks_of_long_lines_have_few_of_them(tmp_path, sides):
     assert sum(map(len, chunks)) == 159
 
 
-@pytest.mark.parametrize(("name", "row"), [("iob", "a\tO\n"), ("conllu", "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n")])
+@pytest.mark.parametrize(
+    ("name", "row"), [("iob", "a\tO\n"), ("conllu", "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n")]
+)
 def test_a_sentence_without_an_end_is_named(tmp_path, name, row):
     (tmp_path / "a.gz").write_bytes(gzip.compress(row.encode() * 200_000))
-    with pytest.raises(DataError, match=r"a\.gz, line 100001: a sentence of more than 100,000 tokens"):
+    with pytest.raises(
+        DataError, match=r"a\.gz, line 100001: a sentence of more than 100,000 tokens"
+    ):
         list(READERS.build(name).read_chunks([tmp_path / "a.gz"], ["en"]))

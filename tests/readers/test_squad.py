@@ -12,11 +12,17 @@ PASSAGE = "Anna reads a letter. Omar reads a book."
 
 
 def question(*answers, text="Who reads?", key="q"):
-    return {"id": key, "question": text, "answers": [{"text": text, "answer_start": start} for text, start in answers]}
+    return {
+        "id": key,
+        "question": text,
+        "answers": [{"text": text, "answer_start": start} for text, start in answers],
+    }
 
 
 def document(*paragraphs):
-    articles = [{"paragraphs": [{"context": context, "qas": asked}]} for context, asked in paragraphs]
+    articles = [
+        {"paragraphs": [{"context": context, "qas": asked}]} for context, asked in paragraphs
+    ]
     return {"version": "1.1", "data": articles}
 
 
@@ -26,7 +32,9 @@ def read(tmp_path):
 
     def make(content, languages=("en",)):
         path = tmp_path / "qa.json"
-        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        path.write_text(
+            content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
+        )
         (chunk,) = READERS.build("squad").read_chunks([path], list(languages))
         return chunk
 
@@ -38,7 +46,9 @@ def counted(chunk):
 
 
 def test_a_question_is_a_pair_with_its_passage(read):
-    pairs = read(document((PASSAGE, [question(("Anna", 0), key="a"), question(("a book", 32), key="b")])))
+    pairs = read(
+        document((PASSAGE, [question(("Anna", 0), key="a"), question(("a book", 32), key="b")]))
+    )
     assert pairs.source.lines == [PASSAGE, PASSAGE]
     assert pairs.target.lines == ["Who reads?"] * 2
     assert pairs.source.answers == [(0, 4), (32, 38)]
@@ -57,7 +67,9 @@ def test_the_span_is_of_the_first_answer_in_the_passage(read):
 def test_moves_an_answer_to_its_only_occurrence(read, start):
     pairs = read(document((PASSAGE, [question(("Omar", start))])))
     assert pairs.source.answers == [(21, 25)]
-    assert counted(pairs) == {"answers with a wrong answer_start, moved to their only occurrence": 1}
+    assert counted(pairs) == {
+        "answers with a wrong answer_start, moved to their only occurrence": 1
+    }
 
 
 @pytest.mark.parametrize("answers", [[("", 0)], [(" ", 4)], []])
@@ -68,7 +80,9 @@ def test_keeps_and_counts_questions_without_an_answer(read, answers):
 
 
 def test_empty_passages_line_feeds_and_surrogates_are_kept_and_counted(read):
-    pairs = read(document(("", [question(("Anna", 0))]), (PASSAGE, [question(("Anna", 0), text=" ")])))
+    pairs = read(
+        document(("", [question(("Anna", 0))]), (PASSAGE, [question(("Anna", 0), text=" ")]))
+    )
     assert pairs.source.lines == ["", PASSAGE]
     assert pairs.source.answers == [NOT_FOUND, (0, 4)]
     assert counted(pairs)["questions whose passage has no text"] == 1
@@ -90,13 +104,22 @@ def wrong(change):
     ("content", "message"),
     [
         ([], r"the file: found a list, expected an object"),
-        ({"dat": []}, r"the file: there is no 'data'; did you mean|the file: there is no 'data'; there are: dat"),
+        (
+            {"dat": []},
+            r"the file: there is no 'data'; did you mean|the file: there is no 'data'; there are: dat",
+        ),
         ({"data": {}}, r"the file: 'data' is an object, expected a list"),
         ({"data": [3]}, r"data\[0\]: found an integer, expected an object"),
         ({"data": [{}]}, r"data\[0\]: there is no 'paragraphs'"),
-        (wrong(lambda p: p.update(context=None)), r"data\[0\].paragraphs\[0\]: 'context' is None, expected a string"),
+        (
+            wrong(lambda p: p.update(context=None)),
+            r"data\[0\].paragraphs\[0\]: 'context' is None, expected a string",
+        ),
         (wrong(lambda p: p.update(qas="x")), r"'qas' is a string, expected a list"),
-        (wrong(lambda p: p["qas"][1].pop("question")), r"paragraphs\[0\]\.qas\[1\]: there is no 'question'"),
+        (
+            wrong(lambda p: p["qas"][1].pop("question")),
+            r"paragraphs\[0\]\.qas\[1\]: there is no 'question'",
+        ),
         (
             wrong(lambda p: p["qas"][1]["answers"][0].update(answer_start="21")),
             r"qas\[1\]\.answers\[0\]: 'answer_start' is a string, expected an integer",

@@ -11,18 +11,24 @@ from interlace.readers import RowSubset
 def files(tmp_path):
     paths = [tmp_path / f"a.{language}" for language in ("en", "de")]
     for path in paths:
-        path.write_text("".join(f"{path.suffix[1:]} {row}\n" for row in range(10_000)), encoding="utf-8")
+        path.write_text(
+            "".join(f"{path.suffix[1:]} {row}\n" for row in range(10_000)), encoding="utf-8"
+        )
     return paths
 
 
 def rows_of(part, paths, languages=("en",)):
-    return [line for chunk in part.read_chunks(list(paths), list(languages)) for line in chunk.lines]
+    return [
+        line for chunk in part.read_chunks(list(paths), list(languages)) for line in chunk.lines
+    ]
 
 
 def test_reads_a_range_of_rows(files):
     assert rows_of(RowSubset(rows="3:6"), files[:1]) == ["en 3", "en 4", "en 5"]
     assert rows_of(RowSubset(rows="9998:"), files[:1]) == ["en 9998", "en 9999"]
-    halves = rows_of(RowSubset(rows=":5000"), files[:1]) + rows_of(RowSubset(rows="5000:"), files[:1])
+    halves = rows_of(RowSubset(rows=":5000"), files[:1]) + rows_of(
+        RowSubset(rows="5000:"), files[:1]
+    )
     assert halves == rows_of(RowSubset(), files[:1])
 
 
@@ -32,8 +38,12 @@ def test_shares_are_nested_and_near_their_size(files):
         kept = rows_of(RowSubset(share=share), files[:1])
         assert before <= set(kept)
         before, sizes = set(kept), [*sizes, len(kept)]
-    assert sizes == pytest.approx([500, 1000, 3000, 10_000], abs=150)  # 3 standard deviations of 10,000 draws
-    assert set(rows_of(RowSubset(share=0.1, seed=1), files[:1])) != set(rows_of(RowSubset(share=0.1), files[:1]))
+    assert sizes == pytest.approx(
+        [500, 1000, 3000, 10_000], abs=150
+    )  # 3 standard deviations of 10,000 draws
+    assert set(rows_of(RowSubset(share=0.1, seed=1), files[:1])) != set(
+        rows_of(RowSubset(share=0.1), files[:1])
+    )
 
 
 def test_line_aligned_files_keep_corresponding_rows(files):

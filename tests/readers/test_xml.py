@@ -35,19 +35,26 @@ def test_tmx_segments_by_language(tmp_path, encoding):
     (pairs,) = read("tmx", path, "de", "en")
     assert pairs.source.lines == ["Drücken Sie   Enter", "Farbe"]
     assert pairs.target.lines == ["Press Enter & wait.", "color"]
-    assert pairs.notes == {"units without a segment in each language left out": 1, "line feeds read as spaces": 1}
+    assert pairs.notes == {
+        "units without a segment in each language left out": 1,
+        "line feeds read as spaces": 1,
+    }
     (text,) = read("tmx", path, "en_gb")
     assert text.lines == ["colour"]
 
 
 def test_tmx_of_any_depth(tmp_path):
     segment = f"a <ph>x <hi>y</hi></ph>{'<hi>' * 30_000}b{'</hi>' * 30_000} c"
-    (tmp_path / "a.tmx").write_text(f'<tmx><tu><tuv lang="en"><seg>{segment}</seg></tuv></tu></tmx>')
+    (tmp_path / "a.tmx").write_text(
+        f'<tmx><tu><tuv lang="en"><seg>{segment}</seg></tuv></tu></tmx>'
+    )
     (text,) = read("tmx", tmp_path / "a.tmx", "en")
     assert text.lines == ["a b c"]
 
 
-@pytest.mark.parametrize("begin", ["<tmx>\n<tu><tuv><seg>", "<tmx>\n<tu><tuv><seg a='", "<tmx>\n<header a='"])
+@pytest.mark.parametrize(
+    "begin", ["<tmx>\n<tu><tuv><seg>", "<tmx>\n<tu><tuv><seg a='", "<tmx>\n<header a='"]
+)
 def test_an_element_that_would_fill_the_memory_is_named(tmp_path, begin):
     (tmp_path / "a.tmx.bz2").write_bytes(bz2.compress(begin.encode() + b"a" * 40_000_000))
     with pytest.raises(DataError, match=r"a\.tmx\.bz2, line 2: an element of more than 8 MB"):
@@ -59,17 +66,22 @@ def test_an_element_that_would_fill_the_memory_is_named(tmp_path, begin):
 def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype, name, suffix):
     text = "a caf&eacute; &amp; &#233;"
     unit = f'<tmx>\n<tu><tuv lang="en"><seg>{text}</seg></tuv></tu></tmx>'
-    article = f"<mediawiki>\n<page><ns>0</ns><revision><text>{text}</text></revision></page></mediawiki>"
+    article = (
+        f"<mediawiki>\n<page><ns>0</ns><revision><text>{text}</text></revision></page></mediawiki>"
+    )
     whole = doctype + (unit if name == "tmx" else article)
     path = tmp_path / f"a{suffix}"
     path.write_bytes(bz2.compress(whole.encode()) if suffix.endswith("bz2") else whole.encode())
-    with pytest.raises(DataError, match=rf"a{suffix}, line [12]: .*(entity &(eacute|more);|undefined entity)"):
+    with pytest.raises(
+        DataError, match=rf"a{suffix}, line [12]: .*(entity &(eacute|more);|undefined entity)"
+    ):
         read(name, path, "en")
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize(
-    "begin", ["", "\n", "<?xml version='1.0' standalone='no'?>", "<?xml version='1.0'\nencoding=\"{}\" ?>"]
+    "begin",
+    ["", "\n", "<?xml version='1.0' standalone='no'?>", "<?xml version='1.0'\nencoding=\"{}\" ?>"],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize(
@@ -80,7 +92,9 @@ def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype, name, suffix
         '<!--&b;-->\n<prop><![CDATA[&b;]]><x a="&lt;b> &b\u00e9;"/></prop>',
     ],
 )
-def test_an_entity_of_an_attribute_that_is_not_declared_is_named(tmp_path, mark, begin, encoding, unit):
+def test_an_entity_of_an_attribute_that_is_not_declared_is_named(
+    tmp_path, mark, begin, encoding, unit
+):
     path = tmp_path / "a.tmx"
     whole = mark + begin.format(encoding[:6]) + "<!DOCTYPE tmx SYSTEM 'tmx14.dtd'><tmx>{}</tmx>"
     known = "<tu><tuv lang='en'><seg x='&amp;'>caf&#233;</seg></tuv></tu>"
@@ -89,7 +103,9 @@ def test_an_entity_of_an_attribute_that_is_not_declared_is_named(tmp_path, mark,
     assert text.lines == ["caf\u00e9"]
     path.write_bytes(whole.format(f"{known}{unit}").encode(encoding))
     line = begin.count("\n") + 2
-    with pytest.raises(DataError, match=rf"a\.tmx, line {line}: .*undefined entity.* replace it by its character"):
+    with pytest.raises(
+        DataError, match=rf"a\.tmx, line {line}: .*undefined entity.* replace it by its character"
+    ):
         read("tmx", path, "en")
 
 
@@ -98,10 +114,16 @@ def test_an_entity_of_an_attribute_that_is_not_declared_is_named(tmp_path, mark,
     [
         (TMX, "no translation unit <tu> in en and sw; it has de, en, en-gb, en-us, fr"),
         ("<tmx><body/></tmx>", "no translation unit <tu> in en and sw"),
-        ("<tmx>\n<tu><tuv>\n<seg>a</seg></tuv></tu></tmx>", "line 2: a <tuv> without a language or without <seg>"),
+        (
+            "<tmx>\n<tu><tuv>\n<seg>a</seg></tuv></tu></tmx>",
+            "line 2: a <tuv> without a language or without <seg>",
+        ),
         ("<tmx>\n<tu></tmx>", "line 2: invalid XML: mismatched tag"),
         ('<!DOCTYPE t [<!ENTITY a "b">]><tmx>&a;</tmx>', "line 1: declares the entity 'a'"),
-        ('<!DOCTYPE t [<!ENTITY a SYSTEM "/etc/hosts">]><tmx>&a;</tmx>', "line 1: declares the entity 'a'"),
+        (
+            '<!DOCTYPE t [<!ENTITY a SYSTEM "/etc/hosts">]><tmx>&a;</tmx>',
+            "line 1: declares the entity 'a'",
+        ),
     ],
 )
 def test_tmx_errors_name_the_line(tmp_path, text, message):
@@ -144,8 +166,14 @@ def test_wikipedia_articles_a_paragraph_a_line(tmp_path):
     path = tmp_path / "dump.xml.bz2"
     path.write_bytes(bz2.compress(DUMP.format("".join(pages)).encode()))
     (text,) = read("wikipedia", path, "de")
-    assert text.lines == ["Ada was a mathematician, see her page. She wrote – much.", "Second [[paragraph]].", "Third."]
-    assert [chunk.lines for chunk in read("wikipedia", path, "de", min_characters=30)] == [text.lines[:1]]
+    assert text.lines == [
+        "Ada was a mathematician, see her page. She wrote – much.",
+        "Second [[paragraph]].",
+        "Third.",
+    ]
+    assert [chunk.lines for chunk in read("wikipedia", path, "de", min_characters=30)] == [
+        text.lines[:1]
+    ]
     with pytest.raises(DataError, match=f"{path}: no paragraph of 999 characters"):
         read("wikipedia", path, "de", min_characters=999)
 
@@ -172,16 +200,31 @@ def wikipedia_lines(folder, text, language):
             "''open. \"A quote<ref>''B'' x</ref> goes on\nin the next '''line.",
             'open. "A quote goes on in the next line.',
         ),
-        ("Names ''{{lang|x}}''<ref>a</ref>'''b''' of 'one' \n{{x}}''c'' for d.", "Names b of 'one' c for d."),
+        (
+            "Names ''{{lang|x}}''<ref>a</ref>'''b''' of 'one' \n{{x}}''c'' for d.",
+            "Names b of 'one' c for d.",
+        ),
         ("the ''Iliad'''s end", "the Iliad's end"),  # the cases of MediaWiki's doQuotes
         ("of l'''amour'' now", "of l'amour now"),
         ("a word'''s and l'''amour'' '''now", "a words and l'amour now"),
         ("a '''b''''s '''''c''''' ''''''d'''''", "a b's c 'd"),
         ("<nowiki>''</nowiki>a<nowiki>'</nowiki>''b''", "''a'b"),
-        ("A[[Bild:x y.JPG|thumb|200px|''B'' [[c]]]] d [[Fichier : Z.svg]][[image:e_f.png|left]].", "A d ."),
-        ("[[:fr:Ada|a]] [[:fr:B]] [[wikt:c]] [[w:de:D]] [[s:E|e]] [[:Datei:F.jpg]] [[de:G]]", "a B c D e Datei:F.jpg"),
-        ("[[Star Trek: Picard]] [[C: The Money]] [[Word|.jpg]]", "Star Trek: Picard C: The Money .jpg"),
-        ("1-{2-[3]ethyl}-4", "1-{2-[3]ethyl}-4"),  # a name of chemistry, in a language without variants
+        (
+            "A[[Bild:x y.JPG|thumb|200px|''B'' [[c]]]] d [[Fichier : Z.svg]][[image:e_f.png|left]].",
+            "A d .",
+        ),
+        (
+            "[[:fr:Ada|a]] [[:fr:B]] [[wikt:c]] [[w:de:D]] [[s:E|e]] [[:Datei:F.jpg]] [[de:G]]",
+            "a B c D e Datei:F.jpg",
+        ),
+        (
+            "[[Star Trek: Picard]] [[C: The Money]] [[Word|.jpg]]",
+            "Star Trek: Picard C: The Money .jpg",
+        ),
+        (
+            "1-{2-[3]ethyl}-4",
+            "1-{2-[3]ethyl}-4",
+        ),  # a name of chemistry, in a language without variants
     ],
 )
 def test_wikipedia_markup_is_read_as_mediawiki_shows_it(tmp_path, markup, line):
@@ -234,8 +277,12 @@ def test_a_page_that_the_parser_cannot_read_is_left_out_and_counted(tmp_path, ma
 
 
 def test_a_page_inside_of_a_page_is_an_error(tmp_path):
-    (tmp_path / "a.xml").write_text(DUMP.format(page("one").replace("</page>", "") + page("two") + "</page>"))
-    with pytest.raises(DataError, match=r"a\.xml, line \d+: <page> inside of <page>; is </page> missing"):
+    (tmp_path / "a.xml").write_text(
+        DUMP.format(page("one").replace("</page>", "") + page("two") + "</page>")
+    )
+    with pytest.raises(
+        DataError, match=r"a\.xml, line \d+: <page> inside of <page>; is </page> missing"
+    ):
         read("wikipedia", tmp_path / "a.xml", "en")
 
 

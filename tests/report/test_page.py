@@ -54,7 +54,13 @@ def test_has_all_results_and_loads_nothing_from_elsewhere(two_runs, tmp_path):
                      "interlace evaluate again/mlm --tasks pos,xnli --seeds 3"):  # fmt: skip
         assert expected.lower() in text.lower(), expected
     assert found.ids == [
-        *("scores-by-language", "differences", "transfer-gap", "published-results", "words-and-their-translations"),
+        *(
+            "scores-by-language",
+            "differences",
+            "transfer-gap",
+            "published-results",
+            "words-and-their-translations",
+        ),
         *("perplexity-during-training", "training-losses", "mixture", "training-examples"),
         *("recipe", "compute", "reproduction"),
     ]
@@ -88,7 +94,9 @@ def test_control_characters_of_data_are_visible(make_run, tmp_path):
         path = folder / f"{part}.json"
         content = path.read_text(encoding="utf-8")
         for word in ("dog", '"mlm"', "cpu", '"xnli"', '"tr"', "accuracy", "world"):
-            content = content.replace(word, word.replace(word.strip('"'), r"a\u001b[31m\u202eb\u0007"))
+            content = content.replace(
+                word, word.replace(word.strip('"'), r"a\u001b[31m\u202eb\u0007")
+            )
         path.write_text(content, encoding="utf-8")
     page = write_report([folder], tmp_path / "report.html")
     for file in (page, *tmp_path.glob("report-figures/*.svg")):
@@ -120,7 +128,9 @@ def test_parts_may_be_missing_in_one_run(two_runs, tmp_path):
 
 def test_every_class_of_a_template_has_a_style_rule():
     folder = Path(interlace.report.__file__).parent / "templates"
-    ruled = set(re.findall(r"\.([a-z][\w-]*)", "".join(path.read_text() for path in folder.glob("*.css"))))
+    ruled = set(
+        re.findall(r"\.([a-z][\w-]*)", "".join(path.read_text() for path in folder.glob("*.css")))
+    )
     for path in folder.glob("*.jinja"):
         for names in re.findall(r'class="([^"]*)"', path.read_text()):
             assert set(re.sub(r"{%.*?%}|{{.*?}}", " ", names).split()) <= ruled, path.name
@@ -132,7 +142,11 @@ def test_skips_losses_that_are_not_finite(make_run, tmp_path):
         {"kind": "step", "step": 1, "objective": "mlm", "losses": {"mlm": None}},
         {"kind": "step", "step": 2, "objective": "mlm", "losses": {"mlm": float("nan")}},
         {"kind": "step", "step": 3, "objective": "alm", "losses": {"a": 0.0, "b": -1.0}},
-        {"kind": "evaluation", "step": 3, "scores": {"perplexity/en": float("inf"), "perplexity/de": 7.0}},
+        {
+            "kind": "evaluation",
+            "step": 3,
+            "scores": {"perplexity/en": float("inf"), "perplexity/de": 7.0},
+        },
     ]
     (folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
     text = write_report([folder], tmp_path / "report.html").read_text(encoding="utf-8")

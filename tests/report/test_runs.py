@@ -15,7 +15,13 @@ def test_missing_files_are_empty_parts(tmp_path, make_run):
     (tmp_path / "recipe.json").write_text("{}")
     (run,) = read_runs([tmp_path])
     assert run.label == tmp_path.name
-    assert (run.steps, run.evaluations, run.samples, list(run.scores), run.words) == ([], [], [], [], None)
+    assert (run.steps, run.evaluations, run.samples, list(run.scores), run.words) == (
+        [],
+        [],
+        [],
+        [],
+        None,
+    )
     folder = make_run("mlm", gain=0.0)
     (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
     (run,) = read_runs([folder])
@@ -86,9 +92,15 @@ def labels(*folders):
 
 
 def test_runs_share_a_column_if_they_differ_only_in_the_seed(tmp_path):
-    runs = [bare_run(tmp_path / f"r{seed}", "same", [score("de", 10)], seed, width=64) for seed in (1, 2)]
+    runs = [
+        bare_run(tmp_path / f"r{seed}", "same", [score("de", 10)], seed, width=64)
+        for seed in (1, 2)
+    ]
     assert labels(*runs) == ["same"]
-    runs = [bare_run(tmp_path / f"w{width}", "same", [score("de", 1)], width=width) for width in (64, 128)]
+    runs = [
+        bare_run(tmp_path / f"w{width}", "same", [score("de", 1)], width=width)
+        for width in (64, 128)
+    ]
     assert labels(*runs) == ["same (w64)", "same (w128)"]
     runs = [bare_run(tmp_path / name / "mbert", "", [score("de", 1)]) for name in ("a", "b")]
     assert labels(*runs) == ["mbert (a/mbert)", "mbert (b/mbert)"]
@@ -104,8 +116,14 @@ def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path):
         return labels(*runs)
 
     assert columns("a", {"settings_key": "x"}, {"settings_key": "x"}) == ["mlm"]
-    assert columns("b", {"settings_key": "x"}, {"settings_key": "y"}) == ["mlm (b0/mlm)", "mlm (b1/mlm)"]
-    assert columns("c", {}, {}) == ["mlm (c0/mlm)", "mlm (c1/mlm)"]  # then their recipes' evaluation counts
+    assert columns("b", {"settings_key": "x"}, {"settings_key": "y"}) == [
+        "mlm (b0/mlm)",
+        "mlm (b1/mlm)",
+    ]
+    assert columns("c", {}, {}) == [
+        "mlm (c0/mlm)",
+        "mlm (c1/mlm)",
+    ]  # then their recipes' evaluation counts
     same = {"settings_key": "x"}
     assert len(columns("d", {**same, "files_key": "f"}, {**same, "files_key": "g"})) == 2
     assert len(columns("e", {**same, "files_key": "f"}, {**same, "files_key": ""})) == 1
@@ -114,9 +132,18 @@ def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path):
 
 
 def test_scores_are_one_table_with_columns_as_systems(tmp_path):
-    runs = [bare_run(tmp_path / "a", "a", [score("de", 50, scores={"f1": 40.0})]), bare_run(tmp_path / "b", "", [])]
+    runs = [
+        bare_run(tmp_path / "a", "a", [score("de", 50, scores={"f1": 40.0})]),
+        bare_run(tmp_path / "b", "", []),
+    ]
     [main, other] = read_scores(list(map(str, runs)))
-    assert (main.system, main.run, main.pretrained, main.main, main.score) == ("a", str(runs[0]), True, True, 50.0)
+    assert (main.system, main.run, main.pretrained, main.main, main.score) == (
+        "a",
+        str(runs[0]),
+        True,
+        True,
+        50.0,
+    )
     assert (other.metric, other.main, other.score) == ("f1", False, 40.0)
 
 
@@ -134,8 +161,12 @@ def test_baseline_is_the_run_that_others_start_from(tmp_path):
 
 
 def test_baseline_is_the_checkpoint_that_others_start_from(tmp_path):
-    before = bare_run(tmp_path / "evaluations" / "xlm-r-1a2b3c", "", [score("de", 50.0, model="/models/xlm-r")])
-    after = bare_run(tmp_path / "adapted", "adapted", [score("de", 60.0)], model={"start": "/models/xlm-r"})
+    before = bare_run(
+        tmp_path / "evaluations" / "xlm-r-1a2b3c", "", [score("de", 50.0, model="/models/xlm-r")]
+    )
+    after = bare_run(
+        tmp_path / "adapted", "adapted", [score("de", 60.0)], model={"start": "/models/xlm-r"}
+    )
     assert labels(after, before) == ["xlm-r-1a2b3c", "adapted"]
     unrelated = bare_run(tmp_path / "other", "other", [score("de", 40.0)])
     assert labels(unrelated, after) == ["other", "adapted"], "as given"
@@ -143,7 +174,9 @@ def test_baseline_is_the_checkpoint_that_others_start_from(tmp_path):
         read_runs([tmp_path / "evaluations" / "xlm-r"])
 
 
-def test_the_page_of_weam_averages_the_english_scores_of_three_models(tmp_path, monkeypatch, capsys):
+def test_the_page_of_weam_averages_the_english_scores_of_three_models(
+    tmp_path, monkeypatch, capsys
+):
     for pair, english in (("en-de", 80.0), ("en-es", 82.0), ("en-zh", 81.0)):
         rows = [{"task": "xnli", "metric": "accuracy", "language": language, "score": value, "source": "en"}
                 for language, value in (("en", english), (pair[3:], 70.0))]  # fmt: skip
@@ -159,7 +192,9 @@ def test_metrics_without_lines_are_not_read_whole(make_run):
     folder = make_run("mlm", gain=0.0)
     with (folder / "metrics.jsonl").open("wb") as file:
         file.truncate(1 << 32)
-    with pytest.raises(DataError, match=r"metrics\.jsonl, line 1: more than 8 MB; delete this line"):
+    with pytest.raises(
+        DataError, match=r"metrics\.jsonl, line 1: more than 8 MB; delete this line"
+    ):
         read_runs([folder])
     (folder / "metrics.jsonl").unlink()
     os.mkfifo(folder / "metrics.jsonl")

@@ -46,22 +46,31 @@ def column(table, name):
 def test_mean_range_and_marks(tmp_path):
     found = {"a": {"de": (50, 54), "en": (90, 91)}, "b": {"de": (60, 61), "en": (89, 91)}}
     rows = {
-        name: [score(la, v, seed) for la in each for seed, v in enumerate(each[la])] for name, each in found.items()
+        name: [score(la, v, seed) for la in each for seed, v in enumerate(each[la])]
+        for name, each in found.items()
     }
     runs = [bare_run(tmp_path / name, name, each) for name, each in rows.items()]
     scores, table = only(*runs), table_of(*runs)
-    assert [measure.language for measure in scores.measures] == ["en", "de"], "the source language comes first"
+    assert [measure.language for measure in scores.measures] == ["en", "de"], (
+        "the source language comes first"
+    )
     cell = cells(scores, "de")["a"]
     assert (cell.mean, cell.ends, len(cell.values), cell.n) == (52, (50, 54), 2, 100)
     german = column(table, "de")
-    assert [(str(one), one.small) for one in german.values()] == [("52.0", "50.0–54.0"), ("60.5", "60.0–61.0")]
+    assert [(str(one), one.small) for one in german.values()] == [
+        ("52.0", "50.0–54.0"),
+        ("60.5", "60.0–61.0"),
+    ]
     assert column(table, "runs")["a"].text == "1"
     assert not any(one.bold or one.significant for one in german.values()), "one run each"
 
 
 def test_mean_is_over_languages_that_all_systems_have(tmp_path):
     rows = [score(language, 40) for language in ("de", "tr", "en", "hi")]
-    runs = [bare_run(tmp_path / "a", "a", rows), bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)])]
+    runs = [
+        bare_run(tmp_path / "a", "a", rows),
+        bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)]),
+    ]
     table = table_of(*runs)
     assert [column.name for column in table.columns] == ["runs", "en", "others", "de", "hi", "tr"]
     assert "others: mean of de, tr." in table.caption
@@ -86,20 +95,34 @@ def test_caption_names_scores_that_are_not_finite(tmp_path):
     ],
 )
 def test_different_test_examples_are_noted(first, second, differs, tmp_path):
-    runs = [bare_run(tmp_path / n, n, [score("de", 50, **row)]) for n, row in (("a", first), ("b", second))]
+    runs = [
+        bare_run(tmp_path / n, n, [score("de", 50, **row)])
+        for n, row in (("a", first), ("b", second))
+    ]
     assert ("different test examples in: de" in table_of(*runs).caption) is differs
-    drawn = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]  # other examples in each seed
-    assert "different test" not in table_of(*(bare_run(tmp_path / n, n, drawn) for n in "cd")).caption
+    drawn = [
+        score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)
+    ]  # other examples in each seed
+    assert (
+        "different test" not in table_of(*(bare_run(tmp_path / n, n, drawn) for n in "cd")).caption
+    )
 
 
 # ---- the section ----
 
 
 def test_single_measurement_has_a_bootstrap_interval(tmp_path):
-    rows = [score("de", 50, low=40.2, high=59.8), score("tr", 30, low=29.0, high=31.0), score("tr", 34, seed=1)]
+    rows = [
+        score("de", 50, low=40.2, high=59.8),
+        score("tr", 30, low=29.0, high=31.0),
+        score("tr", 34, seed=1),
+    ]
     found = section("scores", [bare_run(tmp_path / "a", "a", rows)], "Scores")
     body = found.body
-    assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", body) == ["95 %: 40.2–59.8", "30.0–34.0"]
+    assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", body) == [
+        "95 %: 40.2–59.8",
+        "30.0–34.0",
+    ]
     assert "a: 50.0 (40.2–59.8)" in body
     assert "lowest to highest measurement, or the bootstrap interval" in found.lead
     plain = section("scores", [bare_run(tmp_path / "b", "b", [score("de", 50)])], "Scores").body
@@ -109,7 +132,9 @@ def test_single_measurement_has_a_bootstrap_interval(tmp_path):
 @pytest.mark.parametrize("count", [8, 9])
 def test_many_systems_are_rows_of_the_chart(tmp_path, count):
     runs = [
-        bare_run(tmp_path / f"r{number}", f"recipe {number}", [score("en", 90), score("de", 50 + number)])
+        bare_run(
+            tmp_path / f"r{number}", f"recipe {number}", [score("en", 90), score("de", 50 + number)]
+        )
         for number in range(count)
     ]
     body = section("scores", runs, "Scores").body
@@ -127,7 +152,10 @@ def test_collapsed_fine_tunings_are_marked(tmp_path):
             for language in ("en", "de", "tr")
         ]
 
-    runs = [bare_run(tmp_path / "a", "a", scores(True, False)), bare_run(tmp_path / "b", "b", scores(False, False))]
+    runs = [
+        bare_run(tmp_path / "a", "a", scores(True, False)),
+        bare_run(tmp_path / "b", "b", scores(False, False)),
+    ]
     for name in ("de", "others"):
         assert [str(entry) for entry in column(table_of(*runs), name).values()] == ["33.0‡", "33.0"]
     assert "(1 of 4 here)" in section("scores", runs, "Scores").body
@@ -150,15 +178,25 @@ def test_transfer_gap_is_below_each_score(make_run):
 
 
 def answers(language, seed, f1, exact, **more):
-    return score(language, f1, seed, task="mlqa", metric="f1", scores={"f1": f1, "exact": exact, **more})
+    return score(
+        language, f1, seed, task="mlqa", metric="f1", scores={"f1": f1, "exact": exact, **more}
+    )
 
 
 def test_other_metrics_are_means_by_language_and_system(tmp_path):
-    rows = [answers("de", 0, 50.0, 30.0), answers("de", 1, 60.0, 34.0), answers("en", 0, 70.0, 60.0, ceiling=99.0)]
+    rows = [
+        answers("de", 0, 50.0, 30.0),
+        answers("de", 1, 60.0, 34.0),
+        answers("en", 0, 70.0, 60.0, ceiling=99.0),
+    ]
     one = bare_run(tmp_path / "one", "one", rows)
-    table = only(one, bare_run(tmp_path / "two", "two", [answers("de", 0, 40.0, float("nan"))])).other_metrics()
+    table = only(
+        one, bare_run(tmp_path / "two", "two", [answers("de", 0, 40.0, float("nan"))])
+    ).other_metrics()
     assert [column.name for column in table.columns] == ["System", "exact", "ceiling"]
-    assert [[line.label, *(entry and entry.text for entry in line.entries)] for line in table.lines] == [
+    assert [
+        [line.label, *(entry and entry.text for entry in line.entries)] for line in table.lines
+    ] == [
         ["English", "one", "60.00", "99.00"],
         ["German", "one", "32.00", None],
     ]
@@ -171,10 +209,14 @@ LEARNT = {"p@1, all": 60.0, "p@1, seen": 90.0, "held out": 50.0}
 
 
 def probe(value, **more):
-    return score("de", value, task="embedding_alignment", metric="p@1", scores={"p@1": value, **more})
+    return score(
+        "de", value, task="embedding_alignment", metric="p@1", scores={"p@1": value, **more}
+    )
 
 
-@pytest.mark.parametrize(("more", "named"), [({}, False), ({**LEARNT, "held out": 0.0}, False), (LEARNT, True)])
+@pytest.mark.parametrize(
+    ("more", "named"), [({}, False), ({**LEARNT, "held out": 0.0}, False), (LEARNT, True)]
+)
 def test_words_are_named_only_if_held_out(tmp_path, more, named):
     runs = [bare_run(tmp_path / name, name, [probe(50.0, **more)]) for name in ("align", "dict")]
     assert only(*runs).first.metric == "p@1"
@@ -192,7 +234,9 @@ def test_summary_compares_the_best_two_systems_of_the_first_task(two_runs, tmp_p
     assert heading == "Zero-shot transfer from English"
     best = f"Part-of-speech tagging: mlm+tlm 79.5{SPACE}% and mlm 60.0{SPACE}% (one run each, not tested)."
     assert text == f"Mean over 5 languages other than English. {best}"
-    assert "Single pre-training run: mlm, mlm+tlm; differences between methods are not tested" in care
+    assert (
+        "Single pre-training run: mlm, mlm+tlm; differences between methods are not tested" in care
+    )
     rows = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
     text = head(bare_run(tmp_path / "a", "", [score(la, v, task=task) for task, la, v in rows]))[1]
     assert text == f"German. Named entities: a 10.0{SPACE}%."
@@ -201,8 +245,14 @@ def test_summary_compares_the_best_two_systems_of_the_first_task(two_runs, tmp_p
 @pytest.mark.parametrize(
     ("values", "verdict"),
     [
-        ([[50, 51, 52, 53], [60, 61, 62, 63]], f"61.5{SPACE}% better than r0 51.5{SPACE}% (p = 0.029)."),
-        ([[50, 52, 54, 56], [51, 53, 55, 57]], f"not significantly different from r0 53.0{SPACE}% (p = 0.69)."),
+        (
+            [[50, 51, 52, 53], [60, 61, 62, 63]],
+            f"61.5{SPACE}% better than r0 51.5{SPACE}% (p = 0.029).",
+        ),
+        (
+            [[50, 52, 54, 56], [51, 53, 55, 57]],
+            f"not significantly different from r0 53.0{SPACE}% (p = 0.69).",
+        ),
         ([[50, 51, 52], [60, 61, 62]], "(p = 0.1, cannot be significant with so few runs)."),
         (
             [[50, 51, 52, 53], [60, 61, 62, 63], [70, 71, 72, 73]],
@@ -223,7 +273,11 @@ def test_summary_says_what_the_test_supports(make_run, values, verdict):
 def test_main_table_has_the_means_of_all_tasks(tmp_path):
     rows = [("pos", "de", 10.0), ("pos", "es", 20.0), ("ner", "hi", 30.0)]
     for name, more in (("a", 0), ("b", 5)):
-        bare_run(tmp_path / name, "", [score(language, value + more, task=task) for task, language, value in rows])
+        bare_run(
+            tmp_path / name,
+            "",
+            [score(language, value + more, task=task) for task, language, value in rows],
+        )
     table = ComparisonTable(read_scores([tmp_path / "a", tmp_path / "b"])).main()
     assert [(column.group, column.name) for column in table.columns[1:]] == [
         ("pos (accuracy, %)", "mean"), ("ner (accuracy, %)", "hi")
@@ -249,12 +303,19 @@ def test_without_scores_or_means(make_run, tmp_path):
     (folder / "scores.json").unlink()
     assert head(folder) == ("Cross-lingual pre-training", "No task has been scored yet.", "")
     probes = [
-        bare_run(tmp_path / name, "", [score(language, 50.0, task="retrieval") for language in languages])
+        bare_run(
+            tmp_path / name, "", [score(language, 50.0, task="retrieval") for language in languages]
+        )
         for name, languages in (("a", ("de", "es")), ("b", ("hi", "tr")))
     ]
-    assert head(*probes)[:2] == ("Probes of cross-lingual models", "No mean over languages that all systems share.")
+    assert head(*probes)[:2] == (
+        "Probes of cross-lingual models",
+        "No mean over languages that all systems share.",
+    )
     assert section("scores", probes, "Scores").lead.startswith("No fine-tuning")
-    translated = bare_run(tmp_path / "mt", "", [score("en-de", 30.0, task="mt", metric="bleu", unit="BLEU")])
+    translated = bare_run(
+        tmp_path / "mt", "", [score("en-de", 30.0, task="mt", metric="bleu", unit="BLEU")]
+    )
     assert head(translated)[0] == "Translation"
 
 
@@ -267,7 +328,9 @@ def store_outcomes(folder, language, right):
 def test_single_runs_are_compared_over_paired_examples(tmp_path):
     before = bare_run(tmp_path / "before", "before", [score("de", 50.0), score("es", 50.0)])
     after = bare_run(tmp_path / "after", "after", [score("de", 60.0), score("es", 50.0)])
-    assert "other examples" not in section("differences", [before, after], "Differences").body, "nothing is stored"
+    assert "other examples" not in section("differences", [before, after], "Differences").body, (
+        "nothing is stored"
+    )
     half = [1, 0] * 500
     better = [1] * 200 + half[200:]
     for language, right in (("de", better), ("es", half)):
@@ -277,7 +340,9 @@ def test_single_runs_are_compared_over_paired_examples(tmp_path):
     assert "Differences from before, the baseline." in found.lead
     assert "about these models, not about the methods" in found.lead
     assert re.search(
-        r"<td class=\"text\">de<.*?\+10\.0<.*?1° \(1\).*?\+10\.0.*?&lt; 0\.001 \(1000\)", found.body, re.DOTALL
+        r"<td class=\"text\">de<.*?\+10\.0<.*?1° \(1\).*?\+10\.0.*?&lt; 0\.001 \(1000\)",
+        found.body,
+        re.DOTALL,
     )
     again = bare_run(tmp_path / "again", "after", [score("de", 61.0), score("es", 50.0)], seed=2)
     body = section("differences", [before, after, again], "Differences").body
@@ -289,15 +354,25 @@ def test_comparing_over_examples_reads_the_outcomes_of_runs(tmp_path):
     folders = [bare_run(tmp_path / name, name, [score("de", 50.0)]) for name in ("a", "b")]
     for folder, right in zip(folders, ([1, 0] * 50, [1, 1] * 50), strict=True):
         store_outcomes(folder, "de", right)
-    [found] = compare(read_scores(folders), unit="examples", outcomes=interlace.report.read_outcomes)
+    [found] = compare(
+        read_scores(folders), unit="examples", outcomes=interlace.report.read_outcomes
+    )
     assert (found.difference.value, found.n) == (50.0, 100)
 
 
 def test_languages_are_in_one_order_whatever_the_order_of_scores(tmp_path):
     languages = ["hi", "en", "de", "es"]
     for number, order in enumerate((languages, languages[::-1])):
-        folder = bare_run(tmp_path / str(number), "a", [score(language, 50.0) for language in order])
+        folder = bare_run(
+            tmp_path / str(number), "a", [score(language, 50.0) for language in order]
+        )
         table = read_scores([folder])
-        assert [column.name for column in overview(table).columns] == ["en", "de", "es", "hi", "mean"]
+        assert [column.name for column in overview(table).columns] == [
+            "en",
+            "de",
+            "es",
+            "hi",
+            "mean",
+        ]
         [task] = ComparisonTable(table).tasks
         assert [measure.language for measure in task.measures] == ["en", "", "de", "es", "hi"]

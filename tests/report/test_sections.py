@@ -36,7 +36,10 @@ def rows_of(found):
     """By label the cells of the rows of all tables, without marks of missing ones."""
     rows = {}
     for row in re.findall(r"<tr.*?</tr>", found.body, re.DOTALL):
-        label, *cells = (unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in re.split(r"</t[hd]>", row)[:-1])
+        label, *cells = (
+            unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+            for cell in re.split(r"</t[hd]>", row)[:-1]
+        )
         rows[label] = [cell for cell in cells if cell != DASH]
     return rows
 
@@ -60,7 +63,9 @@ def diagnosed(label="a", style=0, on=None, scores=None, **more):
                      on=on or ON)
         for step in (0, 1, 2)
     ]  # fmt: skip
-    return ReportedRun(Path(label), {}, more.pop("facts", {}), label, style, diagnoses=lines, **more)
+    return ReportedRun(
+        Path(label), {}, more.pop("facts", {}), label, style, diagnoses=lines, **more
+    )
 
 
 def test_diagnostics_have_a_panel_per_pair_and_name_those_left_out():
@@ -70,29 +75,49 @@ def test_diagnostics_have_a_panel_per_pair_and_name_those_left_out():
         pair, "align_mlm, trained on", "align_mlm, held out", "align_mlm, trained on", pair, hindi, "Mean of all",
         pair,
     ]  # fmt: skip
-    both = next(drawing.label for drawing in found.figures if drawing.label.startswith(f"{pair}: P@1 in %"))
+    both = next(
+        drawing.label for drawing in found.figures if drawing.label.startswith(f"{pair}: P@1 in %")
+    )
     assert both.endswith("a 20.0")  # the alignment; retrieval averages both directions:
     assert [drawing.label for drawing in found.figures][4].endswith("a 100")
     languages = "ar bg de el es fr hi ru sw th tr ur vi".split()
     scores = {f"gap/en-{language}": 0.1 for language in languages} | {"gap/mean": 0.1}
     body = section("diagnostics", [diagnosed(scores=scores)], DIAGNOSTICS).body
-    assert (titles(body)[0], titles(body)[-1], len(titles(body))) == (f"English {DASH} Arabic", "Mean of all", 12)
+    assert (titles(body)[0], titles(body)[-1], len(titles(body))) == (
+        f"English {DASH} Arabic",
+        "Mean of all",
+        12,
+    )
     assert "Not drawn: English" in body
-    for count, most, expected in ((3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])):
-        assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
+    for count, most, expected in (
+        (3, 8, [0, 1, 2]),
+        (13, 4, [0, 4, 8, 12]),
+        (25, 8, [0, 3, 7, 10, 14, 17, 21, 24]),
+    ):
+        assert evenly([str(number) for number in range(count)], most) == [
+            str(number) for number in expected
+        ]
 
 
 def test_mixture_by_objective_and_language():
     counts = {"tokens": (1500, 500), "rows": (15, 9), "steps": (3, 1)}
-    mixture = {what: dict(zip(("mlm/de", "tlm/en-de"), each, strict=True)) for what, each in counts.items()}
+    mixture = {
+        what: dict(zip(("mlm/de", "tlm/en-de"), each, strict=True)) for what, each in counts.items()
+    }
     mixture["languages"] = {"de": 1750, "en": 250}
     shares = {"mlm/de": 0.75, "tlm/en-de": 0.25}
-    body = section("mixture", [ReportedRun(Path("a"), {}, {"shares": shares, "mixture": mixture}, "a")], MIXTURE).body
+    body = section(
+        "mixture",
+        [ReportedRun(Path("a"), {}, {"shares": shares, "mixture": mixture}, "a")],
+        MIXTURE,
+    ).body
     assert "1,500 subwords, 15 rows, 3 steps" in body
     languages = body.partition("By language")[2]
     for expected in ("German", "87.5\u202f%", "12.5\u202f%"):
         assert expected in languages
-    plain = section("mixture", [ReportedRun(Path("a"), {}, {"shares": {"mlm/de": 1.0}}, "a")], MIXTURE).body
+    plain = section(
+        "mixture", [ReportedRun(Path("a"), {}, {"shares": {"mlm/de": 1.0}}, "a")], MIXTURE
+    ).body
     assert "100.0\u202f%" in plain
     assert "By language" not in plain
 
@@ -106,7 +131,11 @@ def published(make_run, **row):
 
 def test_published_results_are_below_ours(make_run):
     folder = make_run("mlm", gain=0.0)
-    change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "source-dev"}} for row in rows])
+    change(
+        folder,
+        "scores.json",
+        lambda rows: [{**row, "tuning": {"rule": "source-dev"}} for row in rows],
+    )
     found = section("published", [folder], "Published")
     labels = list(rows_of(found))
     weam = "Yang et al. 2021, table 2, mBERT+WEAM (xnli, zero-shot, accuracy, %)"
@@ -120,7 +149,12 @@ def test_published_results_are_below_ours(make_run):
 @pytest.mark.parametrize(("translations", "there"), [("machine", True), ("human", False)])
 def test_published_translate_test_is_not_beside_an_oracle(translations, there, make_run):
     folder = make_run("mlm", gain=0.0)
-    about = {"setting": "translate-test", "translations": translations, "task": "xnli", "metric": "accuracy"}
+    about = {
+        "setting": "translate-test",
+        "translations": translations,
+        "task": "xnli",
+        "metric": "accuracy",
+    }
     row = {**about, "unit": "%", "source": "en", "seed": 0, "n": 9, "language": "de", "score": 50.0}
     change(folder, "scores.json", lambda _: [row, {**row, "setting": "zero-shot"}])
     published = text_of(section("published", [folder], "Published"))
@@ -132,14 +166,22 @@ def test_published_translate_test_is_not_beside_an_oracle(translations, there, m
 def test_published_figures_are_below_our_metric_of_the_same_name(make_run):
     """The paper's figure for Nepali is likely per word; our main metric is per subword."""
     both = {"perplexity": 468.0, "perplexity per subword": 468.0, "perplexity per word": 2345.6}
-    about = {"task": "perplexity", "metric": "perplexity", "unit": "per subword", "language": "ne", "score": 468.0}
+    about = {
+        "task": "perplexity",
+        "metric": "perplexity",
+        "unit": "per subword",
+        "language": "ne",
+        "score": 468.0,
+    }
     text = published(make_run, **about, greater_is_better=False, scores=both)
     assert "perplexity ↓ (perplexity per word) runs ne published mean mlm 1 2345.6" in text
     assert "perplexity, not named, likely per word, not named: Wikipedia)" in text
     assert "157.2" in text
     assert "468" not in text
     assert "Unit: not named, likely per word (ours: perplexity per word)." in text
-    assert "157.2" not in published(lambda *args, **more: make_run(*args, folder="other", **more), **about)
+    assert "157.2" not in published(
+        lambda *args, **more: make_run(*args, folder="other", **more), **about
+    )
 
 
 def test_published_means_are_below_ours(make_run):
@@ -181,7 +223,11 @@ def test_a_run_shows_the_row_of_each_paper(label, score, figure, make_run):
     folder = make_run("mlm", gain=0.0)
     places = [{"where": where, **more} for where, more in NAMED.items()]
     change(folder, "recipe.json", lambda recipe: {**recipe, "published": places})
-    change(folder, "scores.json", lambda _: [{"source": "en", "seed": 0, "n": 9, "score": 50.0, **score}])
+    change(
+        folder,
+        "scores.json",
+        lambda _: [{"source": "en", "seed": 0, "n": 9, "score": 50.0, **score}],
+    )
     assert figure in rows_of(section("published", [folder], "Published"))[label]
     change(folder, "recipe.json", lambda recipe: {**recipe, "published": []})
     is_named = any(label.startswith(where) for where in NAMED)
@@ -189,8 +235,17 @@ def test_a_run_shows_the_row_of_each_paper(label, score, figure, make_run):
 
 
 def test_printing_errors_and_notes_of_recipes_are_shown(make_run):
-    about = {"task": "mlqa", "metric": "f1", "unit": "%", "language": "de", "score": 50.0, "scores": {"exact": 33.0}}
-    assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in published(make_run, **about)
+    about = {
+        "task": "mlqa",
+        "metric": "f1",
+        "unit": "%",
+        "language": "de",
+        "score": 50.0,
+        "scores": {"exact": 33.0},
+    }
+    assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in published(
+        make_run, **about
+    )
     folder = make_run("other", gain=0.0)
     places = [
         {"where": "Yang et al. 2020, table 3, ALM (cross-lingual test)", "note": "Ours is less."},
@@ -206,8 +261,21 @@ SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
 
 def translated(language, bleu, seed=0, **more):
-    scores = {"bleu": bleu, "chrf": 50.0, "tokenized bleu": bleu + 2, "copied words": 9.0, "length ratio": 0.985}
-    about = {"task": "mt", "metric": "bleu", "unit": "BLEU", "language": language, "source": "en", "seed": seed}
+    scores = {
+        "bleu": bleu,
+        "chrf": 50.0,
+        "tokenized bleu": bleu + 2,
+        "copied words": 9.0,
+        "length ratio": 0.985,
+    }
+    about = {
+        "task": "mt",
+        "metric": "bleu",
+        "unit": "BLEU",
+        "language": language,
+        "source": "en",
+        "seed": seed,
+    }
     return {**about, "score": bleu, "scores": scores, "signatures": {"bleu": SIGNATURE}} | more
 
 
@@ -228,13 +296,18 @@ TRANS, INV = ["transliterate"], ["invert", "transliterate"]
 def transferred(label, steps, supervised, zero_shot, alignment = None, whole = None,
                 folder = "x"):  # fmt: skip
     name = f"{label}, transformations {'+'.join(steps)}"
-    rows = [score("en", 95.0), *(score("en_x", value, seed) for seed, value in enumerate(zero_shot))]
+    rows = [
+        score("en", 95.0),
+        *(score("en_x", value, seed) for seed, value in enumerate(zero_shot)),
+    ]
     rows += [score("en_x", value, setting="supervised") for value in supervised]
     if alignment is not None:
         more = {} if whole is None else {"p@1, all": whole}
         rows.append(score("en_x", alignment, task="embedding_alignment", metric="p@1", scores=more))
     recipe = {"derived": {"en_x": {"of": "en", "transformations": steps}}, "name": name}
-    return ReportedRun(Path(folder), recipe, {}, name, scores=ScoreTable(table_of_entries(rows, run=folder)))
+    return ReportedRun(
+        Path(folder), recipe, {}, name, scores=ScoreTable(table_of_entries(rows, run=folder))
+    )
 
 
 @pytest.fixture
@@ -249,8 +322,15 @@ def derived_runs():
 
 
 def test_transfer_points_are_means_over_runs_and_seeds(derived_runs):
-    points = {(point.system, point.transformation): point for point in transfer_points(derived_runs)}
-    assert list(points) == [("MLM", "Trans"), ("MLM", "Trans + Inv"), ("ALIGN", "Trans"), ("ALIGN", "Trans + Inv")]
+    points = {
+        (point.system, point.transformation): point for point in transfer_points(derived_runs)
+    }
+    assert list(points) == [
+        ("MLM", "Trans"),
+        ("MLM", "Trans + Inv"),
+        ("ALIGN", "Trans"),
+        ("ALIGN", "Trans + Inv"),
+    ]
     assert points["MLM", "Trans"].gaps == (10.0,)  # 90 minus 80: the seed that has both
     assert points["ALIGN", "Trans + Inv"].gaps == (30.0, 20.0)
     assert points["ALIGN", "Trans"].alignment == 70.0  # over all words, not only held-out ones
@@ -259,9 +339,17 @@ def test_transfer_points_are_means_over_runs_and_seeds(derived_runs):
 def test_gaps_scores_and_alignment_are_drawn(derived_runs):
     found = section("derived_languages", derived_runs, "derived")
     labels = [drawing.label for drawing in found.figures]
-    starts = ["Part-of-speech tagging: transfer gap", "Part-of-speech tagging: gap by alignment (%)"]
-    assert [label.startswith(start) for label, start in zip(labels, starts, strict=True)] == [True] * 2
-    assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, gap 25.0" in labels[0]
+    starts = [
+        "Part-of-speech tagging: transfer gap",
+        "Part-of-speech tagging: gap by alignment (%)",
+    ]
+    assert [label.startswith(start) for label, start in zip(labels, starts, strict=True)] == [
+        True
+    ] * 2
+    assert (
+        "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, gap 25.0"
+        in labels[0]
+    )
     assert section("derived_languages", [transferred("MLM", TRANS, [], [80])], "derived").body == ""
 
 
@@ -270,11 +358,20 @@ def test_words_are_drawn_before_and_after_training(make_run):
     concepts = [{"en": f"w{n}", "de": f"v{n}", "hi": f"u{n}"} for n in range(8)]
     rng = np.random.default_rng(0)
     means = rng.normal(size=(8, 1, 12))
-    before, after = (np.float32(rng.normal(size=(8, 3, 12)) + near * means).reshape(-1, 12) for near in (0, 3))
-    save_file({"before": before, "after": after}, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
+    before, after = (
+        np.float32(rng.normal(size=(8, 3, 12)) + near * means).reshape(-1, 12) for near in (0, 3)
+    )
+    save_file(
+        {"before": before, "after": after},
+        folder / "words.safetensors",
+        {"concepts": json.dumps(concepts)},
+    )
     (run,) = read_runs([folder])
     assert run.words.pairs[:2] == [(0, 1), (0, 2)]
-    assert re.match(r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]", cosines_note(run.words, after))
+    assert re.match(
+        r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]",
+        cosines_note(run.words, after),
+    )
     found = section("word_maps", [folder], "Words and")
     assert len(found.figures) == 4
     assert found.body.count('class="on-wide"') == 4
@@ -290,7 +387,11 @@ def test_a_run_with_nan_costs_the_others_no_page(make_run):
     folders = [make_run("good", gain=0.0), make_run("broken", gain=0.0)]
     vectors = np.float32(np.random.default_rng(0).normal(size=(16, 12)))
     for folder, after in zip(folders, [vectors, vectors * np.nan], strict=True):
-        save_file({"before": vectors, "after": after}, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
+        save_file(
+            {"before": vectors, "after": after},
+            folder / "words.safetensors",
+            {"concepts": json.dumps(concepts)},
+        )
     found = section("word_maps", folders, "Words and")
     assert "good, after training" in found.body
     assert "broken" not in found.body
@@ -323,7 +424,9 @@ def test_sides_are_recorded_or_cut_at_the_first_closing_token():
     ],
 )
 def test_tokens_of_a_word_are_joined(tokens, joined):
-    [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())])).parts
+    [part] = shown_sample(
+        Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())])
+    ).parts
     assert [token.joined for token in part.tokens] == joined
 
 
@@ -336,7 +439,9 @@ def test_shared_fine_tuning_counts_once(make_run):
     assert "6 min 6 s" in found  # two tasks, three seeds: 60, 61 and 62 s each
     assert "36 s" in found  # two tasks, six languages, three seeds
     assert "4.92 million" in found
-    assert "38 161" in [word.replace("\u202f", " ") for word in found]  # 4,915,200 tokens in 128.8 s
+    assert "38 161" in [
+        word.replace("\u202f", " ") for word in found
+    ]  # 4,915,200 tokens in 128.8 s
 
 
 def test_checkpoints_of_one_fine_tuning_count_once(make_run):
@@ -349,7 +454,9 @@ def test_checkpoints_of_one_fine_tuning_count_once(make_run):
     ])  # fmt: skip
     assert "2 min 0 s" in words_of(section("compute", [folder], COMPUTE))
     change(folder, "scores.json", lambda rows: [{**row, "setting": "supervised"} for row in rows])
-    assert "3 min 0 s" in words_of(section("compute", [folder], COMPUTE))  # a training for each language
+    assert "3 min 0 s" in words_of(
+        section("compute", [folder], COMPUTE)
+    )  # a training for each language
 
 
 def commands(*folders):
@@ -360,20 +467,32 @@ def commands(*folders):
 
 def of_checkpoint(folder, models):
     """A folder of scores: by task the checkpoint that it is of."""
-    rows = [score("de", 50.0, seed, task=task, model=model) for task, model in models.items() for seed in (0, 1)]
+    rows = [
+        score("de", 50.0, seed, task=task, model=model)
+        for task, model in models.items()
+        for seed in (0, 1)
+    ]
     return bare_run(folder, "", rows)
 
 
 def test_commands_for_checkpoints(tmp_path):
-    folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "perplexity": "some/xlm-r"})
+    folder = of_checkpoint(
+        tmp_path / "xlmr", {"retrieval": "some/xlm-r", "perplexity": "some/xlm-r"}
+    )
     first = "evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,perplexity --seeds 2 --output again/xlmr"
     second = "report again/xlmr --output again/report.html"
     assert commands(folder) == [f"interlace {first}", f"interlace {second}"]
-    assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("reproduction", [folder], REPRODUCTION).body
+    assert (
+        "<dt>checkpoint</dt><dd>some/xlm-r</dd>"
+        in section("reproduction", [folder], REPRODUCTION).body
+    )
     private = of_checkpoint(tmp_path / "a", {"pos": str(tmp_path / "mine" / "bert")})
     assert commands(private)[0].startswith("interlace evaluate bert --recipe a/evaluate.json ")
     unknown = of_checkpoint(tmp_path / "b", {"pos": ""})
-    assert commands(unknown) == ["# b: unknown checkpoint", "interlace report b --output again/report.html"]
+    assert commands(unknown) == [
+        "# b: unknown checkpoint",
+        "interlace report b --output again/report.html",
+    ]
 
 
 def test_settings_are_those_that_a_run_was_scored_by(make_run):
@@ -382,7 +501,9 @@ def test_settings_are_those_that_a_run_was_scored_by(make_run):
     used = {**recipe, "evaluate": {**recipe["evaluate"], "source": "de"}}
     (runs[0] / "evaluate.json").write_text(json.dumps(used))
     assert "evaluate.source de en" in text_of(section("recipe", runs, RECIPE))
-    assert commands(runs[0])[1].startswith("interlace evaluate again/mlm --recipe mlm/evaluate.json --tasks ")
+    assert commands(runs[0])[1].startswith(
+        "interlace evaluate again/mlm --recipe mlm/evaluate.json --tasks "
+    )
 
 
 def test_commands_for_runs(make_run, tmp_path):

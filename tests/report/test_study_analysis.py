@@ -85,8 +85,15 @@ def transferred(aligned, supervised, zero_shot, seed=0):
 
 def test_gap_is_supervised_minus_zero_shot_of_each_run():
     rows = transferred([50], [80], [60]) + transferred([50], [70], [65], seed=1)[:2]
-    [(measure, found)] = [pair for pair in aggregate(rows).items() if pair[0].setting == "difference"]
-    assert (measure.task, measure.language, measure.greater_is_better, measure.main) == ("pos", "en_x", False, False)
+    [(measure, found)] = [
+        pair for pair in aggregate(rows).items() if pair[0].setting == "difference"
+    ]
+    assert (measure.task, measure.language, measure.greater_is_better, measure.main) == (
+        "pos",
+        "en_x",
+        False,
+        False,
+    )
     assert [one.sample for one in found.values()] == [[20.0]]  # seed 1 has no supervised score
 
 
@@ -95,9 +102,15 @@ def test_alignment_over_all_words_is_correlated_with_the_gap():
     tags = transferred([80, 40, 60, 20], [90, 80, 85, 75], [85, 60, 75, 45])
     names = [replace(one, task="ner", metric="f1") for one in tags if one.task == "pos"]
     [table] = correlation_tables(ScoreTable([*tags, *names]), "t")
-    assert [column.name for column in table.columns] == ["pos, \u2212 difference", "ner, \u2212 difference"]
+    assert [column.name for column in table.columns] == [
+        "pos, \u2212 difference",
+        "ner, \u2212 difference",
+    ]
     ours, theirs = table.lines
-    assert (ours.label, theirs.label) == ("embedding_alignment (p@1, all)", "Tang et al. 2022, appendix E")
+    assert (ours.label, theirs.label) == (
+        "embedding_alignment (p@1, all)",
+        "Tang et al. 2022, appendix E",
+    )
     assert [text[:4] for text in texts(ours.entries)] == ["1.00", "1.00"]
     assert texts(theirs.entries) == [None, "0.78"]  # theirs of tags is with F1, not with accuracy
     assert [ours.theirs, theirs.theirs] == [False, True]
@@ -109,7 +122,11 @@ def test_alignment_over_all_words_is_correlated_with_the_gap():
 def test_conditions_are_not_correlated_with_each_other():
     """A condition that is easier for probe and task alike; four systems in reverse order within each."""
     hard, easy = probed([1, 2, 3, 4], [24, 23, 22, 21]), probed([51, 52, 53, 54], [74, 73, 72, 71])
-    both = [replace(one, axes={"k": place}) for place, rows in (("hard", hard), ("easy", easy)) for one in rows]
+    both = [
+        replace(one, axes={"k": place})
+        for place, rows in (("hard", hard), ("easy", easy))
+        for one in rows
+    ]
     [table] = correlation_tables(ScoreTable(both), "t")
     assert table.lines[0].entries[0].text == "-1.00 (p = 0.083, n = 4 x 2)"  # 2 of 24 orders
 
@@ -118,23 +135,41 @@ def test_alignment_is_correlated_with_the_negated_gap_of_enough_systems():
     [table] = correlation_tables(probed([1, 2, 3], [1, 2, 3]), "t")
     assert table.lines[0].entries[0].text == "1.00 (p = 0.33\N{DEGREE SIGN}, n = 3 x 1)"
     assert correlation_tables(probed([1, 2], [1, 2]), "t") == []
-    assert correlation_tables(ScoreTable([row("a", 0, "en", 1.0), row("a", 0, "de", 1.0)]), "t") == []
+    assert (
+        correlation_tables(ScoreTable([row("a", 0, "en", 1.0), row("a", 0, "de", 1.0)]), "t") == []
+    )
     [table] = correlation_tables(probed([10, 20, 30, 40, 50], [50, 60, 65, 80, 70]), "t")
     assert [line.label for line in table.lines] == ["retrieval (p@1)"]
     assert [column.name for column in table.columns] == ["pos, zero-shot"]
-    assert table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5 x 1)"  # one exchange of neighbours in 120 orders
+    assert (
+        table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5 x 1)"
+    )  # one exchange of neighbours in 120 orders
     lower = probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
     rows = [replace(one, greater_is_better=one.task == "pos") for one in lower]
-    assert correlation_tables(ScoreTable(rows), "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
+    assert (
+        correlation_tables(ScoreTable(rows), "t")[0]
+        .lines[0]
+        .entries[0]
+        .text.startswith("1.00 (p = 0.017")
+    )
 
 
 def published(*places):
-    return cited_by([Recipe.read({"name": "r", "published": [{"where": f"Tang et al. 2022, {at}"} for at in places]})])
+    return cited_by(
+        [
+            Recipe.read(
+                {"name": "r", "published": [{"where": f"Tang et al. 2022, {at}"} for at in places]}
+            )
+        ]
+    )
 
 
 def scored(system, seed, supervised, zero_shot, alignment):
     about = {"task": "embedding_alignment"}
-    values = [row(system, seed, "en_x", v, metric=m, main=m == "p@1", **about) for m, v in alignment.items()]
+    values = [
+        row(system, seed, "en_x", v, metric=m, main=m == "p@1", **about)
+        for m, v in alignment.items()
+    ]
     own = row(system, seed, "en_x", supervised, setting="supervised")
     return [row(system, seed, "en", 90.0), row(system, seed, "en_x", zero_shot), own, *values]
 
@@ -148,7 +183,13 @@ def test_transfer_rows_have_scores_gap_and_alignment():
     rows = [
         *scored("mlm", 0, 80.0, 50.0, {"p@1": 10.0, "coverage": 70.0}),
         *scored("mlm", 1, 84.0, 60.0, {"p@1": 20.0, "coverage": 70.0}),
-        *scored("align", 0, 81.0, 75.0, {"p@1": 40.0, "p@1, all": 60.0, "p@1, seen": 99.0, "held out": 70.0}),
+        *scored(
+            "align",
+            0,
+            81.0,
+            75.0,
+            {"p@1": 40.0, "p@1, all": 60.0, "p@1, seen": 99.0, "held out": 70.0},
+        ),
     ]
     [table] = transfer_tables(ScoreTable(rows), "t")
     assert [column.name for column in table.columns] == [
@@ -161,11 +202,17 @@ def test_transfer_rows_have_scores_gap_and_alignment():
 
 
 def test_published_f1_of_each_transformation_is_below_our_f1_and_not_below_our_accuracy(mlm):
-    f1 = [replace(one, metric="f1", main=False, score=one.score - 2) for one in mlm if one.task == "pos"]
+    f1 = [
+        replace(one, metric="f1", main=False, score=one.score - 2)
+        for one in mlm
+        if one.task == "pos"
+    ]
     with_f1 = ScoreTable([*mlm, *f1])
     recipes = published("table 3, MLM, Trans + Inv", "table 8, MLM, Trans + Inv")
     [table] = transfer_tables(with_f1, "t", recipes)
-    assert [column.group for column in table.columns[:6]] == ["pos (accuracy)"] * 3 + ["pos (f1)"] * 3
+    assert [column.group for column in table.columns[:6]] == ["pos (accuracy)"] * 3 + [
+        "pos (f1)"
+    ] * 3
     assert [line.theirs for line in table.lines] == [False, True]
     assert table.lines[1].label == "Tang et al. 2022, table 3 and 8, MLM, Trans + Inv"
     ours, theirs = (texts(line.entries) for line in table.lines)
@@ -185,4 +232,7 @@ def test_languages_have_rows_of_their_own(mlm):
     rows = [*mlm, *(replace(one, language="en_y") for one in mlm if one.language == "en_x")]
     [table] = transfer_tables(ScoreTable(rows), "t")
     assert [line.label for line in table.lines] == ["MLM, en_x", "MLM, en_y"]
-    assert transfer_tables(ScoreTable([row("mlm", 0, "en", 90.0), row("mlm", 0, "de", 50.0)]), "t") == []
+    assert (
+        transfer_tables(ScoreTable([row("mlm", 0, "en", 90.0), row("mlm", 0, "de", 50.0)]), "t")
+        == []
+    )

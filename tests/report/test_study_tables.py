@@ -11,7 +11,16 @@ from interlace.experiments.recipe import Recipe
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.differences import difference_tables
 from interlace.report.published_rows import cited_by
-from interlace.report.tables import Column, Entry, Table, html_page, latex, markdown, terminal, write_tables
+from interlace.report.tables import (
+    Column,
+    Entry,
+    Table,
+    html_page,
+    latex,
+    markdown,
+    terminal,
+    write_tables,
+)
 from interlace.scores import ScoreTable
 from interlace.scores.comparison import compare
 from interlace.scores.held_out import NOTE
@@ -25,7 +34,9 @@ def results():
 
 def tables(scores, title, baseline, recipes=()):
     """The main table and those of tasks."""
-    return ComparisonTable(ScoreTable(scores), baseline, cited=cited_by(recipes), title=title).tables()
+    return ComparisonTable(
+        ScoreTable(scores), baseline, cited=cited_by(recipes), title=title
+    ).tables()
 
 
 @pytest.fixture
@@ -36,7 +47,11 @@ def recipes():
         "Yang et al. 2020, table 3, ALM (translate-train)",
         "Yang et al. 2020, table 3, ALM (cross-lingual test)",
     ]
-    data = {"name": "x", "corpora": {"t": {"languages": ["en"], "train": "x"}}, "objectives": {"mlm": {}}}
+    data = {
+        "name": "x",
+        "corpora": {"t": {"languages": ["en"], "train": "x"}},
+        "objectives": {"mlm": {}},
+    }
     return [Recipe.read({**data, "published": [{"where": place} for place in places]})]
 
 
@@ -45,7 +60,10 @@ def test_a_column_is_over_the_same_words_for_all_systems():
     rows = []
     for seed in range(8):
         common = {"metric": "p@1", "task": "word_translation"}
-        rows += [row("mlm", seed, "de", 1.0 + seed / 100, **common), row("align", seed, "de", 0.5, **common)]
+        rows += [
+            row("mlm", seed, "de", 1.0 + seed / 100, **common),
+            row("align", seed, "de", 0.5, **common),
+        ]
         extra = {**common, "main": False}
         rows.append(row("align", seed, "de", 2.0 + seed / 100, **{**extra, "metric": "p@1, all"}))
         rows.append(row("align", seed, "de", 60.0, **{**extra, "metric": "held out"}))
@@ -81,7 +99,11 @@ def printed(shown):
 def test_main_table_has_the_source_and_the_mean_of_the_others(found):
     main, pos = found
     group = "pos (accuracy, %)"
-    assert [(column.group, column.name) for column in main.columns] == [("", "runs"), (group, "en"), (group, "others")]
+    assert [(column.group, column.name) for column in main.columns] == [
+        ("", "runs"),
+        (group, "en"),
+        (group, "others"),
+    ]
     assert [column.name for column in pos.columns] == ["runs", "en", "others", "de", "es"]
     assert cell(pos, "A", "runs").text == "4"
     assert (cell(pos, "A", "de").text, cell(pos, "A", "de").spread) == ("50.0", "0.5")
@@ -96,7 +118,11 @@ def test_main_table_has_the_source_and_the_mean_of_the_others(found):
 def test_mean_without_a_source_language(results):
     """Translation is scored in directions, none of which the model was tuned on."""
     directions = {"de": "en-de", "es": "de-en"}
-    rows = [replace(row, language=directions[row.language]) for row in results if row.language in directions]
+    rows = [
+        replace(row, language=directions[row.language])
+        for row in results
+        if row.language in directions
+    ]
     main, _ = tables(rows, "t", "a")
     assert [column.name for column in main.columns] == ["runs", "mean"]
     assert "mean: mean of en-de, de-en." in main.caption
@@ -107,7 +133,9 @@ def test_mean_without_a_source_language(results):
     assert "others:" not in differences.caption
 
 
-@pytest.mark.parametrize(("greater", "bold"), [(True, [False, True]), (False, [True, False]), (None, [False, False])])
+@pytest.mark.parametrize(
+    ("greater", "bold"), [(True, [False, True]), (False, [True, False]), (None, [False, False])]
+)
 def test_direction_of_a_metric_decides_what_is_bold(results, greater, bold):
     _, pos = tables(changed(results, greater_is_better=greater), "t", "a")
     assert [cell(pos, label, "de").bold for label in "AB"] == bold
@@ -123,7 +151,9 @@ def test_caption_names_checkpoints(results):
     fixed = [row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8)]
     _, pos = tables(ScoreTable([*results, *fixed]), "t", "a")
     assert "Not pre-trained here: M;" in pos.caption
-    assert "cannot be significant (smallest possible p): B 0.057, M 0.2." in pos.caption  # 2 / 70 and 1 / 5, times two
+    assert (
+        "cannot be significant (smallest possible p): B 0.057, M 0.2." in pos.caption
+    )  # 2 / 70 and 1 / 5, times two
     assert not cell(pos, "M", "de").significant
     assert "Not pre-trained here" not in tables(results, "t", "a")[1].caption
     (differences,) = difference_tables(compare(ScoreTable([*results, *fixed]), "a"), "t")
@@ -131,7 +161,9 @@ def test_caption_names_checkpoints(results):
 
 
 def test_missing_scores_equal_systems_and_settings_of_a_task(results):
-    _, pos = tables(ScoreTable([one for one in results if (one.system, one.language) != ("b", "es")]), "t", "a")
+    _, pos = tables(
+        ScoreTable([one for one in results if (one.system, one.language) != ("b", "es")]), "t", "a"
+    )
     assert cell(pos, "B", "es") is None
     assert "| – |" in markdown(pos)
     twin = [replace(one, system="c", label="C") for one in results if one.system == "b"]
@@ -145,7 +177,10 @@ def test_missing_scores_equal_systems_and_settings_of_a_task(results):
 
 def test_collapsed_fine_tunings_are_marked_in_all_formats(results):
     """One of A's four runs collapsed, so its means in all languages include it."""
-    tuned = [replace(one, tuning={"collapsed": one.system == "a" and one.pretraining_seed == 1}) for one in results]
+    tuned = [
+        replace(one, tuning={"collapsed": one.system == "a" and one.pretraining_seed == 1})
+        for one in results
+    ]
     main, pos = tables(tuned, "t", "a")
     for table in (main, pos):
         assert "‡: includes a collapsed fine-tuning (1 of 8 here)" in table.caption
@@ -156,7 +191,10 @@ def test_collapsed_fine_tunings_are_marked_in_all_formats(results):
     assert f"{shown.text} $\\pm$ {shown.spread}$^\\ddagger$ &" in latex(pos)
     assert "‡" not in latex(pos)
     assert "collapsed" not in tables(results, "t", "a")[1].caption
-    lost = [replace(one, setting="supervised", tuning={"collapsed": one.system == "b"}) for one in results]
+    lost = [
+        replace(one, setting="supervised", tuning={"collapsed": one.system == "b"})
+        for one in results
+    ]
     found = {table.name: table for table in tables(ScoreTable([*results, *lost]), "t", "a")}
     assert [cell(found["pos.difference"], label, "de").collapsed for label in "AB"] == [False, True]
     assert not cell(found["pos.zero-shot"], "B", "de").collapsed
@@ -170,14 +208,18 @@ def test_published_results_are_of_the_same_task_setting_and_metric(results, reci
     assert texts(theirs.entries) == [None, "85.2", None, "78", "79.2", "75.6"]
     assert "not comparable with ours" in xnli.caption
     for change in ({}, {"metric": "f1"}, {"task": "mlqa"}, {"setting": "translate-test"}):
-        found = tables(changed(results, **({"task": "xnli"} | change if change else {})), "t", "a", recipes)
+        found = tables(
+            changed(results, **({"task": "xnli"} | change if change else {})), "t", "a", recipes
+        )
         assert not any(line.theirs for table in found for line in table.lines)
         assert not any(column.is_text for table in found for column in table.columns)
 
 
 def test_caption_names_contamination(results):
     assert "Contamination" not in tables(results, "t", "a")[1].caption
-    rows = [replace(one, contamination={"ngram": 12.34 * (one.language == "de")}) for one in results]
+    rows = [
+        replace(one, contamination={"ngram": 12.34 * (one.language == "de")}) for one in results
+    ]
     assert "Contamination: up to 12.3 % of a language" in tables(rows, "t", "a")[1].caption
 
 
@@ -220,7 +262,13 @@ def test_latex_is_escaped_and_grouped(found):
     body = text[text.index("\\midrule") : text.index("\\bottomrule")]
     assert {line.count("&") for line in body.split("\n") if line.endswith(r"\\")} == {3}
     assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
-    entries = (Entry("-5.4", "1.2"), Entry("-3.0 to -0.5"), Entry("1e-05"), Entry("see 2016–2018"), Entry("p-1"))
+    entries = (
+        Entry("-5.4", "1.2"),
+        Entry("-3.0 to -0.5"),
+        Entry("1e-05"),
+        Entry("see 2016–2018"),
+        Entry("p-1"),
+    )
     line = replace(found[0].lines[0], label="A", entries=entries)
     shown = r"A & $-5.4$ $\pm$ 1.2 & $-3.0$ to $-0.5$ & 1e-05 & see 2016--2018 & p-1 \\"
     assert shown in latex(replace(found[0], lines=(line,)))

@@ -24,7 +24,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
 def test_line_labels_do_not_overlap(wanted):
     placed = axes.apart(wanted, 12, 0, 200)
-    assert all(later - earlier >= 12 - 1e-9 for earlier, later in zip(sorted(placed), sorted(placed)[1:], strict=False))
+    assert all(
+        later - earlier >= 12 - 1e-9
+        for earlier, later in zip(sorted(placed), sorted(placed)[1:], strict=False)
+    )
     assert np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
 
 
@@ -46,7 +49,14 @@ def test_ticks_and_smoothed_values_by_hand():
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "0"), (0.02134, "0.0213"), (5.314, "5.31"), (40.12, "40.1"), (1204.4, "1\u202f204"), (1.5e-7, "1.50e\u22127")],
+    [
+        (0, "0"),
+        (0.02134, "0.0213"),
+        (5.314, "5.31"),
+        (40.12, "40.1"),
+        (1204.4, "1\u202f204"),
+        (1.5e-7, "1.50e\u22127"),
+    ],
 )
 def test_significant_digits(value, shown):
     assert text.significant(value) == shown
@@ -59,7 +69,11 @@ def test_numbers_times_and_names():
     durations = [text.duration(seconds) for seconds in (3.21, 48, 134, 11100, 0)]
     assert durations == ["3.2 s", "48 s", "2 min 14 s", "3 h 5 min", "—"]
     assert text.count(4_915_200) == "4.92 million"
-    assert [text.language_name(code) for code in ("en-de", "zh-TW", "xx")] == ["English – German", "Chinese (TW)", "xx"]
+    assert [text.language_name(code) for code in ("en-de", "zh-TW", "xx")] == [
+        "English – German",
+        "Chinese (TW)",
+        "xx",
+    ]
     assert text.short_labels(["multi30k-mlm", "multi30k-tlm"]) == ["mlm", "tlm"]
     assert text.short_labels(["mlm"]) == ["mlm"]
     assert "<b>" not in svg.text(0, 0, "<b>&") + svg.element("p", title='"<b>')
@@ -76,10 +90,14 @@ def test_keys_break_into_lines_within_the_figure():
 def test_map_labels_do_not_overlap(make_run):
     for gain in (0.1, 0.9):
         (run,) = read_runs([write_words(make_run(f"mlm {gain}", gain=gain), gain)])
-        styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
+        styles = {
+            language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))
+        }
         places = run.words.after[:, :2].astype(float)
         points = map_points(places, 400.0)
-        assert np.ptp(points[:, 0]) / np.ptp(places[:, 0]) == pytest.approx(np.ptp(points[:, 1]) / np.ptp(places[:, 1]))
+        assert np.ptp(points[:, 0]) / np.ptp(places[:, 0]) == pytest.approx(
+            np.ptp(points[:, 1]) / np.ptp(places[:, 1])
+        )
         assert points.min(axis=0) + points.max(axis=0) == pytest.approx([400, 320])  # in the middle
         labels = list(map_labels(run.words, points, styles, 400.0).values())
         for label in labels:  # the box is around the text, with some space
@@ -93,7 +111,9 @@ def test_map_labels_do_not_overlap(make_run):
             assert 0 <= top < bottom <= 320
             assert not any(left < x < right and top < y < bottom for x, y in points)
             for other in boxes[:number]:
-                assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
+                assert (
+                    left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
+                )
 
 
 def test_draws_maps_of_one_or_of_equal_points():
@@ -105,7 +125,9 @@ def test_draws_maps_of_one_or_of_equal_points():
 
 
 def test_headings_fit_their_columns():
-    drawing = heat_map(["en"], ["zero-shot accuracy", "Donaudampfschifffahrt"], [[Shade("1")] * 2], "")
+    drawing = heat_map(
+        ["en"], ["zero-shot accuracy", "Donaudampfschifffahrt"], [[Shade("1")] * 2], ""
+    )
     words = re.findall(r'class="tick"[^>]*>([^<]*)<', drawing.document())
     assert words == ["accuracy", "zero-shot", "Dona…hrt"]
     assert max(svg.text_width(word, 11.0) for word in words) <= 62
@@ -122,19 +144,29 @@ def parsed(found):
 
 def squares(root, kind):
     """(x, y, width) of the squares of a class, without the key."""
-    found = [node for node in root.iter(f"{SVG}rect") if node.get("class") == kind and float(node.get("width", 0)) > 11]
+    found = [
+        node
+        for node in root.iter(f"{SVG}rect")
+        if node.get("class") == kind and float(node.get("width", 0)) > 11
+    ]
     return [tuple(float(node.get(key, 0)) for key in ("x", "y", "width")) for node in found]
 
 
 def test_squares_are_at_their_words_confidence_is_opacity_and_gold_an_outline():
     root = parsed(matrix(links=[(0, 2), (2, 0)]))
     words = {node.text: node for node in root.iter(f"{SVG}text")}
-    for (x, y, width), target, source in zip(squares(root, "link"), ("Haus", "das"), ("the", "house"), strict=True):
+    for (x, y, width), target, source in zip(
+        squares(root, "link"), ("Haus", "das"), ("the", "house"), strict=True
+    ):
         across = re.search(r"translate\(([\d.]+)", words[target].get("transform", ""))
         assert x < float(across[1]) < x + width
         assert y < float(words[source].get("y", 0)) < y + width
     root = parsed(matrix(confidence=[0.1, 0.5, 1.0]))
-    opacities = [float(node.get("fill-opacity", 0)) for node in root.iter(f"{SVG}rect") if node.get("fill-opacity")]
+    opacities = [
+        float(node.get("fill-opacity", 0))
+        for node in root.iter(f"{SVG}rect")
+        if node.get("fill-opacity")
+    ]
     assert opacities == pytest.approx([0.28, 0.6, 1.0])
     root = parsed(matrix(links=[(0, 0)], sure=[(0, 0), (1, 1)], possible=[(0, 0), (1, 1), (2, 2)]))
     assert [len(squares(root, kind)) for kind in ("link", "sure", "possible")] == [1, 2, 1]
@@ -176,7 +208,9 @@ def test_writes_files(tmp_path):
 
 
 def test_files_have_the_colours_of_both_themes():
-    drawing = svg.Drawing(90.0, 60.0, "a line", [svg.line(0, 0, 90, 60, "grid"), svg.marker(5, 5, 1, "word")])
+    drawing = svg.Drawing(
+        90.0, 60.0, "a line", [svg.line(0, 0, 90, 60, "grid"), svg.marker(5, 5, 1, "word")]
+    )
     light, _, dark = str(drawing.document()).partition("@media (prefers-color-scheme: dark)")
     assert ".grid { stroke: #d9d5cb" in light
     assert ".grid { stroke: #3b3c3e" in dark

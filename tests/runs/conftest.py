@@ -49,7 +49,9 @@ def torchrun(python, tmp_path):
     With `unlike_sets`, the second one is an interpreter of its own, which orders its sets differently.
     """
     unlike = tmp_path / "unlike"
-    unlike.write_text(f'#!/bin/sh\n[ "$RANK" = 1 ] && exec {sys.executable} "$@"\nexec {python} "$@"\n')
+    unlike.write_text(
+        f'#!/bin/sh\n[ "$RANK" = 1 ] && exec {sys.executable} "$@"\nexec {python} "$@"\n'
+    )
     unlike.chmod(0o755)
 
     def command(processes, *arguments, unlike_sets=False):

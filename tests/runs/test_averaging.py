@@ -34,7 +34,10 @@ KINDS = {
 @pytest.fixture
 def run(small, tmp_path, request):
     changes = {"train.steps": "6", "train.checkpoint_every": "2", "train.keep": "3"}
-    pretrain(read_recipe(str(small), changes | KINDS[getattr(request, "param", "masked")]), tmp_path / "run")
+    pretrain(
+        read_recipe(str(small), changes | KINDS[getattr(request, "param", "masked")]),
+        tmp_path / "run",
+    )
     return tmp_path / "run"
 
 
@@ -56,7 +59,9 @@ def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
     compared = []
     for name, tensor in backbone.named_parameters():
         before, after = one[f"backbone.{name}"], two[f"backbone.{name}"]
-        learnt = not torch.equal(before, after)  # an encoder's head predicts nothing beside a decoder's, and is left
+        learnt = not torch.equal(
+            before, after
+        )  # an encoder's head predicts nothing beside a decoder's, and is left
         if learnt and not (masked and "token_type_embeddings" in name):  # which are folded
             torch.testing.assert_close(tensor.data, (before + after) / 2, msg=name)
             compared.append(name)
@@ -89,9 +94,20 @@ def stopped(small, tmp_path, monkeypatch):
         costs = [9.0, 9.0, 9.0, 9.0, 9.0]
         costs[best // 2 - 1] = 5.0
         given = iter(costs)
-        monkeypatch.setattr(recipes_pretrain, "perplexities", lambda *_: {"perplexity/mean": next(given)})
-        changes = {"steps": "10", "evaluate_every": "2", "patience": "5", "checkpoint_every": "2", "keep": str(keep)}
-        pretrain(read_recipe(str(small), {f"train.{key}": value for key, value in changes.items()}), tmp_path / "run")
+        monkeypatch.setattr(
+            recipes_pretrain, "perplexities", lambda *_: {"perplexity/mean": next(given)}
+        )
+        changes = {
+            "steps": "10",
+            "evaluate_every": "2",
+            "patience": "5",
+            "checkpoint_every": "2",
+            "keep": str(keep),
+        }
+        pretrain(
+            read_recipe(str(small), {f"train.{key}": value for key, value in changes.items()}),
+            tmp_path / "run",
+        )
         return tmp_path / "run"
 
     return make
@@ -100,7 +116,9 @@ def stopped(small, tmp_path, monkeypatch):
 def test_best_checkpoint_before_the_last_is_not_averaged(stopped, tmp_path, caplog):
     run = stopped(best=4, keep=2)
     assert sorted(path.name[-2:] for path in (run / "checkpoints").iterdir()) == ["04", "08", "10"]
-    with pytest.raises(SettingsError, match=r"has 2 checkpoints \(steps 8, 10\) and the best one, step 4"):
+    with pytest.raises(
+        SettingsError, match=r"has 2 checkpoints \(steps 8, 10\) and the best one, step 4"
+    ):
         average_checkpoints(run, tmp_path / "mean", 3)
     average_checkpoints(run, tmp_path / "mean", 2)
     assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [8, 10]
@@ -111,9 +129,21 @@ def test_best_checkpoint_before_the_last_is_not_averaged(stopped, tmp_path, capl
 def test_rejects_runs_and_folders_that_cannot_be_used(run, tmp_path):
     into = tmp_path / "mean"
     for source, target, count, error, message in (
-        (run, into, 5, SettingsError, r"--average 5: .*has 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"),
+        (
+            run,
+            into,
+            5,
+            SettingsError,
+            r"--average 5: .*has 3 checkpoints \(steps 2, 4, 6\).*train.keep=5",
+        ),
         (tmp_path / "nowhere", into, 2, DataError, "no such folder"),
-        (tmp_path / "nowhere", run / "model", 2, DataError, "model: holds something that is no averaged run"),
+        (
+            tmp_path / "nowhere",
+            run / "model",
+            2,
+            DataError,
+            "model: holds something that is no averaged run",
+        ),
     ):
         with pytest.raises(error, match=message):
             average_checkpoints(source, target, count)

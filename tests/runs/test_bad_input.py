@@ -45,21 +45,29 @@ def edit(old, new):
         (lambda folder: (folder / "train.xx").unlink(), ["train.xx"]),
         (write("train.en", b""), ["train.en", "empty"]),
         (write("pairs.en", b"one line only\n"), ["1", "120"]),
-        (write("train.en", b"a line\n" * 41 + b"caf\xe9\n" + b"a line\n" * 9), ["train.en", "42", "UTF-8"]),
+        (
+            write("train.en", b"a line\n" * 41 + b"caf\xe9\n" + b"a line\n" * 9),
+            ["train.en", "42", "UTF-8"],
+        ),
         (
             edit("tokens_per_update", "token_per_update"),
             ["train.token_per_update", "did you mean 'train.tokens_per_update'"],
         ),
         (edit("[objectives.tlm]", "[objectives.tml]"), ["'tml'", "did you mean 'tlm'"]),
         (edit("warmup = 2", "warmup = -1"), ["warmup", "greater than or equal to 0"]),
-        (edit("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["pears"]\n'), ["did you mean 'pairs'"]),
+        (
+            edit("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["pears"]\n'),
+            ["did you mean 'pairs'"],
+        ),
         (edit('name = "small"', "name = small"), ["small.toml", "not a valid recipe"]),
         (
             edit("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["text"]\n'),
             ["objectives.tlm.corpora: 'text' is not parallel", "there are: en-xx, pairs"],
         ),
         (
-            edit('"embeddings"\n', '"none"\n[objectives.clm]\nmax_length = 32\nlanguage_ids = true\n'),
+            edit(
+                '"embeddings"\n', '"none"\n[objectives.clm]\nmax_length = 32\nlanguage_ids = true\n'
+            ),
             ["recipe 'small', [objectives.clm]: clm: language_ids = true, but this"],
         ),
         (
@@ -139,10 +147,22 @@ main()
 """
 
 
-@pytest.mark.parametrize(("times", "steps"), [(1, ["step-00000004", "step-00000006"]), (2, ["step-00000004"])])
-def test_ctrl_c_saves_a_checkpoint_and_the_second_one_stops_at_once(python, small, tmp_path, times, steps):
+@pytest.mark.parametrize(
+    ("times", "steps"), [(1, ["step-00000004", "step-00000006"]), (2, ["step-00000004"])]
+)
+def test_ctrl_c_saves_a_checkpoint_and_the_second_one_stops_at_once(
+    python, small, tmp_path, times, steps
+):
     """The recipe saves a checkpoint every 4 steps; the update after the signal is the last."""
-    command = [python, "-c", CTRL_C.format(times=times), "pretrain", str(small), "--output", str(tmp_path / "run")]
+    command = [
+        python,
+        "-c",
+        CTRL_C.format(times=times),
+        "pretrain",
+        str(small),
+        "--output",
+        str(tmp_path / "run"),
+    ]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
     assert "rerun the same command to resume" in done.stderr

@@ -57,7 +57,10 @@ def test_resumed_run_has_the_lines_of_a_whole_one(small, tmp_path, at):
         ({}, {"pairs": 40, "from": "train"}),
         (DEV | TASK, {"pairs": 30, "from": "dev"}),
         (TASK, {"pairs": 25, "from": "task"}),
-        ({"evaluate.tasks.retrieval": '{ files = "held.dev.{language}" }'}, {"pairs": 40, "from": "train"}),
+        (
+            {"evaluate.tasks.retrieval": '{ files = "held.dev.{language}" }'},
+            {"pairs": 40, "from": "train"},
+        ),
     ],
     ids=["training text", "its own", "the task's", "never the test set"],
 )
@@ -80,6 +83,8 @@ def test_a_recipe_without_pairs_and_dictionary_has_nothing_to_measure(small, tmp
         assert part in text
         text = text.replace(part, "")
     small.write_text(text)
-    with pytest.raises(SettingsError, match=r"train\.diagnostics: .*evaluate\.dictionary.*corpora\.GROUP\.dev"):
+    with pytest.raises(
+        SettingsError, match=r"train\.diagnostics: .*evaluate\.dictionary.*corpora\.GROUP\.dev"
+    ):
         trained(small, tmp_path / "run", ON)
     assert not (tmp_path / "run/metrics.jsonl").exists()

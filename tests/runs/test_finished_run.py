@@ -46,7 +46,9 @@ def test_records_are_complete_and_the_snippet_of_the_card_runs(run, tmp_path):
     assert facts["shares"].keys() <= {"mlm/en", "mlm/xx", "tlm/en-xx"}
     assert sum(facts["shares"].values()) == pytest.approx(1, abs=1e-3)
     assert [row["step"] for row in records(run, "step")] == [1, 2, 3]
-    assert scores["perplexity/mean"] == pytest.approx((scores["perplexity/en"] + scores["perplexity/xx"]) / 2, rel=1e-4)
+    assert scores["perplexity/mean"] == pytest.approx(
+        (scores["perplexity/en"] + scores["perplexity/xx"]) / 2, rel=1e-4
+    )
     samples = json.loads((run / "samples.json").read_text())
     assert [sample["objective"] for sample in samples] == ["mlm", "mlm", "tlm"]
     for row in (row for sample in samples for row in sample["rows"]):
@@ -58,7 +60,14 @@ def test_records_are_complete_and_the_snippet_of_the_card_runs(run, tmp_path):
     exec(code.replace("FOLDER-OR-HUB-NAME", str(run / "model")), found)  # noqa: S102 - what the card tells people to run
     assert len(found["tokenizer"]) == found["model"].config.vocab_size
     files = [file for row in facts["data"] for file in row["files"]]
-    assert {file["name"] for file in files} == {"train.en", "train.xx", "dev.en", "dev.xx", "pairs.en", "pairs.xx"}
+    assert {file["name"] for file in files} == {
+        "train.en",
+        "train.xx",
+        "dev.en",
+        "dev.xx",
+        "pairs.en",
+        "pairs.xx",
+    }
     assert all(file["digest"] in card for file in files)
     assert str(tmp_path) not in card
 
@@ -71,7 +80,10 @@ def test_writes_to_tensorboard(small, tmp_path):
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     events = EventAccumulator(str(tmp_path / "run" / "trackers" / "interlace"))
     events.Reload()
-    means = [(row["step"], row["scores"]["perplexity/mean"]) for row in records(tmp_path / "run", "evaluation")]
+    means = [
+        (row["step"], row["scores"]["perplexity/mean"])
+        for row in records(tmp_path / "run", "evaluation")
+    ]
     found = [(event.step, event.value) for event in events.Scalars("perplexity/mean")]
     assert found == [(step, pytest.approx(mean, rel=1e-5)) for step, mean in means]
     assert [event.step for event in events.Scalars("learning_rate")] == [1, 2, 3, 4]
@@ -94,11 +106,15 @@ def test_a_finished_run_is_extended_as_if_it_had_never_ended(small, tmp_path):
     for steps in ("6", "9"):
         pretrain(read_recipe(str(small), {**flat, "train.steps": steps}), tmp_path / "run")
     pretrain(read_recipe(str(small), {**flat, "train.steps": "9"}), tmp_path / "whole")
-    one, other = ((tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("run", "whole"))
+    one, other = (
+        (tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("run", "whole")
+    )
     assert one == other
     assert about(tmp_path / "run")["steps"] == 9
     with pytest.raises(RunError, match=r"train\.steps was 9, is 4; only more steps"):
         pretrain(read_recipe(str(small), {**flat, "train.steps": "4"}), tmp_path / "run")
     pretrain(read_recipe(str(small), {"train.steps": "2"}), tmp_path / "linear")
-    with pytest.raises(RunError, match=r"train.steps was 2, is 3; more steps .*schedule = 'linear'"):
+    with pytest.raises(
+        RunError, match=r"train.steps was 2, is 3; more steps .*schedule = 'linear'"
+    ):
         pretrain(read_recipe(str(small), {"train.steps": "3"}), tmp_path / "linear")

@@ -63,9 +63,20 @@ def test_two_processes_equal_two_micro_batches(python, torchrun, small, tmp_path
     _, _, after = after.partition("[train]")
     after = after.replace("steps = 12", f"steps = {STEPS}\nalternate = true")
     small.write_text(before + "\n".join([*EVERYTHING, "[train]"]) + after)
-    sides = (sorted(set((tmp_path / f"train.{language}").read_text().split())) for language in ("en", "xx"))
+    sides = (
+        sorted(set((tmp_path / f"train.{language}").read_text().split()))
+        for language in ("en", "xx")
+    )
     write_lines(tmp_path / "words.txt", map("\t".join, zip(*sides, strict=False)))
-    arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--output"]
+    arguments = [
+        "-m",
+        "interlace",
+        "pretrain",
+        str(small),
+        "--code",
+        str(tmp_path / "headed.py"),
+        "--output",
+    ]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     two = torchrun(2, *arguments, str(tmp_path / "two"), unlike_sets=True)
     subprocess.run(two, check=True, capture_output=True)
@@ -99,28 +110,57 @@ def test_two_processes_score_like_one(python, torchrun, small, tmp_path):
                 for number, word in enumerate(list(words)[place % 9 :][: 1 + place % 5], 1):
                     file.write(f"{number}\t{word}\t_\t{words[word]}" + "\t_" * 6 + "\n")
                 file.write("\n")
-    arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--recipe", str(small), "--seeds", "1"]
-    arguments += ["--set", "evaluate.tasks.pos.files={split}.{language}.conllu", "--set", 'evaluate.targets=["xx"]']
+    arguments = [
+        "-m",
+        "interlace",
+        "evaluate",
+        str(tmp_path / "run" / "model"),
+        "--recipe",
+        str(small),
+        "--seeds",
+        "1",
+    ]
+    arguments += [
+        "--set",
+        "evaluate.tasks.pos.files={split}.{language}.conllu",
+        "--set",
+        'evaluate.targets=["xx"]',
+    ]
     arguments += ["--set", "evaluate.tasks.perplexity.files=train.{language}"]
     together = torchrun(2, *arguments, "--output", str(tmp_path / "two"), "--tasks")
     refused = subprocess.run([*together, "pos"], check=False, capture_output=True, text=True)
-    assert "tuning.micro_batches = 1: a batch cannot be shared by 2 processes; set 2" in refused.stderr
-    arguments += ["--set", "evaluate.tasks.pos.tuning={micro_batches = 2, learning_rate = 1e-2, tokens_per_batch = 64}"]
+    assert (
+        "tuning.micro_batches = 1: a batch cannot be shared by 2 processes; set 2" in refused.stderr
+    )
+    arguments += [
+        "--set",
+        "evaluate.tasks.pos.tuning={micro_batches = 2, learning_rate = 1e-2, tokens_per_batch = 64}",
+    ]
     together = torchrun(2, *arguments, "--output", str(tmp_path / "two"), "--tasks")
     subprocess.run([*together, "pos"], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
-    assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]
+    assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [
+        ("en", 31, 0),
+        ("xx", 7, 0),
+    ]
     missing = ["perplexity", "--set", 'evaluate.tasks.perplexity.targets=["en", "xx", "de"]']
     ended = subprocess.run([*together, *missing], check=False, capture_output=True, text=True)
     assert "there is no file" in ended.stderr, ended.stderr
     assert "train.de" in ended.stderr
     for task in ("pos", "perplexity"):
-        subprocess.run([python, *arguments, "--output", str(tmp_path / "one"), "--tasks", task], check=True)
-    one, two = (json.loads((tmp_path / folder / "scores.json").read_text()) for folder in ("one", "two"))
-    probed, tuned = (
-        [[row for row in rows if row["task"] == task] for rows in (one, two)] for task in ("perplexity", "pos")
+        subprocess.run(
+            [python, *arguments, "--output", str(tmp_path / "one"), "--tasks", task], check=True
+        )
+    one, two = (
+        json.loads((tmp_path / folder / "scores.json").read_text()) for folder in ("one", "two")
     )
-    assert [row | {"seconds": 0} for row in probed[0]] == [row | {"seconds": 0} for row in probed[1]]
+    probed, tuned = (
+        [[row for row in rows if row["task"] == task] for rows in (one, two)]
+        for task in ("perplexity", "pos")
+    )
+    assert [row | {"seconds": 0} for row in probed[0]] == [
+        row | {"seconds": 0} for row in probed[1]
+    ]
     for row, other in zip(*tuned, strict=True):
         assert row["score"] == other["score"] > 40  # of five tags
         assert row["key"] == other["key"]
@@ -157,16 +197,23 @@ main()
 @pytest.mark.slow
 @pytest.mark.distributed
 @pytest.mark.parametrize("precision", ["no", "fp16"])
-def test_all_processes_skip_updates_that_are_not_finite_in_one(python, torchrun, small, tmp_path, precision):
+def test_all_processes_skip_updates_that_are_not_finite_in_one(
+    python, torchrun, small, tmp_path, precision
+):
     sets = ["--set", f"train.precision={precision}", "--set", "train.diagnostics.every=5"]
     arguments = ["-c", SPOILED, "pretrain", str(small), *sets, "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     subprocess.run(torchrun(2, *arguments, str(tmp_path / "two")), check=True, capture_output=True)
-    skipped = [[row["step"] for row in records(tmp_path / run, "step") if "skipped" in row] for run in ("one", "two")]
+    skipped = [
+        [row["step"] for row in records(tmp_path / run, "step") if "skipped" in row]
+        for run in ("one", "two")
+    ]
     assert skipped == [[5], [5]]
     for found, expected in zip(losses(tmp_path / "two"), losses(tmp_path / "one"), strict=True):
         assert found == pytest.approx(expected, rel=2e-3)
-    one, two = ([row["step"] for row in records(tmp_path / run, "diagnosis")] for run in ("one", "two"))
+    one, two = (
+        [row["step"] for row in records(tmp_path / run, "diagnosis")] for run in ("one", "two")
+    )
     assert one == two == [0, 5, 10, 12]
 
 
@@ -191,7 +238,9 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(python, torchrun, small, tmp_path):
+def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(
+    python, torchrun, small, tmp_path
+):
     """The driver starts both without torchrun, which would end the second one itself."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -205,7 +254,10 @@ def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(p
         command = [python, "-c", KILLED, where, *arguments, str(run)]
         started = [
             subprocess.Popen(
-                command, env={**common, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE, text=True
+                command,
+                env={**common, "RANK": rank, "LOCAL_RANK": rank},
+                stderr=subprocess.PIPE,
+                text=True,
             )
             for rank in "01"
         ]
@@ -220,4 +272,7 @@ def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(p
         assert (run / "model" / "model.safetensors").read_bytes() == (
             tmp_path / "whole" / "model" / "model.safetensors"
         ).read_bytes(), where
-        assert sorted(each.name for each in (run / "checkpoints").iterdir()) == ["step-00000008", "step-00000012"]
+        assert sorted(each.name for each in (run / "checkpoints").iterdir()) == [
+            "step-00000008",
+            "step-00000012",
+        ]

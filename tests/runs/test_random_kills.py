@@ -26,13 +26,32 @@ KILLS = int(os.environ.get("INTERLACE_KILLS", "0"))
 SEED = int(os.environ.get("INTERLACE_SEED", "0"))
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KILLS, reason="`make chaos` runs it")]
 
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "interlace"]
+TORCHRUN = [
+    sys.executable,
+    "-m",
+    "torch.distributed.run",
+    "--standalone",
+    "--nproc-per-node",
+    "2",
+    "-m",
+    "interlace",
+]
 INTERLACE = [sys.executable, "-m", "interlace"]
 TINY = [
     *("toy.pairs=120", "toy.sentences=120", "toy.labelled=60", "toy.nli=20"),
     *("toy.questions=5", "toy.dev=40", "toy.test=20", "vocab.size=900", "model.shape.layers=1"),
-    *("model.shape.width=16", "model.shape.heads=2", "train.threads=1", "train.tokens_per_update=512"),
-    *("train.tokens_per_micro_batch=256", "train.steps=12", "train.checkpoint_every=3", "train.evaluate_every=6"),
+    *(
+        "model.shape.width=16",
+        "model.shape.heads=2",
+        "train.threads=1",
+        "train.tokens_per_update=512",
+    ),
+    *(
+        "train.tokens_per_micro_batch=256",
+        "train.steps=12",
+        "train.checkpoint_every=3",
+        "train.evaluate_every=6",
+    ),
     *("train.precision='no'", "evaluate.seeds=1"),
 ]
 SETS = [part for change in TINY for part in ("--set", change)]
@@ -63,8 +82,16 @@ COMMANDS = {  # what is to be made is {out}, other names are files of the fixtur
 }  # fmt: skip
 DATE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*")  # in a model card
 # keys of times; the digest of a checkpoint is also that of its times
-TIMES = re.compile(r"seconds|waited|tflops|peak_share|memory|speed|finished|started|^run$|^processes$|^digest$")
-UNLIKE = {"log", "log.txt", "digests", "report.html", "results.parquet"}  # of times; results.json holds the same rows
+TIMES = re.compile(
+    r"seconds|waited|tflops|peak_share|memory|speed|finished|started|^run$|^processes$|^digest$"
+)
+UNLIKE = {
+    "log",
+    "log.txt",
+    "digests",
+    "report.html",
+    "results.parquet",
+}  # of times; results.json holds the same rows
 PER_COMMAND = -(-KILLS // len(COMMANDS))
 
 
@@ -97,10 +124,18 @@ def environment(folder):
 
 def started(name, inputs, folder):
     """Start a command in a session of its own; everything that it writes is in the folder."""
-    command = [part.format(out=folder / "out", **inputs) if "{" in part else part for part in COMMANDS[name]]
+    command = [
+        part.format(out=folder / "out", **inputs) if "{" in part else part
+        for part in COMMANDS[name]
+    ]
     log = (folder / "log").open("ab")
     return subprocess.Popen(
-        command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, env=environment(folder)
+        command,
+        stdout=log,
+        stderr=log,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        env=environment(folder),
     )
 
 
@@ -114,16 +149,22 @@ def contents(folder):
     """Return the content of each file by its path, without times and addresses; of checkpoints the last."""
     found = {}
     last = {path.parent: path.name for path in sorted(folder.rglob("checkpoints/step-*"))}
-    for path in sorted(each for each in folder.rglob("*") if each.is_file() and ".lock" not in each.suffixes):
+    for path in sorted(
+        each for each in folder.rglob("*") if each.is_file() and ".lock" not in each.suffixes
+    ):
         earlier = any(last.get(each.parent, each.name) != each.name for each in path.parents)
         if UNLIKE & set(path.parts) or earlier:  # SIGTERM saves one more checkpoint
             continue
         data = path.read_bytes().replace(str(folder).encode(), b"FOLDER")
         if path.suffix in {".json", ".jsonl"}:
             lines = [data] if path.suffix == ".json" else data.splitlines()
-            data = "\n".join(json.dumps(without_times(json.loads(line)), sort_keys=True) for line in lines).encode()
+            data = "\n".join(
+                json.dumps(without_times(json.loads(line)), sort_keys=True) for line in lines
+            ).encode()
         data = DATE.sub(b"DATE", data) if path.suffix == ".md" else data
-        found[str(path.relative_to(folder))] = data if len(data) < 100_000 else blake2b(data).digest()
+        found[str(path.relative_to(folder))] = (
+            data if len(data) < 100_000 else blake2b(data).digest()
+        )
     return found
 
 
@@ -180,7 +221,9 @@ def trial(name, rng, inputs, undisturbed, folder, share=1.0):
     time.sleep(moment)
     sent, ran = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]), process.poll() is None
     members = family(process)
-    whole = rng.random() < 0.5 or "two processes" in name  # as a terminal and a scheduler do; or the first alone
+    whole = (
+        rng.random() < 0.5 or "two processes" in name
+    )  # as a terminal and a scheduler do; or the first alone
     for number in members if whole else members[:1]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(number, sent)
@@ -190,13 +233,16 @@ def trial(name, rng, inputs, undisturbed, folder, share=1.0):
         time.sleep(0.1)
     again = started(name, inputs, folder).wait(timeout=300)
     log = (folder / "log").read_text()
-    wrong = {"processes outlive the command": left, "exit code": again, "files": differing(contents(folder), expected)}
+    wrong = {
+        "processes outlive the command": left,
+        "exit code": again,
+        "files": differing(contents(folder), expected),
+    }
     if "two processes" not in name:  # torchrun prints one where it is stopped
         wrong["traceback"] = re.findall(r"Traceback(?s:.*)/interlace/(?!__main__)(?s:.*)", log)
     faults = {what: value for what, value in wrong.items() if value}
-    about = (
-        f"{name}, seed {SEED}: {sent.name} to {'all' if whole else 'the first'} after {moment:.2f} of {seconds:.2f} s"
-    )
+    receivers = "all" if whole else "the first"
+    about = f"{name}, seed {SEED}: {sent.name} to {receivers} after {moment:.2f} of {seconds:.2f} s"
     return ran, [f"{about}: {faults}\n{log[-1000:]}"] if faults else []
 
 

@@ -98,7 +98,9 @@ def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
         assert killed.returncode == -signal.SIGKILL, (where, killed.stderr)
         assert not (run / "run.json").exists()
         for place, path in enumerate(sorted(tmp_path.rglob("*"))):
-            os.utime(path, (2**32 - place, 2**32 - place))  # the clock was set back meanwhile, and is for the next run
+            os.utime(
+                path, (2**32 - place, 2**32 - place)
+            )  # the clock was set back meanwhile, and is for the next run
         again = pretrain(run, start=("-c", SET_BACK))
         assert "resuming from step" in again.stderr, where
         one, other = ((each / "model" / "model.safetensors").read_bytes() for each in (run, whole))
@@ -111,7 +113,9 @@ def test_finished_run_is_not_repeated(pretrain, tmp_path):
     pretrain(run, "--set", "train.steps=2")
     before = (run / "run.json").read_text()
     again = pretrain(run, "--set", "train.steps=2")
-    assert f"{run} is finished; nothing to do\n" in again.stderr  # one line, whatever the length of the path
+    assert (
+        f"{run} is finished; nothing to do\n" in again.stderr
+    )  # one line, whatever the length of the path
     assert (run / "run.json").read_text() == before
 
 
@@ -121,7 +125,9 @@ def test_rejects_the_run_of_another_recipe(pretrain, tmp_path):
     other = pretrain(run, "--set", "train.steps=3", check=False)
     assert other.returncode == 2
     assert "train.steps was 2, is 3" in " ".join(other.stderr.split())
-    pretrain(run, "--set", "train.steps=2", "--set", "evaluate.seeds=7")  # training does not read how it is evaluated
+    pretrain(
+        run, "--set", "train.steps=2", "--set", "evaluate.seeds=7"
+    )  # training does not read how it is evaluated
     assert json.loads((run / "recipe.json").read_text())["evaluate"]["seeds"] == 7
 
 
@@ -131,7 +137,9 @@ def test_a_resumed_run_notices_changed_text(small, tmp_path):
     with pytest.raises(StoppedError):
         experiment.pretrain(read_recipe(str(small)), tmp_path / "run", stop_at(5))
     (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
-    with pytest.raises(RunError, match=r"the text of en \(train\) has changed since the run began; restore it"):
+    with pytest.raises(
+        RunError, match=r"the text of en \(train\) has changed since the run began; restore it"
+    ):
         experiment.pretrain(read_recipe(str(small)), tmp_path / "run")
 
 
@@ -157,7 +165,11 @@ def test_a_run_names_the_text_that_was_trained_on(small, tmp_path):
             (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
 
     experiment.pretrain(read_recipe(str(small)), tmp_path / "run", change)
-    files = {file["name"]: file["digest"] for row in about(tmp_path / "run")["data"] for file in row["files"]}
+    files = {
+        file["name"]: file["digest"]
+        for row in about(tmp_path / "run")["data"]
+        for file in row["files"]
+    }
     assert files["train.en"] == before != content_key(tmp_path / "train.en")
 
 
@@ -176,21 +188,30 @@ def test_a_finished_run_whose_model_is_not_what_was_exported(small, tmp_path, da
         lambda: target_of(str(run)),
         lambda: export_model(run, tmp_path / "exported"),
     ):
-        with pytest.raises(RunError, match=rf"{run}/model: {damage}.* remove {run}/run.json .* the last checkpoint"):
+        with pytest.raises(
+            RunError, match=rf"{run}/model: {damage}.* remove {run}/run.json .* the last checkpoint"
+        ):
             use()
     (run / "run.json").unlink()
     experiment.pretrain(recipe, run)
     assert path.read_bytes() == exported
 
 
-EARLY = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
+EARLY = {
+    "train.evaluate_every": "2",
+    "train.patience": "2",
+    "train.checkpoint_every": "4",
+    "train.keep": "1",
+}
 
 
 def table(weights):
     return next(value for name, value in weights.items() if "word_embeddings" in name)
 
 
-def test_early_stopping_exports_the_best_weights_after_an_interruption_too(small, tmp_path, monkeypatch):
+def test_early_stopping_exports_the_best_weights_after_an_interruption_too(
+    small, tmp_path, monkeypatch
+):
     recipe, whole, cut = read_recipe(str(small), EARLY), tmp_path / "whole", tmp_path / "cut"
 
     def run(into, perplexities, watch=lambda _: None):
@@ -201,7 +222,10 @@ def test_early_stopping_exports_the_best_weights_after_an_interruption_too(small
     run(whole, [10.0, 5.0, 6.0, 7.0])
     assert about(whole)["steps"] == 8
     assert "has not fallen for 2 evaluations" in about(whole)["stopped"]
-    assert sorted(path.name for path in (whole / "checkpoints").iterdir()) == ["step-00000004", "step-00000008"]
+    assert sorted(path.name for path in (whole / "checkpoints").iterdir()) == [
+        "step-00000004",
+        "step-00000008",
+    ]
     assert torch.equal(table(weights(whole)), table(weights(whole, 4)))
     assert not torch.equal(table(weights(whole)), table(weights(whole, 8)))
     with pytest.raises(StoppedError):
@@ -212,10 +236,14 @@ def test_early_stopping_exports_the_best_weights_after_an_interruption_too(small
     # Without the best checkpoint nothing is exported: the last weights are others.
     (cut / "run.json").unlink()
     (cut / "checkpoints/step-00000004/state.json").unlink()
-    with pytest.raises(RunError, match=r"step-00000004: the weights that early stopping selected are missing"):
+    with pytest.raises(
+        RunError, match=r"step-00000004: the weights that early stopping selected are missing"
+    ):
         run(cut, [])
     shutil.rmtree(cut / "checkpoints/step-00000004")
-    with pytest.raises(RunError, match=r"step-00000004: the weights that early stopping selected are missing"):
+    with pytest.raises(
+        RunError, match=r"step-00000004: the weights that early stopping selected are missing"
+    ):
         run(cut, [])
 
 
@@ -227,8 +255,12 @@ def watch(step):
 
 
 @pytest.mark.slow
-def test_a_terminated_run_saves_and_resumes_with_wrapped_layers_and_half_precision(python, pretrain, small, tmp_path):
-    text = small.read_text().replace('precision = "no"', 'precision = "fp16"\ngradient_checkpointing = true')
+def test_a_terminated_run_saves_and_resumes_with_wrapped_layers_and_half_precision(
+    python, pretrain, small, tmp_path
+):
+    text = small.read_text().replace(
+        'precision = "no"', 'precision = "fp16"\ngradient_checkpointing = true'
+    )
     small.write_text(text.replace("checkpoint_every = 4", "checkpoint_every = 0"))
     run, whole = tmp_path / "run", tmp_path / "whole"
     driver = [python, "-c", DRIVER.format(killer=TERMINATED), str(small), str(run)]
@@ -238,7 +270,9 @@ def test_a_terminated_run_saves_and_resumes_with_wrapped_layers_and_half_precisi
     assert "resuming from step 8" in pretrain(run).stderr
     pretrain(whole)
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000012"]
-    assert (run / "model" / "model.safetensors").read_bytes() == (whole / "model" / "model.safetensors").read_bytes()
+    assert (run / "model" / "model.safetensors").read_bytes() == (
+        whole / "model" / "model.safetensors"
+    ).read_bytes()
     assert not [name for name in weights(run, 12) if "_orig_mod" in name]
     speed = about(run)["speed"]
     assert speed["tokens_per_second"] > 0 < speed["tflops"]

@@ -54,14 +54,22 @@ def calls(tmp_path, monkeypatch):
         package.write_text(source.format(calls=str(tmp_path / name)))
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(tmp_path / "packages")
-    monkeypatch.setattr(tracking, "_available_trackers", [LoggerType.WANDB, LoggerType.MLFLOW, LoggerType.TENSORBOARD])
+    monkeypatch.setattr(
+        tracking,
+        "_available_trackers",
+        [LoggerType.WANDB, LoggerType.MLFLOW, LoggerType.TENSORBOARD],
+    )
     yield lambda name: [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
     for name in ("wandb", "mlflow"):
         sys.modules.pop(name, None)
 
 
 def test_training_and_scores_reach_every_tracker(small, calls, tmp_path):
-    changes = {"train.steps": "3", "train.evaluate_every": "3", "train.trackers": '["wandb", "mlflow", "tensorboard"]'}
+    changes = {
+        "train.steps": "3",
+        "train.evaluate_every": "3",
+        "train.trackers": '["wandb", "mlflow", "tensorboard"]',
+    }
     files = {"evaluate.tasks.retrieval.files": '"pairs.{language}"', "evaluate.source": '"en"'}
     run = tmp_path / "run"
     pretrain(read_recipe(str(small), {**changes, **files}), run)
@@ -80,13 +88,22 @@ def test_training_and_scores_reach_every_tracker(small, calls, tmp_path):
         assert config["train.steps"] == 3
         assert found[-1] == ["finish"]
     first = next(call[1] for call in calls("wandb") if call[0] == "init")
-    assert (first["project"], first["name"], first["group"], first["resume"]) == ("interlace", "run", "small", "allow")
+    assert (first["project"], first["name"], first["group"], first["resume"]) == (
+        "interlace",
+        "run",
+        "small",
+        "allow",
+    )
     assert next(call[1] for call in calls("mlflow") if call[0] == "init")["run_name"] == "run"
     assert list((run / "trackers").rglob("events.*"))
 
 
 def test_an_id_is_of_the_run_and_not_of_its_path(calls, tmp_path):
-    for folder, moved in (("run", "other"), ("run", None), ("other", None)):  # the second has the path of the first
+    for folder, moved in (
+        ("run", "other"),
+        ("run", None),
+        ("other", None),
+    ):  # the second has the path of the first
         accelerator = accelerator_for("no", trackers=["wandb"], folder=tmp_path / folder)
         start_trackers(accelerator, tmp_path / folder, "small")
         if moved:
@@ -98,7 +115,10 @@ def test_an_id_is_of_the_run_and_not_of_its_path(calls, tmp_path):
 def test_another_tracker_does_not_make_another_run(small, tmp_path, calls):
     run = tmp_path / "run"
     pretrain(read_recipe(str(small), {"train.steps": "2"}), run)
-    assert pretrain(read_recipe(str(small), {"train.steps": "2", "train.trackers": '["wandb"]'}), run) == run / "model"
+    assert (
+        pretrain(read_recipe(str(small), {"train.steps": "2", "train.trackers": '["wandb"]'}), run)
+        == run / "model"
+    )
 
 
 def test_a_missing_package_is_named_before_training(small, tmp_path):
@@ -107,6 +127,10 @@ def test_a_missing_package_is_named_before_training(small, tmp_path):
 
 
 def test_cells_of_a_study_send_to_its_trackers(tmp_path):
-    study = {"name": "s", "set": {"train": {"trackers": ["tensorboard"]}}, "systems": {"a": {"recipe": "tiny/mlm"}}}
+    study = {
+        "name": "s",
+        "set": {"train": {"trackers": ["tensorboard"]}},
+        "systems": {"a": {"recipe": "tiny/mlm"}},
+    }
     [cell] = cells_of(Study.read(study), tmp_path)
     assert cell.recipe.train.trackers == ["tensorboard"]

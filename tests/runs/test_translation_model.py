@@ -39,7 +39,10 @@ def test_resumed_run_ends_with_the_same_model(family, small, tmp_path):
         ours, theirs = load_file(path), load_file(halves / path.relative_to(whole))
         assert ours.keys() == theirs.keys()
         assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    assert {row["objective"] for row in records(tmp_path / "halves", "step")} == {"mlm", "translation"}
+    assert {row["objective"] for row in records(tmp_path / "halves", "step")} == {
+        "mlm",
+        "translation",
+    }
 
 
 def test_model_key_depends_on_the_weights_of_both_sides(small, tmp_path):
@@ -68,7 +71,10 @@ def test_finished_model_opens_with_its_vocabulary_and_its_encoder_is_fine_tuned(
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_starts_from_a_masked_model_of_another_run(family, small, tmp_path):
-    shape = {"model.shape.family": family, "model.languages": "none" if family == "modernbert" else "embeddings"}
+    shape = {
+        "model.shape.family": family,
+        "model.languages": "none" if family == "modernbert" else "embeddings",
+    }
     masked = pretrain(read_recipe(str(small), {"train.steps": "2", **shape}), tmp_path / "mlm")
     recipe = translating(small, family, start=str(masked))
     before, vocab = Vocab.load(masked), Workspace(recipe).open().vocab
@@ -80,14 +86,20 @@ def test_starts_from_a_masked_model_of_another_run(family, small, tmp_path):
     model = pretrain(recipe, tmp_path / "run")
     found = load(model, Vocab.load(model))
     assert (found.vocab_size, found.shared) == (before.size + 2, True)
-    again = Recipe.read({**recipe.dump(), "model": {**recipe.model.dump(), "start": str(model)}}, "here")
-    gone_on = build_model(again.model, Workspace(again).open().vocab, again.languages, 9, seq2seq=True)
+    again = Recipe.read(
+        {**recipe.dump(), "model": {**recipe.model.dump(), "start": str(model)}}, "here"
+    )
+    gone_on = build_model(
+        again.model, Workspace(again).open().vocab, again.languages, 9, seq2seq=True
+    )
     ours, theirs = gone_on.state_dict(), found.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_rejects_settings_without_effect(small):
-    with pytest.raises(SettingsError, match=r"\[model\.decoder\]: no objective of the recipe trains a decoder"):
+    with pytest.raises(
+        SettingsError, match=r"\[model\.decoder\]: no objective of the recipe trains a decoder"
+    ):
         read_recipe(str(small), {"model.decoder.layers": "1"})
     data = translating(small).dump()
     with pytest.raises(SettingsError, match=r"export\.fold_language: not available"):

@@ -37,8 +37,12 @@ def unsupervised(small, tmp_path):
     """A recipe that learns from text alone, and is measured on translations."""
     before, _, after = small.read_text().partition("[objectives.mlm]")
     after = after.partition("[train]")[2].replace("steps = 12", "steps = 8\nalternate = false")
-    held = f'[corpora.held]\npairs = ["en-xx"]\ndev = ["{tmp_path}/pairs.en", "{tmp_path}/pairs.xx"]\n'
-    text = before.partition("[corpora.pairs]")[0] + held + "[vocab]" + before.partition("[vocab]")[2]
+    held = (
+        f'[corpora.held]\npairs = ["en-xx"]\ndev = ["{tmp_path}/pairs.en", "{tmp_path}/pairs.xx"]\n'
+    )
+    text = (
+        before.partition("[corpora.pairs]")[0] + held + "[vocab]" + before.partition("[vocab]")[2]
+    )
     text = text.replace("heads = 2", "heads = 2\ndropout = 0.2")
     small.write_text(text + BOTH + "[train]" + after)
     return small
@@ -65,7 +69,9 @@ def test_resumed_run_repeats_the_same_translations(unsupervised, tmp_path):
     assert {"perplexity/en-xx", "perplexity/xx-en", "perplexity/mean"} < set(scores)
     facts = about(tmp_path / "whole")
     assert facts["perplexity_unit"] == "per subword written"
-    assert set(facts["mixture"]["tokens"]) <= {f"{name}/{text}" for name in recipe.objectives for text in ("en", "xx")}
+    assert set(facts["mixture"]["tokens"]) <= {
+        f"{name}/{text}" for name in recipe.objectives for text in ("en", "xx")
+    }
     sample = json.loads((tmp_path / "whole" / "samples.json").read_text())[0]["rows"][0]
     first = sample["sides"].index(1)
     assert sample["tokens"][first].startswith("<2")
@@ -75,10 +81,14 @@ def test_resumed_run_repeats_the_same_translations(unsupervised, tmp_path):
 
 def test_rejects_training_on_held_out_corpora(unsupervised):
     text = unsupervised.read_text()
-    unsupervised.write_text(text.replace("[objectives.denoise]", "[objectives.translation]\n[objectives.denoise]"))
+    unsupervised.write_text(
+        text.replace("[objectives.denoise]", "[objectives.translation]\n[objectives.denoise]")
+    )
     with pytest.raises(SettingsError, match="reads sentence pairs, but the recipe has none"):
         read_recipe(str(unsupervised))
-    unsupervised.write_text(text.replace("[objectives.denoise]", '[objectives.denoise]\ncorpora = ["held"]'))
+    unsupervised.write_text(
+        text.replace("[objectives.denoise]", '[objectives.denoise]\ncorpora = ["held"]')
+    )
     with pytest.raises(SettingsError, match="no corpus 'held'"):
         read_recipe(str(unsupervised))
     unsupervised.write_text(text)
@@ -96,7 +106,9 @@ def mixture_of(recipe):
 
 def test_skips_and_reports_too_long_rows(unsupervised, tmp_path, caplog):
     lines = (tmp_path / "train.en").read_text().splitlines()
-    (tmp_path / "train.en").write_text("".join(f"{line} {line if row % 3 else ''}\n" for row, line in enumerate(lines)))
+    (tmp_path / "train.en").write_text(
+        "".join(f"{line} {line if row % 3 else ''}\n" for row, line in enumerate(lines))
+    )
     text = unsupervised.read_text().replace("max_length = 32\nweight", "max_length = 10\nweight")
     unsupervised.write_text(text)
     with caplog.at_level(logging.INFO):
@@ -123,8 +135,16 @@ def test_trains_on_every_kind_of_example(small, tmp_path):
     recipe = read_recipe(str(small), changes)
     pretrain(recipe, tmp_path / "run")
     rows = records(tmp_path / "run", "step")
-    assert [row["objective"] for row in rows[:5]] == ["mlm", "tlm", "mass", "translation", "denoise"]
-    assert all(set(row["languages"]) == {"en", "xx"} for row in rows if row["objective"] == "translation")
+    assert [row["objective"] for row in rows[:5]] == [
+        "mlm",
+        "tlm",
+        "mass",
+        "translation",
+        "denoise",
+    ]
+    assert all(
+        set(row["languages"]) == {"en", "xx"} for row in rows if row["objective"] == "translation"
+    )
     scores = records(tmp_path / "run", "evaluation")[-1]["scores"]
     named = {"perplexity/en-xx", "masked_perplexity/en", "masked_perplexity/xx", "perplexity/mean"}
     assert named < set(scores)
@@ -139,7 +159,9 @@ def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
         found = measure(task, backbone, vocab, examples)
         asked.append((str(examples.direction), len(examples), task.search.beam, backbone.training))
         worth = next(bleu)
-        return replace(found, outcomes=SimpleNamespace(columns=np.zeros((1, 1)), value=lambda _sums: worth))
+        return replace(
+            found, outcomes=SimpleNamespace(columns=np.zeros((1, 1)), value=lambda _sums: worth)
+        )
 
     monkeypatch.setattr(Mt, "measure", judged)
     changes = {
@@ -152,14 +174,19 @@ def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
     }
     recipe = read_recipe(str(unsupervised), changes)
     pretrain(recipe, tmp_path / "run")
-    assert {(direction, *more) for direction, _, *more in asked} == {("xx-en", 1, True), ("en-xx", 1, True)}
+    assert {(direction, *more) for direction, _, *more in asked} == {
+        ("xx-en", 1, True),
+        ("en-xx", 1, True),
+    }
     assert all(10 < lines < 120 for _, lines, *_ in asked)
     scores = [row["scores"] for row in records(tmp_path / "run", "evaluation")]
     assert [row["bleu/mean"] for row in scores] == [1.5, 6, 2, 1]
     assert all(row["perplexity/mean"] > 1 for row in scores)
     assert "BLEU has not risen for 2 evaluations" in about(tmp_path / "run")["stopped"]
     files = weights(tmp_path / "run"), weights(tmp_path / "run", 4)
-    assert torch.equal(*(next(file[name] for name in file if "word_embeddings" in name) for file in files))
+    assert torch.equal(
+        *(next(file[name] for name in file if "word_embeddings" in name) for file in files)
+    )
 
 
 def test_stops_by_round_trips_as_one_process_or_three(unsupervised, tmp_path, monkeypatch):
@@ -179,7 +206,9 @@ def test_stops_by_round_trips_as_one_process_or_three(unsupervised, tmp_path, mo
     ]
 
     workspace, vocab = Workspace(recipe).open(), Vocab.load(tmp_path / "run/model")
-    monkeypatch.setattr(RoundTrip, "translate", lambda *arguments: [said(line) for line in arguments[-1]])
+    monkeypatch.setattr(
+        RoundTrip, "translate", lambda *arguments: [said(line) for line in arguments[-1]]
+    )
     model, made = load(tmp_path / "run/model", vocab), []
     whole = dev_scores(workspace, SimpleNamespace(process_index=0, num_processes=1))(model)
     assert 0 < whole["round-trip/mean"] < 100
@@ -201,9 +230,13 @@ def said(line):
 
 def test_rejects_stopping_by_what_is_not_translated(small):
     objectives = '{ translation = { max_length = 32, directions = "forward" } }'
-    with pytest.raises(SettingsError, match=r"stop_by = 'round-trip': en-xx is learned but its reverse is not"):
+    with pytest.raises(
+        SettingsError, match=r"stop_by = 'round-trip': en-xx is learned but its reverse is not"
+    ):
         read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
-    with pytest.raises(SettingsError, match=r"train\.stop_by = 'bleu': no objective here translates"):
+    with pytest.raises(
+        SettingsError, match=r"train\.stop_by = 'bleu': no objective here translates"
+    ):
         read_recipe(str(small), {"train.stop_by": "bleu"})
 
 
@@ -212,11 +245,17 @@ def test_rejects_stopping_by_what_is_not_translated(small):
 def test_two_processes_end_with_the_model_of_one(python, torchrun, unsupervised, tmp_path):
     arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    judged = ["train.stop_by=round-trip", "evaluate.tasks.round_trip.files=dev.{language}", "train.patience=9"]
+    judged = [
+        "train.stop_by=round-trip",
+        "evaluate.tasks.round_trip.files=dev.{language}",
+        "train.patience=9",
+    ]
     sets = [part for change in judged for part in ("--set", change)]
     one = weights(tmp_path / "one", 8)
     run = tmp_path / "two"
-    subprocess.run(torchrun(2, *arguments, str(run), *sets, unlike_sets=True), check=True, capture_output=True)
+    subprocess.run(
+        torchrun(2, *arguments, str(run), *sets, unlike_sets=True), check=True, capture_output=True
+    )
     two = weights(run, 8)
     assert set(one) == set(two)
     for name, weight in one.items():

@@ -48,7 +48,9 @@ def over_examples(rows, folder, outcomes=None, **more):
 def test_comparison_over_seeds(results):
     found = by_language(compare(results, "a"))
     german = found["de"]
-    assert german.difference.value == pytest.approx(10 - 2 * 0.05)  # the wiggles' mean is 0.05, with opposite signs
+    assert german.difference.value == pytest.approx(
+        10 - 2 * 0.05
+    )  # the wiggles' mean is 0.05, with opposite signs
     assert (german.unit, german.n, german.p, german.min_p) == ("seeds", 4, 2 / 70, 2 / 70)
     assert german.difference.low < 9.9 < german.difference.high
     assert german.significant
@@ -58,7 +60,9 @@ def test_comparison_over_seeds(results):
 
 def test_p_values_are_adjusted_over_the_systems_of_a_measure(results):
     more = [replace(one, system="c", label="C") for one in results if one.system == "b"]
-    german = [one for one in compare(ScoreTable([*results, *more]), "a") if one.measure.language == "de"]
+    german = [
+        one for one in compare(ScoreTable([*results, *more]), "a") if one.measure.language == "de"
+    ]
     assert [one.system.label for one in german] == ["B", "C"]
     assert [one.adjusted_p for one in german] == [pytest.approx(4 / 70)] * 2
     assert not any(one.significant for one in german)
@@ -69,28 +73,40 @@ def test_named_metrics_are_compared(results):
     both = ScoreTable([*results, *(replace(one, **about, score=-one.score) for one in results)])
     assert metrics_of(compare(both, "a")) == {"accuracy"}
     found = compare(both, "a", metrics={"pos": ["loss", "accuracy"]})
-    german = {one.measure.metric: one.difference.value for one in found if one.measure.language == "de"}
+    german = {
+        one.measure.metric: one.difference.value for one in found if one.measure.language == "de"
+    }
     assert list(german) == ["loss", "accuracy"]
     assert german["loss"] == pytest.approx(-german["accuracy"])
     assert averaged_languages(aggregate(both, {"pos": ["loss"]}), found[1].measure) == ["de", "es"]
-    with pytest.raises(SettingsError, match=r"evaluate.metrics: pos has no metric 'los'; did you mean 'loss'"):
+    with pytest.raises(
+        SettingsError, match=r"evaluate.metrics: pos has no metric 'los'; did you mean 'loss'"
+    ):
         compare(both, "a", metrics={"pos": ["los"]})
 
 
-def test_single_runs_cannot_differ_significantly_and_their_fine_tunings_are_one_measurement(results):
-    german = by_language(compare(ScoreTable([one for one in results if one.pretraining_seed == 0]), "a"))["de"]
+def test_single_runs_cannot_differ_significantly_and_their_fine_tunings_are_one_measurement(
+    results,
+):
+    german = by_language(
+        compare(ScoreTable([one for one in results if one.pretraining_seed == 0]), "a")
+    )["de"]
     assert (german.p, german.min_p) == (1.0, 1.0)
     assert math.isnan(german.difference.low)
     twice = [*results, *(replace(one, seed=1, score=one.score + 2) for one in results)]
     assert by_language(compare(twice, "a"))["de"].n == 4
-    german = next(by_system for measure, by_system in aggregate(twice).items() if measure.language == "de")
+    german = next(
+        by_system for measure, by_system in aggregate(twice).items() if measure.language == "de"
+    )
     assert next(iter(german.values())).sample[0] == 51.0
 
 
 def test_a_checkpoint_is_a_single_run_beside_pre_training_runs(results):
     """Four pre-training runs against eight fine-tunings would be p = 1 / 495; against one checkpoint it is a fifth."""
     tuned = [row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8)]
-    one = next(one for one in compare(ScoreTable([*results, *tuned]), "a") if one.system.name == "m")
+    one = next(
+        one for one in compare(ScoreTable([*results, *tuned]), "a") if one.system.name == "m"
+    )
     assert (one.n, one.p, one.significant) == (1, pytest.approx(0.2), False)
     assert one.difference.value == pytest.approx(93.5 - 50.05)
     assert math.isnan(one.difference.low)
@@ -107,12 +123,17 @@ def test_means_are_over_languages_that_all_systems_have(results):
 
 def test_baseline_has_the_same_axes(results):
     rows = [
-        replace(one, axes={"train.steps": steps}, label=f"{one.label} {steps}", score=one.score + steps)
+        replace(
+            one, axes={"train.steps": steps}, label=f"{one.label} {steps}", score=one.score + steps
+        )
         for steps in (1, 2)
         for one in results
     ]
     found = compare(ScoreTable(rows), "a")
-    assert {(one.system.label, one.baseline.label) for one in found} == {("B 1", "A 1"), ("B 2", "A 2")}
+    assert {(one.system.label, one.baseline.label) for one in found} == {
+        ("B 1", "A 1"),
+        ("B 2", "A 2"),
+    }
     alone = compare(ScoreTable(rows).filter(system="a"))
     assert {(one.system.label, one.baseline.label) for one in alone} == {("A 2", "A 1")}
 
@@ -128,7 +149,9 @@ def test_rejects_unknown_system_and_unit(results):
 
 @pytest.mark.parametrize("shares", [{"b": 40.0}, {"a": 20.0, "b": 40.0}])
 @pytest.mark.parametrize("metrics", [{}, {"pos": ["accuracy"]}])
-def test_systems_with_different_held_out_words_are_compared_over_all_words(results, shares, metrics):
+def test_systems_with_different_held_out_words_are_compared_over_all_words(
+    results, shares, metrics
+):
     """B has 60 in German over held-out words and 65 over all; A 50, or 55 over all if it has a dictionary."""
     rows = with_dictionary(results, shares)
     found = by_language(compare(rows, "a", metrics=metrics))
@@ -146,15 +169,24 @@ def test_systems_with_the_same_held_out_words_are_compared_by_the_main_metric(re
 def test_comparison_over_examples(results, tmp_path):
     easy = np.random.default_rng(0).random(300)
     for run, rows in results.group("run").items():
-        levels = {one.language: 0.5 if (one.system, one.language) == ("a", "de") else 0.8 for one in rows}
-        kept = {language: ((easy < level).astype(float), np.ones(300)) for language, level in levels.items()}
+        levels = {
+            one.language: 0.5 if (one.system, one.language) == ("a", "de") else 0.8 for one in rows
+        }
+        kept = {
+            language: ((easy < level).astype(float), np.ones(300))
+            for language, level in levels.items()
+        }
         write_outcomes(outcomes_file(tmp_path / run, "pos", 0), kept)
     found = by_language(over_examples(results, tmp_path))
     assert set(found) == {"en", OTHERS, "de", "es"}
-    assert found[OTHERS].difference.value == pytest.approx(found["de"].difference.value / 2)  # no difference in es
+    assert found[OTHERS].difference.value == pytest.approx(
+        found["de"].difference.value / 2
+    )  # no difference in es
     assert found[OTHERS].n == 300  # the same examples in both languages
     german = found["de"]
-    assert german.difference.value == pytest.approx(100 * ((easy < 0.8).mean() - (easy < 0.5).mean()))
+    assert german.difference.value == pytest.approx(
+        100 * ((easy < 0.8).mean() - (easy < 0.5).mean())
+    )
     assert german.difference.low > 20
     assert (german.n, german.unit, german.p) == (300, "examples", pytest.approx(1 / 10_001))
     assert found["en"].p == 1.0
@@ -166,7 +198,10 @@ def test_comparison_over_runs_and_examples(tmp_path):
     for system, seed in product("ab", range(5)):
         level = 0.5 + 0.2 * (system == "b") + 0.1 * rng.normal()
         outcomes = {language: (rng.random(200) < level, np.ones(200)) for language in ("de", "es")}
-        rows += [row(system, seed, language, 100 * right.mean()) for language, (right, _) in outcomes.items()]
+        rows += [
+            row(system, seed, language, 100 * right.mean())
+            for language, (right, _) in outcomes.items()
+        ]
         write_outcomes(outcomes_file(tmp_path / rows[-1].run, "pos", 0), outcomes)
     both, examples = (
         by_language(compare(ScoreTable(rows), "a", unit, outcomes=outcomes_in(tmp_path)))
@@ -183,7 +218,9 @@ def test_comparison_over_runs_and_examples(tmp_path):
 
 def test_systems_with_other_examples_are_left_out_of_holm(single, tmp_path):
     rows, untested = [*single, row("c", 0, "de", 40.0)], []
-    [one] = over_examples(rows, tmp_path, {"a": np.zeros(12), "b": np.ones(12), "c": np.zeros(11)}, untested=untested)
+    [one] = over_examples(
+        rows, tmp_path, {"a": np.zeros(12), "b": np.ones(12), "c": np.zeros(11)}, untested=untested
+    )
     assert one.system.name == "b"
     assert one.adjusted_p == pytest.approx(one.p)
     assert one.significant
@@ -193,7 +230,9 @@ def test_systems_with_other_examples_are_left_out_of_holm(single, tmp_path):
 
 
 def test_rejects_outcomes_that_are_missing_or_of_other_examples(single, tmp_path):
-    with pytest.raises(DataError, match=r"cells/a,seed=0/predictions/pos.zero-shot.0.safetensors: no such file"):
+    with pytest.raises(
+        DataError, match=r"cells/a,seed=0/predictions/pos.zero-shot.0.safetensors: no such file"
+    ):
         over_examples(single, tmp_path)
     for one in single:
         path = outcomes_file(tmp_path / one.run, "pos", 0)
@@ -203,7 +242,15 @@ def test_rejects_outcomes_that_are_missing_or_of_other_examples(single, tmp_path
     with pytest.raises(DataError, match="another model"):
         over_examples([replace(one, key="new") for one in single], tmp_path)
     for seed, one in enumerate(single):  # two runs of one system
-        keep(outcomes_file(tmp_path / one.run, "pos", 0), "de", Examples(np.ones(5), np.ones(5), str(seed)), "key")
-    pair = [*(replace(one, system="b", label="B") for one in single), row("a", 1, "de", 1.0, run=single[0].run)]
+        keep(
+            outcomes_file(tmp_path / one.run, "pos", 0),
+            "de",
+            Examples(np.ones(5), np.ones(5), str(seed)),
+            "key",
+        )
+    pair = [
+        *(replace(one, system="b", label="B") for one in single),
+        row("a", 1, "de", 1.0, run=single[0].run),
+    ]
     with pytest.raises(DataError, match="B, pos, de: runs have different test examples"):
         over_examples(pair, tmp_path)

@@ -96,7 +96,9 @@ def test_examples_without_weight_do_not_count(rng):
     also = Examples(b.score, np.array([1.0] * 150 + [0.0] * 850))
     assert paired_bootstrap(a, also, rng, draws=99).n == 150  # those that count for either
     padded = bootstrap(a, rng, draws=2000).half_width
-    assert padded == pytest.approx(bootstrap(right([1] * 80 + [0] * 20), rng, draws=2000).half_width, rel=0.15)
+    assert padded == pytest.approx(
+        bootstrap(right([1] * 80 + [0] * 20), rng, draws=2000).half_width, rel=0.15
+    )
     lone_group = Examples(np.array([1.0, 0.0]), np.ones(2), groups=np.zeros(2, np.int64))
     for one in (right([1]), Examples(np.array([1.0, 0.0]), np.array([1.0, 0.0])), lone_group):
         assert math.isnan(bootstrap(one, rng).low)
@@ -107,7 +109,9 @@ def test_paired_differences_by_hand(rng):
     a, b = right([1] * 90 + [0] * 10), right([1] * 60 + [0] * 40)
     interval = paired_bootstrap(a, b, rng, draws=2000)
     assert interval.value == pytest.approx(0.3)
-    assert interval.half_width == pytest.approx(1.96 * math.sqrt(0.3 * 0.7 / 100), rel=0.1)  # differences are 0 or 1
+    assert interval.half_width == pytest.approx(
+        1.96 * math.sqrt(0.3 * 0.7 / 100), rel=0.1
+    )  # differences are 0 or 1
     assert approximate_randomization(a, b, rng, draws=999).p == 1 / 1000
     assert approximate_randomization(a, a, rng, draws=99).p == 1.0
     assert paired_bootstrap(a, a, rng, draws=99).half_width == 0.0
@@ -160,7 +164,10 @@ def test_paired_comparisons_resample_and_swap_groups(rng):
 def test_mean_over_sets_draws_parallel_examples_together(rng):
     """Copies of one set in three languages say no more than the set itself; independent sets do."""
     flags = rng.integers(0, 2, (4, 60)).astype(float)
-    copies, others = mean_over_sets([right(flags[0])] * 3), mean_over_sets([right(row) for row in flags])
+    copies, others = (
+        mean_over_sets([right(flags[0])] * 3),
+        mean_over_sets([right(row) for row in flags]),
+    )
     assert copies.total == pytest.approx(flags[0].mean())
     assert others.total == pytest.approx(flags.mean())
     one, same = (bootstrap(each, np.random.default_rng(0)) for each in (right(flags[0]), copies))

@@ -12,7 +12,13 @@ from interlace.scores import ScoreTable
 from interlace.scores.findings import StudyFinding, judge
 from study_rows import row, texts
 
-CLAIM = {"claim": "B is better.", "system": "b", "task": "pos", "language": "de", "against": {"system": "a"}}
+CLAIM = {
+    "claim": "B is better.",
+    "system": "b",
+    "task": "pos",
+    "language": "de",
+    "against": {"system": "a"},
+}
 
 
 def finding(**changes):
@@ -21,7 +27,9 @@ def finding(**changes):
 
 def table(a, b, **more):
     rows = [
-        row(name, seed, "de", score, **more) for name, side in (("a", a), ("b", b)) for seed, score in enumerate(side)
+        row(name, seed, "de", score, **more)
+        for name, side in (("a", a), ("b", b))
+        for seed, score in enumerate(side)
     ]
     return ScoreTable(rows)
 
@@ -56,9 +64,13 @@ def test_verdicts_by_hand(changes, a, b, expected):
 def test_numbers_of_a_verdict_also_where_lower_is_better():
     found = verdict(finding(), table(LOW, HIGH))
     assert (found.means, found.difference.value, found.runs) == ((62.0, 52.0), 10.0, 5)
-    assert found.p == pytest.approx(2 / 252)  # of 252 splits the observed one and its mirror image are as extreme
+    assert found.p == pytest.approx(
+        2 / 252
+    )  # of 252 splits the observed one and its mirror image are as extreme
     assert found.difference.low < 10 < found.difference.high
-    assert verdict(finding(), table(LOW, HIGH), runs=6).verdict == "pending"  # a sixth run was registered
+    assert (
+        verdict(finding(), table(LOW, HIGH), runs=6).verdict == "pending"
+    )  # a sixth run was registered
     found = verdict(finding(), table(HIGH, LOW, greater_is_better=False))
     assert (found.verdict, found.difference.value, found.means) == ("confirmed", 10.0, (52.0, 62.0))
 
@@ -66,7 +78,8 @@ def test_numbers_of_a_verdict_also_where_lower_is_better():
 def test_sides_differ_in_settings_and_axes():
     axes = {"derived": "inv"}
     inverted = [
-        row("a", seed, "de", score, axes=axes, cell=f"i{seed}", run=f"i{seed}") for seed, score in enumerate(LOW)
+        row("a", seed, "de", score, axes=axes, cell=f"i{seed}", run=f"i{seed}")
+        for seed, score in enumerate(LOW)
     ]
     plain = [row("a", seed, "de", score, axes={"derived": "no"}) for seed, score in enumerate(HIGH)]
     one = finding(system="a", axes={"derived": "no"}, against={"axes": axes})
@@ -83,7 +96,9 @@ def test_a_family_is_corrected_together():
     noise = [50.0, 60.0, 50.0, 60.0, 50.0]
     found = judge({f"f{n}": finding() for n in range(6)}, table(LOW, HIGH), 5)
     assert [one.p for one in found] == pytest.approx([6 * 2 / 252] * 6)
-    assert {one.verdict for one in found} == {"confirmed"}  # six are the most that five runs can confirm
+    assert {one.verdict for one in found} == {
+        "confirmed"
+    }  # six are the most that five runs can confirm
     alone = judge({"f": finding(), "g": finding(family="other")}, table(noise, HIGH), 5)
     assert {one.p for one in alone} == {verdict(finding(), table(noise, HIGH)).p}
 
@@ -98,15 +113,32 @@ def test_false_verdicts_are_rare(kind):
             wrong["confirmed"] += verdict(finding(), table(a, b)).verdict == "confirmed"
             wrong["refuted"] += verdict(finding(), table(a, b + 2.0)).verdict == "refuted"
         else:
-            wrong["confirmed"] += verdict(finding(kind="equal"), table(a, b + 2.0)).verdict == "confirmed"
-            wrong["refuted"] += verdict(finding(kind="equal"), table(a, b - 2.0)).verdict == "refuted"
+            wrong["confirmed"] += (
+                verdict(finding(kind="equal"), table(a, b + 2.0)).verdict == "confirmed"
+            )
+            wrong["refuted"] += (
+                verdict(finding(kind="equal"), table(a, b - 2.0)).verdict == "refuted"
+            )
     assert max(wrong.values()) <= 65
 
 
 def test_the_table_shows_verdicts():
-    found = judge({"x": finding(source="Paper, table 1"), "y": finding(language="fr")}, table(LOW, HIGH), 5)
+    found = judge(
+        {"x": finding(source="Paper, table 1"), "y": finding(language="fr")}, table(LOW, HIGH), 5
+    )
     [shown] = findings_tables(found, "s")
-    first = ["Paper, table 1", "all", "confirmed", "62.0", "52.0", "10.0", "7.2 to 12.8", "2 %", "0.016", "5"]
+    first = [
+        "Paper, table 1",
+        "all",
+        "confirmed",
+        "62.0",
+        "52.0",
+        "10.0",
+        "7.2 to 12.8",
+        "2 %",
+        "0.016",
+        "5",
+    ]
     assert texts(shown.lines[0].entries) == first
     assert texts(shown.lines[1].entries)[2:6] == ["pending", "", "", ""]
     assert findings_tables([], "s") == []

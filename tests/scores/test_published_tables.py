@@ -31,7 +31,9 @@ MEANS = [
 
 def only(task, system="", setting="", cite=""):
     """The one row of a system in a setting."""
-    (found,) = [row for row in rows(task, system) if setting in {"", row.setting} and cite in row.cite]
+    (found,) = [
+        row for row in rows(task, system) if setting in {"", row.setting} and cite in row.cite
+    ]
     return found
 
 
@@ -45,7 +47,9 @@ def test_printed_means_are_means_except_known_errors():
     assert wrong == WRONG_MEANS
     for row in rows("mlqa"):  # WEAM averaged with the average of all
         columns = ["es", "de", "zh", "mean"]
-        assert row.printed["mean zero-shot"] == pytest.approx(fmean(row.printed[c] for c in columns), abs=0.11)
+        assert row.printed["mean zero-shot"] == pytest.approx(
+            fmean(row.printed[c] for c in columns), abs=0.11
+        )
 
 
 def test_corrected_means_are_means():
@@ -78,7 +82,9 @@ def test_tables_that_repeat_a_figure_agree_after_correction():
     compared = 0
     for row in paper("align_mlm").rows():
         system, setting = same.get((row.system, row.condition), (row.system, row.condition))
-        if setting.endswith("%"):  # dictionaries: tables 2 and 4 are of Trans + Inv, 5 of Trans + Syn
+        if setting.endswith(
+            "%"
+        ):  # dictionaries: tables 2 and 4 are of Trans + Inv, 5 of Trans + Syn
             order = "Trans + Syn" if row.table.number == "5" else "Trans + Inv"
             setting = order if setting == "25 %" else f"{setting}, {order}"
         for column, score in row.scores.items():
@@ -90,12 +96,18 @@ def test_tables_that_repeat_a_figure_agree_after_correction():
 
 def test_correlations_follow_from_the_tables():
     """Their sign does not: a better alignment goes with a smaller difference."""
-    alignment = {(row.system, row.condition): row.printed["mean"] for row in rows("embedding_alignment")}
+    alignment = {
+        (row.system, row.condition): row.printed["mean"] for row in rows("embedding_alignment")
+    }
     (printed,) = rows("correlation of alignment and transfer")
     for task, value in printed.scores.items():
-        measured = [row for row in rows(task) if row.cite == printed.cite and row.table.number == "3"]
+        measured = [
+            row for row in rows(task) if row.cite == printed.cite and row.table.number == "3"
+        ]
         found = {
-            (row.system, row.condition): row.scores["difference"] for row in measured if "difference" in row.scores
+            (row.system, row.condition): row.scores["difference"]
+            for row in measured
+            if "difference" in row.scores
         }
         assert len(found) == 12
         rho = spearmanr([alignment[key] for key in found], list(found.values())).statistic
@@ -110,7 +122,9 @@ def test_metrics_named_like_ours_belong_to_the_task():
         "pos": TASKS.get("pos").same_scale,
         "word_similarity": correlations(np.array([1.0, 2.0]), np.array([1.0, 2.0])),
     }
-    named = {(table.task, table.score) for found in TABLES.values() for table in found if table.score}
+    named = {
+        (table.task, table.score) for found in TABLES.values() for table in found if table.score
+    }
     assert len(named) > 6
     for name, score in named:
         task = TASKS.get(name)
@@ -137,7 +151,15 @@ def test_corrected_figures_are_of_a_column_and_explained():
 
 
 def test_a_figure_is_a_number_or_a_dash():
-    table = {"number": "1", "about": "", "task": "t", "metric": "m", "unit": "%", "split": "test", "columns": ["en"]}
+    table = {
+        "number": "1",
+        "about": "",
+        "task": "t",
+        "metric": "m",
+        "unit": "%",
+        "split": "test",
+        "columns": ["en"],
+    }
     assert PublishedTable.model_validate({**table, "rows": [{"system": "a", "scores": ["-"]}]})
     with pytest.raises(ValueError, match="scores"):
         PublishedTable.model_validate({**table, "rows": [{"system": "a", "scores": ["?"]}]})

@@ -9,7 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
-from interlace.scores.examples import Examples, approximate_randomization, crossed_test, mean_over_sets
+from interlace.scores.examples import (
+    Examples,
+    approximate_randomization,
+    crossed_test,
+    mean_over_sets,
+)
 from interlace.scores.statistics import (
     ALPHA,
     difference_interval,
@@ -31,7 +36,9 @@ def rng():
 def test_mean_interval_of_three_values_and_none_of_one():
     found = mean_interval([1.0, 2.0, 3.0])
     assert found.value == 2.0
-    assert found.half_width == pytest.approx(4.302653 / math.sqrt(3), abs=1e-5)  # t(0.975, 2) times the standard error
+    assert found.half_width == pytest.approx(
+        4.302653 / math.sqrt(3), abs=1e-5
+    )  # t(0.975, 2) times the standard error
     assert found.n == 3
     assert mean_interval([1.0, 3.0]).half_width == pytest.approx(12.7062, abs=1e-4)  # t(0.975, 1)
     assert math.isnan(mean_interval([5.0]).low)
@@ -43,12 +50,16 @@ def test_difference_interval_matches_scipy(a, b):
     found = difference_interval(a, b)
     if len(set(a)) > 1 and len(set(b)) > 1:
         expected = scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval()
-        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-6, abs=1e-6)
+        assert (found.low, found.high) == pytest.approx(
+            (expected.low, expected.high), rel=1e-6, abs=1e-6
+        )
     assert found.value == pytest.approx(np.mean(a) - np.mean(b))
 
 
 def test_constant_samples_have_an_exact_difference():
-    assert difference_interval([2.0, 2.0], [1.0, 1.0]) == type(mean_interval([1.0]))(1.0, 1.0, 1.0, 2)
+    assert difference_interval([2.0, 2.0], [1.0, 1.0]) == type(mean_interval([1.0]))(
+        1.0, 1.0, 1.0, 2
+    )
 
 
 def test_smallest_p_values_of_exact_tests(rng):
@@ -65,12 +76,18 @@ def welch_t(x, y, axis=-1):
         return np.where(np.abs(difference) < 1e-9, 0, difference / np.sqrt(errors))
 
 
-@given(st.lists(st.integers(-9, 9), min_size=2, max_size=4), st.lists(st.integers(-9, 9), min_size=2, max_size=4))
+@given(
+    st.lists(st.integers(-9, 9), min_size=2, max_size=4),
+    st.lists(st.integers(-9, 9), min_size=2, max_size=4),
+)
 def test_exact_permutation_test_matches_scipy(a, b):
     x, y = np.float64(a), np.float64(b)
     assume(len({*a, *b}) == len(a) + len(b))  # else rounding decides between ties
     permuted = scipy.stats.permutation_test(
-        (x, y), lambda *sides, axis: np.abs(welch_t(*sides, axis)), n_resamples=np.inf, alternative="greater"
+        (x, y),
+        lambda *sides, axis: np.abs(welch_t(*sides, axis)),
+        n_resamples=np.inf,
+        alternative="greater",
     )
     expected = max(permuted.pvalue, scipy.stats.ttest_ind(x, y, equal_var=False).pvalue)
     assert permutation_test(a, b, np.random.default_rng(0)).p == pytest.approx(expected)
@@ -93,7 +110,9 @@ def test_permutation_test_without_variance(a, b, p, rng):
     ("variance_of_3", "variance_of_10", "at_least", "at_most"),
     [(1, 1, 0.03, 0.055), (9, 1, 0.05, 0.08), (1, 9, 0.01, 0.05)],
 )
-def test_groups_of_unequal_size_and_variance_seldom_differ_by_chance(variance_of_3, variance_of_10, at_least, at_most):
+def test_groups_of_unequal_size_and_variance_seldom_differ_by_chance(
+    variance_of_3, variance_of_10, at_least, at_most
+):
     """A permutation test of the plain difference rejects 26 % of 3 values of variance 9 against 10 of variance 1."""
     rng = np.random.default_rng(1)
     rejected = 0
@@ -106,7 +125,9 @@ def test_groups_of_unequal_size_and_variance_seldom_differ_by_chance(variance_of
 
 def test_sampled_permutation_test_is_near_the_t_test_and_never_zero(rng):
     a, b = rng.normal(1.0, 1.0, 12), rng.normal(0.0, 1.0, 12)  # 2.7 million splits
-    assert permutation_test(a, b, rng).p == pytest.approx(scipy.stats.ttest_ind(a, b).pvalue, rel=0.3, abs=0.005)
+    assert permutation_test(a, b, rng).p == pytest.approx(
+        scipy.stats.ttest_ind(a, b).pvalue, rel=0.3, abs=0.005
+    )
     far = permutation_test(a + 100, b, rng, draws=999)
     assert far.p == far.min_p == 1 / 1000
 
@@ -130,12 +151,18 @@ def of_examples(rng):
     shared = rng.normal(size=ITEMS // 2).repeat(2)  # pairs of examples of one premise
     a, b = (shared * sign + rng.normal(size=ITEMS) > 0 for sign in (1, -1))
     ones, groups = np.ones(ITEMS), np.arange(ITEMS) // 2
-    return approximate_randomization(*(Examples(x.astype(float), ones, groups=groups) for x in (a, b)), rng, 199).p
+    return approximate_randomization(
+        *(Examples(x.astype(float), ones, groups=groups) for x in (a, b)), rng, 199
+    ).p
 
 
 def of_mean_over_languages(rng):
-    shared = 2 * rng.normal(size=ITEMS)  # what an item is worth to the first system, in all languages
-    right = (np.stack([shared, -shared])[:, None] + rng.normal(size=(2, CONDITIONS, ITEMS)) > 0).astype(float)
+    shared = 2 * rng.normal(
+        size=ITEMS
+    )  # what an item is worth to the first system, in all languages
+    right = (
+        np.stack([shared, -shared])[:, None] + rng.normal(size=(2, CONDITIONS, ITEMS)) > 0
+    ).astype(float)
     sets = (mean_over_sets([Examples(row, np.ones(ITEMS)) for row in side]) for side in right)
     return approximate_randomization(*sets, rng, 199).p
 
@@ -150,7 +177,9 @@ def of_correlation(rng):
     return spearman(*(systems + conditions + rng.normal(size=(2, CONDITIONS, SYSTEMS))), rng).p
 
 
-@pytest.mark.parametrize("test", [of_runs, of_examples, of_mean_over_languages, of_runs_and_examples, of_correlation])
+@pytest.mark.parametrize(
+    "test", [of_runs, of_examples, of_mean_over_languages, of_runs_and_examples, of_correlation]
+)
 def test_level_without_a_difference(test):
     """At most 6.5 % of 1,000 differences without a cause are significant, and the test is not idle."""
     rng = np.random.default_rng(3)
@@ -167,7 +196,9 @@ def test_tests_that_ignore_what_varies_together_reject_too_often():
         systems, conditions = rng.normal(size=(2, 1, SYSTEMS)), 3 * rng.normal(size=(CONDITIONS, 1))
         points = (systems + conditions + rng.normal(size=(2, CONDITIONS, SYSTEMS))).reshape(2, -1)
         shared = np.tile(2 * rng.normal(size=ITEMS), CONDITIONS)
-        right = (np.stack([shared, -shared]) + rng.normal(size=(2, CONDITIONS * ITEMS)) > 0).astype(float)
+        right = (np.stack([shared, -shared]) + rng.normal(size=(2, CONDITIONS * ITEMS)) > 0).astype(
+            float
+        )
         sides = (Examples(row, np.ones(CONDITIONS * ITEMS)) for row in right)
         ps = permutation_test(a, b, rng, 199).p, spearman(*points, rng, 199).p
         rejected += np.array([*ps, approximate_randomization(*sides, rng, 199).p]) < ALPHA
@@ -183,7 +214,9 @@ def test_holm_by_hand():
 def test_spearman_of_four_by_hand(rng):
     found = spearman([1, 2, 3, 4], [10, 20, 40, 30], rng)
     assert found.statistic == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)
-    assert found.p == pytest.approx(8 / 24)  # orders with a rho of 0.8 or more: 4, and as many below -0.8
+    assert found.p == pytest.approx(
+        8 / 24
+    )  # orders with a rho of 0.8 or more: 4, and as many below -0.8
     assert found.min_p == 2 / 24
 
 
@@ -200,11 +233,22 @@ def test_spearman_matches_scipy(pairs):
 def test_spearman_within_conditions_by_hand(rng):
     """Differences between conditions do not count, and columns of ranks (-1, 0), (0, -1), (1, 1) stay together."""
     found = spearman([[1, 2, 3], [101, 102, 103]], [[1, 2, 3], [-98, -99, -97]], rng)
-    assert found.statistic == pytest.approx((2 + 1) / 4)  # sums of products of centered ranks, over 2 + 2
+    assert found.statistic == pytest.approx(
+        (2 + 1) / 4
+    )  # sums of products of centered ranks, over 2 + 2
     assert (found.p, found.n) == (4 / 6, 3)  # as far from 0 wherever the last column is at an end
-    points = {("x", "a"): (1, 1), ("x", "b"): (2, 2), ("x", "c"): (3, 3), ("x", "d"): (9, 0), ("alone", "a"): (0, 0)}
+    points = {
+        ("x", "a"): (1, 1),
+        ("x", "b"): (2, 2),
+        ("x", "c"): (3, 3),
+        ("x", "d"): (9, 0),
+        ("alone", "a"): (0, 0),
+    }
     points |= {("y", name): point for (_, name), point in list(points.items())[:3]}
-    assert rank_correlation(points, rng) == (spearman([[1, 2, 3]] * 2, [[1, 2, 3]] * 2, rng), 2)  # d has no y
+    assert rank_correlation(points, rng) == (
+        spearman([[1, 2, 3]] * 2, [[1, 2, 3]] * 2, rng),
+        2,
+    )  # d has no y
 
 
 def test_spearman_rejects_unequal_lengths(rng):

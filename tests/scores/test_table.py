@@ -25,7 +25,14 @@ def test_entries_become_a_row_for_each_metric():
     about = {"task": "mlqa", "metric": "f1", "language": "de", "score": 50.0, "low": 40.0}
     entry = {**about, "scores": {"f1": 50.0, "exact": 30.0}}
     main, other = table_of_entries([entry], scale=lambda _task, metric: (metric, False), run="r")
-    assert (main.metric, main.main, main.score, main.low, main.unit, main.run) == ("f1", True, 50.0, 40.0, "%", "r")
+    assert (main.metric, main.main, main.score, main.low, main.unit, main.run) == (
+        "f1",
+        True,
+        50.0,
+        40.0,
+        "%",
+        "r",
+    )
     assert (other.metric, other.main, other.score, other.low) == ("exact", False, 30.0, None)
     assert (other.unit, other.greater_is_better) == ("exact", False)
     [missing] = table_of_entries([{**entry, "score": None, "scores": {}}])
@@ -36,7 +43,13 @@ def test_entries_become_a_row_for_each_metric():
 
 @pytest.mark.parametrize("translations", ["human", "machine", None])
 def test_translate_test_on_human_translations_is_an_oracle(translations):
-    about = {"task": "xnli", "metric": "accuracy", "language": "de", "score": 50.0, "translations": translations}
+    about = {
+        "task": "xnli",
+        "metric": "accuracy",
+        "language": "de",
+        "score": 50.0,
+        "translations": translations,
+    }
     for setting, other in (("translate-test", ", oracle"), ("translate-train", ""), (None, "")):
         [row] = table_of_entries([{**about, "setting": setting}])
         assert row.setting == (setting or "zero-shot") + (other if translations == "human" else "")
@@ -44,12 +57,30 @@ def test_translate_test_on_human_translations_is_an_oracle(translations):
 
 def test_majority_class_is_named_by_task():
     entry = {"task": "xnli", "metric": "accuracy", "language": "de", "score": 50.0}
-    rows = [{**entry, "scores": {"accuracy": 50.0, "majority class": share}} for share in (40.0, 33.33, 33.34)]
-    assert table_of_entries(rows).majority_note() == "Accuracy of the most frequent class: xnli 33.3 to 40.0 %."
-    assert table_of_entries(rows[1:]).majority_note() == "Accuracy of the most frequent class: xnli 33.3 %."
+    rows = [
+        {**entry, "scores": {"accuracy": 50.0, "majority class": share}}
+        for share in (40.0, 33.33, 33.34)
+    ]
+    assert (
+        table_of_entries(rows).majority_note()
+        == "Accuracy of the most frequent class: xnli 33.3 to 40.0 %."
+    )
+    assert (
+        table_of_entries(rows[1:]).majority_note()
+        == "Accuracy of the most frequent class: xnli 33.3 %."
+    )
     assert table_of_entries([entry]).majority_note() == ""
-    identification = [{**rows[0], "scores": {"accuracy": 50.0, "majority class": 100.0}, "tuning": {"chance": 25.0}}]
-    assert table_of_entries(identification).majority_note() == "Accuracy of the most frequent class: xnli 25.0 %."
+    identification = [
+        {
+            **rows[0],
+            "scores": {"accuracy": 50.0, "majority class": 100.0},
+            "tuning": {"chance": 25.0},
+        }
+    ]
+    assert (
+        table_of_entries(identification).majority_note()
+        == "Accuracy of the most frequent class: xnli 25.0 %."
+    )
 
 
 def test_a_notebook_shows_the_control_characters_of_names():
@@ -61,7 +92,9 @@ def test_a_notebook_shows_the_control_characters_of_names():
 
 def test_json_and_arrow_keep_every_column():
     first = row("a", 0, "de", 50.0, axes={"train.steps": 5}, tuning={"rule": "last"}, low=40.0)
-    table = ScoreTable([first, replace(first, axes={"train.steps": 6}, score=math.nan, greater_is_better=None)])
+    table = ScoreTable(
+        [first, replace(first, axes={"train.steps": 6}, score=math.nan, greater_is_better=None)]
+    )
     data = table.to_json()
     assert (data[0]["train.steps"], data[1]["score"]) == (5, None)
     again = ScoreTable.from_json(data, "here")

@@ -35,7 +35,8 @@ def _table(name: str, study: Study) -> str:
     for one in study.findings.values():
         first, second = (_parts(side) for side in one.sides)
         sides = [
-            ", ".join(a for a, b in zip(*pair, strict=True) if a != b) for pair in ((first, second), (second, first))
+            ", ".join(a for a, b in zip(*pair, strict=True) if a != b)
+            for pair in ((first, second), (second, first))
         ]
         common = ", ".join(a for a, b in zip(first, second, strict=True) if a == b)
         lines.append(

@@ -28,11 +28,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp\r"
-RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # not to be printed
+RAW = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)  # not to be printed
 WORDS = "the cat dog sees house big reads two books in".split()
 TREE = "1\tcat\tcat\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tsees\tsee\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
 ANSWERS = [{"text": "cat", "answer_start": 4}]
-QUESTION = {"context": "The cat sees two dogs.", "qas": [{"id": "1", "question": "Who sees?", "answers": ANSWERS}]}
+QUESTION = {
+    "context": "The cat sees two dogs.",
+    "qas": [{"id": "1", "question": "Who sees?", "answers": ANSWERS}],
+}
 SQUAD = {"data": [{"title": "t", "paragraphs": [QUESTION]}]}
 RECIPE = """
 name = "small"
@@ -92,21 +97,48 @@ class Command:
 RUN = tuple(
     f"run/{name}"
     for name in (
-        *("recipe.json", "run.json", "metrics.jsonl", "scores.json", "run_state.json", "samples.json"),
-        *("model/config.json", "model/tokenizer.json", "model/tokenizer_config.json", "model/model.safetensors"),
-        *("checkpoints/step-00000002/state.json", "checkpoints/step-00000002/optimizer.safetensors"),
+        *(
+            "recipe.json",
+            "run.json",
+            "metrics.jsonl",
+            "scores.json",
+            "run_state.json",
+            "samples.json",
+        ),
+        *(
+            "model/config.json",
+            "model/tokenizer.json",
+            "model/tokenizer_config.json",
+            "model/model.safetensors",
+        ),
+        *(
+            "checkpoints/step-00000002/state.json",
+            "checkpoints/step-00000002/optimizer.safetensors",
+        ),
     )
 )
 TRANSLATOR = tuple(
     f"nmt/{name}"
     for name in (
-        *("recipe.json", "run.json", "model/config.json", "model/interlace.json", "model/decoder/config.json"),
+        *(
+            "recipe.json",
+            "run.json",
+            "model/config.json",
+            "model/interlace.json",
+            "model/decoder/config.json",
+        ),
         *("model/tokenizer.json", "model/model.safetensors"),
     )
 )
 FINE_TUNED = tuple(
     f"run/fine-tuned/ner.zero-shot.0/{name}"
-    for name in ("fine_tuned.json", "head.safetensors", "config.json", "tokenizer.json", "model.safetensors")
+    for name in (
+        "fine_tuned.json",
+        "head.safetensors",
+        "config.json",
+        "tokenizer.json",
+        "model.safetensors",
+    )
 )
 TEXT = ("pairs.en", "pairs.xx")
 RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
@@ -161,14 +193,18 @@ def write_material(folder: Path) -> None:
     """Write valid inputs of all commands; trains and evaluates a small run."""
     folder.mkdir(parents=True)
     for name, count in (("train", 60), ("dev", 8), ("pairs", 30)):
-        lines = [" ".join(WORDS[(i * j + j) % 10] for j in range(1, 3 + i % 5)) for i in range(count)]
+        lines = [
+            " ".join(WORDS[(i * j + j) % 10] for j in range(1, 3 + i % 5)) for i in range(count)
+        ]
         (folder / f"{name}.en").write_text("\n".join(lines) + "\n")
         (folder / f"{name}.xx").write_text("\n".join(line[::-1] for line in lines) + "\n")
     (folder / "links").write_text("0-0 1-1\n" * 30)
     (folder / "links.json").write_text('{"word_tokenizer": "whitespace"}')
     (folder / "tree.conllu").write_text(TREE * 30)
     pairs = (folder / "pairs.en").read_text().splitlines()
-    (folder / "labels").write_text("".join(f"{' '.join('X' for _ in line.split())}\n" for line in pairs))
+    (folder / "labels").write_text(
+        "".join(f"{' '.join('X' for _ in line.split())}\n" for line in pairs)
+    )
     for split in ("train", "dev", "test"):
         (folder / f"names.{split}").write_text("the\tO\ncat\tB-PER\n\n" * 10)
     (folder / "squad.json").write_text(json.dumps(SQUAD))
@@ -176,7 +212,10 @@ def write_material(folder: Path) -> None:
     (folder / "small.json").write_text(json.dumps(tomllib.loads(RECIPE.format(root=folder))))
     (folder / "study.toml").write_text(STUDY)
     start = RECIPE.format(root=folder).partition("[model]")[0].replace("[vocab]\nsize = 300\n", "")
-    start += f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]' + RECIPE.partition("[objectives.mlm]")[2]
+    start += (
+        f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]'
+        + RECIPE.partition("[objectives.mlm]")[2]
+    )
     (folder / "small-start.toml").write_text(start.replace("{{", "{").replace("}}", "}"))
     little_run(folder / "nmt", little_vocab())
     for line in (
@@ -268,18 +307,94 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-NAMES = (ESCAPES, f"{ESCAPES}.en", "x" * 255, "\udcff.en", "en:a.en", "a\nb.json", "[bold]", "é" * 120)
-NUMBERS = ("0", "-1", "1e309", "nan", str(10**9), str(10**20), "9" * 5000, "0.5", "1e-320", "4294967290")
+NAMES = (
+    ESCAPES,
+    f"{ESCAPES}.en",
+    "x" * 255,
+    "\udcff.en",
+    "en:a.en",
+    "a\nb.json",
+    "[bold]",
+    "é" * 120,
+)
+NUMBERS = (
+    "0",
+    "-1",
+    "1e309",
+    "nan",
+    str(10**9),
+    str(10**20),
+    "9" * 5000,
+    "0.5",
+    "1e-320",
+    "4294967290",
+)
 ODD: tuple[Any, ...] = (
-    *(None, True, -1, 0, 10**9, 10**20, 1e308, 0.5, "", "x" * 2000, "../../x", "/etc/passwd", "\ud800", "\0", "é"),
+    *(
+        None,
+        True,
+        -1,
+        0,
+        10**9,
+        10**20,
+        1e308,
+        0.5,
+        "",
+        "x" * 2000,
+        "../../x",
+        "/etc/passwd",
+        "\ud800",
+        "\0",
+        "é",
+    ),
     *(ESCAPES, f"<b>|\n# {ESCAPES}", {ESCAPES: ESCAPES}),
-    *([], {}, [[]], [None], {"": None}, {"a": {"b": 1}}, "__import__('os')", "{language:>100000}", "nan"),
+    *(
+        [],
+        {},
+        [[]],
+        [None],
+        {"": None},
+        {"a": {"b": 1}},
+        "__import__('os')",
+        "{language:>100000}",
+        "nan",
+    ),
 )
 KEYS = (
-    *("train.steps", "train.threads", "train.tokens_per_update", "train.seed", "seed", "model.shape.layers"),
-    *("model.shape.width", "model.shape.heads", "vocab.size", "objectives.mlm.share", "corpora.text.train"),
-    *(".", "..", '"', "a.b.c", "", "train", "train.optimizer.warmup", "model.shape.max_length", "objectives"),
-    *("train.patience", "train.checkpoint_every", "train.precision", "name", "evaluate.targets", "corpora.text.limit"),
+    *(
+        "train.steps",
+        "train.threads",
+        "train.tokens_per_update",
+        "train.seed",
+        "seed",
+        "model.shape.layers",
+    ),
+    *(
+        "model.shape.width",
+        "model.shape.heads",
+        "vocab.size",
+        "objectives.mlm.share",
+        "corpora.text.train",
+    ),
+    *(
+        ".",
+        "..",
+        '"',
+        "a.b.c",
+        "",
+        "train",
+        "train.optimizer.warmup",
+        "model.shape.max_length",
+        "objectives",
+    ),
+    *(
+        "train.patience",
+        "train.checkpoint_every",
+        "train.precision",
+        "name",
+        "evaluate.targets",
+        "corpora.text.limit",
+    ),
 )
 
 
@@ -307,15 +422,25 @@ BYTES: tuple[Callable[[bytes, Any], bytes], ...] = (
     lambda data, rng: b"\xef\xbb\xbf" + data,
     lambda data, rng: deep(rng),
     lambda data, rng: data.replace(b"1", b"9" * 5000),
-    lambda data, rng: rng.choice([b"null", b"3", b'"x"', b"[]", b"{}", b"[1, 2]", b'{"a": 1}', b"1e999", b"NaN"]),
+    lambda data, rng: rng.choice(
+        [b"null", b"3", b'"x"', b"[]", b"{}", b"[1, 2]", b'{"a": 1}', b"1e999", b"NaN"]
+    ),
     lambda data, rng: b"x" * 100_000 + b"\n",
     lambda data, rng: data * rng.choice([2, 50]),
-    lambda data, rng: data.replace(rng.choice([b" ", b"\n", b"e", b"=", b'"', b"-"]), ESCAPES.encode(), 3),
+    lambda data, rng: data.replace(
+        rng.choice([b" ", b"\n", b"e", b"=", b'"', b"-"]), ESCAPES.encode(), 3
+    ),
 )
 
 
 def _places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    inner = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in inner:
         yield (*path, key)
         yield from _places(value, (*path, key))
@@ -348,7 +473,9 @@ def corrupt_file(path: Path, rng: random.Random) -> str:
     data = path.read_bytes()
     what = rng.random()
     if path.suffix in {".json", ".jsonl"} and what < 0.75:
-        first, _, rest = data.decode().partition("\n") if path.suffix == ".jsonl" else (data.decode(), "", "")
+        first, _, rest = (
+            data.decode().partition("\n") if path.suffix == ".jsonl" else (data.decode(), "", "")
+        )
         path.write_text("\n".join([corrupt_value(first, rng), rest]), encoding="utf-8")
         return "value"
     if what > 0.97:
@@ -386,8 +513,14 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
     command = rng.choices(COMMANDS, [each.weight for each in COMMANDS])[0]
     large = ("run", "nmt", "aligner", "derived", "aligned")
     skipped = {name for name in large if f"/{name}" not in command.line}
-    shutil.copytree(material, given, ignore=lambda where, _: skipped if where == str(material) else set())
-    for path in (*given.glob("small.*"), *given.glob("*/recipe.json"), *given.glob("study/cells/*/*.json")):
+    shutil.copytree(
+        material, given, ignore=lambda where, _: skipped if where == str(material) else set()
+    )
+    for path in (
+        *given.glob("small.*"),
+        *given.glob("*/recipe.json"),
+        *given.glob("study/cells/*/*.json"),
+    ):
         path.write_text(path.read_text().replace(str(material), str(given)))
     arguments = arguments_of(command, folder)
     files = [name for name in command.files if (given / name).exists()]
@@ -402,7 +535,9 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
         name = rng.choice(files)
         if command.name != "check" and rng.random() < 0.1 and "run/run.json" in files:
             (given / "run" / "run.json").unlink()  # an unfinished run
-        what = f"{name}: {corrupt_file(given / name, rng) if (given / name).exists() else 'missing'}"
+        what = (
+            f"{name}: {corrupt_file(given / name, rng) if (given / name).exists() else 'missing'}"
+        )
         if rng.random() < 0.05:
             rename_input(arguments, given / name, rng.choice(NAMES))
     else:
@@ -421,7 +556,9 @@ def rename_input(arguments: list[str], path: Path, name: str) -> None:
         arguments[arguments.index(str(path))] = str(path.rename(path.with_name(name)))
 
 
-def faults_of(case: Case, folder: Path, before: dict[str, str], known: tuple[str, ...] = ("in", "out")) -> list[str]:
+def faults_of(
+    case: Case, folder: Path, before: dict[str, str], known: tuple[str, ...] = ("in", "out")
+) -> list[str]:
     """Return what is wrong with how a command ended, what it printed and what it changed.
 
     before: files of `in` to compare. known: names of the folders that may be there.
@@ -430,7 +567,9 @@ def faults_of(case: Case, folder: Path, before: dict[str, str], known: tuple[str
     if case.done.code not in {0, 2} or "INTERLACE_TRACEBACK=1" in case.done.text:
         found.append(f"exit code {case.done.code}: {case.done.text[-300:]}")
     if raw := RAW.search(case.done.text):
-        found.append(f"prints {raw[0]!r} in {case.done.text[max(raw.start() - 100, 0) : raw.end() + 100]!r}")
+        found.append(
+            f"prints {raw[0]!r} in {case.done.text[max(raw.start() - 100, 0) : raw.end() + 100]!r}"
+        )
     after = digests(folder / "in") if before else {}
     found += [f"changed {name}" for name in before if after.get(name) != before[name]]
     found += [f"added {name}" for name in after if name not in before]

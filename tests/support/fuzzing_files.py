@@ -30,7 +30,10 @@ COMMANDS = (
     "derive {text} --transformations invert --reader lines --language en -o {out}/derived",
     "vocab {text} --size 300 -o {out}/vocab",
 )
-XML_COMMANDS = ("check {text} --reader tmx --languages en", "check {text} --reader wikipedia --languages en")
+XML_COMMANDS = (
+    "check {text} --reader tmx --languages en",
+    "check {text} --reader wikipedia --languages en",
+)
 UNIT = '<tmx><body><tu><tuv xml:lang="en"><seg>a &amp; cat</seg></tuv></tu></body></tmx>'
 PAGE = "<mediawiki><page><ns>0</ns><revision><text>A cat.\n\nA dog.</text></revision></page></mediawiki>"
 DECLARATIONS = (
@@ -38,7 +41,19 @@ DECLARATIONS = (
     '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>',
     '<!DOCTYPE x SYSTEM "http://127.0.0.1:1/x.dtd">',
 )
-ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "shift_jis", "gb18030", "utf-7", "cp037", "idna", "zip", "x")
+ENCODINGS = (
+    "utf-8",
+    "utf-16",
+    "utf-16-le",
+    "utf-16-be",
+    "shift_jis",
+    "gb18030",
+    "utf-7",
+    "cp037",
+    "idna",
+    "zip",
+    "x",
+)
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
@@ -55,7 +70,9 @@ def archive(data: bytes, suffix: str, rng: random.Random) -> bytes:
     if rng.random() < 0.5:
         number = rng.randrange(len(members))
         members[number] = rng.choice(BYTES)(members[number], rng)
-    end = rng.choice([b"", b"\0" * 512, b"garbage", members[0][:9], COMPRESS[".gz"](b"x"), b"\x1f\x8b"])
+    end = rng.choice(
+        [b"", b"\0" * 512, b"garbage", members[0][:9], COMPRESS[".gz"](b"x"), b"\x1f\x8b"]
+    )
     return b"".join(members) + end
 
 
@@ -63,8 +80,12 @@ def xml(rng: random.Random) -> bytes:
     """Return XML in some encoding, with entities or a declaration that does not fit."""
     body = rng.choice([UNIT, PAGE])
     if rng.random() < 0.5:
-        body = rng.choice(DECLARATIONS) + body.replace("cat", rng.choice(["&a;", "&b;", "&#0;", "&#x1b;", "&x;", "&"]))
-    declared = f'<?xml version="1.0" encoding="{rng.choice(ENCODINGS)}"?>' if rng.random() < 0.7 else ""
+        body = rng.choice(DECLARATIONS) + body.replace(
+            "cat", rng.choice(["&a;", "&b;", "&#0;", "&#x1b;", "&x;", "&"])
+        )
+    declared = (
+        f'<?xml version="1.0" encoding="{rng.choice(ENCODINGS)}"?>' if rng.random() < 0.7 else ""
+    )
     data = (declared + body).encode(rng.choice(["utf-8", "utf-16", "utf-16-le", "utf-16-be"]))
     return rng.choice(BYTES)(data, rng) if rng.random() < 0.2 else data
 
@@ -74,7 +95,13 @@ def special(path: Path, rng: random.Random) -> str:
     outside = path.parent.parent / "outside"
     path.unlink(missing_ok=True)
     kind = rng.choice(["link", "absolute", "dangling", "circle", "zero", "folder", "null"])
-    targets = {"link": "train.en", "dangling": "missing", "circle": path.name, "zero": "/dev/zero", "null": "/dev/null"}
+    targets = {
+        "link": "train.en",
+        "dangling": "missing",
+        "circle": path.name,
+        "zero": "/dev/zero",
+        "null": "/dev/null",
+    }
     elsewhere = {"absolute": outside / "file", "folder": outside}
     path.symlink_to(elsewhere.get(kind) or targets[kind])
     return kind
@@ -106,7 +133,17 @@ def resident_bytes() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-OUTPUTS = ("links", "links.json", "sure", "aligner", "lexicon", "phrases.gz", "mixed", "derived", "vocab")
+OUTPUTS = (
+    "links",
+    "links.json",
+    "sure",
+    "aligner",
+    "lexicon",
+    "phrases.gz",
+    "mixed",
+    "derived",
+    "vocab",
+)
 
 
 def odd_input(kind: str, text: Path, rng: random.Random) -> Path:
@@ -140,7 +177,9 @@ def draw_file(rng: random.Random, material: Path, folder: Path) -> Case:
     if kind == "special output":
         for name in OUTPUTS:
             special(output / name, rng)
-    arguments = [part.format(text=text, pairs=given / "pairs.xx", out=output) for part in line.split()]
+    arguments = [
+        part.format(text=text, pairs=given / "pairs.xx", out=output) for part in line.split()
+    ]
     before, kept, memory = digests(given), digests(outside), resident_bytes()
     changing = change_later(text, rng) if kind == "changing" else None
     case = Case(arguments, kind, invoke(arguments, SECONDS))

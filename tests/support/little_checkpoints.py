@@ -11,18 +11,38 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 ENGLISH = (
-    "the old doctor reads three letters in her big house and the young cat sees two red books on her table".split()
-)
+    "the old doctor reads three letters in her big house and the young cat sees two red books on her table"
+).split()
 OTHER = [word[::-1] + "ö" for word in ENGLISH]
-TRAINED_ON = [" ".join(ENGLISH), "der alte Arzt liest drei Briefe", "a cat and a dog", "she sees it", "Öl ist da"]
-SIZE: dict[str, Any] = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
+TRAINED_ON = [
+    " ".join(ENGLISH),
+    "der alte Arzt liest drei Briefe",
+    "a cat and a dog",
+    "she sees it",
+    "Öl ist da",
+]
+SIZE: dict[str, Any] = {
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+}
 LONGEST = 64
 WORDPIECES = 110  # where merges tie, which are learned differs between runs
 XLM_LANGUAGES = {"de": 0, "en": 1, "zh": 2}
@@ -60,7 +80,9 @@ def wordpiece() -> Any:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=WORDPIECES, special_tokens=list(names.values()), show_progress=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=WORDPIECES, special_tokens=list(names.values()), show_progress=False
+    )
     tokenizer.train_from_iterator(TRAINED_ON, trainer)
     tokenizer.decoder = decoders.WordPiece()
     return _finish(tokenizer, names)
@@ -71,7 +93,9 @@ def unigram() -> Any:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<s>", "<pad>", "</s>", "<unk>"]
-    trainer = trainers.UnigramTrainer(vocab_size=60, special_tokens=special, unk_token="<unk>", show_progress=False)
+    trainer = trainers.UnigramTrainer(
+        vocab_size=60, special_tokens=special, unk_token="<unk>", show_progress=False
+    )
     tokenizer.train_from_iterator(TRAINED_ON, trainer)
     tokenizer.decoder = decoders.Metaspace()
     tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
@@ -110,7 +134,13 @@ def suffix_bpe() -> Any:
     )
     tokenizer.train_from_iterator(TRAINED_ON, trainer)
     tokenizer.decoder = decoders.BPEDecoder()
-    names = {"bos_token": "<s>", "sep_token": "</s>", "cls_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+    names = {
+        "bos_token": "<s>",
+        "sep_token": "</s>",
+        "cls_token": "</s>",
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+    }
     names["mask_token"] = "<special1>"
     return _finish(tokenizer, names, model_input_names=["input_ids", "attention_mask"])
 

@@ -44,7 +44,9 @@ class Little:
         self.walked.append(len(tokens))
         self.said = [(*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)]
         rows = zip(self.seeds, self.said, strict=True)
-        return torch.tensor([scores_of(seed, said[1:], self.size, self.steps) for seed, said in rows])
+        return torch.tensor(
+            [scores_of(seed, said[1:], self.size, self.steps) for seed, said in rows]
+        )
 
     def select(self, rows: torch.Tensor, per_source: int | None = None) -> Little:
         chosen = rows.tolist()
@@ -54,13 +56,23 @@ class Little:
 
 def logprobs_of(seed: int, said: tuple[int, ...], size: int, steps: int = 0) -> np.ndarray:
     """Log-probabilities of the next subword."""
-    return torch.tensor(scores_of(seed, said, size, steps), dtype=torch.float64).log_softmax(0).numpy()
+    return (
+        torch.tensor(scores_of(seed, said, size, steps), dtype=torch.float64).log_softmax(0).numpy()
+    )
 
 
-def everything(seed: int, size: int, limit: int, banned_ids: tuple[int, ...] = (), steps: int = 0) -> Iterator[Any]:
+def everything(
+    seed: int, size: int, limit: int, banned_ids: tuple[int, ...] = (), steps: int = 0
+) -> Iterator[Any]:
     """Every hypothesis of at most `limit` subwords, without its end, and its log-probability."""
     may = [token for token in range(size) if token != END and token not in banned_ids]
     for length in range(limit + 1):
         for said in itertools.product(may, repeat=length):
             path = (*said, END)
-            yield said, sum(logprobs_of(seed, path[:place], size, steps)[path[place]] for place in range(length + 1))
+            yield (
+                said,
+                sum(
+                    logprobs_of(seed, path[:place], size, steps)[path[place]]
+                    for place in range(length + 1)
+                ),
+            )

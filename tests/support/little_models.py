@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from interlace.toy import Phrase, Scene
 
 ROLES = ("subject", "object", "recipient", "goal", "companion", "place")
-LEAST = {"a": 1, "some": 3, "many": 4} | {numeral: number for number, numeral in enumerate(NUMERALS, 2)}
+LEAST = {"a": 1, "some": 3, "many": 4} | {
+    numeral: number for number, numeral in enumerate(NUMERALS, 2)
+}
 MOMENT = ("", "now", "today")
 COLOURS = set("red blue green white black yellow".split())
 Event = dict[str, str]  # role -> individual; time, manner, quality, category -> concept
@@ -43,7 +45,11 @@ class World:
     def members(self, phrase: Phrase) -> list[str]:
         """Individuals of the phrase's kind with its quality."""
         wanted = {phrase.quality} - {""}
-        return [one for one, kinds in self.kinds.items() if phrase.head in kinds and wanted <= self.qualities[one]]
+        return [
+            one
+            for one, kinds in self.kinds.items()
+            if phrase.head in kinds and wanted <= self.qualities[one]
+        ]
 
     def pointed(self, phrase: Phrase, role: str) -> list[str] | None:
         """The individuals that a known phrase means; None for quantifiers."""
@@ -54,7 +60,9 @@ class World:
         return self.known[phrase.head] if phrase.determiner == "these" else None
 
 
-def truths(premise: Scene, hypothesis: Scene, seed: int) -> Iterator[tuple[bool | None, bool | None]]:
+def truths(
+    premise: Scene, hypothesis: Scene, seed: int
+) -> Iterator[tuple[bool | None, bool | None]]:
     """Whether the two are true in world after world, without end, drawn so that each of them is true in many."""
     rng = Random(seed)
     scenes = (premise, hypothesis)
@@ -72,7 +80,10 @@ def truths(premise: Scene, hypothesis: Scene, seed: int) -> Iterator[tuple[bool 
 def holds(scene: Scene, world: World) -> bool | None:
     """Whether the scene is true; None where something is not as the scene presupposes."""
     for role, phrase in scene.phrases():
-        if any({phrase.quality} - {""} - world.qualities[one] for one in world.pointed(phrase, role) or []):
+        if any(
+            {phrase.quality} - {""} - world.qualities[one]
+            for one in world.pointed(phrase, role) or []
+        ):
             return None
         if phrase.determiner == "every" and not world.members(phrase):
             return None
@@ -105,7 +116,9 @@ def _matches(scene: Scene, bound: Event, event: Event) -> bool:
     wanted = bound | {key: value for key, value in facts.items() if value}
     time = event.get("time", "")
     now = scene.predicate != "be" or scene.tense != "present" or time in MOMENT
-    return all(event.get(key) == value for key, value in wanted.items()) and (time == scene.time if scene.time else now)
+    return all(event.get(key) == value for key, value in wanted.items()) and (
+        time == scene.time if scene.time else now
+    )
 
 
 def _individuals(scenes: tuple[Scene, Scene], rng: Random) -> World:
@@ -138,9 +151,18 @@ def _make_true(scene: Scene, world: World, rng: Random) -> None:
     for role in ROLES:
         phrase: Phrase | None = getattr(scene, role)
         if phrase is not None:
-            bound = [{**event, role: one} for event in bound for one in _some(phrase, role, world, rng)]
-    facts = {"time": scene.time, "manner": scene.manner, "quality": scene.quality, "category": scene.category}
-    world.events += [event | {key: value for key, value in facts.items() if value} for event in bound]
+            bound = [
+                {**event, role: one} for event in bound for one in _some(phrase, role, world, rng)
+            ]
+    facts = {
+        "time": scene.time,
+        "manner": scene.manner,
+        "quality": scene.quality,
+        "category": scene.category,
+    }
+    world.events += [
+        event | {key: value for key, value in facts.items() if value} for event in bound
+    ]
 
 
 def _some(phrase: Phrase, role: str, world: World, rng: Random) -> list[str]:
@@ -174,7 +196,10 @@ def _impossible(world: World) -> bool:
     """Whether somebody is in two places, or of two qualities, that exclude each other at one moment."""
     for number, one in enumerate(world.events):
         for other in world.events[:number]:
-            if one["subject"] != other["subject"] or not {one.get("time", ""), other.get("time", "")} <= set(MOMENT):
+            if one["subject"] != other["subject"] or not {
+                one.get("time", ""),
+                other.get("time", ""),
+            } <= set(MOMENT):
                 continue
             qualities = one.get("quality", ""), other.get("quality", "")
             places = one.get("place", ""), other.get("place", "")
@@ -189,17 +214,25 @@ def _exclusive(first: str, second: str) -> bool:
     ages = {frozenset({"old", "new"}), frozenset({"old", "young"})}
     if first == second:
         return False
-    return ADJECTIVES[first].antonym == second or {first, second} <= COLOURS or frozenset({first, second}) in ages
+    return (
+        ADJECTIVES[first].antonym == second
+        or {first, second} <= COLOURS
+        or frozenset({first, second}) in ages
+    )
 
 
 def _elsewhere(first: str, second: str) -> bool:
     """Two towns, or two buildings or landscapes none of which holds the other."""
-    apart = set("airport church theater factory beach bakery hospital forest field museum school".split())
+    apart = set(
+        "airport church theater factory beach bakery hospital forest field museum school".split()
+    )
     heads = {first.partition("-")[0], second.partition("-")[0]}
     return len(heads) == 2 and (heads <= set(TOWNS) or heads <= apart)
 
 
-def accuracy_of_bigrams(train: list[tuple[Scene, object]], test: list[tuple[Scene, object]]) -> float:
+def accuracy_of_bigrams(
+    train: list[tuple[Scene, object]], test: list[tuple[Scene, object]]
+) -> float:
     """The accuracy on `test` of a logistic regression over English words and bigrams that predicts a scene's label."""
     counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2))
     texts = [[language("en").realize(scene).text for scene, _ in pairs] for pairs in (train, test)]

@@ -24,14 +24,18 @@ HOUSE = [
 ]
 
 
-def word_pairs(source: list[str], target: list[str], languages: tuple[str, str] = ("en", "de")) -> WordPairs:
+def word_pairs(
+    source: list[str], target: list[str], languages: tuple[str, str] = ("en", "de")
+) -> WordPairs:
     """WordPairs of source and target lines of words between blanks."""
     return WordPairs.of([TextPairs.of(source, target, languages)])
 
 
 def pairs_of(lines: Sequence[tuple[str, str]]) -> WordPairs:
     """WordPairs of (source, target) lines of words between blanks."""
-    return WordPairs.of([TextPairs.of([source for source, _ in lines], [target for _, target in lines])])
+    return WordPairs.of(
+        [TextPairs.of([source for source, _ in lines], [target for _, target in lines])]
+    )
 
 
 def random_pairs(count: int, seed: int = 0, types: int = 30, longest: int = 9) -> WordPairs:
@@ -43,13 +47,17 @@ def random_pairs(count: int, seed: int = 0, types: int = 30, longest: int = 9) -
         other = [word for word in words if rng.random() > 0.2] or words[:1]
         if len(other) > 2 and rng.random() < 0.3:
             other[0], other[1] = other[1], other[0]
-        lines.append((" ".join(f"s{word}" for word in words), " ".join(f"t{word}" for word in other)))
+        lines.append(
+            (" ".join(f"s{word}" for word in words), " ".join(f"t{word}" for word in other))
+        )
     return pairs_of(lines)
 
 
 def linked_houses() -> tuple[WordPairs, Ragged]:
     """the house = das Haus; the small house = das kleine; house ! = Haus (the mark is not linked)."""
-    pairs = word_pairs(["the house", "the small house", "house !"], ["das Haus", "das kleine", "Haus"])
+    pairs = word_pairs(
+        ["the house", "the small house", "house !"], ["das Haus", "das kleine", "Haus"]
+    )
     return pairs, Ragged.of([[(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 0)]], width=2)
 
 

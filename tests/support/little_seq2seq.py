@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq
 
 WORDS = (
-    "<s> <pad> </s> [M] <unk> <2en> <2de> the old doctor reads three letters der alte Arzt liest drei Briefe".split()
-)
+    "<s> <pad> </s> [M] <unk> <2en> <2de> the old doctor reads three letters der alte Arzt liest drei Briefe"
+).split()
 ID = {word: number for number, word in enumerate(WORDS)}
 TARGETS = {"en": ID["<2en>"], "de": ID["<2de>"]}
 VOCAB: Any = SimpleNamespace(
@@ -41,11 +41,23 @@ def sentences(lines: Sequence[str], language: str = "en") -> Sentences:
 
 def texts(ids: Any) -> list[str]:
     """Rows of ids as lines, padding left out."""
-    return [" ".join(WORDS[number] for number in row if number != VOCAB.pad) for row in np.asarray(ids).tolist()]
+    return [
+        " ".join(WORDS[number] for number in row if number != VOCAB.pad)
+        for row in np.asarray(ids).tolist()
+    ]
 
 
-def model(family: str = "bert", languages: Sequence[str] = (), seed: int = 0, **shape: Any) -> Seq2Seq:
+def model(
+    family: str = "bert", languages: Sequence[str] = (), seed: int = 0, **shape: Any
+) -> Seq2Seq:
     """A fresh one; without dropout unless `shape` asks for it."""
-    small = {"layers": 1, "width": 16, "heads": 2, "max_length": 32, "dropout": 0.0, "attention_dropout": 0.0}
+    small = {
+        "layers": 1,
+        "width": 16,
+        "heads": 2,
+        "max_length": 32,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+    }
     encoder = from_shape(Shape(family=family, **{**small, **shape}), VOCAB, tuple(languages), seed)
     return join(encoder, fresh_decoder(encoder.model.config, seed))

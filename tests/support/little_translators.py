@@ -33,7 +33,9 @@ def little_vocab(size: int = 120) -> Vocab:
     return Vocab.learn({"en": LINES * 4}, size=size, kind="bpe").with_target_languages(["en", "de"])
 
 
-def little_model(family: str, vocab: Vocab, seed: int = 3, languages: tuple[str, ...] = ()) -> Seq2Seq:
+def little_model(
+    family: str, vocab: Vocab, seed: int = 3, languages: tuple[str, ...] = ()
+) -> Seq2Seq:
     """Weights so large that what it says hangs on what it reads, and an end that comes now and then."""
     shape = Shape(family=family, layers=2, width=32, heads=4, max_length=LONGEST, init_std=0.3)
     encoder = from_shape(shape, vocab, languages, seed)

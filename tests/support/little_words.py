@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 SPECIALS = ("<pad>", "</s>", "<s>", "<mask>")
 
 
-def sentences(ids: Sequence[Any], words: Sequence[Any] | None = None, language: str = "en") -> Sentences:
+def sentences(
+    ids: Sequence[Any], words: Sequence[Any] | None = None, language: str = "en"
+) -> Sentences:
     """Return rows of these ids, each a word of its own if `words` does not say otherwise."""
     words = [list(range(len(row))) for row in ids] if words is None else words
     return Sentences(Ragged.of(ids), Ragged.of(words), language)
@@ -28,11 +30,16 @@ class LittleWords:
     vocab: what objectives read of a `Vocab`. spelled: words of several tokens, for `encode_words`.
     """
 
-    def __init__(self, words: str, specials: Sequence[str] = SPECIALS, spelled: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, words: str, specials: Sequence[str] = SPECIALS, spelled: dict[str, str] | None = None
+    ) -> None:
         self.words = [*specials, *words.split()]
         self.ids = {word: number for number, word in enumerate(self.words)}
         known = {word: [number] for word, number in self.ids.items()}
-        known |= {word: [self.ids[token] for token in tokens.split()] for word, tokens in (spelled or {}).items()}
+        known |= {
+            word: [self.ids[token] for token in tokens.split()]
+            for word, tokens in (spelled or {}).items()
+        }
         self.vocab: Any = SimpleNamespace(
             pad=0, end=1, begin=2, mask=3, size=len(self.words), separator_ids=(1,), pair_layout="xlm",
             special_ids=np.arange(len(specials)), regular_ids=np.arange(len(specials), len(self.words)),
@@ -44,8 +51,14 @@ class LittleWords:
         """Return lines of tokens; `</s>` separates the sentences of a stream."""
         tokens = [line.split() for line in lines]
         ids = Ragged.of([[self.ids[token] for token in row] for row in tokens])
-        owners = [number for row in tokens for number in np.cumsum([not token.startswith("##") for token in row]) - 1]
-        words = np.where(ids.flat == self.vocab.end, -1, np.array(owners, np.int32)).astype(np.int32)
+        owners = [
+            number
+            for row in tokens
+            for number in np.cumsum([not token.startswith("##") for token in row]) - 1
+        ]
+        words = np.where(ids.flat == self.vocab.end, -1, np.array(owners, np.int32)).astype(
+            np.int32
+        )
         return Sentences(ids, Ragged(words, ids.offsets), language)
 
     def texts(self, ids: Any) -> list[str]:

@@ -25,7 +25,9 @@ _TABLE = re.compile(r"(<!-- settings of (\w+) -->\n).*?(<!-- end of settings -->
 def up_to_date(page: str) -> str:
     """The page as it should be."""
     page = _TABLE.sub(lambda found: f"{found[1]}{settings_table(found[2])}{found[3]}", page)
-    return pages.CONSOLE.sub(lambda found: "".join(_shown(command) for command in pages.commands(found[0])), page)
+    return pages.CONSOLE.sub(
+        lambda found: "".join(_shown(command) for command in pages.commands(found[0])), page
+    )
 
 
 def settings_table(name: str) -> str:

@@ -31,12 +31,16 @@ _FIGURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.svg)\)")
 
 def with_real_output(page: str, folder: Path, python: str = sys.executable) -> str:
     """The page as it should be; its commands and scripts run in `folder`, from top to bottom, with this interpreter."""
-    blocks = sorted([*CONSOLE.finditer(page), *_PYTHON.finditer(page)], key=lambda block: block.start())
+    blocks = sorted(
+        [*CONSOLE.finditer(page), *_PYTHON.finditer(page)], key=lambda block: block.start()
+    )
     parts, end = [], 0
     for block in blocks:
         parts.append(page[end : block.start()])
         if block.re is CONSOLE:
-            parts += [f"$ {command}\n{_run(command, folder, python)}" for command in commands(block[0])]
+            parts += [
+                f"$ {command}\n{_run(command, folder, python)}" for command in commands(block[0])
+            ]
         else:
             parts.append(block[1] + _shell([python, "-c", block[2]], folder, python))
         end = block.end()
@@ -67,7 +71,9 @@ def _toy(command: str, folder: Path) -> str:
     asked = parser.parse_args(shlex.split(command)[2:])
     into = folder / asked.o
     into.mkdir()
-    writer = CorpusWriter(ToyCorpus(languages=asked.languages.split(","), **ToyCorpus.sizes(int(asked.pairs))), into)
+    writer = CorpusWriter(
+        ToyCorpus(languages=asked.languages.split(","), **ToyCorpus.sizes(int(asked.pairs))), into
+    )
     for code in writer.toy.languages:
         if code != "en":
             writer.write_parallel(code)
@@ -80,7 +86,13 @@ def _shell(command: list[str], folder: Path, python: str) -> str:
     path = os.pathsep.join([str(Path(python).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
-        command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=folder,
+        env=environment,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     if done.returncode not in {0, 141}:  # 141: `head` had enough
         message = f"{command[-1]}\nended with {done.returncode}: {done.stdout}"

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import transformers
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,14 +28,24 @@ def save_plain_bert(folder: Path, lines: Iterable[str], size: int = 700) -> Path
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=list(NAMES.values()), show_progress=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=list(NAMES.values()), show_progress=False
+    )
     tokenizer.train_from_iterator(lines, trainer)
     numbers = tokenizer.get_vocab()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", numbers["[SEP]"]), ("[CLS]", numbers["[CLS]"]))
+    tokenizer.post_processor = processors.BertProcessing(
+        ("[SEP]", numbers["[SEP]"]), ("[CLS]", numbers["[CLS]"])
+    )
     make: Any = transformers.PreTrainedTokenizerFast
-    fast = make(tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in NAMES.items()})
+    fast = make(
+        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in NAMES.items()}
+    )
     config = transformers.BertConfig(
-        vocab_size=len(fast), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+        vocab_size=len(fast),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
     )
     transformers.set_seed(0)
     transformers.BertForMaskedLM(config).save_pretrained(folder)

@@ -71,8 +71,13 @@ def _metrics(rng: np.random.Generator, tlm: bool) -> list[dict[str, Any]]:
             "learning_rate": 5e-4 * min(step / 100, 1), "seconds": 0.11, "gradient_norm": 1.2,
         })  # fmt: skip
         if step % 100 == 0:
-            ends = {language: 7.5 + 1.1 * index + (1.2 if tlm else 0) for index, language in enumerate(LANGUAGES)}
-            scores = {f"perplexity/{k}": v + 700 * float(np.exp(-step / 150)) for k, v in ends.items()}
+            ends = {
+                language: 7.5 + 1.1 * index + (1.2 if tlm else 0)
+                for index, language in enumerate(LANGUAGES)
+            }
+            scores = {
+                f"perplexity/{k}": v + 700 * float(np.exp(-step / 150)) for k, v in ends.items()
+            }
             scores["perplexity/mean"] = float(np.mean(list(scores.values())))
             lines.append({"kind": "evaluation", "step": step, "scores": scores})
     return lines
@@ -92,10 +97,18 @@ def _scores(rng: np.random.Generator, gain: float) -> list[dict[str, Any]]:
 def write_words(folder: Path, gain: float = 0.5) -> Path:
     """Add words with vectors before and after training to a run."""
     rng = np.random.default_rng(round(gain * 100))
-    lexicon = [concept.split() for line in LEXICON.strip().split("\n") for concept in line.split("|")]
+    lexicon = [
+        concept.split() for line in LEXICON.strip().split("\n") for concept in line.split("|")
+    ]
     concepts = [dict(zip(LANGUAGES, words, strict=True)) for words in lexicon]
-    own, home = rng.normal(0, 1.0, (len(concepts), 1, 8)), rng.normal(0, 1.6, (1, len(LANGUAGES), 8))
-    before, after = (np.float32(own * near + home + rng.normal(0, 0.14, (len(concepts), 6, 8))) for near in (0, gain))
+    own, home = (
+        rng.normal(0, 1.0, (len(concepts), 1, 8)),
+        rng.normal(0, 1.6, (1, len(LANGUAGES), 8)),
+    )
+    before, after = (
+        np.float32(own * near + home + rng.normal(0, 0.14, (len(concepts), 6, 8)))
+        for near in (0, gain)
+    )
     vectors = {"before": before.reshape(-1, 8), "after": after.reshape(-1, 8)}
     save_file(vectors, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
     return folder
@@ -104,7 +117,13 @@ def write_words(folder: Path, gain: float = 0.5) -> Path:
 def _row(text: str, changed: list[int], at: dict[int, str], second: str = "") -> dict[str, Any]:
     first, tokens = text.split(), [*text.split(), *second.split()]
     sides = [int(index >= len(first)) for index in range(len(tokens))]
-    return {"tokens": tokens, "changed": changed, "targets": list(at.values()), "at": list(at), "sides": sides}
+    return {
+        "tokens": tokens,
+        "changed": changed,
+        "targets": list(at.values()),
+        "at": list(at),
+        "sides": sides,
+    }
 
 
 def _samples(tlm: bool) -> list[dict[str, Any]]:
@@ -133,9 +152,16 @@ def write_run(folder: Path, name: str, *, gain: float, seed: int = 1, tlm: bool 
         "seconds": {"vocabulary": 2.1, "data": 3.4, "training": 128.8 + 10 * tlm, "evaluation": 41.7},
         "tokens": 4_915_200, "shares": shares,
     }  # fmt: skip
-    parts = {"recipe": _recipe(name, seed, tlm), "run": facts, "samples": _samples(tlm), "scores": _scores(rng, gain)}
+    parts = {
+        "recipe": _recipe(name, seed, tlm),
+        "run": facts,
+        "samples": _samples(tlm),
+        "scores": _scores(rng, gain),
+    }
     for part, content in parts.items():
-        (folder / f"{part}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        (folder / f"{part}.json").write_text(
+            json.dumps(content, ensure_ascii=False), encoding="utf-8"
+        )
     lines = [json.dumps(line) for line in _metrics(rng, tlm)]
     (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
@@ -147,7 +173,9 @@ def score(language: str, value: float, seed: int = 0, **more: Any) -> dict[str, 
     return {**entry, "language": language, "score": value, "seed": seed, **more}
 
 
-def bare_run(folder: Path, name: str, scores: list[dict[str, Any]], seed: int = 1, **recipe: Any) -> Path:
+def bare_run(
+    folder: Path, name: str, scores: list[dict[str, Any]], seed: int = 1, **recipe: Any
+) -> Path:
     """A run folder with a recipe and scores; without a name, the folder of a checkpoint's scores."""
     folder.mkdir(parents=True)
     if name:
@@ -159,7 +187,9 @@ def bare_run(folder: Path, name: str, scores: list[dict[str, Any]], seed: int = 
 def change(folder: Path, name: str, edit: Callable[[Any], Any]) -> None:
     """Edit a JSON file of a run folder."""
     path = folder / name
-    path.write_text(json.dumps(edit(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
+    path.write_text(
+        json.dumps(edit(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8"
+    )
 
 
 def section(module: str, runs: Sequence[Any], title: str) -> Section:

@@ -35,14 +35,21 @@ METRICS = [
 ]
 
 
-def run_of(folder: Path, name: str = "adapt/mbert:alm", config: dict[str, Any] | None = None, **changes: str) -> Path:
+def run_of(
+    folder: Path,
+    name: str = "adapt/mbert:alm",
+    config: dict[str, Any] | None = None,
+    **changes: str,
+) -> Path:
     """Write the records of a run as they lie in its folder; `export__license="mit"` changes a key of the recipe."""
     (folder / "model").mkdir(parents=True)
     recipe = read_recipe(name, {key.replace("__", "."): value for key, value in changes.items()})
     (folder / "recipe.json").write_text(json.dumps(recipe.dump()))
     (folder / "run.json").write_text(json.dumps(ABOUT))
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in METRICS))
-    (folder / "model" / "config.json").write_text(json.dumps({"model_type": "bert", **(config or {})}))
+    (folder / "model" / "config.json").write_text(
+        json.dumps({"model_type": "bert", **(config or {})})
+    )
     return folder
 
 

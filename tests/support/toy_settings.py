@@ -6,7 +6,16 @@ def under(section: str, **values: str) -> dict[str, str]:
     return {f"{section}.{key}": value for key, value in values.items()}
 
 
-TOY = under("toy", sentences="300", pairs="200", labelled="20", nli="20", questions="5", dev="120", test="20")
+TOY = under(
+    "toy",
+    sentences="300",
+    pairs="200",
+    labelled="20",
+    nli="20",
+    questions="5",
+    dev="120",
+    test="20",
+)
 VOCAB = {"vocab.size": "1800"}  # enough for some words of a dictionary to be whole
 SHORT = under("train", steps="2", tokens_per_update="512", threads="1", evaluate_tokens="512")
 

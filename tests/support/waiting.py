@@ -11,7 +11,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 class Waiting(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts what would wait for a GPU: reads of a number, and indices whose number depends on values."""
 
-    READS = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.unique", "aten._unique2")
+    READS = (
+        "aten._local_scalar_dense",
+        "aten.nonzero",
+        "aten.masked_select",
+        "aten.unique",
+        "aten._unique2",
+    )
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -63,15 +63,22 @@ sys.exit(code)
 @contextmanager
 def warm_python() -> Iterator[str]:
     """The path of a program that stands in the place of `python` as long as the context is open."""
-    with TemporaryDirectory(prefix="warm") as folder:  # short: the name of a socket has at most 107 bytes
+    with TemporaryDirectory(
+        prefix="warm"
+    ) as folder:  # short: the name of a socket has at most 107 bytes
         program, address = Path(folder, "python"), str(Path(folder, "socket"))
         program.write_text(CLIENT.format(python=sys.executable, address=address), encoding="utf-8")
         command = Path(folder, "interlace")  # for scripts that look along PATH
         command.write_text(f'#!/bin/sh\nexec {program} -m interlace "$@"\n', encoding="utf-8")
         for path in (program, command):
             path.chmod(0o755)
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
-        with subprocess.Popen([sys.executable, __file__, address], env=environment, stdout=subprocess.PIPE) as server:
+        environment = os.environ | {
+            "OMP_NUM_THREADS": "1",
+            "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        }
+        with subprocess.Popen(
+            [sys.executable, __file__, address], env=environment, stdout=subprocess.PIPE
+        ) as server:
             if server.stdout is None or not server.stdout.readline():
                 message = "the server of processes did not start"
                 raise RuntimeError(message)

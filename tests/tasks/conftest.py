@@ -11,7 +11,9 @@ WORDS = ["the", "doctor", "reads", "letters", "der", "arzt", "liest", "briefe"]
 
 @pytest.fixture(scope="session")
 def vocab():
-    return Vocab.learn({"en": [" ".join(WORDS[:4])] * 20, "de": [" ".join(WORDS[4:])] * 20}, size=400)
+    return Vocab.learn(
+        {"en": [" ".join(WORDS[:4])] * 20, "de": [" ".join(WORDS[4:])] * 20}, size=400
+    )
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +21,14 @@ def model(vocab):
     """Makes a model from the languages it has embeddings for."""
 
     def make(*languages, **changes):
-        settings = {"layers": 3, "width": 16, "heads": 2, "max_length": 48, "dropout": 0.0, "attention_dropout": 0.0}
+        settings = {
+            "layers": 3,
+            "width": 16,
+            "heads": 2,
+            "max_length": 48,
+            "dropout": 0.0,
+            "attention_dropout": 0.0,
+        }
         return from_shape(Shape(**(settings | changes)), vocab, languages, seed=0)
 
     return make

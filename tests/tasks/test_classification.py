@@ -26,7 +26,10 @@ def sentences(rows, language="en"):
 
 
 def pairs(labels=(2, 0), languages=("en", "en")):
-    sides = (sentences([[100, 101], [102]], languages[0]), sentences([[103], [104, 105, 106]], languages[1]))
+    sides = (
+        sentences([[100, 101], [102]], languages[0]),
+        sentences([[103], [104, 105, 106]], languages[1]),
+    )
     return LabeledExamples(Pairs(*sides), labels=np.array(labels, np.int32))
 
 
@@ -65,7 +68,9 @@ def test_pools_states_without_special_tokens(vocab, model, pooling):
     content = [[1, 2, 3 + glue], [1, 2 + glue, 3 + glue, 4 + glue]]
     expected = {
         "first": states[:, 0],
-        "mean": torch.stack([states[row, places].mean(dim=0) for row, places in enumerate(content)]),
+        "mean": torch.stack(
+            [states[row, places].mean(dim=0) for row, places in enumerate(content)]
+        ),
         "max": torch.stack([states[row, places].amax(dim=0) for row, places in enumerate(content)]),
     }[pooling]
     torch.testing.assert_close(learner.logits(backbone, heads, batch), expected)
@@ -91,11 +96,18 @@ def test_predicts_tags_at_first_subwords(vocab, model):
     assert batch.counts == {"tagging": 4}
     assert batch.tokens == 10
     assert set(batch.inputs) == {"input_ids", "attention_mask"}
-    batch = learner.batch(labelled([[0, 2]], [[4, 5, 6]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)
+    batch = learner.batch(
+        labelled([[0, 2]], [[4, 5, 6]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG
+    )
     assert batch.labels.tolist() == [4, 6]
     assert batch.extra["words"].tolist() == [0, 2]
     with pytest.raises(DataError, match="row 1 has words beyond its 1 tags"):
-        learner.batch(labelled([[0], [0, 1]], [[4], [4]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)
+        learner.batch(
+            labelled([[0], [0, 1]], [[4], [4]]),
+            learner.prepare(Resources(vocab, model().traits)),
+            0,
+            RNG,
+        )
 
 
 def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
@@ -107,7 +119,9 @@ def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
     assert (predictions[1] >= 0).all()
     learner = Tagger(classes=17, max_length=256)
     examples = labelled([list(range(60))], [[3] * 60])
-    batch = learner.batch(examples, learner.prepare(Resources(vocab, model(max_length=48).traits)), 0, RNG)
+    batch = learner.batch(
+        examples, learner.prepare(Resources(vocab, model(max_length=48).traits)), 0, RNG
+    )
     assert batch.inputs["input_ids"].shape == (1, 48)
 
 
@@ -118,7 +132,9 @@ def test_the_loss_is_summed_over_words_and_zero_without_any(vocab, model):
         heads["linear"].weight.zero_()  # every tag is as likely as any other
     prepared = learner.prepare(Resources(vocab, backbone.traits))
     batch = learner.batch(labelled([[0, 1, 2]], [[4, 5, 6]]), prepared, 0, RNG).to(CPU)
-    assert learner.loss(backbone, heads, batch)["tagging"].total.item() == pytest.approx(3 * np.log(17), rel=1e-5)
+    assert learner.loss(backbone, heads, batch)["tagging"].total.item() == pytest.approx(
+        3 * np.log(17), rel=1e-5
+    )
     batch = learner.batch(labelled([[0, 1]], [[-1, -1]]), prepared, 0, RNG).to(CPU)
     total = learner.loss(backbone, heads, batch)["tagging"].total
     total.backward()
@@ -136,7 +152,10 @@ def test_outcomes_of_entities_and_pairs_by_hand():
     gold = Ragged.of([[1, 2, 0, 1], [0, 0], [1]])
     found = Ragged.of([[1, 2, 0, 0], [1, 0], [1]])
     outcomes = TASKS.build({"name": "ner", "types": ["PER"]}).score(tagged(gold), found).outcomes
-    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([2, 0, 2], [3, 1, 2])  # 2 TP, and 2 TP + FP + FN
+    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == (
+        [2, 0, 2],
+        [3, 1, 2],
+    )  # 2 TP, and 2 TP + FP + FN
     scores = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, -1]), np.array([0, 1, 2, -1, 0]))
     outcomes = scores.outcomes
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 1, 0, 0], [1, 1, 1, 1, 0])

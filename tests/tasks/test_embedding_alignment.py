@@ -48,14 +48,19 @@ def near_the_first(vocab, backbone, rival):
         backbone.input_embeddings[rival] = backbone.input_embeddings[the]
 
 
-@pytest.mark.parametrize(("text", "expected"), [("der arzt liest max", 75), ("der arzt liest", 100)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("der arzt liest max", 75), ("der arzt liest", 100)]
+)
 def test_candidates_are_subwords_of_the_target_text(dictionary, vocab, model, text, expected):
     backbone, root = aligned(vocab, model(), PAIRS), dictionary(*PAIRS)
     near_the_first(vocab, backbone, "x")
     write_lines(root / "text/train.de.txt", [text])
     write_lines(root / "bank.de.conllu", [f"1\t{text.split()[-1]}\t_\tX\tX\t_\t0\troot\t_\t_", ""])
     assert measured(root, vocab, backbone)["p@1"] == 100
-    assert measured(root, vocab, backbone, candidates="text").metrics == {"p@1": expected, "coverage": 100}
+    assert measured(root, vocab, backbone, candidates="text").metrics == {
+        "p@1": expected,
+        "coverage": 100,
+    }
     files = ["text/train.{language}.txt", "bank.{language}.conllu"]
     assert measured(root, vocab, backbone, candidates="text", text=files)["p@1"] == expected
 
@@ -64,7 +69,9 @@ def test_candidate_text_must_be_whole_files(dictionary, vocab, model):
     root = dictionary(*PAIRS)
     with pytest.raises(DataError, match=r"no file .*train\.de\.txt"):
         measured(root, vocab, model(), candidates="text")
-    write_lines(root / "text/train.de.txt", ["mit"])  # translations are candidates without occurring in it
+    write_lines(
+        root / "text/train.de.txt", ["mit"]
+    )  # translations are candidates without occurring in it
     assert measured(root, vocab, aligned(vocab, model(), PAIRS), candidates="text")["p@1"] == 100
     with pytest.raises(DataError, match="whole files"):
         measured(root, vocab, model(), candidates="text", text="text/train.{language}.txt[:1]")
@@ -77,7 +84,9 @@ def test_words_of_several_subwords_lower_the_coverage(dictionary, vocab, model):
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 80}
 
 
-def test_identically_spelled_words_are_left_out_and_the_own_row_of_a_word_is_no_candidate(dictionary, vocab, model):
+def test_identically_spelled_words_are_left_out_and_the_own_row_of_a_word_is_no_candidate(
+    dictionary, vocab, model
+):
     backbone = aligned(vocab, model(), PAIRS)
     root = dictionary(*PAIRS[:3], ("letters", "letters"))
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 75}
@@ -85,7 +94,9 @@ def test_identically_spelled_words_are_left_out_and_the_own_row_of_a_word_is_no_
     with torch.no_grad():
         der, arzt = (int(vocab.encode_words([word])[0][0]) for word in ("der", "arzt"))
         backbone.input_embeddings[arzt] = backbone.input_embeddings[der] + 0.1
-    root = dictionary(("the", "der"), ("der", "arzt"), ("reads", "liest"))  # the nearest of all would be `der` itself
+    root = dictionary(
+        ("the", "der"), ("der", "arzt"), ("reads", "liest")
+    )  # the nearest of all would be `der` itself
     assert measured(root, vocab, backbone)["p@1"] == 100
 
 
@@ -98,7 +109,9 @@ def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
     assert found.score.tolist()[2:] == [1, 1]
 
 
-def test_words_with_an_embedding_row_of_a_training_entry_are_not_held_out(dictionary, vocab, model, caplog):
+def test_words_with_an_embedding_row_of_a_training_entry_are_not_held_out(
+    dictionary, vocab, model, caplog
+):
     """`readsx` consists of two subwords, of which one is that of `reads`; their words differ."""
     assert vocab.encode_words(["readsx"])[0][0] == vocab.encode_words(["reads"])[0][0]
     folder = dictionary(*PAIRS[:2], ("reads", "liest"))
@@ -119,7 +132,9 @@ def test_adds_language_embeddings_if_both_languages_have_them(dictionary, vocab,
     root, backbone = dictionary(*PAIRS), aligned(vocab, model("en", "de"), PAIRS)
     with torch.no_grad():
         backbone.language_embeddings[:] = 0.0
-        backbone.language_embeddings[backbone.traits.languages["en"]] = 10 * torch.eye(backbone.width)[0]
+        backbone.language_embeddings[backbone.traits.languages["en"]] = (
+            10 * torch.eye(backbone.width)[0]
+        )
     assert measured(root, vocab, backbone)["p@1"] == 25  # all English words lie by the first
     with torch.no_grad():
         backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]

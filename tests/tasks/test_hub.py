@@ -40,7 +40,9 @@ def publish(tmp_path):
     def write(repository, configuration, split, rows, features):
         folder = tmp_path / repository
         folder.mkdir(parents=True, exist_ok=True)
-        Dataset.from_list(rows, features=Features(features)).to_parquet(folder / f"{configuration}-{split}.parquet")
+        Dataset.from_list(rows, features=Features(features)).to_parquet(
+            folder / f"{configuration}-{split}.parquet"
+        )
         files = sorted(folder.glob("*.parquet"))
         lines = ["---", "configs:"]
         for name in sorted({file.stem.rpartition("-")[0] for file in files}):
@@ -55,18 +57,38 @@ def publish(tmp_path):
 
 
 def nli(count):
-    return [{"premise": f"the fox {row}", "hypothesis": "a dog", "label": row % 3} for row in range(count)]
+    return [
+        {"premise": f"the fox {row}", "hypothesis": "a dog", "label": row % 3}
+        for row in range(count)
+    ]
 
 
-NLI = {"premise": TEXT, "hypothesis": TEXT, "label": ClassLabel(names=["entailment", "neutral", "contradiction"])}
+NLI = {
+    "premise": TEXT,
+    "hypothesis": TEXT,
+    "label": ClassLabel(names=["entailment", "neutral", "contradiction"]),
+}
 
 
 def test_xnli(publish, vocab):
     root = publish("facebook/xnli", "de", "test", nli(7), NLI)
-    assert RECIPE.task("xnli").examples("test", "de", vocab, root).labels.tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert RECIPE.task("xnli").examples("test", "de", vocab, root).labels.tolist() == [
+        0,
+        1,
+        2,
+        0,
+        1,
+        2,
+        0,
+    ]
     root = publish("facebook/xnli", "en", "train", nli(7), NLI)
     (root / "more.tsv").write_text("sentence1\tsentence2\tgold_label\na\tb\tcontradiction\n")
-    task = TASKS.build({"name": "xnli", "files": {"train": ["hub:facebook/xnli/{language}/train[1:3]", "more.tsv"]}})
+    task = TASKS.build(
+        {
+            "name": "xnli",
+            "files": {"train": ["hub:facebook/xnli/{language}/train[1:3]", "more.tsv"]},
+        }
+    )
     assert task.examples("train", "en", vocab, root).labels.tolist() == [1, 2, 2]
 
 
@@ -85,7 +107,9 @@ def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
 
     def read(part):
         seen.clear()
-        task = TASKS.build({"name": "xnli", "files": {"train": f"hub:facebook/xnli/{{language}}/train{part}"}})
+        task = TASKS.build(
+            {"name": "xnli", "files": {"train": f"hub:facebook/xnli/{{language}}/train{part}"}}
+        )
         return len(task.examples("train", "en", vocab, root)), max(seen)
 
     assert read("[:3]") == (3, 8)  # chunks of 4, one ahead
@@ -96,8 +120,16 @@ def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
 
 
 def test_pawsx_panx_and_pos(publish, vocab):
-    features = {"id": Value("int32"), "sentence1": TEXT, "sentence2": TEXT, "label": ClassLabel(names=["0", "1"])}
-    rows = [{"id": row, "sentence1": "the fox", "sentence2": "the dog", "label": row % 2} for row in range(4)]
+    features = {
+        "id": Value("int32"),
+        "sentence1": TEXT,
+        "sentence2": TEXT,
+        "label": ClassLabel(names=["0", "1"]),
+    }
+    rows = [
+        {"id": row, "sentence1": "the fox", "sentence2": "the dog", "label": row % 2}
+        for row in range(4)
+    ]
     root = publish("google-research-datasets/paws-x", "ko", "validation", rows, features)
     assert RECIPE.task("pawsx").examples("dev", "ko", vocab, root).labels.tolist() == [0, 1, 0, 1]
     rows = [{"tokens": ["Ada", "runs"], "ner_tags": [1, 0], "langs": ["sw", "sw"]}]
@@ -107,15 +139,29 @@ def test_pawsx_panx_and_pos(publish, vocab):
     found = task.examples("test", "sw", vocab, root)
     assert [task.classes[number] for number in found.tags[0]] == ["B-PER", "O"]
     features = {"tokens": Sequence(TEXT), "pos_tags": Sequence(UPOS)}
-    root = publish("google/xtreme", "udpos.Yoruba", "test", [{"tokens": ["the", "fox"], "pos_tags": [2, 0]}], features)
+    root = publish(
+        "google/xtreme",
+        "udpos.Yoruba",
+        "test",
+        [{"tokens": ["the", "fox"], "pos_tags": [2, 0]}],
+        features,
+    )
     task = RECIPE.task("pos")
-    assert [task.classes[number] for number in task.examples("test", "yo", vocab, root).tags[0]] == ["DET", "NOUN"]
+    assert [
+        task.classes[number] for number in task.examples("test", "yo", vocab, root).tags[0]
+    ] == ["DET", "NOUN"]
 
 
 def test_contamination_checks_read_hub_text(publish):
     root = publish("facebook/xnli", "de", "test", nli(2), NLI)
-    changes = {"data_root": str(root), "evaluate.source": "de", "evaluate.tasks.xnli.targets": '["de"]'}
-    found = held_out_text(read_recipe("evaluation/hub", changes), ["xnli"]).sets["xnli", "test", "de"]
+    changes = {
+        "data_root": str(root),
+        "evaluate.source": "de",
+        "evaluate.tasks.xnli.targets": '["de"]',
+    }
+    found = held_out_text(read_recipe("evaluation/hub", changes), ["xnli"]).sets[
+        "xnli", "test", "de"
+    ]
     assert found.parts["first"] == ["the fox 0", "the fox 1"]
 
 

@@ -18,7 +18,14 @@ from interlace.data.vocab import Vocab
 from interlace.objectives import Resources
 from interlace.tasks import TASKS
 from interlace.tasks.common.prediction import predict_all
-from interlace.tasks.mlqa import SPAN, SpanExtractor, best_texts, compare_all, compare_answers, encode_questions
+from interlace.tasks.mlqa import (
+    SPAN,
+    SpanExtractor,
+    best_texts,
+    compare_all,
+    compare_answers,
+    encode_questions,
+)
 from interlace.text import Text, TextPairs
 
 ENGLISH = "the doctor reads letters"
@@ -26,7 +33,11 @@ GERMAN = "der arzt liest briefe"
 
 
 def question(text, *answers, key="q"):
-    return {"id": key, "question": text, "answers": [{"text": answer, "answer_start": at} for answer, at in answers]}
+    return {
+        "id": key,
+        "question": text,
+        "answers": [{"text": answer, "answer_start": at} for answer, at in answers],
+    }
 
 
 def write(path, passages):
@@ -45,17 +56,32 @@ def predicted(*spans):
     return np.array([(-1, -1, -np.inf) if span is None else (*span, 1.0) for span in spans], SPAN)
 
 
-def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_exported(task, vocab, tmp_path):
-    asked = [question("who", ("the doctor", 0), key="a"), question("what", ("letters", 17), key="b")]
-    write(tmp_path / "qa/test.en.json", [(ENGLISH, asked), (GERMAN, [question("wer", ("arzt", 4), key="c")])])
+def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_exported(
+    task, vocab, tmp_path
+):
+    asked = [
+        question("who", ("the doctor", 0), key="a"),
+        question("what", ("letters", 17), key="b"),
+    ]
+    write(
+        tmp_path / "qa/test.en.json",
+        [(ENGLISH, asked), (GERMAN, [question("wer", ("arzt", 4), key="c")])],
+    )
     questions = task.examples("test", "en", vocab, tmp_path)
     assert questions.texts == [ENGLISH, GERMAN]
     assert questions.owners.tolist() == [0, 0, 1]
     assert questions.answers == [["the doctor"], ["letters"], ["arzt"]]
     for row, answer in enumerate(["the doctor", "letters", "arzt"]):
         first, last = questions.spans[row]
-        assert vocab.decode(questions.passages.ids[questions.owners[row]][first : last + 1]).strip() == answer
-    assert task.score(questions, task.head().gold(questions)).metrics == {"f1": 100.0, "exact": 100.0, "ceiling": 100.0}
+        assert (
+            vocab.decode(questions.passages.ids[questions.owners[row]][first : last + 1]).strip()
+            == answer
+        )
+    assert task.score(questions, task.head().gold(questions)).metrics == {
+        "f1": 100.0,
+        "exact": 100.0,
+        "ceiling": 100.0,
+    }
     told = task.exports(questions, task.head().gold(questions))
     assert told["answers"] == {"a": "the doctor", "b": "letters", "c": "arzt"}
 
@@ -83,7 +109,9 @@ def test_answers_in_decomposed_text_keep_their_last_mark(language, kind, task, t
     assert best_texts(questions, task.head().gold(questions)) == [answer for answer, _ in answers]
 
 
-def test_only_training_leaves_out_questions_without_a_place_of_the_answer(task, vocab, tmp_path, caplog):
+def test_only_training_leaves_out_questions_without_a_place_of_the_answer(
+    task, vocab, tmp_path, caplog
+):
     asked = [
         question("who", ("the doctor", 3), key="moved"),
         question("who", ("a nurse", 0), key="nowhere"),
@@ -113,13 +141,22 @@ def test_only_training_leaves_out_questions_without_a_place_of_the_answer(task, 
 
 @pytest.mark.parametrize("reader", ["squad", "dataset"])
 def test_only_training_leaves_out_questions_without_text(vocab, tmp_path, caplog, reader):
-    asked = [question(text, ("the doctor", 0), key=repr(text)) for text in ("who", "", " \t", "\u3000")]
-    rows = [{"context": ENGLISH, **row, "answers": {"text": ["the doctor"], "answer_start": [0]}} for row in asked]
+    asked = [
+        question(text, ("the doctor", 0), key=repr(text)) for text in ("who", "", " \t", "\u3000")
+    ]
+    rows = [
+        {"context": ENGLISH, **row, "answers": {"text": ["the doctor"], "answer_start": [0]}}
+        for row in asked
+    ]
     suffix = "json" if reader == "squad" else "jsonl"
     for split in ("train", "test"):
         write(tmp_path / f"qa/{split}.en.json", [(ENGLISH, asked)])
-        (tmp_path / f"qa/{split}.en.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    task = TASKS.build({"name": "mlqa", "reader": reader, "files": f"qa/{{split}}.{{language}}.{suffix}"})
+        (tmp_path / f"qa/{split}.en.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows)
+        )
+    task = TASKS.build(
+        {"name": "mlqa", "reader": reader, "files": f"qa/{{split}}.{{language}}.{suffix}"}
+    )
     with caplog.at_level(logging.INFO):
         assert task.examples("train", "en", vocab, tmp_path).ids == ["'who'"]
     assert "3 questions left out: they have no text" in caplog.text
@@ -127,7 +164,10 @@ def test_only_training_leaves_out_questions_without_text(vocab, tmp_path, caplog
 
 
 def test_long_questions_are_counted(vocab, tmp_path, caplog):
-    write(tmp_path / "qa/test.en.json", [(ENGLISH, [question("what " * 9, ("doctor", 4)), question("x", ("the", 0))])])
+    write(
+        tmp_path / "qa/test.en.json",
+        [(ENGLISH, [question("what " * 9, ("doctor", 4)), question("x", ("the", 0))])],
+    )
     with caplog.at_level(logging.INFO):
         TASKS.build({"name": "mlqa", "max_question": 5}).examples("test", "en", vocab, tmp_path)
     assert "1 questions truncated to 5 subwords" in caplog.text
@@ -136,31 +176,47 @@ def test_long_questions_are_counted(vocab, tmp_path, caplog):
 @pytest.mark.parametrize(("split", "purpose"), [("train", "train on"), ("test", "compare with")])
 def test_rejects_a_file_without_answers(task, vocab, tmp_path, split, purpose):
     write(tmp_path / f"qa/{split}.en.json", [(ENGLISH, [question("who", ("", 0))])])
-    with pytest.raises(DataError, match=rf"no question has an answer to {purpose}; .* hold out a part of a training"):
+    with pytest.raises(
+        DataError,
+        match=rf"no question has an answer to {purpose}; .* hold out a part of a training",
+    ):
         task.examples(split, "en", vocab, tmp_path)
 
 
 def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
-    task = TASKS.build({"name": "mlqa", "files": {"test": "dev-context-{context}-question-{question}.json"}})
-    write(tmp_path / "dev-context-de-question-en.json", [(GERMAN, [question("who", ("der arzt", 0))])])
-    write(tmp_path / "dev-context-de-question-de.json", [(GERMAN, [question("wer", ("der arzt", 0))])])
+    task = TASKS.build(
+        {"name": "mlqa", "files": {"test": "dev-context-{context}-question-{question}.json"}}
+    )
+    write(
+        tmp_path / "dev-context-de-question-en.json", [(GERMAN, [question("who", ("der arzt", 0))])]
+    )
+    write(
+        tmp_path / "dev-context-de-question-de.json", [(GERMAN, [question("wer", ("der arzt", 0))])]
+    )
     mixed = task.examples("test", "de-en", vocab, tmp_path)
     assert (mixed.passages.language, mixed.questions.language) == ("de", "en")
     plain = task.examples("test", "de", vocab, tmp_path)
     assert (plain.passages.language, plain.questions.language) == ("de", "de")
     assert task.score(mixed, predicted((4, 8)))["exact"] == 100  # German articles go
-    with pytest.raises(DataError, match=r"no test data in 'en-de'.*there is test data in: de, de-en"):
+    with pytest.raises(
+        DataError, match=r"no test data in 'en-de'.*there is test data in: de, de-en"
+    ):
         task.examples("test", "en-de", vocab, tmp_path)
 
 
 def test_rejects_other_readers(vocab, tmp_path):
     (tmp_path / "qa").mkdir()
     (tmp_path / "qa/test.en.json").write_text("a\tb\n")
-    for reader, message in [("lines", "gives sentences, not pairs"), ({"name": "nli"}, "header has none|no column")]:
+    for reader, message in [
+        ("lines", "gives sentences, not pairs"),
+        ({"name": "nli"}, "header has none|no column"),
+    ]:
         with pytest.raises(DataError, match=message):
             TASKS.build({"name": "mlqa", "reader": reader}).examples("test", "en", vocab, tmp_path)
     (tmp_path / "qa/test.en.json").write_text("sentence1\tsentence2\tgold_label\na\tb\tneutral\n")
-    with pytest.raises(DataError, match="pairs without answers; set another 'reader', such as 'squad'"):
+    with pytest.raises(
+        DataError, match="pairs without answers; set another 'reader', such as 'squad'"
+    ):
         TASKS.build({"name": "mlqa", "reader": "nli"}).examples("test", "en", vocab, tmp_path)
 
 
@@ -177,7 +233,10 @@ def test_normalizes_by_setting_and_language_of_the_passage(vocab, tmp_path):
 def test_the_ceiling_counts_answers_inside_a_subword(task, vocab, tmp_path):
     """The word is one subword, so an answer that is a part of it cannot be given."""
     assert len(vocab.encode(["the doctor"]).ids[0]) == 2
-    write(tmp_path / "qa/test.en.json", [("the doctor", [question("who", ("doc", 4)), question("x", ("doctor", 4))])])
+    write(
+        tmp_path / "qa/test.en.json",
+        [("the doctor", [question("who", ("doc", 4)), question("x", ("doctor", 4))])],
+    )
     questions = task.examples("test", "en", vocab, tmp_path)
     gold = task.head().gold(questions)
     assert task.score(questions, gold).metrics == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
@@ -200,10 +259,14 @@ RECORDED = json.loads(Path(__file__).with_name("answers.json").read_text(encodin
 
 def test_scores_recorded_cases_as_the_published_programs():
     languages = ("en", "es", "hi", "vi", "de", "ar", "zh")
-    assert {tuple(row[:2]) for row in RECORDED} == {(rules, one) for rules in ("mlqa", "squad") for one in languages}
+    assert {tuple(row[:2]) for row in RECORDED} == {
+        (rules, one) for rules in ("mlqa", "squad") for one in languages
+    }
     assert sum(0 < f1 < 1 for *_, f1, _ in RECORDED) > len(RECORDED) / 2
     for rules, language, found, answers, *right in RECORDED:
-        assert compare_answers(found, answers, rules, language) == pytest.approx(tuple(right), abs=1e-6), found
+        assert compare_answers(found, answers, rules, language) == pytest.approx(
+            tuple(right), abs=1e-6
+        ), found
 
 
 QUESTIONS = SimpleNamespace(texts=["one two", "red green red"], owners=np.array([1, 0, 1]))
@@ -230,8 +293,16 @@ def asked(vocab, rows, languages=("en", "en")):
     questions, passages, places = map(list, zip(*rows, strict=True))
     source = Text.of(passages, languages[0])
     source = Text(source.language, source.lines, source.words, answers=places)
-    answers = [[line[start:end]] if start >= 0 else [] for line, (start, end) in zip(passages, places, strict=True)]
-    pairs = TextPairs(source, Text.of(questions, languages[1]), answers=answers, ids=list(map(str, range(len(rows)))))
+    answers = [
+        [line[start:end]] if start >= 0 else []
+        for line, (start, end) in zip(passages, places, strict=True)
+    ]
+    pairs = TextPairs(
+        source,
+        Text.of(questions, languages[1]),
+        answers=answers,
+        ids=list(map(str, range(len(rows)))),
+    )
     return encode_questions([pairs], vocab)
 
 
@@ -258,24 +329,36 @@ def case(vocab, model, mixed, monkeypatch):
     heads = learner.modules(backbone)
     with torch.no_grad():
         heads["linear"].weight.mul_(40)
-    return learner, backbone.eval(), heads.eval(), mixed, learner.prepare(Resources(vocab, backbone.traits))
+    return (
+        learner,
+        backbone.eval(),
+        heads.eval(),
+        mixed,
+        learner.prepare(Resources(vocab, backbone.traits)),
+    )
 
 
 def batch_of(learner, prepared, questions):
-    return learner.batch(learner.sequences(questions, prepared), prepared, 0, np.random.default_rng(0))
+    return learner.batch(
+        learner.sequences(questions, prepared), prepared, 0, np.random.default_rng(0)
+    )
 
 
 def test_a_sequence_is_the_question_and_the_passage(vocab, model):
     learner = SpanExtractor()
     prepared = learner.prepare(Resources(vocab, model().traits))
     batch = batch_of(learner, prepared, asked(vocab, [("the doctor", "reads letters", (6, 13))]))
-    question, passage = (vocab.encode([line]).ids[0].tolist() for line in ("the doctor", "reads letters"))
+    question, passage = (
+        vocab.encode([line]).ids[0].tolist() for line in ("the doctor", "reads letters")
+    )
     row = [vocab.begin, *question, *vocab.separator_ids, *passage, vocab.end]
     assert batch.inputs["input_ids"].tolist() == [row]
     begins = 1 + len(question) + len(vocab.separator_ids)
     letters = len(vocab.encode(["letters"]).ids[0])
     assert batch.labels.tolist() == [[begins + len(passage) - letters, begins + len(passage) - 1]]
-    assert np.flatnonzero(batch.extra["open"][0]).tolist() == list(range(begins, begins + len(passage)))
+    assert np.flatnonzero(batch.extra["open"][0]).tolist() == list(
+        range(begins, begins + len(passage))
+    )
 
 
 def test_windows_fill_the_maximum_length(case):
@@ -331,7 +414,9 @@ def test_the_loss_covers_the_passage_and_the_first_token(case):
     rows = learner.sequences(questions, prepared)
     batch = learner.batch(rows, prepared, 0, np.random.default_rng(0))
     expected = 0.0
-    for (scores, open_), (first, last) in zip(scores_by_hand(case, rows), batch.labels.tolist(), strict=True):
+    for (scores, open_), (first, last) in zip(
+        scores_by_hand(case, rows), batch.labels.tolist(), strict=True
+    ):
         places = [0, *open_.tolist()]
         for side, label in enumerate((first, last)):
             logits = torch.from_numpy(scores[places, side])
@@ -353,7 +438,9 @@ def best_by_hand(case):
     best = [None] * len(questions)
     for number, (scores, open_) in enumerate(scores_by_hand(case, rows)):
         pairs = [(i, j) for i in open_ for j in open_ if i <= j < i + MAX_ANSWER]
-        spans = [(scores[i, 0] + scores[j, 1], i - begins[number], j - begins[number]) for i, j in pairs]
+        spans = [
+            (scores[i, 0] + scores[j, 1], i - begins[number], j - begins[number]) for i, j in pairs
+        ]
         owner, first = rows.owners[number], rows.firsts[number]
         for score, i, j in spans:
             if best[owner] is None or score > best[owner][0]:
@@ -364,7 +451,10 @@ def best_by_hand(case):
 @pytest.mark.parametrize("tokens", [60, 5000])
 def test_finds_the_best_span_exactly(case, tokens):
     learner, backbone, heads, questions, prepared = case
-    found, gold = predict_all(learner, backbone, heads, questions, prepared, tokens), learner.gold(questions)
+    found, gold = (
+        predict_all(learner, backbone, heads, questions, prepared, tokens),
+        learner.gold(questions),
+    )
     assert found.shape == (len(questions),)
     assert gold.dtype == found.dtype == SPAN
     for row, expected in enumerate(best_by_hand(case)):
@@ -373,7 +463,11 @@ def test_finds_the_best_span_exactly(case, tokens):
             continue
         score, first, last = expected
         characters = questions.characters[questions.owners[row]]
-        assert found[row].tolist() == (characters[first, 0], characters[last, 1], pytest.approx(score, rel=1e-4))
+        assert found[row].tolist() == (
+            characters[first, 0],
+            characters[last, 1],
+            pytest.approx(score, rel=1e-4),
+        )
     assert found["start"][3] == -1  # no passage, no answer
     assert gold["start"].tolist() == [4, 50, 0, -1, -1, 80]
     assert gold["end"].tolist() == [7, 53, 1, -1, -1, 85]
@@ -384,8 +478,13 @@ def test_the_best_window_of_a_question_answers_it():
     learner = SpanExtractor()
     windows = type("Windows", (), {"owners": np.array([0, 0, 1]), "firsts": np.array([0, 2, 0])})
     places = Ragged.of([[(place, place + 1) for place in range(6)]] * 2, width=2)
-    questions = type("Questions", (), {"characters": places, "owners": np.array([0, 1]), "__len__": lambda _: 2})()
-    found = np.array([[(2, 3, 1.0), (0, 0, 0.5), NONE], [(0, 1, 3.0), (3, 3, 0.7), (1, 1, 0.6)], [NONE] * 3], SPAN)
+    questions = type(
+        "Questions", (), {"characters": places, "owners": np.array([0, 1]), "__len__": lambda _: 2}
+    )()
+    found = np.array(
+        [[(2, 3, 1.0), (0, 0, 0.5), NONE], [(0, 1, 3.0), (3, 3, 0.7), (1, 1, 0.6)], [NONE] * 3],
+        SPAN,
+    )
     best = learner.merge(questions, windows, found)
     assert best.tolist() == [(2, 4, 3.0), NONE]
     found["score"][1] = [0.5, 1.0, 1.0]  # subwords 2 and 3, 5, 3
@@ -394,9 +493,13 @@ def test_the_best_window_of_a_question_answers_it():
 
 def test_empty_passages_have_no_answer(vocab, case):
     learner, backbone, heads, _, prepared = case
-    empty = asked(vocab, [("the doctor", "", (-1, -1)), ("", "", (-1, -1)), ("who", "  ", (-1, -1))])
+    empty = asked(
+        vocab, [("the doctor", "", (-1, -1)), ("", "", (-1, -1)), ("who", "  ", (-1, -1))]
+    )
     found, gold = predict_all(learner, backbone, heads, empty, prepared, 100), learner.gold(empty)
     assert (found["start"] == -1).all()
     assert (gold["start"] == -1).all()
     terms = learner.loss(backbone, heads, batch_of(learner, prepared, empty).to(CPU))
-    assert terms["answer"].total.item() == pytest.approx(0, abs=1e-5)  # the first token has nothing to compete with
+    assert terms["answer"].total.item() == pytest.approx(
+        0, abs=1e-5
+    )  # the first token has nothing to compete with

@@ -27,32 +27,52 @@ from interlace.training.predictions import outcomes_file, read_outcomes
 from little_jobs import score_job
 
 WORDS = {"the": "der", "doctor": "arzt", "reads": "liest", "letters": "briefe", "Ion": "Ion"}
-ENGLISH = ["the doctor reads letters", "letters the doctor reads", "the letters reads Ion the doctor"]
+ENGLISH = [
+    "the doctor reads letters",
+    "letters the doctor reads",
+    "the letters reads Ion the doctor",
+]
 GERMAN = [" ".join(WORDS[word] for word in line.split()) for line in ENGLISH]
 
 
 @pytest.fixture(scope="module")
 def vocab():
-    return Vocab.learn({"en": ENGLISH * 10, "de": GERMAN * 10}, size=400).with_target_languages(["en", "de"])
+    return Vocab.learn({"en": ENGLISH * 10, "de": GERMAN * 10}, size=400).with_target_languages(
+        ["en", "de"]
+    )
 
 
 @pytest.fixture
 def root(tmp_path):
     (tmp_path / "parallel").mkdir()
     for language, lines in {"en": [*ENGLISH, "no translation"], "de": [*GERMAN, " "]}.items():
-        (tmp_path / f"parallel/test.en-de.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (tmp_path / f"parallel/test.en-de.{language}").write_text(
+            "\n".join(lines) + "\n", encoding="utf-8"
+        )
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def model(vocab):
-    shape = Shape(family="modernbert", layers=1, width=16, heads=2, max_length=24, dropout=0.0, attention_dropout=0.0)
+    shape = Shape(
+        family="modernbert",
+        layers=1,
+        width=16,
+        heads=2,
+        max_length=24,
+        dropout=0.0,
+        attention_dropout=0.0,
+    )
     encoder = from_shape(shape, vocab, (), seed=0)
     return join(encoder, fresh_decoder(encoder.model.config, 0))
 
 
 def by_dictionary(line, source, target):
-    words = WORDS if (source, target) == ("en", "de") else {right: left for left, right in WORDS.items()}
+    words = (
+        WORDS
+        if (source, target) == ("en", "de")
+        else {right: left for left, right in WORDS.items()}
+    )
     return " ".join(words.get(word, word) for word in line.split())
 
 
@@ -68,12 +88,17 @@ def says(monkeypatch):
     class Stub:
         def __init__(self, model, vocab, source, target, search, **settings):
             assert isinstance(model, Seq2Seq)
-            asked.append({"direction": f"{source}-{target}", "search": search, "lines": [], **settings})
+            asked.append(
+                {"direction": f"{source}-{target}", "search": search, "lines": [], **settings}
+            )
             self.source, self.target = source, target
 
         def lines(self, lines):
             asked[-1]["lines"] += lines
-            return [SimpleNamespace(text=Stub.say(line, self.source, self.target), pieces=1) for line in lines]
+            return [
+                SimpleNamespace(text=Stub.say(line, self.source, self.target), pieces=1)
+                for line in lines
+            ]
 
     def install(say):
         Stub.say = staticmethod(say)
@@ -88,23 +113,33 @@ def task(**settings):
 
 
 def test_one_pair_of_files_is_read_in_both_directions(root, vocab):
-    for target, (sources, references) in {"de": (ENGLISH, GERMAN), "de-en": (GERMAN, ENGLISH)}.items():
+    for target, (sources, references) in {
+        "de": (ENGLISH, GERMAN),
+        "de-en": (GERMAN, ENGLISH),
+    }.items():
         found = task().examples("test", target, vocab, root)
-        assert (found.sources, found.references) == (sources, references)  # the line without a translation is left out
+        assert (found.sources, found.references) == (
+            sources,
+            references,
+        )  # the line without a translation is left out
         assert (found.lengths > 0).all()
     (pairs,) = task().texts("test", "de-en", root)
     assert (pairs.source.language, pairs.target.language) == ("de", "en")
     some = task(files="parallel/test.en-de.{language}[1:]").examples("test", "de", vocab, root)
     assert some.sources == ENGLISH[1:]
     with pytest.raises(DataError, match="the sides must correspond"):
-        read_text("mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)])
+        read_text(
+            "mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)]
+        )
     told = []
     for direction in ("fr-en", "en-fr"):
         with pytest.raises(DataError) as caught:
             task().examples("test", direction, vocab, root)
         told.append(str(caught.value))
     assert told[0] == told[1]
-    assert re.match(r"mt: no test data in 'en' with source 'fr': .*test.fr-en.en.*test.en-fr.en", told[0])
+    assert re.match(
+        r"mt: no test data in 'en' with source 'fr': .*test.fr-en.en.*test.en-fr.en", told[0]
+    )
 
 
 def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, says):
@@ -118,15 +153,21 @@ def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, s
     assert scores["length ratio"] == 1
     assert asked[0]["lines"] == ENGLISH
     says(copying)
-    scores = task(round_trip=True).measure(model, vocab, task().examples("test", "de-en", vocab, root))
+    scores = task(round_trip=True).measure(
+        model, vocab, task().examples("test", "de-en", vocab, root)
+    )
     assert scores["bleu"] < 10
     assert scores["copied lines"] == scores["copied words"] == 100
-    assert scores["round-trip bleu"] == pytest.approx(100)  # which is why a round trip alone says little
+    assert scores["round-trip bleu"] == pytest.approx(
+        100
+    )  # which is why a round trip alone says little
 
 
 def test_round_trips_use_the_settings_of_the_task(tmp_path, vocab, model, says):
     """A model of stripped Romanian comes back to stripped Romanian, here in capitals."""
-    asked = says(lambda line, source, target: line.upper() if source == "ro" else line.replace("THE", "Și"))
+    asked = says(
+        lambda line, source, target: line.upper() if source == "ro" else line.replace("THE", "Și")
+    )
     line = "și fața bună și mare"
     (tmp_path / "test.ro").write_text(f"{line}\n", encoding="utf-8")
     (tmp_path / "test.en").write_text("and the good and big face\n", encoding="utf-8")
@@ -138,12 +179,19 @@ def test_round_trips_use_the_settings_of_the_task(tmp_path, vocab, model, says):
     signature = scores.details["signatures"]["round-trip bleu"]
     assert re.fullmatch(r"nrefs:1\|case:lc\|eff:no\|tok:13a\|.*\|romanian:strip", signature)
     cased = task(**settings)
-    assert cased.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))["round-trip bleu"] < 30
+    assert (
+        cased.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))[
+            "round-trip bleu"
+        ]
+        < 30
+    )
 
 
 def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says, monkeypatch):
     """It is what the task `mt` finds beside BLEU; here "letters" gets lost on the way there."""
-    asked = says(lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target))
+    asked = says(
+        lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target)
+    )
     (tmp_path / "test.en").write_text("\n".join([*ENGLISH, " "]) + "\n", encoding="utf-8")
     (tmp_path / "test.de").write_text("\n".join([*GERMAN, " "]) + "\n", encoding="utf-8")
     beside = task(files="test.{language}", round_trip=True)
@@ -156,7 +204,10 @@ def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says, monkey
     for name in ("round-trip bleu", "copied lines", "copied words"):
         assert scores[name] == pytest.approx(expected[name])
     assert 5 < scores["round-trip bleu"] < 90
-    assert scores.details["signatures"]["round-trip bleu"] == expected.details["signatures"]["round-trip bleu"]
+    assert (
+        scores.details["signatures"]["round-trip bleu"]
+        == expected.details["signatures"]["round-trip bleu"]
+    )
     assert scores["round-trip bleu"] == pytest.approx(scores.outcomes.total)
     assert [each["direction"] for each in asked] == ["en-de", "de-en"] * 2
     assert scores.outputs == asked[-1]["lines"]
@@ -179,7 +230,9 @@ def test_sources_are_as_long_as_in_training(root, vocab, model, says, settings, 
     assert [each["max_length"] for each in asked] == expected
 
 
-@pytest.mark.parametrize("language", ["zh", "zho", "cmn", "chi", "zh-Hant", "zh_TW", "yue", "cmn_Hans"])
+@pytest.mark.parametrize(
+    "language", ["zh", "zho", "cmn", "chi", "zh-Hant", "zh_TW", "yue", "cmn_Hans"]
+)
 def test_bleu_finds_the_words_of_chinese_by_any_code(language):
     """Its tokenizer counts characters; by spaces, a sentence that differs in one of them has a score of 0."""
     output, reference = ["我们明天去北京看朋友"], ["我们明天去上海看朋友"]
@@ -227,7 +280,17 @@ def test_translations_do_not_depend_on_batches_and_are_stored(root, vocab, model
         search = {"beam": 2, "max_ratio": 1.0, "max_extra": 2}
         measured = task(targets=["en-de", "de-en"], search=search, tokens_per_batch=tokens)
         cell = EvaluationJob(
-            "mt", measured, lambda: model, vocab, root, "en", [], 0, Accelerator(cpu=True), output=into, key="model"
+            "mt",
+            measured,
+            lambda: model,
+            vocab,
+            root,
+            "en",
+            [],
+            0,
+            Accelerator(cpu=True),
+            output=into,
+            key="model",
         )
         rows += score_job(cell)
         files.append((into / "predictions/mt.zero-shot.0.de-en.txt").read_text(encoding="utf-8"))
@@ -244,7 +307,9 @@ def test_translations_do_not_depend_on_batches_and_are_stored(root, vocab, model
     assert torch.is_grad_enabled()
 
 
-LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)
+LINES = st.lists(
+    st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9
+).map(" ".join)
 
 
 @given(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=6), st.booleans())
@@ -291,7 +356,9 @@ def test_tokenized_bleu_counts_words_without_smoothing():
     outputs, references = ["The cat, sat on the mat."], ["The cat, lay on the mat."]
     found = tokenized_bleu(outputs, references, "en", word_tokenizer="unicode")
     words = [["The cat , sat on the mat ."], [["The cat , lay on the mat ."]]]
-    assert found.value == pytest.approx(BLEU(tokenize="none", smooth_method="none").corpus_score(*words).score)
+    assert found.value == pytest.approx(
+        BLEU(tokenize="none", smooth_method="none").corpus_score(*words).score
+    )
     assert "tok:unicode" in found.signature
     assert "smooth:none" in found.signature
     assert tokenized_bleu(["a b"], ["a c"], "en", word_tokenizer="whitespace").value == 0

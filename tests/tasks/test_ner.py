@@ -28,14 +28,23 @@ def test_an_unknown_type_names_both_solutions(tmp_path, vocab):
 
 
 def test_other_types_can_be_read_as_outside(tmp_path, vocab, caplog):
-    write(tmp_path, FILE, ("doctor", "B-PER"), ("the", "B-DATE"), ("letters", "I-DATE"), ("reads", "I-MISC"))
+    write(
+        tmp_path,
+        FILE,
+        ("doctor", "B-PER"),
+        ("the", "B-DATE"),
+        ("letters", "I-DATE"),
+        ("reads", "I-MISC"),
+    )
     with caplog.at_level(logging.INFO, "interlace"):
         examples = Ner(other_types="outside").examples("test", "en", vocab, tmp_path)
     assert examples.tags.to_lists() == [[1, 0, 0, 0]]
     assert "3 words of other types read as O (B-DATE, B-MISC, I-DATE)" in caplog.text
 
 
-@pytest.mark.parametrize(("types", "message"), [(["PER", "PER"], "'PER' is given 2"), (["B-PER"], "without B-")])
+@pytest.mark.parametrize(
+    ("types", "message"), [(["PER", "PER"], "'PER' is given 2"), (["B-PER"], "without B-")]
+)
 def test_rejects_invalid_types(types, message):
     with pytest.raises(SettingsError, match=message):
         TASKS.build({"name": "ner", "types": types})
@@ -76,7 +85,9 @@ def test_entities_begin_end_and_match_by_span_and_type():
     found = entities(numbered("B-PER I-PER O B-ORG B-PER B-ORG"))
     assert is_among(found, gold).tolist() == [True, False, False, True]
     f1 = 2 * 50 * (200 / 3) / (50 + 200 / 3)
-    assert entity_rates(gold=3, predicted=4, right=2) == pytest.approx({"f1": f1, "precision": 50, "recall": 200 / 3})
+    assert entity_rates(gold=3, predicted=4, right=2) == pytest.approx(
+        {"f1": f1, "precision": 50, "recall": 200 / 3}
+    )
     assert entity_rates(gold=0, predicted=0, right=0) == {"f1": 0, "precision": 0, "recall": 0}
 
 
@@ -97,7 +108,9 @@ def test_scores_equal_seqeval(seqeval, data):
     predictions, tags = sides
     ours = Ner().score(tagged(tags), predictions)
     for name in ("precision", "recall", "f1"):
-        assert ours[name] == pytest.approx(100 * getattr(seqeval, f"{name}_score")(gold, found, zero_division=0)), name
+        assert ours[name] == pytest.approx(
+            100 * getattr(seqeval, f"{name}_score")(gold, found, zero_division=0)
+        ), name
     report = seqeval.classification_report(gold, found, output_dict=True, zero_division=0)
     for kind in TYPES:
         if report.get(kind, {}).get("support"):

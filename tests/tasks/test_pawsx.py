@@ -11,19 +11,32 @@ FILE = "pawsx/test-en.tsv"
 
 
 def test_reads_columns_by_name(tmp_path, vocab):
-    write(tmp_path, "dev_2k.tsv", ("id", "sentence1", "sentence2", "label"), ("7", "the doctor", "reads", "1"))
+    write(
+        tmp_path,
+        "dev_2k.tsv",
+        ("id", "sentence1", "sentence2", "label"),
+        ("7", "the doctor", "reads", "1"),
+    )
     reader = {"name": "tsv", "columns": ["sentence1", "sentence2"], "label": "label"}
     task = TASKS.build({"name": "pawsx", "files": {"dev": "dev_2k.tsv"}, "reader": reader})
     assert task.examples("dev", "en", vocab, tmp_path).labels.tolist() == [1]
 
 
 def test_sentences_without_a_translation_are_left_out_and_counted(tmp_path, vocab, caplog):
-    write(tmp_path, FILE, ("NS", "reads", "1"), ("letters", "the letters", "0"), ("letters", "NS", "0"))
+    write(
+        tmp_path,
+        FILE,
+        ("NS", "reads", "1"),
+        ("letters", "the letters", "0"),
+        ("letters", "NS", "0"),
+    )
     with caplog.at_level(logging.INFO, "interlace"):
         assert len(Pawsx().examples("test", "en", vocab, tmp_path)) == 1
     assert "2 rows with an empty or untranslated (NS) sentence left out" in caplog.text
     write(tmp_path, FILE, ("NS", "NS", "1"))
-    with pytest.raises(DataError, match=r"test-en.tsv: all rows have an empty or untranslated \(NS\) sentence"):
+    with pytest.raises(
+        DataError, match=r"test-en.tsv: all rows have an empty or untranslated \(NS\) sentence"
+    ):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 
@@ -38,7 +51,10 @@ def test_unlabelled_pairs_are_counted_and_not_scored(tmp_path, vocab, caplog):
     with pytest.raises(DataError, match="no row has a label"):
         Pawsx().examples("test", "en", vocab, tmp_path)
     write(tmp_path, FILE, ("the doctor", "reads", "2"))
-    with pytest.raises(DataError, match=r"test-en.tsv: unknown label '2' of 'the doctor' and 'reads'; there are: 0, 1"):
+    with pytest.raises(
+        DataError,
+        match=r"test-en.tsv: unknown label '2' of 'the doctor' and 'reads'; there are: 0, 1",
+    ):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 
@@ -46,7 +62,13 @@ def test_unlabelled_pairs_are_counted_and_not_scored(tmp_path, vocab, caplog):
 def test_rows_with_an_empty_sentence_are_left_out_and_counted(tmp_path, vocab, caplog, split):
     """As in the machine-translated training files of PAWS-X."""
     path = f"pawsx/{split}-en.tsv"
-    write(tmp_path, path, ("", "reads", "1"), ("letters", "the letters", "0"), ("the doctor", " ", "1"))
+    write(
+        tmp_path,
+        path,
+        ("", "reads", "1"),
+        ("letters", "the letters", "0"),
+        ("the doctor", " ", "1"),
+    )
     with caplog.at_level(logging.INFO, "interlace"):
         labels = Pawsx().examples(split, "en", vocab, tmp_path).labels.tolist()
     if split == "test":  # a translation that failed counts

@@ -32,7 +32,12 @@ from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.selection import Item
 from little_jobs import score_job
 
-LINES = ["the doctor reads letters", "letters", "the doctor reads the letters the doctor reads", "der arzt"]
+LINES = [
+    "the doctor reads letters",
+    "letters",
+    "the doctor reads the letters the doctor reads",
+    "der arzt",
+]
 
 
 def surprise(backbone, ids, at, label, *, causal):
@@ -104,7 +109,9 @@ def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
         for place in range(1, len(ids) - 1):
             shown = [*ids[:place], vocab.mask, *ids[place + 1 :]]
             total += surprise(backbone, shown, place, ids[place], causal=False)
-    assert scores["pseudo-perplexity per subword"] == pytest.approx(math.exp(total / len(text.ids.flat)), rel=1e-4)
+    assert scores["pseudo-perplexity per subword"] == pytest.approx(
+        math.exp(total / len(text.ids.flat)), rel=1e-4
+    )
     assert scores["pseudo-perplexity per word"] == pytest.approx(math.exp(total / 15), rel=1e-4)
     assert "perplexity per word" not in scores.metrics
 
@@ -119,7 +126,9 @@ def test_outcomes_are_those_of_single_sentences(vocab, model, text, kind, ends):
         alone = [task.measure(backbone, vocab, text.take([row])).outcomes for row in range(4)]
         assert each.score == pytest.approx([one.score[0] for one in alone], rel=1e-4)
     else:  # the first one is read from the beginning, whatever follows
-        assert each.score[0] == pytest.approx(task.measure(backbone, vocab, text.take([0])).outcomes.score[0], rel=1e-4)
+        assert each.score[0] == pytest.approx(
+            task.measure(backbone, vocab, text.take([0])).outcomes.score[0], rel=1e-4
+        )
 
 
 def test_the_identity_per_subword_depends_on_the_vocabulary(vocab, model, text):
@@ -127,7 +136,10 @@ def test_the_identity_per_subword_depends_on_the_vocabulary(vocab, model, text):
     models = [(vocab, text), (other, spelled(other, LINES))]
     for per, same in (("word", True), ("subword", False)):
         shape, task = Shape(layers=1, width=16, heads=2, max_length=128), Perplexity(per=per)
-        names = {task.measure(from_shape(shape, made), made, lines).outcomes.identity for made, lines in models}
+        names = {
+            task.measure(from_shape(shape, made), made, lines).outcomes.identity
+            for made, lines in models
+        }
         assert (len(names) == 1) is same
 
 
@@ -163,7 +175,9 @@ def test_unknown_subwords_are_neither_predicted_nor_counted(small, kind):
 
 def only(text, chosen):
     columns = (text.ids, text.words, text.characters)
-    ids, words, characters = (Ragged.from_lengths(column.flat[chosen], [chosen.sum()]) for column in columns)
+    ids, words, characters = (
+        Ragged.from_lengths(column.flat[chosen], [chosen.sum()]) for column in columns
+    )
     return SpelledSentences(ids, words, text.language, characters=characters)
 
 
@@ -204,13 +218,23 @@ def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
     assert Perplexity().measure(load(tmp_path / "whole"), vocab, text)["pseudo-perplexity"] > 1
 
 
-@pytest.mark.parametrize(("kind", "name"), [("causal", "perplexity"), ("pseudo", "pseudo-perplexity")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("causal", "perplexity"), ("pseudo", "pseudo-perplexity")]
+)
 def test_pseudo_perplexity_is_a_metric_of_its_own(vocab, model, text, tmp_path, kind, name):
     """Tables are by the metric of a row; a model that reads both ways would win any of them."""
     (tmp_path / "de").write_text("\n".join(LINES))
     task = Perplexity(files="{language}")
     cell = EvaluationJob(
-        "ppl", task, lambda: reading(model(), kind), vocab, tmp_path, "de", [], 0, accelerator_for("no", threads=1)
+        "ppl",
+        task,
+        lambda: reading(model(), kind),
+        vocab,
+        tmp_path,
+        "de",
+        [],
+        0,
+        accelerator_for("no", threads=1),
     )
     (row,) = score_job(cell)
     assert (row["metric"], row["score"]) == (name, row["scores"][f"{name} per subword"])
@@ -218,11 +242,15 @@ def test_pseudo_perplexity_is_a_metric_of_its_own(vocab, model, text, tmp_path, 
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_each_process_measures_its_languages_and_reports_their_errors(vocab, model, tmp_path, monkeypatch, rank):
+def test_each_process_measures_its_languages_and_reports_their_errors(
+    vocab, model, tmp_path, monkeypatch, rank
+):
     (tmp_path / "de").write_text("\n".join(LINES))
     monkeypatch.setattr("accelerate.utils.gather_object", lambda made: made)
     process = SimpleNamespace(process_index=rank, num_processes=2, device=torch.device("cpu"))
-    cell = EvaluationJob("ppl", Perplexity(files="{language}"), model, vocab, tmp_path, "de", [], 0, process)
+    cell = EvaluationJob(
+        "ppl", Perplexity(files="{language}"), model, vocab, tmp_path, "de", [], 0, process
+    )
     items = [Item("zero-shot", "de"), Item("zero-shot", "en")]
     cell.share(items)
     assert list(cell.shared) == [items[rank]]

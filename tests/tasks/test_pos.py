@@ -14,7 +14,10 @@ from little_words import tagged
 def write(root, *rows, name="pos/test.en.conllu"):
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join("\t".join([*row, *["_"] * (9 - len(row)), "_"]) if row else "" for row in rows) + "\n")
+    path.write_text(
+        "\n".join("\t".join([*row, *["_"] * (9 - len(row)), "_"]) if row else "" for row in rows)
+        + "\n"
+    )
 
 
 def word(number, form, tag):
@@ -35,17 +38,30 @@ def test_words_without_a_tag_are_counted_and_not_scored(tmp_path, vocab, caplog)
         Pos().examples("test", "en", vocab, tmp_path)
     message = str(caught.value)
     assert "test.en.conllu" in message
-    assert "'the doctor', word 'doctor': 'NOUNN' is no universal tag; did you mean 'NOUN'?" in message
+    assert (
+        "'the doctor', word 'doctor': 'NOUNN' is no universal tag; did you mean 'NOUN'?" in message
+    )
 
 
 def test_a_word_left_out_of_the_line_is_counted(tmp_path, vocab, caplog):
-    write(tmp_path, ("1-2", "am"), word(1, "an", "ADP"), word(2, "dem", "DET"), word(3, "arzt", "NOUN"))
+    write(
+        tmp_path,
+        ("1-2", "am"),
+        word(1, "an", "ADP"),
+        word(2, "dem", "DET"),
+        word(3, "arzt", "NOUN"),
+    )
     with caplog.at_level(logging.INFO, "interlace"):
         examples = Pos().examples("test", "en", vocab, tmp_path)
     assert [TAGS[tag] for tag in examples.tags[0]] == ["ADP", "NOUN"]
     assert "1 words of multiword tokens left out" in caplog.text
     scores = Pos().score(examples, examples.tags).metrics
-    assert scores == {"accuracy": 100.0, "f1": 100.0, "unread": 0.0, "left out": pytest.approx(100 / 3)}
+    assert scores == {
+        "accuracy": 100.0,
+        "f1": 100.0,
+        "unread": 0.0,
+        "left out": pytest.approx(100 / 3),
+    }
     some = Pos(files="pos/{split}.{language}.conllu[:1]").examples("test", "en", vocab, tmp_path)
     assert some.left_out is None  # of some rows of a file nobody knows
 
@@ -60,7 +76,9 @@ def test_unread_words_are_wrong():
 
 def f1_of(gold, found):
     numbers = {tag: number for number, tag in enumerate(TAGS)}
-    tags, predictions = (Ragged.of([[numbers.get(tag, -1) for tag in row] for row in side]) for side in (gold, found))
+    tags, predictions = (
+        Ragged.of([[numbers.get(tag, -1) for tag in row] for row in side]) for side in (gold, found)
+    )
     return Pos().score(tagged(tags), predictions)["f1"]
 
 
@@ -72,7 +90,10 @@ def test_f1_equals_seqeval(shape, seed):
     rng = np.random.default_rng(seed)
     some = rng.choice(TAGS, 5)
     gold = [rng.choice(some, length).tolist() for length in shape]
-    found = [[tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row] for row in gold]
+    found = [
+        [tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row]
+        for row in gold
+    ]
     assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
 
 

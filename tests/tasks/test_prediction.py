@@ -14,7 +14,9 @@ CPU = torch.device("cpu")
 def sentences(vocab, seed, rows=40, longest=30):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, longest, size=rows)
-    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths)
+    ids = Ragged.from_lengths(
+        rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths
+    )
     return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), "en")
 
 

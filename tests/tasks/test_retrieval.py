@@ -42,7 +42,8 @@ def test_vectors_do_not_depend_on_batch_size(vocab, model):
 
 
 @pytest.mark.parametrize(
-    ("asked", "layers", "expected"), [(None, 12, 8), (None, 4, 3), (None, 1, 1), (0, 4, 0), (-1, 4, 4), (2, 4, 2)]
+    ("asked", "layers", "expected"),
+    [(None, 12, 8), (None, 4, 3), (None, 1, 1), (0, 4, 0), (-1, 4, 4), (2, 4, 2)],
 )
 def test_numbers_of_layers(asked, layers, expected):
     assert Retrieval(layer=asked).layer_of(layers) == expected
@@ -70,7 +71,11 @@ def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
     assert found.outcomes.score.tolist() == [0.5, 0.5]  # one finds the other into German, one back
     assert 100 * found.outcomes.total == found["p@1"]
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
-    assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])).tolist() == [False, False, True]
+    assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])).tolist() == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_centering_removes_the_vector_of_a_language(vocab, model):

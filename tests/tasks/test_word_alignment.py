@@ -27,7 +27,9 @@ def translated(vocab, model):
     rows = vocab.encode_words(" ".join([*SOURCE[:1], *TARGET[:1]]).split())
     assert (rows.lengths == 1).all()
     with torch.no_grad():
-        backbone.input_embeddings[rows.flat[4:].tolist()] = backbone.input_embeddings[rows.flat[:4].tolist()]
+        backbone.input_embeddings[rows.flat[4:].tolist()] = backbone.input_embeddings[
+            rows.flat[:4].tolist()
+        ]
     return backbone
 
 
@@ -41,7 +43,9 @@ def test_aligns_words_with_equal_vectors(root, vocab, translated, method):
 def test_rates_by_hand(root, vocab, translated):
     # found: the diagonals, 5 links; gold: 2 of them sure, one possible, and a sure one that nobody finds
     write(root, "parallel/test.en-de.links", "0-0 1p1 0-3", "0-0")
-    scores = WordAlignment(layer=0).measure(translated, vocab, WordAlignment().examples("test", "de", vocab, root))
+    scores = WordAlignment(layer=0).measure(
+        translated, vocab, WordAlignment().examples("test", "de", vocab, root)
+    )
     assert scores["precision"] == pytest.approx(100 * 3 / 5)
     assert scores["recall"] == pytest.approx(100 * 2 / 3)
     assert scores["aer"] == pytest.approx(100 * (1 - (2 + 3) / (5 + 3)))
@@ -81,15 +85,37 @@ def test_rejects_bad_input(root, vocab, model):
     examples = WordAlignment().examples("test", "de", vocab, root)
     with pytest.raises(SettingsError, match="layer = 9, but the model has the layers 0 to 3"):
         WordAlignment(layer=9).measure(model(), vocab, examples)
-    with pytest.raises(SettingsError, match="there is no alignment format 'pharao'; did you mean 'pharaoh'"):
-        TASKS.build({"name": "word_alignment", "format": "pharao"}).examples("test", "de", vocab, root)
+    with pytest.raises(
+        SettingsError, match="there is no alignment format 'pharao'; did you mean 'pharaoh'"
+    ):
+        TASKS.build({"name": "word_alignment", "format": "pharao"}).examples(
+            "test", "de", vocab, root
+        )
 
 
 SETS = {
     ("en", "fr"): ("enfr.src-tgt", "enfr.gold", 447, 4038, 17438),
-    ("de", "en"): ("bicici-de-en/test.{language}", "bicici-de-en/de-en.wa", 100, 1232, 1232),  # one beyond the end
-    ("en", "hi"): ("wpt05-en-hi/test.{language3}", "wpt05-en-hi/test.eng.hin.wa", 90, 1408, 1408),  # one as well
-    ("en", "es"): ("multi-jsonl/en-es/es_golden.train.jsonl", "multi-jsonl/en-es/es_golden.train.jsonl", 90, 757, 757),
+    ("de", "en"): (
+        "bicici-de-en/test.{language}",
+        "bicici-de-en/de-en.wa",
+        100,
+        1232,
+        1232,
+    ),  # one beyond the end
+    ("en", "hi"): (
+        "wpt05-en-hi/test.{language3}",
+        "wpt05-en-hi/test.eng.hin.wa",
+        90,
+        1408,
+        1408,
+    ),  # one as well
+    ("en", "es"): (
+        "multi-jsonl/en-es/es_golden.train.jsonl",
+        "multi-jsonl/en-es/es_golden.train.jsonl",
+        90,
+        757,
+        757,
+    ),
 }
 
 
@@ -98,16 +124,22 @@ def test_gold_sets(vocab, pair, real_data):
     text, gold, pairs, sure, possible = SETS[pair]
     task = WordAlignment(source=pair[0], files=f"alignment/{text}", gold=f"alignment/{gold}")
     examples = task.examples("test", pair[1], vocab, real_data)
-    assert (len(examples), len(examples.sure.flat), len(examples.possible.flat)) == (pairs, sure, possible)
+    assert (len(examples), len(examples.sure.flat), len(examples.possible.flat)) == (
+        pairs,
+        sure,
+        possible,
+    )
 
 
 def test_reads_a_list_of_both_sides(vocab, real_data):
     story = "alignment/alibi-fr-en/LaVision_TheVision"
     sides = [f"{story}/LaVision_sents.txt", f"{story}/TheVision_sents.txt"]
-    task = WordAlignment(source="fr", files={"test.en": sides}, gold=f"{story}/ali_w2w_LaVision_TheVision.txt")
+    task = WordAlignment(
+        source="fr", files={"test.en": sides}, gold=f"{story}/ali_w2w_LaVision_TheVision.txt"
+    )
     examples = task.examples("test", "en", vocab, real_data)
     assert len(examples.possible.flat) > len(examples.sure.flat) > 500
     with pytest.raises(DataError, match="expected whole files"):
-        WordAlignment(source="fr", files=[*sides, f"{story}/ali_w2w_LaVision_TheVision.txt"]).examples(
-            "test", "en", vocab, real_data
-        )
+        WordAlignment(
+            source="fr", files=[*sides, f"{story}/ali_w2w_LaVision_TheVision.txt"]
+        ).examples("test", "en", vocab, real_data)

@@ -3,7 +3,13 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.embeddings import WordVectors
-from interlace.tasks.word_similarity import JudgedPair, WordSimilarity, correlations, read_table, read_two_files
+from interlace.tasks.word_similarity import (
+    JudgedPair,
+    WordSimilarity,
+    correlations,
+    read_table,
+    read_two_files,
+)
 
 SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8\n"
 
@@ -16,7 +22,9 @@ def put(path, text):
 
 def at(language, **degrees):
     angles = np.radians(list(degrees.values()))
-    return WordVectors(language, list(degrees), np.stack([np.cos(angles), np.sin(angles)], 1).astype("f"))
+    return WordVectors(
+        language, list(degrees), np.stack([np.cos(angles), np.sin(angles)], 1).astype("f")
+    )
 
 
 def scored(root, vectors, language="en", **settings):
@@ -66,16 +74,24 @@ def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):
     with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words"):
         scored(tmp_path, [at("en", old=0, new=1)])
     put(tmp_path / "similarity" / "en.tsv", "old\tnew\t5\nsmart\tclever\t5\nhard\ttough\t5\n")
-    vectors = at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)  # Spearman's is 0 / 0 then
+    vectors = at(
+        "en", old=0, new=90, smart=10, clever=20, hard=30, tough=40
+    )  # Spearman's is 0 / 0 then
     with pytest.raises(DataError, match="all 3 pairs have the score 5"):
         scored(tmp_path, [vectors])
 
 
 def test_a_header_is_a_first_line_without_a_score(tmp_path):
-    rows = [JudgedPair("old", "new", 0), JudgedPair("smart", "clever", 9.7), JudgedPair("hard", "tough", 8)]
+    rows = [
+        JudgedPair("old", "new", 0),
+        JudgedPair("smart", "clever", 9.7),
+        JudgedPair("hard", "tough", 8),
+    ]
     assert read_table(put(tmp_path / "a.tsv", SIMLEX)) == rows
     assert read_table(put(tmp_path / "b.tsv", SIMLEX.split("\n", 1)[1])) == rows
-    path = put(tmp_path / "a.tsv", "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\nsmart\tclever\tA\t9\n")
+    path = put(
+        tmp_path / "a.tsv", "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\nsmart\tclever\tA\t9\n"
+    )
     assert [pair.score for pair in read_table(path, "SimLex999")] == [1.58, 9]
     with pytest.raises(DataError, match="no column 'SimLex'; did you mean 'SimLex999'"):
         read_table(path, "SimLex")
@@ -94,7 +110,9 @@ def test_a_bad_row_is_named(tmp_path, line):
 def test_reads_words_and_scores_from_two_files(tmp_path):
     put(tmp_path / "data/en-de.test.data.txt", "New York\tneu\nsmart\tklug\nhard\tschwer\n")
     put(tmp_path / "keys/en-de.test.gold.txt", "0.5\n4\n3\n")
-    task = WordSimilarity(files="data/{language}.test.data.txt", gold="keys/{language}.test.gold.txt")
+    task = WordSimilarity(
+        files="data/{language}.test.data.txt", gold="keys/{language}.test.gold.txt"
+    )
     examples = task.examples("test", "en-de", None, tmp_path)
     assert examples.languages == ("en", "de")
     assert examples.first == ["New York", "smart", "hard"]

@@ -16,7 +16,9 @@ def root(tmp_path):
 
     def write(*pairs):
         (tmp_path / "dict").mkdir(exist_ok=True)
-        (tmp_path / "dict/en-de.txt").write_text("".join(f"{one}\t{other}\n" for one, other in pairs))
+        (tmp_path / "dict/en-de.txt").write_text(
+            "".join(f"{one}\t{other}\n" for one, other in pairs)
+        )
         return tmp_path
 
     return write
@@ -26,7 +28,9 @@ def at(language, **degrees):
     """Vectors in the plane, twice as long in German."""
     angles = np.radians(list(degrees.values()))
     length = 2 if language == "de" else 1
-    return WordVectors(language, list(degrees), length * np.stack([np.cos(angles), np.sin(angles)], 1).astype("f"))
+    return WordVectors(
+        language, list(degrees), length * np.stack([np.cos(angles), np.sin(angles)], 1).astype("f")
+    )
 
 
 def learned(folder, *pairs):
@@ -40,7 +44,9 @@ def learned(folder, *pairs):
 
 def scored(root, vectors, run=None, **settings):
     task = WordTranslation(**settings).bind(run)
-    return task.measure_words({side.language: side for side in vectors}, task.examples("test", "de", None, root))
+    return task.measure_words(
+        {side.language: side for side in vectors}, task.examples("test", "de", None, root)
+    )
 
 
 def test_scores_by_hand(root):
@@ -50,7 +56,9 @@ def test_scores_by_hand(root):
     assert found["p@1 cosine"] == 50
     assert found["p@5 cosine"] == 100
     assert found["mrr cosine"] == 75
-    assert found["mean cosine"] == pytest.approx((np.cos(np.radians(30)) + np.cos(np.radians(80))) / 2)
+    assert found["mean cosine"] == pytest.approx(
+        (np.cos(np.radians(30)) + np.cos(np.radians(80))) / 2
+    )
     law_of_cosines = [np.sqrt(1 + 4 - 4 * np.cos(np.radians(angle))) for angle in (30, 80)]
     assert found["mean distance"] == pytest.approx(np.mean(law_of_cosines))
     assert (found["coverage"], found["identical"]) == (100, 0)
@@ -61,7 +69,9 @@ def test_scores_by_hand(root):
 
 def test_any_translation_of_a_word_counts(root):
     vectors = at("en", cat=0), at("de", Katze=80, Kater=1, Hund=40)
-    found = scored(root(("cat", "Katze"), ("cat", "Kater"), ("cat", "Katze"), ("x", "Hund")), vectors)
+    found = scored(
+        root(("cat", "Katze"), ("cat", "Kater"), ("cat", "Katze"), ("x", "Hund")), vectors
+    )
     assert found["p@1 cosine"] == 100
     assert found["coverage"] == 50
     vectors = at("en", cat=0, dog=90), at("de", Katze=10, Hund=10)
@@ -69,7 +79,9 @@ def test_any_translation_of_a_word_counts(root):
     vectors = at("en", cat=0), at("de", Katze=0)
     folder = root(("cat", "katze"))
     assert scored(folder, vectors)["coverage"] == 100
-    with pytest.raises(DataError, match="none of the 1 entries from 'en' to 'de' has a vector for both words"):
+    with pytest.raises(
+        DataError, match="none of the 1 entries from 'en' to 'de' has a vector for both words"
+    ):
         scored(root(("cat", "Kater")), vectors)
     with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
         scored(root(("cat", "Katze")), [at("en", cat=0)])
@@ -113,7 +125,11 @@ def test_the_score_is_over_held_out_words(root, tmp_path):
     folder = root(*ANIMALS)
     found = scored(folder, PLACES, learned(folder, ("Dog", "hund")))
     assert found["held out"] == 50
-    assert (found["p@1 cosine"], found["p@1 cosine, seen"], found["p@1 cosine, all"]) == (50, 100, 75)
+    assert (found["p@1 cosine"], found["p@1 cosine, seen"], found["p@1 cosine, all"]) == (
+        50,
+        100,
+        75,
+    )
     angles = {"cat": 5, "dog": 2, "hound": 7, "mouse": 120}
     cosines = {word: np.cos(np.radians(angle)) for word, angle in angles.items()}
     assert found["mean cosine"] == pytest.approx((cosines["cat"] + cosines["mouse"]) / 2, abs=1e-6)
@@ -126,7 +142,9 @@ def test_shared_rows_stay_with_their_words(root):
     """Entries stand in another order than their vectors, and two of them, which differ in case, have the same one."""
     task = WordTranslation()
     folder = root(("Doctor", "Arzt"), ("doctor", "arzt"), ("dog", "Hund"), ("cat", "Katze"))
-    examples = replace(task.examples("test", "de", None, folder), shared=np.array([False, False, False, True]))
+    examples = replace(
+        task.examples("test", "de", None, folder), shared=np.array([False, False, False, True])
+    )
     # cat is no neighbor of Katze; doctor and dog are found. Only cat shares an embedding row with a training entry.
     vectors = at("en", cat=170, dog=90, doctor=0), at("de", arzt=0, Hund=90, Katze=60)
     found = task.measure_words({side.language: side for side in vectors}, examples)
@@ -145,7 +163,9 @@ def test_reads_the_training_dictionaries_of_a_run(root, tmp_path):
     )
     # Words of other pairs and of the start count for their own languages.
     (kept / "align_mlm.en-fr.tsv").write_text("en\tfr\tpart\tstatus\ncat\tchat\ttrain\tused\n")
-    (kept / "start0.align_mlm.de-fr.tsv").write_text("de\tfr\tpart\tstatus\nHund\tchien\ttrain\tused\n")
+    (kept / "start0.align_mlm.de-fr.tsv").write_text(
+        "de\tfr\tpart\tstatus\nHund\tchien\ttrain\tused\n"
+    )
     task = WordTranslation().bind(tmp_path / "run")
     assert task.dump() == WordTranslation().dump()  # so that a run that is moved keeps its scores
     trained = task.examples("test", "de", None, folder).trained
@@ -170,8 +190,12 @@ def test_reads_input_embeddings(vocab, model):
     assert ids.lengths.tolist()[0] == 1 < ids.lengths.tolist()[1]
     found = WordVectorSettings().vectors(backbone, vocab, "en", ["doctor", "xy", "doctor"])
     assert found.words == ["doctor", "xy"]
-    np.testing.assert_allclose(found.vectors, [table[ids[0]].mean(0), table[ids[1]].mean(0)], atol=1e-7)
-    assert WordVectorSettings(multi_subword="skip").vectors(backbone, vocab, "en", ["xy", "doctor"]).words == ["doctor"]
+    np.testing.assert_allclose(
+        found.vectors, [table[ids[0]].mean(0), table[ids[1]].mean(0)], atol=1e-7
+    )
+    assert WordVectorSettings(multi_subword="skip").vectors(
+        backbone, vocab, "en", ["xy", "doctor"]
+    ).words == ["doctor"]
 
 
 def test_whole_words_of_a_model_are_candidates(root, vocab, model):
@@ -196,9 +220,18 @@ def test_whole_words_of_a_model_are_candidates(root, vocab, model):
 def test_outcomes_sum_to_the_score_and_name_dictionary_and_training_entries(root):
     """Words stand as in the dictionary; one without a vector weighs nothing."""
     vectors = at("en", cat=0, dog=90, hound=120), at("de", Katze=1, Hund=89)
-    entries = ("mouse", "Maus"), ("dog", "Katze"), ("cat", "Katze"), ("dog", "Kater"), ("hound", "Hund")
+    entries = (
+        ("mouse", "Maus"),
+        ("dog", "Katze"),
+        ("cat", "Katze"),
+        ("dog", "Kater"),
+        ("hound", "Hund"),
+    )
     found = scored(root(*entries), vectors)
-    assert (found.outcomes.score.tolist(), found.outcomes.weight.tolist()) == ([0, 0, 1, 1], [0, 1, 1, 1])
+    assert (found.outcomes.score.tolist(), found.outcomes.weight.tolist()) == (
+        [0, 0, 1, 1],
+        [0, 1, 1, 1],
+    )
     assert 100 * found.outcomes.total == found["p@1 csls"]
     vectors = at("en", cat=0, dog=90), at("de", Katze=1, Hund=89)
     entries = ("cat", "Katze"), ("dog", "Hund")

@@ -16,7 +16,9 @@ def test_every_code_has_its_letters_is_the_only_one_and_leads_back():
     for two in THREE:
         codes = three_letters(two)
         assert codes[-1] == THREE[two]
-        assert [two_letters(code) for code in codes if code != "nob"] == [two] * len([c for c in codes if c != "nob"])
+        assert [two_letters(code) for code in codes if code != "nob"] == [two] * len(
+            [c for c in codes if c != "nob"]
+        )
 
 
 def test_groups_of_languages_try_the_one_that_is_meant_first_and_others_their_own_code():
@@ -27,7 +29,9 @@ def test_groups_of_languages_try_the_one_that_is_meant_first_and_others_their_ow
     assert two_letters("deu-inverted") == "deu-inverted"
 
 
-@pytest.mark.skipif(not Path(WHERE, "parallel/tatoeba").is_dir(), reason="INTERLACE_DATA is not set")
+@pytest.mark.skipif(
+    not Path(WHERE, "parallel/tatoeba").is_dir(), reason="INTERLACE_DATA is not set"
+)
 def test_all_languages_of_tatoeba():
     there = {path.suffix[1:] for path in Path(WHERE, "parallel/tatoeba").iterdir()}
     for language in TATOEBA.split():

@@ -25,11 +25,16 @@ from interlace.text.lines import MAX_LINE, count_lines, lines_of, read_lines, wr
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        ("one\u2028one\r\ntwo\x85\x0c two\n\nfour\rfour\n", ["one\u2028one", "two\x85\x0c two", "", "four\rfour"]),
+        (
+            "one\u2028one\r\ntwo\x85\x0c two\n\nfour\rfour\n",
+            ["one\u2028one", "two\x85\x0c two", "", "four\rfour"],
+        ),
         ("\ufeffone\n\ufefftwo\n", ["one", "\ufefftwo"]),
     ],
 )
-def test_only_line_feeds_end_lines_and_only_the_first_byte_order_mark_is_dropped(tmp_path, text, lines):
+def test_only_line_feeds_end_lines_and_only_the_first_byte_order_mark_is_dropped(
+    tmp_path, text, lines
+):
     (tmp_path / "a.txt").write_bytes(text.encode())
     assert list(read_lines(tmp_path / "a.txt")) == lines
 
@@ -111,7 +116,9 @@ def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
 )
 def test_says_what_a_file_is_that_is_no_text(tmp_path, content, message):
     (tmp_path / "a.txt").write_bytes(content)
-    with pytest.raises(DataError, match=rf"a\.txt: expected UTF-8 text, but it seems to be {message}"):
+    with pytest.raises(
+        DataError, match=rf"a\.txt: expected UTF-8 text, but it seems to be {message}"
+    ):
         list(read_lines(tmp_path / "a.txt"))
 
 
@@ -122,7 +129,10 @@ def test_rejects_damaged_gzip_files(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"text that a crash filled up\n" * 100 + bytes(3000))
     with pytest.raises(DataError, match=r"a\.txt, line 101: 64 or more NUL bytes in a row"):
         list(read_lines(tmp_path / "a.txt"))
-    with (tmp_path / "a.txt").open("rb") as file, pytest.raises(DataError, match=r"^a pipe, line 101: 64 or more NUL"):
+    with (
+        (tmp_path / "a.txt").open("rb") as file,
+        pytest.raises(DataError, match=r"^a pipe, line 101: 64 or more NUL"),
+    ):
         list(lines_of(file, "a pipe"))
     (tmp_path / "a.txt").write_bytes(b"one \0 NUL in a long enough line is kept\n")
     assert list(read_lines(tmp_path / "a.txt")) == ["one \0 NUL in a long enough line is kept"]
@@ -153,7 +163,10 @@ def test_all_streams_of_a_compressed_file_are_read(tmp_path, monkeypatch, suffix
     monkeypatch.setattr("interlace.text.lines._COMPRESSED_BLOCK", block)
     lines = [f"line {number}" for number in range(50)]
     padding = b"" if suffix == "zst" else bytes(8)
-    streams = [COMPRESS[suffix](data.encode()) + padding for data in ("", *(f"{line}\n" for line in lines), "")]
+    streams = [
+        COMPRESS[suffix](data.encode()) + padding
+        for data in ("", *(f"{line}\n" for line in lines), "")
+    ]
     (tmp_path / f"a.{suffix}").write_bytes(b"".join(streams))
     assert list(read_lines(tmp_path / f"a.{suffix}")) == lines
 
@@ -172,7 +185,9 @@ def test_all_streams_of_a_compressed_file_are_read(tmp_path, monkeypatch, suffix
     ],
 )
 def test_what_follows_a_whole_stream_is_never_dropped(tmp_path, suffix, spoil):
-    first, second = (COMPRESS[suffix](text.encode() * 100) for text in ("one\n", "two and some more\n"))
+    first, second = (
+        COMPRESS[suffix](text.encode() * 100) for text in ("one\n", "two and some more\n")
+    )
     (tmp_path / f"a.{suffix}").write_bytes(spoil(first, second))
     place = f"the stream at byte ({len(first)}|{len(first + bytes(8))})\\b"
     if suffix == "zst":
@@ -188,7 +203,9 @@ def test_damage_inside_of_a_long_stream_has_a_place(tmp_path, suffix):
     middle = len(data) // 2
     data[middle : middle + 100] = bytes(100)
     (tmp_path / f"a.{suffix}").write_bytes(data)
-    with pytest.raises(DataError, match=r"damaged \w+ file: (the stream at byte 0, )?before byte [\d,]+: ") as error:
+    with pytest.raises(
+        DataError, match=r"damaged \w+ file: (the stream at byte 0, )?before byte [\d,]+: "
+    ) as error:
         list(read_lines(tmp_path / f"a.{suffix}"))
     place = int(re.search(r"before byte ([\d,]+)", str(error.value))[1].replace(",", ""))
     assert middle < place <= min(len(data), middle + (1 << 20))
@@ -202,7 +219,10 @@ def test_a_line_of_a_small_archive_that_would_fill_the_memory_is_named(tmp_path,
     with pytest.raises(DataError, match=rf"a{suffix}, line 3: a line of more than 8 MB"):
         list(read_lines(path))
     if not suffix:
-        with path.open("rb") as file, pytest.raises(DataError, match=r"^a pipe, line 3: a line of more than 8 MB"):
+        with (
+            path.open("rb") as file,
+            pytest.raises(DataError, match=r"^a pipe, line 3: a line of more than 8 MB"),
+        ):
             list(lines_of(file, "a pipe"))
 
 
@@ -229,7 +249,11 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("I/O: No space left (os error 28)")]
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        RuntimeError("I/O: No space left (os error 28)"),
+    ],
 )
 def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error):
     with pytest.raises(DataError, match=r"a\.txt: no space left"):
@@ -239,7 +263,9 @@ def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("error", [OSError(errno.EFBIG, "File too large"), RuntimeError("I/O: (os error 27)")])
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EFBIG, "File too large"), RuntimeError("I/O: (os error 27)")]
+)
 def test_a_file_that_is_too_large_is_named(tmp_path, error):
     with pytest.raises(DataError, match=r"a\.txt: larger than files may be here"):
         _fail(atomic(tmp_path / "a.txt"), error)
@@ -258,7 +284,11 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     for path, kind in ((pipe, "a pipe or a device"), (folder, "a folder")):
         with pytest.raises(DataError, match=f"{path.name}: {kind} where a file is to be written"):
             write_lines(path, ["line"])
-    for inner, fault in ((own / "b", "own is not"), (own / "b/c", "own is not"), (folder / ("b" * 300), "too long")):
+    for inner, fault in (
+        (own / "b", "own is not"),
+        (own / "b/c", "own is not"),
+        (folder / ("b" * 300), "too long"),
+    ):
         for writing in (atomic(inner), atomic_folder(inner)):
             with pytest.raises(DataError, match=f"{inner}: cannot be written: .*{fault}"):
                 _fail(writing, ValueError())
@@ -282,30 +312,43 @@ def write_folder(path):
 
 @pytest.mark.parametrize("write", [lambda path: write_lines(path, ["new"]), write_folder])
 def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, monkeypatch, write):
-    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    dead = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
     mine = files._beside(tmp_path / "a.txt", ".txt").name
     left = mine.replace(str(os.getpid()), dead.stdout.decode().strip())
     (tmp_path / left).touch()
     (tmp_path / f".{left}").mkdir()  # of a writer inside a temporary folder
     elsewhere = left.replace(files._HOST, "0" * 8)
-    for name in (mine, elsewhere):  # of writers that live: another of this process, one of another container
+    for name in (
+        mine,
+        elsewhere,
+    ):  # of writers that live: another of this process, one of another container
         (tmp_path / name).touch()
     files._cleaned.clear()
     write(tmp_path / "a.txt")
     assert {path.name for path in tmp_path.iterdir()} == {"a.txt", mine, elsewhere}
-    monkeypatch.setattr(Path, "iterdir", lambda path: pytest.fail(f"{path} is listed by each writer"))
+    monkeypatch.setattr(
+        Path, "iterdir", lambda path: pytest.fail(f"{path} is listed by each writer")
+    )
     write(tmp_path / "b.txt")
 
 
 def test_containers_of_one_name_are_different_hosts(monkeypatch):
     stat, read = os.stat, Path.read_text
     monkeypatch.setattr(
-        os, "stat", lambda path, **more: SimpleNamespace(st_ino=1) if "ns/pid" in str(path) else stat(path, **more)
+        os,
+        "stat",
+        lambda path, **more: (
+            SimpleNamespace(st_ino=1) if "ns/pid" in str(path) else stat(path, **more)
+        ),
     )
     assert files._host() != files._HOST
     monkeypatch.undo()
     monkeypatch.setattr(
-        Path, "read_text", lambda path, **more: "other" if path.name == "boot_id" else read(path, **more)
+        Path,
+        "read_text",
+        lambda path, **more: "other" if path.name == "boot_id" else read(path, **more),
     )
     assert files._host() != files._HOST
 

@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 from interlace.text.normalization import Normalization
 
-LINES = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=12), max_size=6)
+LINES = st.lists(
+    st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=12),
+    max_size=6,
+)
 
 
 def test_lines_that_stay_are_handed_back():
@@ -14,7 +17,9 @@ def test_lines_that_stay_are_handed_back():
     assert Normalization().lines(lines) is lines
 
 
-@pytest.mark.parametrize("line", ["ţară şi Ţară Şi", unicodedata.normalize("NFD", "ţară şi Ţară Şi")])
+@pytest.mark.parametrize(
+    "line", ["ţară şi Ţară Şi", unicodedata.normalize("NFD", "ţară şi Ţară Şi")]
+)
 def test_romanian_letters(line):
     assert Normalization(romanian="comma").lines([line], "ro") == ["țară și Țară Și"]
     assert Normalization(romanian="strip").lines([line], "ro") == ["tara si Tara Si"]
@@ -22,7 +27,9 @@ def test_romanian_letters(line):
 
 @given(LINES, st.sampled_from(["NFC", "NFKC", "none"]), st.booleans(), st.booleans())
 def test_lines_do_not_touch_each_other(lines, form, lower_case, remove_accents):
-    settings = Normalization(form=form, lower_case=lower_case, remove_accents=remove_accents, romanian="comma")
+    settings = Normalization(
+        form=form, lower_case=lower_case, remove_accents=remove_accents, romanian="comma"
+    )
     assert settings.lines(lines, "ro") == [settings.text(line, "ro") for line in lines]
 
 

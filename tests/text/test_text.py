@@ -11,7 +11,9 @@ MASK = np.array([True, False, True])
 def text(lines):
     words = Ragged.of([[(0, len(line))] if line else [] for line in lines], width=2)
     tags = {"pos": [["X"] if line else [] for line in lines]}
-    return Text("en", lines, words, "one", tags, list("abc"), [(0, 1), (0, 2), (0, 3)], {"mended": 1})
+    return Text(
+        "en", lines, words, "one", tags, list("abc"), [(0, 1), (0, 2), (0, 3)], {"mended": 1}
+    )
 
 
 def test_all_that_belongs_to_a_line_or_pair_goes_with_it():
@@ -22,8 +24,14 @@ def test_all_that_belongs_to_a_line_or_pair_goes_with_it():
     assert (kept.labels, kept.answers) == (["a", "c"], [(0, 1), (0, 3)])
     assert (kept.language, kept.word_tokenizer, kept.notes) == ("en", "one", {"mended": 1})
     links = Ragged.of([[(0, 0)], [], [(0, 0)]], width=2)
-    kept = TextPairs(text(["a", "b", "c"]), text(["x", "y", "z"]), links, ["1", "2", "3"]).where(MASK)
-    assert (kept.source.lines, kept.target.lines, kept.labels) == (["a", "c"], ["x", "z"], ["1", "3"])
+    kept = TextPairs(text(["a", "b", "c"]), text(["x", "y", "z"]), links, ["1", "2", "3"]).where(
+        MASK
+    )
+    assert (kept.source.lines, kept.target.lines, kept.labels) == (
+        ["a", "c"],
+        ["x", "z"],
+        ["1", "3"],
+    )
     assert kept.links.lengths.tolist() == [1, 1]
 
 

@@ -10,7 +10,10 @@ from interlace.text import Text
 from interlace.text.types import WordTypes, distinct
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
-LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12), max_size=6)
+LINES = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12),
+    max_size=6,
+)
 
 
 def text(lines):
@@ -53,5 +56,10 @@ def test_pandas_is_not_imported_where_interrupts_would_be_lost(tmp_path):
     code += "pairs = WordPairs.of([TextPairs.of(['a b'], ['x'], word_tokenizer='unicode')])\n"
     code += "count_phrases(pairs, Ragged.of([[(0, 0)]], width=2)).write(sys.argv[1])\n"
     code += "print('pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t")], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "t")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "False\n"

@@ -52,7 +52,11 @@ WORDS = {
     ],
 }
 MOSES = [
-    ("en", "Mr. Smith paid $3.50, didn't he?", ["Mr.", "Smith", "paid", "$", "3.50", ",", "didn", "'t", "he", "?"]),
+    (
+        "en",
+        "Mr. Smith paid $3.50, didn't he?",
+        ["Mr.", "Smith", "paid", "$", "3.50", ",", "didn", "'t", "he", "?"],
+    ),
     ("en", 'a < b & "c" | [d]', ["a", "<", "b", "&", '"', "c", '"', "|", "[", "d", "]"]),
     ("en", "wait ... what....", ["wait", "...", "what", "...."]),
     ("fr", "l'été qu'on aime", ["l'", "été", "qu'", "on", "aime"]),
@@ -72,7 +76,9 @@ def words(name, line, **settings):
     return [line[start:end] for start, end in row]
 
 
-@pytest.mark.parametrize(("name", "line", "found"), [(name, *row) for name, rows in WORDS.items() for row in rows])
+@pytest.mark.parametrize(
+    ("name", "line", "found"), [(name, *row) for name, rows in WORDS.items() for row in rows]
+)
 def test_words(name, line, found):
     assert words(name, line) == found
 
@@ -83,12 +89,22 @@ def test_moses_has_rules_for_each_language(language, line, found):
 
 
 def test_moses_splits_lines_that_sacremoses_rewrites():
-    assert words("moses", "DOTMULTI comes back as dots.") == ["DOTMULTI", "comes", "back", "as", "dots", "."]
+    assert words("moses", "DOTMULTI comes back as dots.") == [
+        "DOTMULTI",
+        "comes",
+        "back",
+        "as",
+        "dots",
+        ".",
+    ]
 
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda _name: None)
-    with pytest.raises(MissingDependencyError, match="'moses' needs the package 'sacremoses': pip install sacremoses"):
+    with pytest.raises(
+        MissingDependencyError,
+        match="'moses' needs the package 'sacremoses': pip install sacremoses",
+    ):
         WORD_TOKENIZERS.build("moses")
     assert WORD_TOKENIZERS.summary("moses")
 
@@ -113,10 +129,16 @@ def test_lines_longer_than_the_limit_of_sudachi_are_read_in_parts(sentence, monk
         assert words("ja", line) == words("ja", sentence) * 9
 
 
-@given(st.lists(st.text(st.sampled_from("ab中é\u0301😀\ufeff\u200b" + SPACES), max_size=20), max_size=8))
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab中é\u0301😀\ufeff\u200b" + SPACES), max_size=20), max_size=8
+    )
+)
 def test_whitespace_is_that_of_str_split(lines):
     spans = WORD_TOKENIZERS.build("whitespace").split(lines)
-    found = [[line[start:end] for start, end in row] for line, row in zip(lines, spans, strict=True)]
+    found = [
+        [line[start:end] for start, end in row] for line, row in zip(lines, spans, strict=True)
+    ]
     assert found == [line.split() for line in lines]
 
 
@@ -133,11 +155,15 @@ def test_whitespace_is_that_of_str_split(lines):
 )
 def test_each_language_has_its_own(language, name, package):
     pytest.importorskip(package)
-    assert WORD_TOKENIZERS.build("by_language").of(language) == WORD_TOKENIZERS.build(name).of(language)
+    assert WORD_TOKENIZERS.build("by_language").of(language) == WORD_TOKENIZERS.build(name).of(
+        language
+    )
 
 
 def test_only_the_requested_languages_need_their_package(monkeypatch):
-    monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda name: None if name == "jieba" else True)
+    monkeypatch.setattr(
+        "interlace.text.word_tokenizers.find_spec", lambda name: None if name == "jieba" else True
+    )
     assert WORD_TOKENIZERS.build("by_language").of("fr")
     with pytest.raises(MissingDependencyError, match="pip install jieba"):
         WORD_TOKENIZERS.build("by_language").of("zh")
@@ -158,7 +184,10 @@ def test_tokens_of_other_tools_are_found_in_order(line, tokens, spans):
     assert placed(line, tokens) == spans
 
 
-@given(st.lists(st.text(st.sampled_from("ab中"), min_size=1), max_size=6), st.sampled_from(["", " ", "\t\x01"]))
+@given(
+    st.lists(st.text(st.sampled_from("ab中"), min_size=1), max_size=6),
+    st.sampled_from(["", " ", "\t\x01"]),
+)
 def test_joined_tokens_are_found_again(tokens, between):
     line = between.join(tokens)
     assert [line[start:end] for start, end in placed(line, tokens)] == tokens
@@ -166,5 +195,14 @@ def test_joined_tokens_are_found_again(tokens, between):
 
 def test_pieces_of_a_word_of_another_script_are_joined():
     lines = ["", "中cafe\u0301", "a b", "ab", "c"]
-    pieces = Ragged.of([[], [(0, 1), (1, 4), (4, 5), (5, 6)], [(0, 1), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]], width=2)
-    assert rejoined(lines, pieces).to_lists() == [[], [[0, 1], [1, 6]], [[0, 1], [2, 3]], [[0, 2]], [[0, 1]]]
+    pieces = Ragged.of(
+        [[], [(0, 1), (1, 4), (4, 5), (5, 6)], [(0, 1), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]],
+        width=2,
+    )
+    assert rejoined(lines, pieces).to_lists() == [
+        [],
+        [[0, 1], [1, 6]],
+        [[0, 1], [2, 3]],
+        [[0, 2]],
+        [[0, 1]],
+    ]

@@ -7,11 +7,20 @@ from itertools import islice
 import pytest
 
 from interlace.toy import Phrase, Scene, problems, split_of
-from interlace.toy.inference import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, inferences, nli_label
+from interlace.toy.inference import (
+    CONTRADICTION,
+    ENTAILMENT,
+    LABELS,
+    NEUTRAL,
+    inferences,
+    nli_label,
+)
 from little_models import accuracy_of_bigrams, truths
 
 ANNA, WEBER, PETER = Phrase("anna"), Phrase("anna", surname="weber"), Phrase("peter")
-KITCHEN, GARDEN, HOSPITAL, CHURCH = (Phrase(place, "the") for place in ("kitchen", "garden", "hospital", "church"))
+KITCHEN, GARDEN, HOSPITAL, CHURCH = (
+    Phrase(place, "the") for place in ("kitchen", "garden", "hospital", "church")
+)
 BERLIN, PARIS = Phrase("berlin"), Phrase("paris")
 
 
@@ -39,7 +48,11 @@ CAR = Phrase("car", "the")
         (finds(WEBER, "a", "key"), finds(ANNA, "a", "key"), ENTAILMENT),
         (finds(ANNA, "a", "key"), finds(WEBER, "a", "key"), None),  # the same Anna?
         (finds(ANNA, "a", "hammer"), finds(ANNA, "a", "tool"), ENTAILMENT),
-        (finds(ANNA, "a", "hammer", "new"), finds(ANNA, "a", "tool", "new"), None),  # new for a hammer?
+        (
+            finds(ANNA, "a", "hammer", "new"),
+            finds(ANNA, "a", "tool", "new"),
+            None,
+        ),  # new for a hammer?
         (finds(ANNA, "a", "key"), finds(ANNA, "a", "hat"), None),  # one find or two?
         (finds(ANNA, "the", "key"), finds(PETER, "the", "key"), None),
         (finds(ANNA, "a", "key", place=BERLIN), finds(ANNA, "a", "key", place=PARIS), None),
@@ -52,11 +65,23 @@ CAR = Phrase("car", "the")
         (sleeps("no", "animal"), sleeps("the", negated=True), ENTAILMENT),
         (sleeps("no"), sleeps("every", "animal"), None),  # unless there are no dogs
         # negation
-        (finds(ANNA, "a", "key", place=BERLIN), finds(ANNA, "a", "key", negated=True), CONTRADICTION),
+        (
+            finds(ANNA, "a", "key", place=BERLIN),
+            finds(ANNA, "a", "key", negated=True),
+            CONTRADICTION,
+        ),
         (finds(ANNA, "a", "key", place=BERLIN, negated=True), finds(ANNA, "a", "key"), NEUTRAL),
         (finds(ANNA, "a", "key", negated=True), finds(ANNA, "two", "key", "small"), CONTRADICTION),
-        (finds(ANNA, "the", "key", negated=True), finds(ANNA, "the", "key", "small"), None),  # the same key?
-        (finds(ANNA, "a", "tool", negated=True), finds(ANNA, "a", "hammer", negated=True), ENTAILMENT),
+        (
+            finds(ANNA, "the", "key", negated=True),
+            finds(ANNA, "the", "key", "small"),
+            None,
+        ),  # the same key?
+        (
+            finds(ANNA, "a", "tool", negated=True),
+            finds(ANNA, "a", "hammer", negated=True),
+            ENTAILMENT,
+        ),
         (sleeps("every"), sleeps("three", negated=True), CONTRADICTION),
         # states
         (is_(CAR, "red"), is_(CAR, "blue"), CONTRADICTION),
@@ -101,7 +126,8 @@ def test_pairs_are_valid_and_balanced():
 @pytest.mark.parametrize(("side", "most"), [("hypothesis", 0.40), ("premise", 0.52)])
 def test_one_side_alone_does_not_predict_the_label(side, most):
     train, test = (
-        [(getattr(pair, side), pair.label) for pair in pairs(*size)] for size in ((600, "train"), (240, "test"))
+        [(getattr(pair, side), pair.label) for pair in pairs(*size)]
+        for size in ((600, "train"), (240, "test"))
     )
     assert accuracy_of_bigrams(train, test) < most
 

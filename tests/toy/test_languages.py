@@ -6,15 +6,37 @@ from itertools import combinations
 
 import pytest
 
-from interlace.toy import LANGUAGES, ToyLanguage, answerable_roles, language, links, problems, sample
-from interlace.toy.concepts import ADJECTIVES, CONCEPTS, DETERMINERS, GIVEN, NOUNS, SURNAMES, TIMES, TOWNS, VERBS
+from interlace.toy import (
+    LANGUAGES,
+    ToyLanguage,
+    answerable_roles,
+    language,
+    links,
+    problems,
+    sample,
+)
+from interlace.toy.concepts import (
+    ADJECTIVES,
+    CONCEPTS,
+    DETERMINERS,
+    GIVEN,
+    NOUNS,
+    SURNAMES,
+    TIMES,
+    TOWNS,
+    VERBS,
+)
 from interlace.toy.scenes import PARTICIPANTS, TENSES
 from interlace.toy.sentences import PHRASE_ROLES
 
 CODES = LANGUAGES.names()
 UPOS = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT VERB".split())
-CLAUSE_ROLES = {*"predicate tense negation manner copula quality category question stop time.which time.unit".split()}
-ROLES = CLAUSE_ROLES | {f"{participant}.{role}" for participant in PARTICIPANTS for role in PHRASE_ROLES}
+CLAUSE_ROLES = {
+    *"predicate tense negation manner copula quality category question stop time.which time.unit".split()
+}
+ROLES = CLAUSE_ROLES | {
+    f"{participant}.{role}" for participant in PARTICIPANTS for role in PHRASE_ROLES
+}
 CONTENT = {"NOUN", "VERB", "ADJ", "PROPN", "NUM"}
 
 
@@ -80,14 +102,21 @@ def _check_tree(sentence):
 def test_names_are_tagged(code):
     for scene, sentence in zip(scenes(3000), sentences(code, 3000), strict=True):
         expected = sorted(
-            ("LOC" if role in ("place", "goal") else "PER") for role, phrase in scene.phrases() if phrase.named
+            ("LOC" if role in ("place", "goal") else "PER")
+            for role, phrase in scene.phrases()
+            if phrase.named
         )
-        assert sorted(word.name[2:] for word in sentence.words if word.name.startswith("B-")) == expected
+        assert (
+            sorted(word.name[2:] for word in sentence.words if word.name.startswith("B-"))
+            == expected
+        )
         before = "O"
         for word in sentence.words:
             if word.name.startswith("I-"):
                 assert before[2:] == word.name[2:], sentence
-            if word.upos == "PROPN" and any(role.endswith((".head", ".surname")) for role in word.roles):
+            if word.upos == "PROPN" and any(
+                role.endswith((".head", ".surname")) for role in word.roles
+            ):
                 assert word.name != "O", sentence
             before = word.name
 
@@ -159,9 +188,13 @@ def _variants(scene):
 
 
 def _phrase_variants(phrase):
-    found = [phrase._replace(determiner=determiner) for determiner in DETERMINERS if phrase.determiner]
+    found = [
+        phrase._replace(determiner=determiner) for determiner in DETERMINERS if phrase.determiner
+    ]
     found += [phrase._replace(quality=quality) for quality in ("", *ADJECTIVES) if not phrase.named]
-    found += [phrase._replace(surname=surname) for surname in ("", *SURNAMES) if phrase.head in GIVEN]
+    found += [
+        phrase._replace(surname=surname) for surname in ("", *SURNAMES) if phrase.head in GIVEN
+    ]
     return found + [phrase._replace(head=head) for head in (*GIVEN, *TOWNS, *list(NOUNS)[::7])]
 
 
@@ -183,7 +216,9 @@ def test_questions_ask_for_parts_of_the_statement(code):
 def _check_answer(statement, said, role):
     about, _, count = role.partition(".")
     answer = f"{about}.determiner" if count else about
-    assert not {one for one in said if one == answer or (one.startswith(answer + ".") and not count)}
+    assert not {
+        one for one in said if one == answer or (one.startswith(answer + ".") and not count)
+    }
     start, end = statement.span(answer)
     for word in statement.words:
         if start <= word.start < end and word.roles:

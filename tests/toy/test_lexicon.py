@@ -11,8 +11,13 @@ OTHERS = [code for code in LANGUAGES.names() if code != "en"]
 def test_entries_by_hand():
     found = dictionary("en", "de")
     assert found == sorted(set(found))
-    assert {("dog", "Hund"), ("quickly", "schnell"), ("Anna", "Anna"), ("three", "drei")} <= set(found)
-    assert {target for source, target in found if source == "clean"} == {"putzen", "sauber"}  # a verb and a quality
+    assert {("dog", "Hund"), ("quickly", "schnell"), ("Anna", "Anna"), ("three", "drei")} <= set(
+        found
+    )
+    assert {target for source, target in found if source == "clean"} == {
+        "putzen",
+        "sauber",
+    }  # a verb and a quality
     sources = {source for source, _ in found}
     assert not sources & {"look for", "look", "last week", "New Delhi"}
 
@@ -42,7 +47,9 @@ def test_similarity_by_hand():
 @pytest.mark.parametrize("code", [code for code in LANGUAGES.names() if code != "en"])
 def test_cross_lingual_similarity(code):
     """The first concept in English and the second in the other language, similarity as within one language."""
-    english, other, rows = (similarity(*pair) for pair in (("en", "en"), (code, code), ("en", code)))
+    english, other, rows = (
+        similarity(*pair) for pair in (("en", "en"), (code, code), ("en", code))
+    )
     assert 100 < len(rows) < 400
     first, second = ({row[side]: row[2] for row in rows} for side in (0, 1))
     assert set(first) <= {row[0] for row in english}

@@ -45,9 +45,19 @@ def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin, tmp_path
     before = toy_version()
     register_plugin(plugin, {LANGUAGES.name: LANGUAGES})
     assert toy_version() != before
-    tiny = {"sentences": 3, "pairs": 4, "labelled": 2, "nli": 3, "questions": 2, "dev": 3, "test": 3}
+    tiny = {
+        "sentences": 3,
+        "pairs": 4,
+        "labelled": 2,
+        "nli": 3,
+        "questions": 2,
+        "dev": 3,
+        "test": 3,
+    }
     write_toy(ToyCorpus(languages=["en", "xb"], **tiny), tmp_path / "out")
-    english, other = (list(read_lines(tmp_path / f"out/parallel/train.en-xb.{code}.tok")) for code in ("en", "xb"))
+    english, other = (
+        list(read_lines(tmp_path / f"out/parallel/train.en-xb.{code}.tok")) for code in ("en", "xb")
+    )
     assert [line.split()[::-1] for line in other] == [line.split() for line in english]
     links = [line.split() for line in read_lines(tmp_path / "out/parallel/train.en-xb.links")]
     for line, row in zip(english, links, strict=True):
@@ -57,8 +67,20 @@ def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin, tmp_path
 
 def test_the_command_takes_plugins(plugin, tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append((toy.languages, toy.habits)))
-    arguments = ["toy", "--code", str(plugin), "--languages", "en,xb", "--habits", "1.5", "-o", str(tmp_path / "out")]
+    monkeypatch.setattr(
+        "interlace.toy.write_toy", lambda toy, _into: written.append((toy.languages, toy.habits))
+    )
+    arguments = [
+        "toy",
+        "--code",
+        str(plugin),
+        "--languages",
+        "en,xb",
+        "--habits",
+        "1.5",
+        "-o",
+        str(tmp_path / "out"),
+    ]
     done = CliRunner().invoke(application(), arguments)
     assert done.exit_code == 0, done.output
     assert written == [(["en", "xb"], 1.5)]
@@ -68,7 +90,14 @@ def test_the_number_of_pairs_sets_the_size_of_all_kinds_of_data(tmp_path, monkey
     written = []
     monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append(toy))
     for pairs in ("80", "4000"):
-        assert CliRunner().invoke(application(), ["toy", "--pairs", pairs, "-o", str(tmp_path)]).exit_code == 0
-    small, half = ([toy.sentences, toy.pairs, toy.labelled, toy.nli, toy.questions, toy.dev] for toy in written)
+        assert (
+            CliRunner()
+            .invoke(application(), ["toy", "--pairs", pairs, "-o", str(tmp_path)])
+            .exit_code
+            == 0
+        )
+    small, half = (
+        [toy.sentences, toy.pairs, toy.labelled, toy.nli, toy.questions, toy.dev] for toy in written
+    )
     assert small == [120, 80, 20, 30, 10, 80]
     assert half == [6000, 4000, 1000, 1500, 500, 250]

@@ -4,7 +4,16 @@ from functools import cache
 
 import pytest
 
-from interlace.toy import ANSWER_ROLES, LANGUAGES, Phrase, Scene, answerable_roles, language, problems, split_of
+from interlace.toy import (
+    ANSWER_ROLES,
+    LANGUAGES,
+    Phrase,
+    Scene,
+    answerable_roles,
+    language,
+    problems,
+    split_of,
+)
 from interlace.toy.inference import ENTAILMENT, nli_label
 from interlace.toy.questions import Passage, paragraph, passages
 
@@ -24,24 +33,44 @@ def test_passages_are_valid_and_counted():
         assert sum(len(passage.questions) for passage in made) == count
         for passage in made:
             assert 2 <= len(passage.scenes) == len(set(passage.scenes)) <= 4
-            assert 1 <= len({place for place, _ in passage.questions}) == len(passage.questions) <= 2
+            assert (
+                1 <= len({place for place, _ in passage.questions}) == len(passage.questions) <= 2
+            )
             assert {split_of(scene) for scene in passage.scenes} == {split}
             assert not any(map(problems, passage.scenes))
-            assert all(role in answerable_roles(passage.scenes[place]) for place, role in passage.questions)
+            assert all(
+                role in answerable_roles(passage.scenes[place]) for place, role in passage.questions
+            )
 
 
 def test_all_kinds_of_questions_occur():
-    assert {role for passage in passages(1500, "train") for _, role in passage.questions} == set(ANSWER_ROLES)
+    assert {role for passage in passages(1500, "train") for _, role in passage.questions} == set(
+        ANSWER_ROLES
+    )
 
 
 def test_a_paragraph_by_hand():
-    passage = Passage((Scene("sleep", PETER), FOUND), ((1, "place"), (1, "object"), (1, "time"), (0, "subject")))
+    passage = Passage(
+        (Scene("sleep", PETER), FOUND), ((1, "place"), (1, "object"), (1, "time"), (0, "subject"))
+    )
     made = paragraph(passage, "en", "x")
     assert made["context"] == "Peter sleeps. Yesterday Anna found a key in the garden."
     assert [(one["id"], one["question"], one["answers"]) for one in made["qas"]] == [
-        ("x-1", "Where did Anna find a key yesterday?", [{"text": "in the garden", "answer_start": 41}]),
-        ("x-2", "What did Anna find in the garden yesterday?", [{"text": "a key", "answer_start": 35}]),
-        ("x-3", "When did Anna find a key in the garden?", [{"text": "Yesterday", "answer_start": 14}]),
+        (
+            "x-1",
+            "Where did Anna find a key yesterday?",
+            [{"text": "in the garden", "answer_start": 41}],
+        ),
+        (
+            "x-2",
+            "What did Anna find in the garden yesterday?",
+            [{"text": "a key", "answer_start": 35}],
+        ),
+        (
+            "x-3",
+            "When did Anna find a key in the garden?",
+            [{"text": "Yesterday", "answer_start": 14}],
+        ),
         ("x-4", "Who sleeps?", [{"text": "Peter", "answer_start": 0}]),
     ]
 
@@ -77,8 +106,12 @@ def test_exactly_one_statement_answers_a_question():
     for passage in found(1200):
         for place, role in passage.questions:
             scenes = passage.scenes
-            assert [at for at, other in enumerate(scenes) if answers(scenes[place], role, other)] == [place]
-    assert answers(FOUND, "place", FOUND._replace(manner="quickly", place=Phrase("berlin")))  # the check can fail
+            assert [
+                at for at, other in enumerate(scenes) if answers(scenes[place], role, other)
+            ] == [place]
+    assert answers(
+        FOUND, "place", FOUND._replace(manner="quickly", place=Phrase("berlin"))
+    )  # the check can fail
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())

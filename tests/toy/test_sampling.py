@@ -24,7 +24,11 @@ def company(scenes):
 
 
 def test_neighbors_share_a_topic():
-    content = [concept for concept in (*NOUNS, *VERBS, *ADJECTIVES) if concept not in ("person", "animal", "tool")]
+    content = [
+        concept
+        for concept in (*NOUNS, *VERBS, *ADJECTIVES)
+        if concept not in ("person", "animal", "tool")
+    ]
     inside = [PLACE[concept] for concept in content]
     together = company(sample(12_000, seed=1))[np.ix_(inside, inside)]
     expected = np.outer(together.sum(1), together.sum(0)) / together.sum()
@@ -34,7 +38,9 @@ def test_neighbors_share_a_topic():
     nouns = [concept for concept in content if concept in NOUNS and NOUNS[concept].topics]
     vectors = vectors[[content.index(noun) for noun in nouns]]
     likeness = vectors @ vectors.T - 2 * np.eye(len(nouns))
-    shared = np.array([[bool(NOUNS[one].topics & NOUNS[other].topics) for other in nouns] for one in nouns])
+    shared = np.array(
+        [[bool(NOUNS[one].topics & NOUNS[other].topics) for other in nouns] for one in nouns]
+    )
     hits = np.take_along_axis(shared, np.argsort(-likeness, axis=1)[:, :3], axis=1).mean()
     assert hits > 3 * (shared.mean() - 1 / len(nouns))
 
@@ -49,7 +55,9 @@ def test_scenes_with_habits_are_valid_distinct_and_in_their_split():
 
 def test_streams_have_the_same_habits():
     texts = (sample(4000, seed=1, stream=stream, habits=1.0) for stream in (1, 2))
-    one, other = (Counter(phrase.head for scene in text for _, phrase in scene.phrases()) for text in texts)
+    one, other = (
+        Counter(phrase.head for scene in text for _, phrase in scene.phrases()) for text in texts
+    )
     words = sorted(set(one) & set(other))
     assert np.corrcoef([one[word] for word in words], [other[word] for word in words])[0, 1] > 0.97
 

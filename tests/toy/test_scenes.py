@@ -21,7 +21,9 @@ def test_tables_refer_to_existing_concepts():
         assert not adjective.antonym or adjective.antonym in ADJECTIVES
     for noun in NOUNS.values():
         if noun.hypernym:
-            assert not NOUNS[noun.hypernym].hypernym or noun.hypernym == NOUNS[noun.hypernym].hypernym
+            assert (
+                not NOUNS[noun.hypernym].hypernym or noun.hypernym == NOUNS[noun.hypernym].hypernym
+            )
 
 
 def test_samples_are_valid_distinct_reproducible_and_of_one_split():
@@ -55,7 +57,9 @@ def test_every_concept_is_used():
         Scene("drink", ANNA, object=Phrase("milk", "the")),  # mass with one
         Scene("find", ANNA, "past", KEY, time="tomorrow"),
         Scene("read", ANNA, "past", Phrase("book", "the")),  # English could not tell in the plural
-        Scene("find", ANNA, "past", Phrase("key", "three"), negated=True),  # three keys not found, or not three?
+        Scene(
+            "find", ANNA, "past", Phrase("key", "three"), negated=True
+        ),  # three keys not found, or not three?
         Scene("find", Phrase("doctor", "no"), "past", KEY, negated=True),
         Scene("see", ANNA, object=ANNA),
         Scene("be", ANNA, quality="tired", place=Phrase("berlin")),

@@ -4,7 +4,16 @@ from hashlib import blake2b
 
 import pytest
 
-from interlace.toy import LANGUAGES, Phrase, Scene, answerable_roles, language, links, problems, sample
+from interlace.toy import (
+    LANGUAGES,
+    Phrase,
+    Scene,
+    answerable_roles,
+    language,
+    links,
+    problems,
+    sample,
+)
 from interlace.toy.concepts import DETERMINERS, GIVEN
 from interlace.toy.scenes import PARTICIPANTS, TENSES
 
@@ -145,7 +154,9 @@ def phrase(text):
     *before, head = text.split(".")
     if before and before[0] in GIVEN:
         return Phrase(before[0], surname=head)
-    return Phrase(head, **{"determiner" if word in DETERMINERS else "quality": word for word in before})
+    return Phrase(
+        head, **{"determiner" if word in DETERMINERS else "quality": word for word in before}
+    )
 
 
 def rows(table):
@@ -175,13 +186,18 @@ def test_links_with_english(scene, code, source, target, pairs):
 
 
 def test_en_gold():
-    sentence = language("en").realize(parse("see anna.weber past object=a.dog place=new_delhi negated"))
+    sentence = language("en").realize(
+        parse("see anna.weber past object=a.dog place=new_delhi negated")
+    )
     words = sentence.words
     assert sentence.text[slice(*sentence.span("place"))] == "in New Delhi"
     assert " ".join(word.form for word in words) == "Anna Weber did not see a dog in New Delhi ."
     assert [word.head for word in words] == [5, 1, 5, 5, 0, 7, 5, 9, 5, 9, 5]
     assert [word.name for word in words] == ["B-PER", "I-PER", *"OOOOOO", "B-LOC", "I-LOC", "O"]
-    assert " ".join(word.upos for word in words) == "PROPN PROPN AUX PART VERB DET NOUN ADP PROPN PROPN PUNCT"
+    assert (
+        " ".join(word.upos for word in words)
+        == "PROPN PROPN AUX PART VERB DET NOUN ADP PROPN PROPN PUNCT"
+    )
     assert words[2].roles == ("tense",)
     assert words[4].roles == ("predicate",)
 
@@ -202,5 +218,7 @@ def test_grammar_is_unchanged(code):
     for scene in sample(1500, seed=4):
         statement = language(code).realize(scene)
         questions = [language(code).realize(scene, role) for role in answerable_roles(scene)]
-        digest.update(repr((statement, questions, links(language("en").realize(scene), statement))).encode())
+        digest.update(
+            repr((statement, questions, links(language("en").realize(scene), statement))).encode()
+        )
     assert digest.hexdigest() == DIGESTS[code]

@@ -7,12 +7,23 @@ import pytest
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS
-from interlace.toy import LANGUAGES, ToyCorpus, language, links, sample, text, toy_version, write_toy
+from interlace.toy import (
+    LANGUAGES,
+    ToyCorpus,
+    language,
+    links,
+    sample,
+    text,
+    toy_version,
+    write_toy,
+)
 from interlace.toy.sampling import stream
 
 CODES = LANGUAGES.names()
 OTHERS = [code for code in CODES if code != "en"]
-SMALL = ToyCorpus(seed=5, sentences=80, pairs=60, labelled=50, nli=45, questions=30, dev=24, test=24)
+SMALL = ToyCorpus(
+    seed=5, sentences=80, pairs=60, labelled=50, nli=45, questions=30, dev=24, test=24
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +41,9 @@ def _lines(path):
 
 
 def _read(reader, path, *languages):
-    (chunk,) = READERS.build(reader).read_chunks(path if isinstance(path, list) else [path], list(languages))
+    (chunk,) = READERS.build(reader).read_chunks(
+        path if isinstance(path, list) else [path], list(languages)
+    )
     return chunk
 
 
@@ -48,16 +61,23 @@ def test_the_same_settings_write_the_same_bytes(folder, tmp_path):
     write_toy(SMALL, tmp_path / "again")
     for path in folder.rglob("*"):
         if path.is_file():
-            assert (tmp_path / "again" / path.relative_to(folder)).read_bytes() == path.read_bytes(), path.name
+            assert (
+                tmp_path / "again" / path.relative_to(folder)
+            ).read_bytes() == path.read_bytes(), path.name
 
 
 def test_removing_a_language_changes_no_other_file(folder, tmp_path):
     fewer = SMALL.model_copy(update={"languages": ["en", "de"]})
     write_toy(fewer, tmp_path / "fewer")
     for path in (tmp_path / "fewer").rglob("*"):
-        same = (path.name != "toy.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner")
+        same = (path.name != "toy.json" and path.suffix != ".tsv") or path.parent.name in (
+            "nli",
+            "ner",
+        )
         if path.is_file() and same:
-            assert path.read_bytes() == (folder / path.relative_to(tmp_path / "fewer")).read_bytes(), path.name
+            assert (
+                path.read_bytes() == (folder / path.relative_to(tmp_path / "fewer")).read_bytes()
+            ), path.name
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -73,7 +93,11 @@ def test_each_language_has_its_own_scenes(folder, code):
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 def test_tags_are_read_back(folder, code, split):
-    scenes = sample(50, "train", 5, stream(f"labelled/{code}")) if split == "train" else sample(24, split, 5)
+    scenes = (
+        sample(50, "train", 5, stream(f"labelled/{code}"))
+        if split == "train"
+        else sample(24, split, 5)
+    )
     gold = text(code, scenes)
     tagged = _read("conllu", folder / f"pos/{split}.{code}.conllu", code)
     assert tagged.notes == {}  # lines rebuilt from tokens are like their `# text`
@@ -85,14 +109,20 @@ def test_tags_are_read_back(folder, code, split):
     named = _read("iob", folder / f"ner/{split}.{code}.tsv", code)
     assert named.notes == {}
     assert named.tags["names"] == gold.tags["names"]
-    assert [named.tokens(line) for line in range(len(named))] == [gold.tokens(line) for line in range(len(gold))]
+    assert [named.tokens(line) for line in range(len(named))] == [
+        gold.tokens(line) for line in range(len(gold))
+    ]
 
 
 @pytest.mark.parametrize("code", OTHERS)
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 def test_translations_have_gold_alignments(folder, code, split):
     path = folder / f"parallel/{split}.en-{code}"
-    scenes = sample(60, "train", 5, stream(f"parallel/en-{code}")) if split == "train" else sample(24, split, 5)
+    scenes = (
+        sample(60, "train", 5, stream(f"parallel/en-{code}"))
+        if split == "train"
+        else sample(24, split, 5)
+    )
     sides = [[language(side).realize(scene) for scene in scenes] for side in ("en", code)]
     for side, gold in zip(("en", code), sides, strict=True):
         assert _lines(Path(f"{path}.{side}")) == [sentence.text for sentence in gold]
@@ -109,7 +139,9 @@ def test_inference_is_the_same_in_all_languages(folder):
     for split, count in (("train", 45), ("test", 24)):
         keys = set()
         for code in CODES:
-            header, *rows = (line.split("\t") for line in _lines(folder / f"nli/{split}.{code}.tsv"))
+            header, *rows = (
+                line.split("\t") for line in _lines(folder / f"nli/{split}.{code}.tsv")
+            )
             assert header == ["language", "gold_label", "sentence1", "sentence2", "pairID", "genre"]
             assert len(rows) == count
             assert {(row[0], row[5]) for row in rows} == {(code, "toy")}
@@ -137,12 +169,24 @@ def _said(folder, code, splits):
         for path in folder.glob(f"*/{split}.*{code}*"):
             if path.parent.name in ("text", "parallel") and path.suffix in (".txt", f".{code}"):
                 said |= set(_lines(path)) if f".{code}" in path.name else set()
-        said |= {row.split("\t")[part] for row in _lines(folder / f"nli/{split}.{code}.tsv")[1:] for part in (2, 3)}
-        said |= {line[9:] for line in _lines(folder / f"pos/{split}.{code}.conllu") if line.startswith("# text = ")}
-        passages = json.loads((folder / f"qa/{split}.{code}.json").read_text(encoding="utf-8"))["data"]
+        said |= {
+            row.split("\t")[part]
+            for row in _lines(folder / f"nli/{split}.{code}.tsv")[1:]
+            for part in (2, 3)
+        }
+        said |= {
+            line[9:]
+            for line in _lines(folder / f"pos/{split}.{code}.conllu")
+            if line.startswith("# text = ")
+        }
+        passages = json.loads((folder / f"qa/{split}.{code}.json").read_text(encoding="utf-8"))[
+            "data"
+        ]
         stop = language(code).realize(sample(1)[0]).words[-1].form
         for paragraph in (paragraph for article in passages for paragraph in article["paragraphs"]):
-            said |= {piece.strip() + stop for piece in paragraph["context"].split(stop) if piece.strip()}
+            said |= {
+                piece.strip() + stop for piece in paragraph["context"].split(stop) if piece.strip()
+            }
     return said
 
 
@@ -154,7 +198,9 @@ def test_trees_of_plain_text_and_inference_are_written(tmp_path):
         assert parsed.lines == _lines(tmp_path / f"trees/text/{split}.en.txt")
         assert len(parsed) == count
     pairs = _read("nli", tmp_path / "trees/nli/train.en.tsv", "en")
-    both = [side for pair in zip(pairs.source.lines, pairs.target.lines, strict=True) for side in pair]
+    both = [
+        side for pair in zip(pairs.source.lines, pairs.target.lines, strict=True) for side in pair
+    ]
     assert _read("conllu", tmp_path / "trees/nli/train.en.conllu", "en").lines == both
 
 
@@ -172,7 +218,10 @@ def test_invalid_settings_are_rejected():
     with pytest.raises(SettingsError, match="'trian' of the toy corpus; did you mean 'train'"):
         sample(1, "trian")
     for settings, message in (
-        ({"languages": ["en", "dee"]}, "languages: there is no toy language 'dee'; did you mean 'de'"),
+        (
+            {"languages": ["en", "dee"]},
+            "languages: there is no toy language 'dee'; did you mean 'de'",
+        ),
         ({"languages": ["de"]}, "'en' must be among the languages"),
         ({"languages": ["en", "de", "de"]}, "listed twice"),
         ({"pairs": 0}, "pairs: input should be greater than or equal to 1"),

@@ -14,14 +14,21 @@ from torch import nn
 
 from interlace.core.errors import CheckpointError, DataError, RunError
 from interlace.training import checkpoint
-from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation, MetricsWriter
+from interlace.training.callbacks import (
+    CheckpointCallback,
+    CopyingWarning,
+    HeldOutEvaluation,
+    MetricsWriter,
+)
 from interlace.training.loop import Progress
 from interlace.training.steps import TrainingStep, TrainingTotals
 
 
 def evaluation(values, every=2, patience=2, last=10):
     given, rows = iter(values), []
-    made = HeldOutEvaluation(lambda: {"perplexity/mean": next(given)}, every, patience, Progress(), last, rows.append)
+    made = HeldOutEvaluation(
+        lambda: {"perplexity/mean": next(given)}, every, patience, Progress(), last, rows.append
+    )
     return made, rows
 
 
@@ -56,7 +63,10 @@ def test_evaluation_state_is_restored(values):
 def saver(folder, every=2, keep=2):
     model = nn.Linear(2, 2)
     accelerator = SimpleNamespace(
-        is_main_process=True, num_processes=1, unwrap_model=lambda m: m, wait_for_everyone=lambda: None
+        is_main_process=True,
+        num_processes=1,
+        unwrap_model=lambda m: m,
+        wait_for_everyone=lambda: None,
     )
     optimizer = torch.optim.AdamW(model.parameters())
     training = SimpleNamespace(
@@ -97,9 +107,16 @@ def test_processes_resume_only_from_the_same_checkpoint(tmp_path, monkeypatch):
     content = checkpoint.content_of(checkpoint.path_of(tmp_path, 2))
     made.training.accelerator.num_processes = 2
     monkeypatch.setattr("accelerate.utils.broadcast_object_list", lambda values: values)
-    for other in ("", content.replace("hashes", "hash")):  # a folder of its own, or one with another run
-        monkeypatch.setattr("accelerate.utils.gather_object", lambda mine, other=other: [*mine, other])
-        with pytest.raises(RunError, match=r"step-00000002: process 0 resumes .* different for process 1;"):
+    for other in (
+        "",
+        content.replace("hashes", "hash"),
+    ):  # a folder of its own, or one with another run
+        monkeypatch.setattr(
+            "accelerate.utils.gather_object", lambda mine, other=other: [*mine, other]
+        )
+        with pytest.raises(
+            RunError, match=r"step-00000002: process 0 resumes .* different for process 1;"
+        ):
             made.resume()
     monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, content])
     assert made.resume() == 2
@@ -174,25 +191,69 @@ def test_half_precision_resumes_with_its_loss_scale(tmp_path):
 
 def test_records_speed_and_skipped_updates(tmp_path):
     write = MetricsWriter(tmp_path / "metrics.jsonl")
-    step = TrainingStep(1, "mlm", "en", {"mlm": 2.0}, {"mlm": 5}, 100, 0.1, 0.5, seconds=0.5, waited=0.25, flops=3e12)
+    step = TrainingStep(
+        1,
+        "mlm",
+        "en",
+        {"mlm": 2.0},
+        {"mlm": 5},
+        100,
+        0.1,
+        0.5,
+        seconds=0.5,
+        waited=0.25,
+        flops=3e12,
+    )
     write(replace(step, peak_share=0.4, memory=1000))
     write(replace(step, index=2, losses={"mlm": math.nan}, gradient_norm=math.inf, flops=0))
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    one, two = ({name: row.get(name) for name in ("tflops", "peak_share", "memory", "skipped")} for row in rows)
+    one, two = (
+        {name: row.get(name) for name in ("tflops", "peak_share", "memory", "skipped")}
+        for row in rows
+    )
     assert one == {"tflops": 6, "peak_share": 0.4, "memory": 1000, "skipped": None}
     assert two == {"tflops": None, "peak_share": None, "memory": 0, "skipped": True}
     assert (rows[1]["losses"], "gradient_norm" in rows[1]) == ({}, False)
 
 
 def test_totals_of_a_run_have_speed_and_skipped_updates():
-    step = TrainingStep(1, "mlm", "en", {"mlm": 2.0}, {"mlm": 5}, 100, 0.1, 0.5, seconds=0.5, waited=0.25, flops=3e12)
+    step = TrainingStep(
+        1,
+        "mlm",
+        "en",
+        {"mlm": 2.0},
+        {"mlm": 5},
+        100,
+        0.1,
+        0.5,
+        seconds=0.5,
+        waited=0.25,
+        flops=3e12,
+    )
     first = replace(step, peak_share=0.4, memory=1000)
     totals = TrainingTotals()
     totals.add(first)
-    totals.add(replace(step, index=2, corpus="para:en-de", losses={"mlm": math.nan}, gradient_norm=math.inf, flops=0))
-    assert totals.speed == {"tokens_per_second": 200, "waited_share": 0.5, "memory": 1000, "skipped": 1}
+    totals.add(
+        replace(
+            step,
+            index=2,
+            corpus="para:en-de",
+            losses={"mlm": math.nan},
+            gradient_norm=math.inf,
+            flops=0,
+        )
+    )
+    assert totals.speed == {
+        "tokens_per_second": 200,
+        "waited_share": 0.5,
+        "memory": 1000,
+        "skipped": 1,
+    }
     assert totals.mixture["tokens"] == {"mlm/en": 100, "mlm/para:en-de": 100}
-    assert (totals.mixture["languages"], totals.mixture["objectives"]) == ({"de": 50, "en": 150}, {"mlm": 200})
+    assert (totals.mixture["languages"], totals.mixture["objectives"]) == (
+        {"de": 50, "en": 150},
+        {"mlm": 200},
+    )
     measured = TrainingTotals()
     measured.add(first)
     measured.add(replace(first, index=2, flops=1e12, peak_share=0.2))
@@ -206,7 +267,11 @@ def warnings(caplog):
         observer = CopyingWarning(**settings)
         with caplog.at_level(logging.WARNING):
             for index, share in enumerate(shares, 1):
-                losses = {"copied_share": share, "length_ratio": ratio} if share is not None else {"mlm": 1.0}
+                losses = (
+                    {"copied_share": share, "length_ratio": ratio}
+                    if share is not None
+                    else {"mlm": 1.0}
+                )
                 corpus = corpora[index % len(corpora)]
                 observer(SimpleNamespace(index=index, corpus=corpus, losses=losses, skipped=False))
         return [record.getMessage() for record in caplog.records]

@@ -34,7 +34,9 @@ def test_resumed_training_is_bit_for_bit_equal(tmp_path):
     resumed, other = learner()
     assert checkpoint.load(path, resumed, other)["drawn"] == [3]
     train(resumed, other, 2)
-    assert all(torch.equal(a, b) for a, b in zip(straight.parameters(), resumed.parameters(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(straight.parameters(), resumed.parameters(), strict=True)
+    )
 
 
 def test_shared_tensors_are_written_once_and_stay_shared(tmp_path):
@@ -68,11 +70,19 @@ def test_rejects_damaged_checkpoints(tmp_path, name, damage):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("drawn", [4]), ("drawn", [3, 1]), ("step", 6), ("run", "other"), ("evaluation", {"best_step": 1})],
+    [
+        ("drawn", [4]),
+        ("drawn", [3, 1]),
+        ("step", 6),
+        ("run", "other"),
+        ("evaluation", {"best_step": 1}),
+    ],
 )
 def test_rejects_a_changed_state(tmp_path, key, value):
     """A digit of `drawn` would resume with other batches."""
-    path = checkpoint.save(tmp_path, 7, *learner(), {"drawn": [3], "run": "this", "evaluation": None})
+    path = checkpoint.save(
+        tmp_path, 7, *learner(), {"drawn": [3], "run": "this", "evaluation": None}
+    )
     state = json.loads((path / checkpoint.STATE).read_text())
     (path / checkpoint.STATE).write_text(json.dumps({**state, key: value}))
     with pytest.raises(CheckpointError, match=r"step-00000007.*damaged"):
@@ -96,9 +106,13 @@ def test_reads_only_files_of_its_own_folder(tmp_path, name):
     state = json.loads((path / checkpoint.STATE).read_text())
     state["hashes"][name] = "0"
     content = {key: value for key, value in state.items() if key != "digest"}
-    (path / checkpoint.STATE).write_text(json.dumps({**content, "digest": checkpoint._digest(content)}))
+    (path / checkpoint.STATE).write_text(
+        json.dumps({**content, "digest": checkpoint._digest(content)})
+    )
     os.mkfifo(path / "pipe.safetensors")
-    with pytest.raises(CheckpointError, match=r"not a file of its folder|pipe\.safetensors: a pipe, a device"):
+    with pytest.raises(
+        CheckpointError, match=r"not a file of its folder|pipe\.safetensors: a pipe, a device"
+    ):
         checkpoint.verify(path, "this")
 
 
@@ -202,7 +216,14 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path):
 
 def test_pruning_removes_what_was_not_due_but_the_newest_and_the_best(tmp_path):
     """So the mean of the last checkpoints is the same for interrupted runs and others."""
-    for step, expected in ((1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 4]), (5, [1, 4, 5]), (7, [1, 4, 7])):
+    for step, expected in (
+        (1, [1]),
+        (2, [1, 2]),
+        (3, [1, 2, 3]),
+        (4, [1, 2, 4]),
+        (5, [1, 4, 5]),
+        (7, [1, 4, 7]),
+    ):
         checkpoint.save(tmp_path, step, *learner(), {})
         checkpoint.prune(tmp_path, keep=2, best=1, due=lambda step: step % 2 == 0)
         assert checkpoint.steps_in(tmp_path) == expected
@@ -212,10 +233,14 @@ def test_optimizer_state_moves_to_the_device_of_the_weights(tmp_path):
     model, optimizer = learner()
     train(model, optimizer, 1)
     path = checkpoint.save(tmp_path, 1, model, optimizer, {})
-    elsewhere = learner()[0].to("meta")  # stands for a GPU, on which fused AdamW refuses a step on the CPU
+    elsewhere = learner()[0].to(
+        "meta"
+    )  # stands for a GPU, on which fused AdamW refuses a step on the CPU
     resumed = torch.optim.AdamW(elsewhere.parameters())
     checkpoint.load(path, elsewhere, resumed)
-    assert {value.device.type for state in resumed.state.values() for value in state.values()} == {"meta"}
+    assert {value.device.type for state in resumed.state.values() for value in state.values()} == {
+        "meta"
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from interlace.training.device import accelerator_for, fast_precision, training_
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="looks at the CPU")
 @pytest.mark.parametrize(
-    ("capability", "expected"), [("AVX512", "bf16"), ("AVX2", "no"), ("NO AVX", "no"), ("DEFAULT", "no")]
+    ("capability", "expected"),
+    [("AVX512", "bf16"), ("AVX2", "no"), ("NO AVX", "no"), ("DEFAULT", "no")],
 )
 def test_bfloat16_only_where_the_processor_computes_in_it(monkeypatch, capability, expected):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
@@ -22,14 +23,20 @@ def test_bfloat16_only_where_the_processor_computes_in_it(monkeypatch, capabilit
 
 def test_a_gpu_without_bfloat16_trains_in_float32(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation)
+    monkeypatch.setattr(
+        torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation
+    )
     assert fast_precision() == "no"
 
 
 def test_operations_of_fused_attention_are_counted_and_of_frozen_layers_unknown():
     rows = torch.randn(2, 3, 5, 8)  # (B, heads, L, head width)
-    found = training_flops(lambda: torch.nn.functional.scaled_dot_product_attention(rows, rows, rows))
-    assert found == 3 * 2 * (2 * 2 * 3 * 5 * 5 * 8)  # thrice two operations for each product of two matrix products
+    found = training_flops(
+        lambda: torch.nn.functional.scaled_dot_product_attention(rows, rows, rows)
+    )
+    assert found == 3 * 2 * (
+        2 * 2 * 3 * 5 * 5 * 8
+    )  # thrice two operations for each product of two matrix products
     used, other = torch.nn.Linear(2, 3), torch.nn.Linear(3, 2).requires_grad_(requires_grad=False)
     one = torch.ones(5, 2)
     assert training_flops(lambda: used(one)) == 3 * 2 * 5 * 2 * 3  # the other layer does not matter

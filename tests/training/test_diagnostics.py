@@ -32,7 +32,9 @@ def vocab():
 
 @pytest.fixture
 def backbone(vocab):
-    return from_shape(Shape(layers=2, width=16, heads=2, max_length=64, dropout=0.5), vocab, seed=1).train()
+    return from_shape(
+        Shape(layers=2, width=16, heads=2, max_length=64, dropout=0.5), vocab, seed=1
+    ).train()
 
 
 def lines(words, count=12):
@@ -70,7 +72,9 @@ def test_finds_translations_with_equal_rows(backbone, vocab):
 
 def test_finds_equal_sentences_at_their_row_only(backbone, vocab):
     text = lines(ENGLISH)
-    same, moved = (ProbePairs(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1]))
+    same, moved = (
+        ProbePairs(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1])
+    )
     probes = (DiagnosticProbes(vocab, Retrieval(), pairs=(rows,)) for rows in (same, moved))
     found, lost = (diagnose(backbone, each) for each in probes)
     assert found["retrieval/en-de"] == found["retrieval/de-en"] == found["retrieval/mean"] == 100
@@ -93,7 +97,9 @@ def test_diagnosis_changes_neither_model_nor_random_state(backbone, vocab):
 def test_measures_before_the_first_step_and_after_the_last():
     rows = []
     origins = {"en-de": {"pairs": 9}}
-    made = DiagnosticsCallback(lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, origins=origins)
+    made = DiagnosticsCallback(
+        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, origins=origins
+    )
     made.begin()
     for index in range(1, 11):
         made(SimpleNamespace(index=index))

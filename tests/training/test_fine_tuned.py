@@ -57,11 +57,15 @@ def examples_of(task, vocab, root):
     elif name == "mlqa":
         return None
     elif name == "pawsx":
-        rows = [(" ".join(words), "the birds", str(number % 2)) for number, words in enumerate(sentences)]
+        rows = [
+            (" ".join(words), "the birds", str(number % 2))
+            for number, words in enumerate(sentences)
+        ]
     else:
         rows = [("language", "gold_label", "sentence1", "sentence2")]
         rows += [
-            ("en", task.classes[number % 3], " ".join(words), "the birds") for number, words in enumerate(sentences)
+            ("en", task.classes[number % 3], " ".join(words), "the birds")
+            for number, words in enumerate(sentences)
         ]
     write(root, task.files.format(split="test", language="en"), *rows)
     return task.examples("test", "en", vocab, root)
@@ -73,7 +77,10 @@ def questions(vocab):
     from interlace.readers.common.questions import NOT_FOUND, AnsweredQuestion, question_pairs
     from interlace.tasks.mlqa import encode_questions
 
-    rows = [AnsweredQuestion(" ".join(WORDS[start:]), "who reads ?", "", NOT_FOUND, []) for start in range(6)]
+    rows = [
+        AnsweredQuestion(" ".join(WORDS[start:]), "who reads ?", "", NOT_FOUND, [])
+        for start in range(6)
+    ]
     return encode_questions([question_pairs(rows, ("en", "en"), "whitespace", Counter())], vocab)
 
 
@@ -109,11 +116,13 @@ def test_transformers_computes_the_same_logits(name, family, vocab, tmp_path):
     head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
     opened = FineTunedModel.open(tmp_path / "saved")
     auto_class = getattr(transformers, opened.record["transformers"])
-    model, report = auto_class.from_pretrained(tmp_path / "saved", trust_remote_code=False, output_loading_info=True)
-    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
-    batch = head.batch(head.sequences(examples, prepared), prepared, 0, generator(Purpose.EVALUATE, 0)).to(
-        torch.device("cpu")
+    model, report = auto_class.from_pretrained(
+        tmp_path / "saved", trust_remote_code=False, output_loading_info=True
     )
+    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    batch = head.batch(
+        head.sequences(examples, prepared), prepared, 0, generator(Purpose.EVALUATE, 0)
+    ).to(torch.device("cpu"))
     with torch.inference_mode():
         expected = head.logits(backbone, modules, batch)
         again = head.logits(opened.backbone, opened.modules, batch)
@@ -122,7 +131,9 @@ def test_transformers_computes_the_same_logits(name, family, vocab, tmp_path):
     found = their_logits(model.eval(), batch, name, "words" if "words" in batch.extra else "rows")
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
     if task.classes:
-        assert [model.config.id2label[number] for number in range(len(task.classes))] == list(task.classes)
+        assert [model.config.id2label[number] for number in range(len(task.classes))] == list(
+            task.classes
+        )
         assert model.config.label2id == {label: number for number, label in enumerate(task.classes)}
     assert transformers.AutoTokenizer.from_pretrained(tmp_path / "saved", trust_remote_code=False)
     assert f"task `{name}`" in (tmp_path / "saved/README.md").read_text()
@@ -133,13 +144,17 @@ def test_plain_transformers_reads_the_training_language(vocab, tmp_path):
     with torch.no_grad():
         backbone.language_embeddings.normal_()
     head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
-    batch = head.batch(examples_of(task, vocab, tmp_path), prepared, 0, generator(Purpose.EVALUATE, 0)).to(
-        torch.device("cpu")
-    )
+    batch = head.batch(
+        examples_of(task, vocab, tmp_path), prepared, 0, generator(Purpose.EVALUATE, 0)
+    ).to(torch.device("cpu"))
     expected = head.logits(backbone, modules, batch)
     inputs = {name: value for name, value in batch.inputs.items() if name != "token_type_ids"}
-    model = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "saved", trust_remote_code=False)
-    torch.testing.assert_close(model.eval()(**inputs).logits[batch.at], expected, rtol=1e-4, atol=1e-4)
+    model = transformers.AutoModelForTokenClassification.from_pretrained(
+        tmp_path / "saved", trust_remote_code=False
+    )
+    torch.testing.assert_close(
+        model.eval()(**inputs).logits[batch.at], expected, rtol=1e-4, atol=1e-4
+    )
     opened = FineTunedModel.open(tmp_path / "saved")
     torch.testing.assert_close(head.logits(opened.backbone, opened.modules, batch), expected)
 
@@ -150,12 +165,17 @@ def test_a_head_that_transformers_lacks_is_kept_as_ours(vocab, tmp_path):
     head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
     opened = FineTunedModel.open(tmp_path / "saved")
     assert opened.record["transformers"] == ""
-    batch = head.batch(examples, prepared, 0, generator(Purpose.EVALUATE, 0)).to(torch.device("cpu"))
+    batch = head.batch(examples, prepared, 0, generator(Purpose.EVALUATE, 0)).to(
+        torch.device("cpu")
+    )
     torch.testing.assert_close(
-        opened.head.logits(opened.backbone, opened.modules, batch), head.logits(backbone, modules, batch)
+        opened.head.logits(opened.backbone, opened.modules, batch),
+        head.logits(backbone, modules, batch),
     )
     logits = opened.predict(examples, accelerator_for("no"), logits=True)
-    np.testing.assert_array_equal(logits.argmax(axis=1), opened.predict(examples, accelerator_for("no")))
+    np.testing.assert_array_equal(
+        logits.argmax(axis=1), opened.predict(examples, accelerator_for("no"))
+    )
 
 
 def test_a_damaged_or_missing_head_is_named(vocab, tmp_path):
@@ -179,7 +199,13 @@ def test_weights_that_are_not_finite_are_not_saved(vocab, tmp_path):
 
 def test_names_tell_fine_tunings_apart():
     assert (
-        fine_tuned_name("ner", [("zero-shot", "en"), ("zero-shot", "de")], 2, per_language=False) == "ner.zero-shot.2"
+        fine_tuned_name("ner", [("zero-shot", "en"), ("zero-shot", "de")], 2, per_language=False)
+        == "ner.zero-shot.2"
     )
-    assert fine_tuned_name("ner", [("zero-shot", "de")], 0, per_language=True) == "ner.zero-shot.de.0"
-    assert fine_tuned_name("my/ner", [("supervised", "de")], 0, per_language=False) == "my-ner.supervised.de.0"
+    assert (
+        fine_tuned_name("ner", [("zero-shot", "de")], 0, per_language=True) == "ner.zero-shot.de.0"
+    )
+    assert (
+        fine_tuned_name("my/ner", [("supervised", "de")], 0, per_language=False)
+        == "my-ner.supervised.de.0"
+    )

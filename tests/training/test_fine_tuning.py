@@ -23,13 +23,21 @@ from interlace.training.loop import Training
 from interlace.training.selection import Item, SelectionGroup
 from little_jobs import score_job
 
-WORDS = {"en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}, "de": {"sees": "VERB", "big": "ADJ"}}
+WORDS = {
+    "en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"},
+    "de": {"sees": "VERB", "big": "ADJ"},
+}
 
 
 @pytest.fixture
 def root(tmp_path):
     rng = np.random.default_rng(0)
-    for split, language, count in (("train", "en", 80), ("dev", "en", 10), ("test", "en", 20), ("test", "de", 20)):
+    for split, language, count in (
+        ("train", "en", 80),
+        ("dev", "en", 10),
+        ("test", "en", 20),
+        ("test", "de", 20),
+    ):
         words = list(WORDS[language])
         with (tmp_path / f"{split}.{language}.conllu").open("w") as file:
             for row in rng.integers(len(words), size=(count, 4)):
@@ -43,9 +51,13 @@ def root(tmp_path):
 def cell(root):
     def make(targets=("de",), seen=None, **tuning):
         vocab = Vocab.learn({"en": ["the big cat sees"] * 20}, size=320)
-        shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0)
+        shape = Shape(
+            layers=1, width=32, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0
+        )
         settings = {"learning_rate": 1e-2, "tokens_per_batch": 128, **tuning}
-        task = TASKS.build({"name": "pos", "files": "{split}.{language}.conllu", "tuning": settings})
+        task = TASKS.build(
+            {"name": "pos", "files": "{split}.{language}.conllu", "tuning": settings}
+        )
         seen = [] if seen is None else seen
         accelerator = accelerator_for("no", threads=1)
         scope = vocab, root, "en", list(targets), 0, accelerator, seen.append
@@ -58,7 +70,10 @@ def test_learns_and_scores_every_language_with_confidence_intervals(cell, tmp_pa
     rows = score_job(replace(cell(epochs=4), output=tmp_path / "run", key="k"))
     assert all(row["low"] <= row["score"] <= row["high"] for row in rows)
     assert list((tmp_path / "run" / "predictions").iterdir())
-    assert [(row["language"], row["n"], row["source"]) for row in rows] == [("en", 20, "en"), ("de", 20, "en")]
+    assert [(row["language"], row["n"], row["source"]) for row in rows] == [
+        ("en", 20, "en"),
+        ("de", 20, "en"),
+    ]
     assert min(row["score"] for row in rows) > 95
 
 
@@ -99,7 +114,9 @@ def checks(monkeypatch):
             seen.append(head(self))
             dev = next(scores)
             languages = self.data.devs
-            return check(self, loss) | {"dev": dict.fromkeys(languages, dev) if isinstance(dev, float) else dev}
+            return check(self, loss) | {
+                "dev": dict.fromkeys(languages, dev) if isinstance(dev, float) else dev
+            }
 
         def scored(self, group, predicted):
             tested.append((head(self), [language for _, language in group.items]))
@@ -123,7 +140,9 @@ def test_the_best_epoch_is_kept(cell, checks):
     assert not np.array_equal(weights[1], weights[2])
     assert [np.array_equal(head, weights[1]) for head, _ in tested] == [True]
     assert {row["tuning"]["dev"]["en"] for row in rows} == {90.0}
-    assert [row["tuning"]["step"] for row in rows] == [2 * row["tuning"]["steps"] // 3 for row in rows]
+    assert [row["tuning"]["step"] for row in rows] == [
+        2 * row["tuning"]["steps"] // 3 for row in rows
+    ]
 
 
 def test_the_last_weights_can_be_kept(cell, checks):
@@ -135,9 +154,13 @@ def test_the_last_weights_can_be_kept(cell, checks):
 
 def test_each_language_can_select_its_weights(cell, checks, root):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
-    weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0})
+    weights, tested = checks(
+        {"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0}
+    )
     rows = score_job(cell(epochs=3, select="per-language-dev"))
-    chosen = {tuple(languages): head for head, languages in tested}  # the latest time each was scored
+    chosen = {
+        tuple(languages): head for head, languages in tested
+    }  # the latest time each was scored
     assert np.array_equal(chosen["en",], weights[1])
     assert np.array_equal(chosen["de",], weights[0])
     assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 80.0]
@@ -146,11 +169,19 @@ def test_each_language_can_select_its_weights(cell, checks, root):
 @pytest.mark.parametrize(
     ("dev", "best"),
     [
-        ([{"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0}], {"en": 1, "de": 0}),
-        ([{"en": 50.0, "de": math.nan}, {"en": 40.0, "de": math.nan}], {"en": 0, "de": 1}),  # nan: the last weights
+        (
+            [{"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0}],
+            {"en": 1, "de": 0},
+        ),
+        (
+            [{"en": 50.0, "de": math.nan}, {"en": 40.0, "de": math.nan}],
+            {"en": 0, "de": 1},
+        ),  # nan: the last weights
     ],
 )
-def test_the_model_of_each_language_is_saved_once(cell, checks, root, tmp_path, monkeypatch, dev, best):
+def test_the_model_of_each_language_is_saved_once(
+    cell, checks, root, tmp_path, monkeypatch, dev, best
+):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, _ = checks(*dev)
     saved_names = []
@@ -162,7 +193,9 @@ def test_the_model_of_each_language_is_saved_once(cell, checks, root, tmp_path, 
 
     monkeypatch.setattr(fine_tuning, "save_fine_tuned", counting)
     job = cell(epochs=len(dev), select="per-language-dev")
-    rows = score_job(replace(job, models=tmp_path / "fine-tuned", identity={"key": "k", "model_key": "m"}))
+    rows = score_job(
+        replace(job, models=tmp_path / "fine-tuned", identity={"key": "k", "model_key": "m"})
+    )
     assert sorted(saved_names) == ["pos.zero-shot.de.0", "pos.zero-shot.en.0"]
     for row in rows:
         head_weights = load_file(tmp_path / row["fine_tuned"] / "head.safetensors")
@@ -201,7 +234,11 @@ def test_rejects_checks_and_several_learning_rates_without_selection():
 def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
     assert not any(row["tuning"]["collapsed"] for row in score_job(cell(epochs=4)))
     rng = np.random.default_rng(1)
-    lines = [f"1\t{word}\t_\t{tag}" + "\t_" * 6 + "\n\n" for word in WORDS["en"] for tag in ("NOUN", "NOUN", "VERB")]
+    lines = [
+        f"1\t{word}\t_\t{tag}" + "\t_" * 6 + "\n\n"
+        for word in WORDS["en"]
+        for tag in ("NOUN", "NOUN", "VERB")
+    ]
     for split in ("train", "dev"):  # what the tag is cannot be told from the word
         (root / f"{split}.en.conllu").write_text("".join(rng.permutation(lines * 5)))
     seen = []
@@ -216,7 +253,10 @@ def test_advice_names_few_updates_and_a_rate_for_small_models(cell, caplog):
     score_job(cell(epochs=4, learning_rate=1e-2))
     assert caplog.text == ""
     [updates] = {row["tuning"]["steps"] for row in score_job(cell(epochs=1, learning_rate=2e-5))}
-    assert f"learning rate 2e-05: at update {updates} of {updates} the training loss is " in caplog.text
+    assert (
+        f"learning rate 2e-05: at update {updates} of {updates} the training loss is "
+        in caplog.text
+    )
     assert f"try more updates than {updates} (tuning.epochs" in caplog.text
     assert "(width 32) need about 0.001" in caplog.text
 
@@ -228,9 +268,16 @@ def sentiment(cell, root):
     def make(*, learnable):
         rng = np.random.default_rng(0)
         for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
-            words = rng.integers(2, size=100) if split == "train" else np.full(20, int(language == "de"))
+            words = (
+                rng.integers(2, size=100)
+                if split == "train"
+                else np.full(20, int(language == "de"))
+            )
             labels = words if learnable else rng.permutation(words)
-            lines = [f"{['big', 'sees'][word]}\tcat\t{label}" for word, label in zip(words, labels, strict=True)]
+            lines = [
+                f"{['big', 'sees'][word]}\tcat\t{label}"
+                for word, label in zip(words, labels, strict=True)
+            ]
             (root / f"{split}.{language}.tsv").write_text("\n".join([*lines, ""]))
         tuning = {"learning_rate": 1e-2, "tokens_per_batch": 128, "epochs": 8}
         task = TASKS.build({"name": "pawsx", "files": "{split}.{language}.tsv", "tuning": tuning})
@@ -240,11 +287,15 @@ def sentiment(cell, root):
 
 
 @pytest.mark.parametrize("learnable", [True, False])
-def test_accuracy_near_the_most_frequent_class_of_all_languages_is_logged(sentiment, caplog, learnable):
+def test_accuracy_near_the_most_frequent_class_of_all_languages_is_logged(
+    sentiment, caplog, learnable
+):
     rows = score_job(sentiment(learnable=learnable))
     assert {row["tuning"]["chance"] for row in rows} == {50.0}
     assert [row["scores"]["majority class"] for row in rows] == [100, 100]  # within each language
-    assert ("over all languages, and 50.0 % for the most frequent class" in caplog.text) != learnable
+    assert (
+        "over all languages, and 50.0 % for the most frequent class" in caplog.text
+    ) != learnable
 
 
 def test_probes_count_measured_examples(cell, root):
@@ -256,11 +307,19 @@ def test_probes_count_measured_examples(cell, root):
 
 def test_monolingual_probes_measure_the_source_too(cell):
     """Translations of the source into itself are nothing; its own perplexity is as good as any."""
-    for name, languages in (("perplexity", ["en", "de"]), ("word_similarity", ["en", "de"]), ("retrieval", ["de"])):
+    for name, languages in (
+        ("perplexity", ["en", "de"]),
+        ("word_similarity", ["en", "de"]),
+        ("retrieval", ["de"]),
+    ):
         task = TASKS.build({"name": name})
-        assert [item[1] for fit in fine_tune_runs(replace(cell(), task=task)) for item in fit.items] == languages
+        assert [
+            item[1] for fit in fine_tune_runs(replace(cell(), task=task)) for item in fit.items
+        ] == languages
     told = TASKS.build({"name": "perplexity", "targets": ["de"]})
-    assert [fit.items for fit in fine_tune_runs(replace(cell(), task=told))] == [[("zero-shot", "de")]]
+    assert [fit.items for fit in fine_tune_runs(replace(cell(), task=told))] == [
+        [("zero-shot", "de")]
+    ]
 
 
 def test_a_diverging_learning_rate_does_not_stop_the_others(cell, monkeypatch, caplog):
@@ -283,7 +342,9 @@ def test_a_diverging_learning_rate_does_not_stop_the_others(cell, monkeypatch, c
 
 
 def test_names_all_languages_without_data(cell):
-    with pytest.raises(DataError, match=r"(?s)in 'fr'.*in 'es'.*evaluate\.tasks\.pos\.targets=\[\"de\"\]"):
+    with pytest.raises(
+        DataError, match=r"(?s)in 'fr'.*in 'es'.*evaluate\.tasks\.pos\.targets=\[\"de\"\]"
+    ):
         score_job(cell(targets=("de", "fr", "es")))
     seen = []
     with pytest.raises(DataError, match="no test data in 'fr'"):
@@ -297,7 +358,10 @@ def test_warns_of_labels_missing_in_training(cell, root, caplog):
     path.write_text(path.read_text().replace("\tVERB", "\tNOUN"))
     lost = (root / "test.de.conllu").read_text().count("\tVERB")
     score_job(cell(epochs=1))
-    assert f"pos (de): {lost} of 80 labels do not occur in the training set and count as wrong: VERB" in caplog.text
+    assert (
+        f"pos (de): {lost} of 80 labels do not occur in the training set and count as wrong: VERB"
+        in caplog.text
+    )
     caplog.clear()
     path.write_text(path.read_text().replace("\tNOUN", "\tVERB", 1))
     score_job(cell(epochs=1))
@@ -329,7 +393,10 @@ def inference(tmp_path):
 
     def write(name, language, count, words):
         rows = ["language\tgold_label\tsentence1\tsentence2"]
-        rows += [f"{language}\t{label}\tthe cat\t{words[SIGNS[label]]} sees" for label in [*SIGNS] * count]
+        rows += [
+            f"{language}\t{label}\tthe cat\t{words[SIGNS[label]]} sees"
+            for label in [*SIGNS] * count
+        ]
         (tmp_path / f"{name}.tsv").write_text("\n".join(rows) + "\n")
 
     same = {word: word for word in GERMAN}
@@ -339,8 +406,12 @@ def inference(tmp_path):
     write("translated.de", "en", 5, same)
 
     def make(*settings, **tuning):
-        vocab = Vocab.learn({"en": ["the cat sees " + " ".join([*GERMAN, *GERMAN.values()])] * 20}, size=340)
-        shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0)
+        vocab = Vocab.learn(
+            {"en": ["the cat sees " + " ".join([*GERMAN, *GERMAN.values()])] * 20}, size=340
+        )
+        shape = Shape(
+            layers=1, width=32, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0
+        )
         given = {"learning_rate": 1e-2, "tokens_per_batch": 256, "epochs": 10, **tuning}
         more = {"settings": list(settings), "tuning": given}
         task = TASKS.build({"name": "xnli", "files": "{split}.{language}.tsv", **more})
@@ -351,7 +422,10 @@ def inference(tmp_path):
 
 
 def test_scores_machine_translated_test_text(inference):
-    rows = {(row["setting"], row["language"]): row for row in score_job(inference("zero-shot", "translate-test"))}
+    rows = {
+        (row["setting"], row["language"]): row
+        for row in score_job(inference("zero-shot", "translate-test"))
+    }
     assert set(rows) == {("zero-shot", "en"), ("zero-shot", "de"), ("translate-test", "de")}
     assert rows["zero-shot", "en"]["score"] == rows["translate-test", "de"]["score"] == 100
     assert rows["zero-shot", "de"]["score"] < 70
@@ -361,11 +435,15 @@ def test_scores_machine_translated_test_text(inference):
 
 def test_a_model_is_trained_for_each_language(inference):
     rows = score_job(inference("translate-train", select="mean-dev"))
-    assert [(row["setting"], row["language"], row["score"]) for row in rows] == [("translate-train", "de", 100)]
+    assert [(row["setting"], row["language"], row["score"]) for row in rows] == [
+        ("translate-train", "de", 100)
+    ]
 
 
 def test_rejects_two_settings_with_the_same_training_files(inference):
-    with pytest.raises(SettingsError, match="'supervised' and 'translate-train' read the same training files"):
+    with pytest.raises(
+        SettingsError, match="'supervised' and 'translate-train' read the same training files"
+    ):
         inference("supervised", "translate-train")
 
 
@@ -394,7 +472,9 @@ def test_rejects_translated_text_for_tagging(cell):
 )
 def test_a_damaged_state_of_a_sweep_is_named(tmp_path, damage, found):
     folder = tmp_path / "sweep"
-    group = SelectionGroup([Item("zero-shot", "de")], ["en"], best=3.0, kept_weights={"a": torch.zeros(2)})
+    group = SelectionGroup(
+        [Item("zero-shot", "de")], ["en"], best=3.0, kept_weights={"a": torch.zeros(2)}
+    )
     fine_tuning.save_sweep(folder, [group], 1, {0.1: "diverged"})
     diverged = {}
     assert fine_tuning.restore_sweep(folder, [group], diverged) == 1

@@ -53,17 +53,31 @@ def vocab():
 def training(vocab, size, micro_batches, dropout=0.0, last=4, precision="no"):
     rng = np.random.default_rng(0)
     lengths = rng.integers(3, 9, size=64)
-    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths)
+    ids = Ragged.from_lengths(
+        rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths
+    )
     rows = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
     # everything is masked, so that what is predicted does not depend on the split
     mlm = Mlm(masking={"rate": 1, "mask_share": 1, "random_share": 0})
-    shape = Shape(layers=1, width=16, heads=2, max_length=32, dropout=dropout, attention_dropout=dropout)
+    shape = Shape(
+        layers=1, width=16, heads=2, max_length=32, dropout=dropout, attention_dropout=dropout
+    )
     backbone = from_shape(shape, vocab, seed=1)
-    source = MixtureSource("mlm", "en", mlm, mlm.prepare(Resources(vocab, backbone.traits)), Rows(rows, size))
+    source = MixtureSource(
+        "mlm", "en", mlm, mlm.prepare(Resources(vocab, backbone.traits)), Rows(rows, size)
+    )
     accelerator = accelerator_for(precision, threads=1)
     model = accelerator.prepare(TrainingModel(backbone, {"mlm": mlm}, 0))
     settings = OptimizerSettings(learning_rate=0.01, warmup=0)
-    return Training(model, Mixture([source], 0), settings.build(model), settings, accelerator, last, micro_batches)
+    return Training(
+        model,
+        Mixture([source], 0),
+        settings.build(model),
+        settings,
+        accelerator,
+        last,
+        micro_batches,
+    )
 
 
 def weights(training):
@@ -86,7 +100,9 @@ def test_the_loss_weight_scales_the_gradient_and_not_the_loss(vocab):
     for schedule in ("1", "0:0.25,100:0.25"):
         made = training(vocab, 4, 1, last=1)
         made.mixture.sources[0] = replace(made.mixture.sources[0], loss_weight=schedule)
-        made = replace(made, optimizer=torch.optim.SGD(made.model.parameters(), lr=0.01, fused=True))
+        made = replace(
+            made, optimizer=torch.optim.SGD(made.model.parameters(), lr=0.01, fused=True)
+        )
         made = replace(made, settings=OptimizerSettings(learning_rate=0.01, warmup=0, clip=1e9))
         before = weights(made)
         losses += [step.losses["mlm"] for step in steps(made, Progress())]
@@ -108,7 +124,9 @@ def spoil(made, *steps):
     def forward(*arguments):
         seen.append(0)
         loss, parts = inner(*arguments)
-        bad = torch.tensor(torch.inf if len(seen) - 1 in steps else 0.0)  # the first call counts operations
+        bad = torch.tensor(
+            torch.inf if len(seen) - 1 in steps else 0.0
+        )  # the first call counts operations
         return loss + bad, {name: part + bad for name, part in parts.items()}
 
     made.model.forward = forward
@@ -123,7 +141,9 @@ def test_divergence_stops_before_the_weights_change(vocab):
         made.model.backbone.input_embeddings[:] = torch.inf
     before = weights(made)
     skipped = []
-    with pytest.raises(RunError, match=r"step 4, mlm/en: the (mlm|gradient norm) is nan, as in 3 .*learning rate"):
+    with pytest.raises(
+        RunError, match=r"step 4, mlm/en: the (mlm|gradient norm) is nan, as in 3 .*learning rate"
+    ):
         skipped.extend(run)
     assert skipped == [] or all(step.skipped for step in skipped)
     for name, value in weights(made).items():
@@ -140,17 +160,23 @@ def test_an_update_with_an_infinite_loss_is_skipped(vocab):
             if step.index == 2:
                 before = weights(made)
             if step.index == 3:
-                unchanged = all(torch.equal(value, before[name]) for name, value in weights(made).items())
+                unchanged = all(
+                    torch.equal(value, before[name]) for name, value in weights(made).items()
+                )
                 counted = {int(state["step"]) for state in made.optimizer.state.values()}
         runs.append((found, unchanged, counted))
     assert runs == [([False, False, True, False, False], True, {2}), ([False] * 5, False, {3})]
 
 
 @pytest.mark.parametrize("precision", ["no", "fp16"])
-def test_an_update_whose_norm_overflows_is_skipped_though_its_gradients_are_finite(vocab, precision):
+def test_an_update_whose_norm_overflows_is_skipped_though_its_gradients_are_finite(
+    vocab, precision
+):
     """Clipped to zero, they would still decay weights and count a step."""
     made = training(vocab, 4, 1, last=3, precision=precision)
-    made.model.backbone.input_embeddings.register_hook(lambda gradient: torch.full_like(gradient, 1e25))
+    made.model.backbone.input_embeddings.register_hook(
+        lambda gradient: torch.full_like(gradient, 1e25)
+    )
     before = weights(made)
     step = next(steps(made, Progress()))
     assert (step.skipped, step.gradient_norm) == (True, torch.inf)
@@ -164,7 +190,9 @@ def test_steps_are_the_same_however_often_they_are_read(vocab, every):
     made = replace(training(vocab, 4, 2, dropout=0.1, last=7), read_every=every)
     progress, seen, done = Progress(), [], []
     for step in steps(made, progress, due=lambda index: index == 5):
-        seen.append((step.index, step.losses["mlm"], step.gradient_norm, step.learning_rate, step.tokens))
+        seen.append(
+            (step.index, step.losses["mlm"], step.gradient_norm, step.learning_rate, step.tokens)
+        )
         done.append((progress.done, progress.drawn))
     plain = training(vocab, 4, 2, dropout=0.1, last=7)
     assert seen == [
@@ -182,14 +210,20 @@ def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):
     for step in steps(made, progress):
         progress.ending |= step.index == 6
         seen.append((step.index, progress.ended))
-    assert seen == [*((number, False) for number in range(1, 9)), (9, True)]  # does not wait for a group
+    assert seen == [
+        *((number, False) for number in range(1, 9)),
+        (9, True),
+    ]  # does not wait for a group
     assert (progress.done, progress.stop) == (9, False)
 
 
 def test_steps_are_read_in_groups_on_a_gpu_only(vocab):
     made = training(vocab, 4, 1)
     there = SimpleNamespace(device=torch.device("cuda"), mixed_precision="no")
-    assert (made.read_every, replace(made, read_every=0, accelerator=there).read_every) == (1, READ_EVERY)
+    assert (made.read_every, replace(made, read_every=0, accelerator=there).read_every) == (
+        1,
+        READ_EVERY,
+    )
 
 
 @pytest.fixture
@@ -222,7 +256,14 @@ def test_updates_wait_for_the_device_only_to_be_read(vocab, waiting, precision):
 
 def test_the_count_of_reads_finds_each_kind(waiting):
     number, many = torch.ones(()), torch.ones(3)
-    kinds = [lambda: float(number), lambda: bool(number > 0), number.item, many.cpu, many.tolist, many.nonzero]
+    kinds = [
+        lambda: float(number),
+        lambda: bool(number > 0),
+        number.item,
+        many.cpu,
+        many.tolist,
+        many.nonzero,
+    ]
     with waiting:
         for kind in [*kinds, lambda: many[many > 0]]:
             before = len(waiting.found)
@@ -259,7 +300,9 @@ def test_rejects_loss_terms_without_counts(vocab):
     learner = Forgetful()
     made.mixture.sources[0] = replace(made.mixture.sources[0], learner=learner)
     made.model.objectives["mlm"] = learner
-    with pytest.raises(RunError, match="mlm: its loss has the terms 'mlm', but its batch counts 'mlm', 'other'"):
+    with pytest.raises(
+        RunError, match="mlm: its loss has the terms 'mlm', but its batch counts 'mlm', 'other'"
+    ):
         next(steps(made, Progress()))
 
 
@@ -278,7 +321,9 @@ SOURCE = SimpleNamespace(name="mine/en", objective="mine")
 def batch(counts, languages=("en",)):
     none = np.zeros(0, np.int64)
     ids = np.zeros((2, 5), np.int64)
-    return Batch({"input_ids": ids}, (none, none), none, counts, 10, languages=dict.fromkeys(languages, 5))
+    return Batch(
+        {"input_ids": ids}, (none, none), none, counts, 10, languages=dict.fromkeys(languages, 5)
+    )
 
 
 class Processes:
@@ -308,7 +353,10 @@ def two(monkeypatch, sends, names):
     [
         (batch({"mlm": 1}), "'mlm', 'share', 'en', another one 'mlm', 'en'"),
         (batch({"share": 1, "mlm": 1}), "another one 'share', 'mlm', 'en'"),
-        (batch({"mlm": 1, "share": 1}, languages=("en", "de")), "another one 'mlm', 'share', 'en', 'de'"),
+        (
+            batch({"mlm": 1, "share": 1}, languages=("en", "de")),
+            "another one 'mlm', 'share', 'en', 'de'",
+        ),
         (batch({}, languages=()), "another one nothing"),
     ],
 )
@@ -331,7 +379,9 @@ def test_counts_of_processes_are_summed_by_place(monkeypatch):
     with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mood', 'en'; mine"):
         counting.of(SOURCE, [batch({"mood": 3})])
     counting = two(monkeypatch, [0] * 5, ("tokens", "rows", "mlm", "other", "tokens in en"))
-    with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mlm', 'other', 'en'; mine"):
+    with pytest.raises(
+        RunError, match="counts 'mlm', 'en', another one 'mlm', 'other', 'en'; mine"
+    ):
         counting.of(SOURCE, [batch({"mlm": 3})])
 
 
@@ -358,7 +408,9 @@ def test_a_step_whose_batch_counts_differently_is_an_error(vocab, later):
     first = next(run)
     assert first.tokens == sum(first.languages.values())
     named = ", ".join(f"'{name}'" for name in later)
-    with pytest.raises(RunError, match=f"its first batch counts 'mlm', 'en', another one {named}, 'en'"):
+    with pytest.raises(
+        RunError, match=f"its first batch counts 'mlm', 'en', another one {named}, 'en'"
+    ):
         next(run)
 
 

@@ -14,7 +14,9 @@ def source(objective, corpus="en", size=1.0, weight="1", batches=10):
 
 
 def test_shares_follow_the_weights():
-    mixture = Mixture([source("mlm", size=0.5), source("mlm", "de", size=0.5), source("tlm", weight="3")], seed=1)
+    mixture = Mixture(
+        [source("mlm", size=0.5), source("mlm", "de", size=0.5), source("tlm", weight="3")], seed=1
+    )
     drawn = Counter(draw.source for draw in mixture.draws(0, 8000, (), 1))
     assert [drawn[i] / 8000 for i in range(3)] == pytest.approx([0.125, 0.125, 0.75], abs=0.015)
 
@@ -34,14 +36,22 @@ def test_rejects_mixtures_that_cannot_be_drawn():
 
 
 def test_objectives_alternate_and_their_corpora_are_drawn():
-    sources = [source("mlm", size=1), source("mlm", "de", size=3), source("clm"), source("tlm", "en-de")]
+    sources = [
+        source("mlm", size=1),
+        source("mlm", "de", size=3),
+        source("clm"),
+        source("tlm", "en-de"),
+    ]
     mixture = Mixture(sources, seed=2, alternate=True)
     drawn = [sources[draw.source] for draw in mixture.draws(0, 3000, (), 1)]
     assert [one.objective for one in drawn[:6]] == ["mlm", "clm", "tlm"] * 2
     german = [one.corpus == "de" for one in drawn if one.objective == "mlm"]
     assert np.mean(german) == pytest.approx(0.75, abs=0.04)
     sources = [source("mlm"), source("tlm", weight="0:0,10:0,11:1"), source("clm")]
-    drawn = [sources[draw.source].objective for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)]
+    drawn = [
+        sources[draw.source].objective
+        for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)
+    ]
     assert drawn[:10] == ["mlm", "clm"] * 5
     assert sorted(drawn[11:14]) == ["clm", "mlm", "tlm"]
 
@@ -61,6 +71,12 @@ def share_of(mixture, first, last, number):
 
 
 def test_temperature_follows_its_schedule():
-    mixture = Mixture([source("mlm", size=9), source("mlm", "de", size=1)], 0, alpha="0:1,2000:1,2001:0.5,4000:0.5")
+    mixture = Mixture(
+        [source("mlm", size=9), source("mlm", "de", size=1)],
+        0,
+        alpha="0:1,2000:1,2001:0.5,4000:0.5",
+    )
     assert share_of(mixture, 0, 2000, 1) == pytest.approx(0.1, abs=0.02)  # p
-    assert share_of(mixture, 2001, 4000, 1) == pytest.approx(0.25, abs=0.03)  # sqrt(1) / (sqrt(9) + sqrt(1))
+    assert share_of(mixture, 2001, 4000, 1) == pytest.approx(
+        0.25, abs=0.03
+    )  # sqrt(1) / (sqrt(9) + sqrt(1))

@@ -70,12 +70,23 @@ def test_means_by_hand(backbone):
             def loss(self, _backbone, _heads, batch):
                 return {"mlm": Term(torch.tensor(batch.total))}
 
-        batches = [SimpleNamespace(to=lambda _d, t=t: SimpleNamespace(total=t), counts={"mlm": n}) for t, n in parts]
+        batches = [
+            SimpleNamespace(to=lambda _d, t=t: SimpleNamespace(total=t), counts={"mlm": n})
+            for t, n in parts
+        ]
         return HeldOutBatches(name, Fixed(), batches)
 
-    measured = [corpus("en", (math.log(2) * 3, 3), (math.log(2) * 1, 1)), corpus("de", (math.log(8) * 2, 2))]
+    measured = [
+        corpus("en", (math.log(2) * 3, 3), (math.log(2) * 1, 1)),
+        corpus("de", (math.log(8) * 2, 2)),
+    ]
     found = perplexities(backbone, measured, torch.device("cpu"))
-    expected = {"perplexity/en": 2, "perplexity/de": 8, "perplexity/mean": 5, "perplexity/geometric": 4}
+    expected = {
+        "perplexity/en": 2,
+        "perplexity/de": 8,
+        "perplexity/mean": 5,
+        "perplexity/geometric": 4,
+    }
     assert found == pytest.approx(expected, rel=1e-5)
 
 
@@ -87,30 +98,40 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def causal_model(vocab):
-    return from_shape(Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1, causal=True)
+    return from_shape(
+        Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1, causal=True
+    )
 
 
 def sentences(vocab, *lines):
     ids = [vocab.encode_words(line.split()) for line in lines]
     flat = Ragged.of([[int(piece) for word in line for piece in word] for line in ids])
     words = Ragged.of([[number for number, word in enumerate(line) for _ in word] for line in ids])
-    return Sentences(*(Ragged(side.values.astype(np.int32), side.offsets) for side in (flat, words)), "en")
+    return Sentences(
+        *(Ragged(side.values.astype(np.int32), side.offsets) for side in (flat, words)), "en"
+    )
 
 
 def test_three_units_by_hand(causal_model, vocab):
     fixed = SimpleNamespace(loss=lambda *_: {"clm": Term(torch.tensor(60 * math.log(2)))})
     batch = SimpleNamespace(to=lambda _device: None, counts={"clm": 20})
-    found = perplexities(causal_model, [HeldOutBatches("en", fixed, [batch], words=10, characters=40)], CPU)
+    found = perplexities(
+        causal_model, [HeldOutBatches("en", fixed, [batch], words=10, characters=40)], CPU
+    )
     expected = {"perplexity": 2**3, "perplexity_per_word": 2**6, "bits_per_character": 1.5}
     assert {name: found[f"{name}/en"] for name in expected} == pytest.approx(expected, rel=1e-4)
     assert "bits_per_character/geometric" not in found
     assert found["perplexity/mean"] == found["perplexity/geometric"] == pytest.approx(8, rel=1e-4)
     text = sentences(vocab, "a few words", "to learn")
-    row = Streams(text, int(text.lengths.sum()) + 2, vocab.end).take([0])  # both sentences, each with its end
+    row = Streams(text, int(text.lengths.sum()) + 2, vocab.end).take(
+        [0]
+    )  # both sentences, each with its end
     clm = Clm(max_length=64)
     made = hold_out("en", row, clm, clm.prepare(Resources(vocab, causal_model.traits)))
     assert made.words == 5 + 2
-    assert made.characters == len("a few words") + len("to learn") + 2  # sentences apart, and an end of each
+    assert (
+        made.characters == len("a few words") + len("to learn") + 2
+    )  # sentences apart, and an end of each
     assert sum(batch.counts["clm"] for batch in made.batches) == len(row.ids.flat)
 
 
@@ -119,7 +140,11 @@ def test_three_units_by_hand(causal_model, vocab):
     [
         (["mlm"], False, {"perplexity"}),
         (["clm"], True, {"perplexity", "perplexity_per_word", "bits_per_character"}),
-        (["mlm", "clm"], False, {"perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"}),
+        (
+            ["mlm", "clm"],
+            False,
+            {"perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"},
+        ),
     ],
 )
 def test_a_recipe_is_measured_as_it_reads(vocab, causal_model, objectives, causal, names):
@@ -128,7 +153,9 @@ def test_a_recipe_is_measured_as_it_reads(vocab, causal_model, objectives, causa
         corpora={"text": {"languages": ["en"], "train": "a", "dev": "b"}},
         objectives={name: {"max_length": 32} for name in objectives},
     )
-    materials = SimpleNamespace(recipe=recipe, vocab=vocab, dev={"en": sentences(vocab, *[TEXT] * 8)})
+    materials = SimpleNamespace(
+        recipe=recipe, vocab=vocab, dev={"en": sentences(vocab, *[TEXT] * 8)}
+    )
     found = perplexities(causal_model, held_out(materials, causal_model.traits), CPU)
     assert recipe.causal == causal
     assert {name.partition("/")[0] for name in found} == names

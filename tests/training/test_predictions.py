@@ -49,7 +49,9 @@ def vocab():
 def xnli(vocab):
     lines = ["the cat sees a dog", "he sleeps", "a dog"]
     sides = (vocab.encode_text(Text.of(lines, "en")), vocab.encode_text(Text.of(lines[::-1], "en")))
-    return Cell("xnli", TASKS.build("xnli"), vocab), LabeledExamples(Pairs(*sides), labels=np.arange(3, dtype=np.int32))
+    return Cell("xnli", TASKS.build("xnli"), vocab), LabeledExamples(
+        Pairs(*sides), labels=np.arange(3, dtype=np.int32)
+    )
 
 
 def predicted(folder, cell, examples, predictions, gold=None, language="de"):
@@ -62,7 +64,9 @@ def predicted(folder, cell, examples, predictions, gold=None, language="de"):
 def written(folder, cell, examples, predictions, language="de"):
     gold = examples.labels if examples.tags is None else examples.tags
     scores = cell.task.score(examples, predictions)
-    return write_predictions(folder, cell, Item("zero-shot", language), examples, predictions, gold, scores)
+    return write_predictions(
+        folder, cell, Item("zero-shot", language), examples, predictions, gold, scores
+    )
 
 
 def test_classes_and_outcomes(tmp_path, xnli):
@@ -78,7 +82,9 @@ def test_classes_and_outcomes(tmp_path, xnli):
 def test_drops_predictions_of_another_model(tmp_path, xnli):
     cell, examples = xnli
     predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32), language="es")
-    path = predicted(tmp_path, replace(cell, key="another"), examples, np.array([0, 1, 2], np.int32))
+    path = predicted(
+        tmp_path, replace(cell, key="another"), examples, np.array([0, 1, 2], np.int32)
+    )
     assert not [name for name in load_file(path) if name.startswith("es")]
 
 
@@ -88,7 +94,10 @@ def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     scores = Scores({}, Examples(np.array([0.5, 1.0]), np.ones(2)))
     job = Cell("mine", task, vocab)
     found = write_predictions(tmp_path, job, Item("zero-shot", "de"), None, None, None, scores)
-    assert found == {"low": 50.0, "high": 100.0}  # of two examples, one or the other may be drawn twice
+    assert found == {
+        "low": 50.0,
+        "high": 100.0,
+    }  # of two examples, one or the other may be drawn twice
     assert set(load_file(path)) == {"de.score", "de.weight"}
     assert json.loads(path.with_suffix(".de.answers.json").read_text()) == {"a": "a dog"}
 
@@ -115,7 +124,9 @@ def test_the_identity_depends_on_sentence_ends(tmp_path, vocab):
 def test_stores_outcomes_of_probes_with_an_interval(tmp_path, vocab):
     cell = Cell("retrieval", TASKS.build("retrieval"), vocab)
     got = Examples(np.array([1.0, 0.5, 0.0]), np.ones(3), "three lines")
-    found = write_probe_outcomes(tmp_path, cell, Item("zero-shot", "de"), Scores({"p@1": 50.0}, got))
+    found = write_probe_outcomes(
+        tmp_path, cell, Item("zero-shot", "de"), Scores({"p@1": 50.0}, got)
+    )
     assert 0 <= found["low"] < 50 < found["high"] <= 100
     assert found["examples"] == "three lines"
     read = read_outcomes(outcomes_file(tmp_path, "retrieval", 0), "de", "model")
@@ -133,7 +144,10 @@ def test_languages_keep_their_keys_and_identities_until_the_model_is_another(tmp
     keep(path, "es", examples(1, 1, identity="those"), "model")
     keep(path, "de", examples(0, 0), "model")
     assert read_outcomes(path, "de", "model").score.tolist() == [0, 0]
-    assert [read_outcomes(path, language, "model").identity for language in ("de", "es")] == ["these", "those"]
+    assert [read_outcomes(path, language, "model").identity for language in ("de", "es")] == [
+        "these",
+        "those",
+    ]
     keep(path, "es", examples(1), "old")
     keep(path, "de", examples(1), "new")
     with pytest.raises(DataError, match="no language 'es'"):
@@ -145,7 +159,9 @@ def test_languages_keep_their_keys_and_identities_until_the_model_is_another(tmp
 def test_the_interval_is_in_the_unit_of_the_score():
     half = examples(*[1, 0] * 200)
     found = confidence_interval(half)
-    assert found["low"] == pytest.approx(50 - 4.9, abs=0.6)  # 1.96 standard errors of a share of one half of 400
+    assert found["low"] == pytest.approx(
+        50 - 4.9, abs=0.6
+    )  # 1.96 standard errors of a share of one half of 400
     assert found["high"] == pytest.approx(50 + 4.9, abs=0.6)
     assert confidence_interval(half, "")["low"] == pytest.approx(found["low"] / 100, abs=1e-4)
     assert confidence_interval(examples(1)) == {}
@@ -168,7 +184,9 @@ def test_rejects_unreadable_outcomes(tmp_path):
         keep(path, "es", examples(1), "model")
 
 
-@pytest.mark.parametrize(("score", "weight"), [([1.0], [1.0, 1.0]), ([], []), ([0.0], [0.0]), ([[1.0]], [[1.0]])])
+@pytest.mark.parametrize(
+    ("score", "weight"), [([1.0], [1.0, 1.0]), ([], []), ([0.0], [0.0]), ([[1.0]], [[1.0]])]
+)
 def test_rejects_inconsistent_rows(tmp_path, score, weight):
     path = tmp_path / "a.safetensors"
     write_outcomes(path, {"de": (score, weight)})
@@ -188,9 +206,17 @@ def test_stores_counts_of_corpus_metrics(tmp_path):
     assert found.total == scored.total
     assert read_outcomes(path, "de-en").counts is None
     path = outcomes_file(tmp_path, "perplexity", 0)
-    keep(path, "de", Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity"), "model")
+    keep(
+        path,
+        "de",
+        Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity"),
+        "model",
+    )
     found = read_outcomes(path, "de")
     assert (found.measure, found.counts) == ("perplexity", None)
     assert found.total == pytest.approx(np.exp(13 / 5))
     ends = confidence_interval(found, "per word")
-    assert ends == {"low": pytest.approx(np.exp(2), abs=1e-3), "high": pytest.approx(np.exp(3), abs=1e-3)}
+    assert ends == {
+        "low": pytest.approx(np.exp(2), abs=1e-3),
+        "high": pytest.approx(np.exp(3), abs=1e-3),
+    }

@@ -19,7 +19,9 @@ def ids(*words):
 def batch(words, at=(), labels=(), **more):
     rows, columns = np.zeros(len(at), np.int64), np.array(at, np.int64)
     found = ids(*labels)[0] if labels else np.zeros(0, np.int64)
-    return Batch({"input_ids": ids(*words)}, (rows, columns), found, {"mlm": len(at)}, len(words), **more)
+    return Batch(
+        {"input_ids": ids(*words)}, (rows, columns), found, {"mlm": len(at)}, len(words), **more
+    )
 
 
 def drawn(found, objective="mlm", languages=("en",)):
@@ -41,7 +43,13 @@ def test_shows_predictions_below_inputs():
     mixed = batch("<s> the alte doctor </s>".split(), sides=np.array([[0, 0, 1, 0, 0]]))
     alone = batch("<s> alte Arzt </s>".split(), sides=np.array([[1, 1, 1, 1]]))
     assert "language" not in lines(drawn(beside, "tlm", ("en", "de")))
-    assert list(lines(drawn(mixed, "alm", ("en", "de")))["language"].values()) == ["en", "en", "de", "en", "en"]
+    assert list(lines(drawn(mixed, "alm", ("en", "de")))["language"].values()) == [
+        "en",
+        "en",
+        "de",
+        "en",
+        "en",
+    ]
     assert set(lines(drawn(alone, "alm", ("en", "de")))["language"].values()) == {"de"}
 
 
@@ -55,7 +63,10 @@ def test_padding_is_not_shown():
     assert list(reads.values()) == [*SOURCE, *TARGET]
     assert list(reads)[len(SOURCE)] == 32
     sample = _sequences(found, VOCAB, 1, causal=False)[0]
-    assert (sample["tokens"], sample["sides"]) == ([*SOURCE, *TARGET], [0] * len(SOURCE) + [1] * len(TARGET))
+    assert (sample["tokens"], sample["sides"]) == (
+        [*SOURCE, *TARGET],
+        [0] * len(SOURCE) + [1] * len(TARGET),
+    )
 
 
 def test_causal_previews_show_the_next_subword():

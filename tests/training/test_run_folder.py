@@ -14,7 +14,9 @@ def test_rejects_a_folder_in_use(tmp_path):
     code = "import sys, pathlib\nfrom interlace.training.run_folder import locked\n"
     code += "with locked(pathlib.Path(sys.argv[1])): pass"
     with locked(tmp_path):
-        other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+        other = subprocess.run(
+            [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False
+        )
     assert "RunError" in other.stderr
     assert "in use by another process" in other.stderr
 
@@ -30,7 +32,13 @@ def test_rejects_folders_of_others_and_leaves_them_as_they_are(tmp_path, marks):
 
 
 @pytest.mark.parametrize(
-    "names", [["recipe.json", "model"], ["cell.json", "log.txt"], ["run_state.json", "dictionaries", "train.log"], []]
+    "names",
+    [
+        ["recipe.json", "model"],
+        ["cell.json", "log.txt"],
+        ["run_state.json", "dictionaries", "train.log"],
+        [],
+    ],
 )
 def test_accepts_own_folders_and_those_of_a_failed_start(tmp_path, names):
     for name in names:
@@ -43,7 +51,9 @@ def test_accepts_own_folders_and_those_of_a_failed_start(tmp_path, names):
 @pytest.mark.parametrize("kept", ["recipe.json", "metrics.jsonl"])
 def test_failed_start_removes_the_folder_that_it_made_if_nothing_else_is_in_it(tmp_path, kept):
     with pytest.raises(NotADirectoryError), locked(tmp_path / "run"):
-        (tmp_path / "run" / kept / "below").write_text((tmp_path / "run" / kept).write_text("{}") and "")
+        (tmp_path / "run" / kept / "below").write_text(
+            (tmp_path / "run" / kept).write_text("{}") and ""
+        )
     assert (tmp_path / "run").exists() == (kept == "metrics.jsonl")
 
 
@@ -58,13 +68,18 @@ def test_metrics_are_cut_back_to_the_checkpoint(tmp_path):
 
 
 def test_metrics_keep_their_text_and_damaged_lines_name_the_remedy(tmp_path):
-    path, line = tmp_path / "metrics.jsonl", b'{"loss": 1.50,  "scores": {"b": 1}, "step": 1, "kind": "evaluation"}\n'
+    path, line = (
+        tmp_path / "metrics.jsonl",
+        b'{"loss": 1.50,  "scores": {"b": 1}, "step": 1, "kind": "evaluation"}\n',
+    )
     path.write_bytes(line)
     cut_metrics(path, 1)
     assert path.read_bytes() == line
     for damaged in (b'{"step": 2, "l\n', b'{"stop": 2}\n'):
         path.write_bytes(line + damaged + line)
-        with pytest.raises(DataError, match=r"metrics\.jsonl, line 2: damaged: .*; delete this line"):
+        with pytest.raises(
+            DataError, match=r"metrics\.jsonl, line 2: damaged: .*; delete this line"
+        ):
             cut_metrics(path, 1)
 
 

@@ -21,11 +21,17 @@ def test_one_fine_tuning_serves_both_settings_of_the_source_language_others_run_
     assert runs_of_settings([ZERO, TEST], "en", ["de", "en", "de"]) == [both]
     each = [FineTuneRun(language, [(TRAIN, language)]) for language in ("de", "fr")]
     assert runs_of_settings([TRAIN], "en", ["de", "fr"]) == each
-    assert runs_of_settings(["supervised"], "en", ["de"]) == [FineTuneRun("de", [("supervised", "de")])]
+    assert runs_of_settings(["supervised"], "en", ["de"]) == [
+        FineTuneRun("de", [("supervised", "de")])
+    ]
 
 
 def judges(rule, settings):
-    groups = [group for fit in runs_of_settings(settings, "en", ["de"]) for group in selection_groups(rule, fit)]
+    groups = [
+        group
+        for fit in runs_of_settings(settings, "en", ["de"])
+        for group in selection_groups(rule, fit)
+    ]
     return [(group.items, group.dev_languages) for group in groups]
 
 
@@ -34,7 +40,10 @@ def test_development_languages_of_each_rule_and_setting():
     assert judges("source-dev", [ZERO]) == [(zero, ["en"])]
     assert judges("mean-dev", [ZERO]) == [(zero, ["en", "de"])]
     assert judges("last", [ZERO]) == [(zero, [])]
-    assert judges("per-language-dev", [ZERO]) == [([(ZERO, "en")], ["en"]), ([(ZERO, "de")], ["de"])]
+    assert judges("per-language-dev", [ZERO]) == [
+        ([(ZERO, "en")], ["en"]),
+        ([(ZERO, "de")], ["de"]),
+    ]
     assert judges("source-dev", [TRAIN]) == [([(TRAIN, "de")], ["de"])]
     assert judges("source-dev", ["supervised"]) == [([("supervised", "de")], ["de"])]
     assert judges("per-language-dev", [TEST]) == [([(TEST, "de")], ["en"])]
@@ -44,10 +53,19 @@ def test_development_languages_of_each_rule_and_setting():
 def test_keeps_the_first_of_equal_checks_and_ignores_nan():
     group = SelectionGroup([(ZERO, "de")], ["en", "de"])
     given = [(float("nan"), 1.0), (20.0, 40.0), (40.0, 20.0), (10.0, 60.0)]
-    assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [False, True, False, True]
+    assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [
+        False,
+        True,
+        False,
+        True,
+    ]
     assert group.best == 35
     group = SelectionGroup([(ZERO, "de")], ["de"])
-    assert [group.improves({"de": score}, greater=False) for score in (30.0, 40.0, 20.0)] == [True, False, True]
+    assert [group.improves({"de": score}, greater=False) for score in (30.0, 40.0, 20.0)] == [
+        True,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +88,9 @@ def test_answers_are_judged_by_the_loss_and_only_labels_can_collapse():
     assert least == pytest.approx((np.log(4) + np.log(2)) / 2)
     assert collapsed(spans, spans, 1.03, least)
     assert not collapsed(spans, spans, 1.0, least)
-    assert not collapsed(spans, spans, 1.0, baseline_loss([np.array([1, 1])]))  # all answers stand at one place
+    assert not collapsed(
+        spans, spans, 1.0, baseline_loss([np.array([1, 1])])
+    )  # all answers stand at one place
     assert entropy(np.array([0, 1, 2, -1])) == pytest.approx(np.log(3))
     assert entropy(np.array([4, 4])) == 0
     assert not collapsed(np.array([1.0, 1.0]), np.array([0, 1]), 9.0, 1.0)

@@ -50,7 +50,10 @@ class TrainingText:
                 f"trained on words of the word tokenizer {self.word_tokenizer!r}, but this text was tokenized by "
                 f"{pairs.word_tokenizer!r}"
             )
-        if ("source", "target") not in {self.languages, pairs.languages} and pairs.languages != self.languages:
+        if ("source", "target") not in {
+            self.languages,
+            pairs.languages,
+        } and pairs.languages != self.languages:
             return f"trained on {'-'.join(self.languages)}, but this text is {'-'.join(pairs.languages)}"
         return ""
 
@@ -119,8 +122,16 @@ class FittedAligner(ABC):
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
         must_be_replaceable(folder, ALIGNER_FILE, "aligner", CONTENTS)
         with atomic_folder(folder) as partial:
-            metadata = {"format": FORMAT, "aligner": self.aligner.name, "settings": self.aligner.dump()}
-            trained_on = self.trained_on if pairs is None else TrainingText(pairs.languages, pairs.word_tokenizer)
+            metadata = {
+                "format": FORMAT,
+                "aligner": self.aligner.name,
+                "settings": self.aligner.dump(),
+            }
+            trained_on = (
+                self.trained_on
+                if pairs is None
+                else TrainingText(pairs.languages, pairs.word_tokenizer)
+            )
             metadata |= {} if trained_on is None else {"trained_on": asdict(trained_on)}
             (partial / ALIGNER_FILE).write_text(json.dumps(metadata, indent=1), encoding="utf-8")
             save_file(arrays, partial / "model.safetensors")
@@ -142,10 +153,19 @@ class StoredAlignments(FittedAligner):
 
     @classmethod
     def of(
-        cls, aligner: Aligner, pairs: WordPairs, links: Ragged, confidence: NDArray[np.float32] | None = None
+        cls,
+        aligner: Aligner,
+        pairs: WordPairs,
+        links: Ragged,
+        confidence: NDArray[np.float32] | None = None,
     ) -> StoredAlignments:
         """Store the links of a whole corpus; without confidence, every link has 1."""
-        return cls(aligner, links, np.stack([pairs.source.lengths, pairs.target.lengths], axis=1), confidence)
+        return cls(
+            aligner,
+            links,
+            np.stack([pairs.source.lengths, pairs.target.lengths], axis=1),
+            confidence,
+        )
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Return the links of the pairs from `pairs.first` on; raise a DataError unless they are the training pairs."""
@@ -157,11 +177,15 @@ class StoredAlignments(FittedAligner):
         flat = np.ascontiguousarray(links.flat)
         if self.confidence is None:
             return Alignments(Ragged(flat, offsets), np.ones(len(flat), np.float32))
-        return Alignments(Ragged(flat, offsets), self.confidence[links.offsets[0] : links.offsets[-1]])
+        return Alignments(
+            Ragged(flat, offsets), self.confidence[links.offsets[0] : links.offsets[-1]]
+        )
 
     def _check(self, pairs: WordPairs, start: int, stop: int) -> None:
         """Raise a DataError unless the pairs have as many words as the stored ones from start to stop."""
-        problem = f"{self.aligner.name} only aligns its training text; the alignments are of another text"
+        problem = (
+            f"{self.aligner.name} only aligns its training text; the alignments are of another text"
+        )
         if stop > len(self.links):
             raise DataError(f"{problem}, of {len(self.links)} pairs, which has no pair {stop}")
         lengths = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
@@ -179,10 +203,14 @@ class Aligner(RegistryEntry, ABC):
     """A word aligner; its fields are its settings."""
 
     can_save: ClassVar[bool] = True  # whether the trained model can be saved and used on new text
-    files: ClassVar[tuple[str, ...]] = ()  # fields that are file names; recipes resolve them under their data root
+    files: ClassVar[
+        tuple[str, ...]
+    ] = ()  # fields that are file names; recipes resolve them under their data root
 
     @abstractmethod
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:
+    def fit(
+        self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None
+    ) -> FittedAligner:
         """Train on all pairs.
 
         priors: word translations from a larger corpus or a dictionary; aligners that cannot use them log a warning.
@@ -192,7 +220,12 @@ class Aligner(RegistryEntry, ABC):
             SettingsError: the aligner lacks a setting, or the encoder lacks the layer or the device.
         """
 
-    def restore(self, arrays: Arrays, source_types: list[str], target_types: list[str]) -> FittedAligner:  # noqa: ARG002 - used by entries that can be saved
+    def restore(
+        self,
+        arrays: Arrays,  # noqa: ARG002
+        source_types: list[str],  # noqa: ARG002
+        target_types: list[str],  # noqa: ARG002
+    ) -> FittedAligner:
         """Rebuild a model from what `FittedAligner.arrays` and `FittedAligner.types` returned."""
         raise DataError(f"the aligner {self.name!r} cannot be loaded from a folder")
 
@@ -229,7 +262,9 @@ def load_aligner(folder: Path | str) -> FittedAligner:
     try:
         found = read_json(file, dict[str, Any], remedy="expected a saved aligner")
         if isinstance(found.get("format"), int) and found["format"] > FORMAT:
-            raise DataError(f"{file}: format {found['format']} of a newer interlace; this one reads {FORMAT}")
+            raise DataError(
+                f"{file}: format {found['format']} of a newer interlace; this one reads {FORMAT}"
+            )
         metadata = _Metadata.read(found, str(file))
         aligner = ALIGNERS.get(metadata.aligner).read(metadata.settings, str(file))
         arrays = load_file(must_exist(folder / "model.safetensors"))
@@ -239,12 +274,18 @@ def load_aligner(folder: Path | str) -> FittedAligner:
     source, target = (list(read_lines(path)) if path.stat().st_size else [] for path in lists)
     fitted: FittedAligner = aligner.restore(arrays, source, target)
     if metadata.trained_on is not None:
-        object.__setattr__(fitted, "trained_on", metadata.trained_on)  # an entry may be a frozen dataclass
+        object.__setattr__(
+            fitted, "trained_on", metadata.trained_on
+        )  # an entry may be a frozen dataclass
     return fitted
 
 
 def checked_array(
-    arrays: Mapping[str, NDArray[Any]], name: str, kind: type[np.generic], shape: tuple[int, ...], where: str
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    kind: type[np.generic],
+    shape: tuple[int, ...],
+    where: str,
 ) -> NDArray[Any]:
     """Return a saved model's array, checked because compiled loops do not check; raise a DataError if it is wrong."""
     array = arrays.get(name)
@@ -252,5 +293,7 @@ def checked_array(
         raise DataError(f"{where}: damaged model: the array {name!r} is missing")
     if array.shape != shape or array.dtype != kind:
         found = f"{name!r} is {array.dtype} of shape {array.shape}"
-        raise DataError(f"{where}: damaged model: {found}; expected {np.dtype(kind)} of shape {shape}")
+        raise DataError(
+            f"{where}: damaged model: {found}; expected {np.dtype(kind)} of shape {shape}"
+        )
     return array

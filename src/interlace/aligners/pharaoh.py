@@ -37,15 +37,23 @@ class Pharaoh(Aligner):
         description="The file of the other direction, with one link per source word (`fast_align -r`), source index "
         "first; GIZA++ files are reversed if the lengths of the text require it.",
     )
-    symmetrization: Heuristic = Field("grow-diag-final-and", description="Heuristic that combines both directions.")
+    symmetrization: Heuristic = Field(
+        "grow-diag-final-and", description="Heuristic that combines both directions."
+    )
     format: Literal["auto", "pharaoh", "talp", "wpt", "jsonl", "giza"] = Field(
         "auto", description="Format of the files; 'auto': detected from their first line."
     )
     base: Literal[0, 1] | None = Field(
-        None, description="Index of the first word in the files; none: detected from links and text."
+        None,
+        description="Index of the first word in the files; none: detected from links and text.",
     )
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
+    def fit(
+        self,
+        pairs: WordPairs,
+        priors: Lexicon | None = None,
+        progress: Progress | None = None,  # noqa: ARG002
+    ) -> FittedAligner:
         """Read the files of links, which must be those of the pairs; priors are not used."""
         check_usable(pairs, self.name)
         if not self.links:
@@ -56,7 +64,9 @@ class Pharaoh(Aligner):
         if self.backward:
             back, kind = self._read(self.backward, pairs)
             if kind == "giza" and np.array_equal(pairs.source.lengths, pairs.target.lengths):
-                back = reverse_links(back)  # it has the target first, which equal lengths do not reveal
+                back = reverse_links(
+                    back
+                )  # it has the target first, which equal lengths do not reveal
             links = symmetrize(links, back, self.symmetrization)
         return StoredAlignments.of(self, pairs, links)
 
@@ -64,7 +74,9 @@ class Pharaoh(Aligner):
         """Return the links of a file and its format."""
         path = user_path(file)
         kind = None if self.format == "auto" else self.format
-        found = read_alignments(path, (pairs.source.lengths, pairs.target.lengths), base=self.base, kind=kind)
+        found = read_alignments(
+            path, (pairs.source.lengths, pairs.target.lengths), base=self.base, kind=kind
+        )
         for note, count in found.notes.items():
             log.warning("%s: %d %s", path, count, note)
         return found.possible, found.format

@@ -54,17 +54,23 @@ class SimilaritySettings(Settings):
     """Settings shared by this aligner and the task `word_alignment`."""
 
     layer: int | None = Field(
-        None, description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12)."
+        None,
+        description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12).",
     )
     threshold: float = Field(
-        0.001, gt=0, lt=1, description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001)."
+        0.001,
+        gt=0,
+        lt=1,
+        description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001).",
     )
     max_length: int = Field(
         512,
         ge=8,
         description="Maximum length in subword tokens, at most the model's own; longer sentences are truncated.",
     )
-    tokens_per_batch: int = Field(8192, ge=16, description="Padded tokens of the longer side per batch.")
+    tokens_per_batch: int = Field(
+        8192, ge=16, description="Padded tokens of the longer side per batch."
+    )
 
 
 class Similarity(SimilaritySettings, Aligner):
@@ -78,7 +84,8 @@ class Similarity(SimilaritySettings, Aligner):
         "nearest subwords in the first 100 pairs, or, without `standardize`, at two thirds (8 of 12).",
     )
     start: str = Field(
-        "bert-base-multilingual-cased", description="The encoder: a checkpoint folder or a name on the Hub."
+        "bert-base-multilingual-cased",
+        description="The encoder: a checkpoint folder or a name on the Hub.",
     )
     method: Literal["softmax", "argmax", "itermax"] = Field(
         "softmax",
@@ -91,13 +98,25 @@ class Similarity(SimilaritySettings, Aligner):
         "pairs; 'softmax' is then over cosines divided by `temperature`. false: vectors and dot products as they are "
         "(both papers; with threshold = 0.001).",
     )
-    temperature: float = Field(0.01, gt=0, description="Divisor of cosines for 'softmax' of standardized vectors.")
-    threshold: float = Field(
-        0.25, gt=0, lt=1, description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001)."
+    temperature: float = Field(
+        0.01, gt=0, description="Divisor of cosines for 'softmax' of standardized vectors."
     )
-    device: str = Field("auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.")
+    threshold: float = Field(
+        0.25,
+        gt=0,
+        lt=1,
+        description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001).",
+    )
+    device: str = Field(
+        "auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available."
+    )
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
+    def fit(
+        self,
+        pairs: WordPairs,
+        priors: Lexicon | None = None,
+        progress: Progress | None = None,  # noqa: ARG002
+    ) -> FittedAligner:
         """Load the encoder; the pairs are only checked, and priors are not used."""
         import torch
 
@@ -111,22 +130,39 @@ class Similarity(SimilaritySettings, Aligner):
         backbone = load(self.start, vocab)
         for note in backbone.notes:
             log.info("%s", note)
-        device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+        device = (
+            ("cuda" if torch.cuda.is_available() else "cpu")
+            if self.device == "auto"
+            else self.device
+        )
         try:
             torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:  # torch asserts that it was compiled for the device
+        except (
+            RuntimeError,
+            AssertionError,
+        ) as error:  # torch asserts that it was compiled for the device
             reason = str(error).partition("\n")[0]
-            raise SettingsError(f"similarity: device = {self.device!r} cannot be used: {reason}") from error
+            raise SettingsError(
+                f"similarity: device = {self.device!r} cannot be used: {reason}"
+            ) from error
         backbone = backbone.to(torch.device(device)).eval()
         layer = self._layer(backbone)
         if self.layer is None and self.standardize:
-            shares = self._fitted(backbone, vocab, layer).mutual_shares(pairs.slice(0, min(len(pairs), _LAYER_SAMPLE)))
+            shares = self._fitted(backbone, vocab, layer).mutual_shares(
+                pairs.slice(0, min(len(pairs), _LAYER_SAMPLE))
+            )
             layer = int(np.argmax(shares))
-            log.info("similarity: layer %d: %.1f %% of the subwords are mutually nearest", layer, 100 * shares[layer])
+            log.info(
+                "similarity: layer %d: %.1f %% of the subwords are mutually nearest",
+                layer,
+                100 * shares[layer],
+            )
         fitted = self._fitted(truncate_layers(backbone, layer), vocab, layer)
         if not self.standardize:
             return fitted
-        return replace(fitted, standards=fitted.measure_standards(pairs.slice(0, min(len(pairs), _SAMPLE))))
+        return replace(
+            fitted, standards=fitted.measure_standards(pairs.slice(0, min(len(pairs), _SAMPLE)))
+        )
 
     def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
         """Use a loaded backbone as it is; raise a SettingsError if it lacks the layer or language embeddings."""
@@ -135,11 +171,15 @@ class Similarity(SimilaritySettings, Aligner):
     def _fitted(self, backbone: Backbone, vocab: Vocab, layer: int) -> FittedSimilarity:
         feed_languages = backbone.traits.feeds_languages("auto", "similarity")
         max_length = min(self.max_length, backbone.traits.max_length)
-        return FittedSimilarity(self, WordEncoder(backbone, vocab, layer, max_length, feed_languages))
+        return FittedSimilarity(
+            self, WordEncoder(backbone, vocab, layer, max_length, feed_languages)
+        )
 
     def _layer(self, backbone: Backbone) -> int:
         """Return the index of the layer, counted from the embeddings (0)."""
-        return layer_number("similarity: layer", self.layer, int(backbone.model.config.num_hidden_layers))
+        return layer_number(
+            "similarity: layer", self.layer, int(backbone.model.config.num_hidden_layers)
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +188,9 @@ class FittedSimilarity(FittedAligner):
 
     aligner: Similarity
     encoder: WordEncoder
-    standards: tuple[Standard, Standard] | None = None  # of source and target; None: vectors as they are
+    standards: tuple[Standard, Standard] | None = (
+        None  # of source and target; None: vectors as they are
+    )
 
     def measure_standards(self, pairs: WordPairs) -> tuple[Standard, Standard]:
         """Return the mean and deviation of the vectors of each side."""
@@ -168,14 +210,18 @@ class FittedSimilarity(FittedAligner):
 
         with torch.inference_mode():
             batches = [(source, target) for source, target, _ in self._batches(pairs)]
-            layers = int(self.encoder.backbone.model.config.num_hidden_layers) + 1  # with the embeddings
+            layers = (
+                int(self.encoder.backbone.model.config.num_hidden_layers) + 1
+            )  # with the embeddings
             standards = self._standards(batches, self.encoder.layers, layers)
             mutual, possible = np.zeros(len(standards), np.int64), 0
             for source, target in batches:
                 sides = zip(self.encoder.layers(source), self.encoder.layers(target), strict=True)
                 for layer, (source_units, target_units) in enumerate(sides):
                     of_source, of_target = standards[layer]
-                    mutual[layer] += _mutual_count(of_source.of(source_units), of_target.of(target_units))
+                    mutual[layer] += _mutual_count(
+                        of_source.of(source_units), of_target.of(target_units)
+                    )
                 possible += int(source_units.real.sum(1).minimum(target_units.real.sum(1)).sum())
         shares: list[float] = (mutual / max(possible, 1)).tolist()
         return shares
@@ -206,7 +252,9 @@ class FittedSimilarity(FittedAligner):
         places, confidence = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return _alignments(places, confidence, len(pairs))
 
-    def _batches(self, pairs: WordPairs) -> Iterator[tuple[Sentences, Sentences, NDArray[np.int64]]]:
+    def _batches(
+        self, pairs: WordPairs
+    ) -> Iterator[tuple[Sentences, Sentences, NDArray[np.int64]]]:
         """Yield the subwords of pairs of similar lengths, and their rows; pairs without subwords on a side are not."""
         from interlace.data.sampling import BucketPlan
         from interlace.text.running import running_text
@@ -219,11 +267,18 @@ class FittedSimilarity(FittedAligner):
         rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         if not len(rows):
             return
-        longer, max_subwords = np.maximum(source.lengths, target.lengths)[rows], self.encoder.max_length - 2
+        longer, max_subwords = (
+            np.maximum(source.lengths, target.lengths)[rows],
+            self.encoder.max_length - 2,
+        )
         if (cut := longer > max_subwords).any():
             message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (first: pair %d)"
-            log.warning(message, int(cut.sum()), max_subwords, int(rows[cut.argmax()] + pairs.first) + 1)
-        plan = BucketPlan(longer, self.aligner.tokens_per_batch, overhead=2, max_length=self.encoder.max_length)
+            log.warning(
+                message, int(cut.sum()), max_subwords, int(rows[cut.argmax()] + pairs.first) + 1
+            )
+        plan = BucketPlan(
+            longer, self.aligner.tokens_per_batch, overhead=2, max_length=self.encoder.max_length
+        )
         for number in range(len(plan)):
             batch = rows[plan.batch(number)[0]]
             yield source.take(batch), target.take(batch), batch
@@ -237,10 +292,16 @@ class FittedSimilarity(FittedAligner):
         with torch.inference_mode():
             sides = [self.encoder.units(side) for side in (source, target)]
             if self.standards is not None:
-                sides = [standard.of(side) for standard, side in zip(self.standards, sides, strict=True)]
+                sides = [
+                    standard.of(side) for standard, side in zip(self.standards, sides, strict=True)
+                ]
             linked, confidence = self._align_units(*sides)
             row, i, j = linked.nonzero(as_tuple=True)
-            words = torch.stack([row, sides[0].words[row, i], sides[1].words[row, j]], dim=1).cpu().numpy()
+            words = (
+                torch.stack([row, sides[0].words[row, i], sides[1].words[row, j]], dim=1)
+                .cpu()
+                .numpy()
+            )
             sure = confidence[linked].cpu().numpy()
         words[:, 0] = rows[words[:, 0]]
         return words, sure
@@ -267,7 +328,9 @@ def _mutual_count(source: Units, target: Units) -> int:
     return int(argmax(_cosines(source.vectors, target.vectors), real).sum())
 
 
-def _alignments(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
+def _alignments(
+    places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int
+) -> Alignments:
     """Build alignments from (k, 3) row, source word, target word; duplicates keep the highest confidence."""
     order = np.lexsort((places[:, 2], places[:, 1], places[:, 0]))
     places, confidence = places[order], confidence[order]
@@ -276,7 +339,9 @@ def _alignments(places: NDArray[np.int64], confidence: NDArray[np.float32], rows
     starts = np.flatnonzero(new)
     best = np.maximum.reduceat(confidence, starts) if len(starts) else confidence
     places = places[starts]
-    links = Ragged.from_lengths(places[:, 1:].astype(np.int32), np.bincount(places[:, 0], minlength=rows))
+    links = Ragged.from_lengths(
+        places[:, 1:].astype(np.int32), np.bincount(places[:, 0], minlength=rows)
+    )
     return Alignments(links, np.clip(best, np.finfo(np.float32).tiny, 1, dtype=np.float32))
 
 
@@ -308,7 +373,10 @@ class Standard:
 
     def of(self, units: Units) -> Units:
         """Return units with standardized vectors."""
-        mean, deviation = self.mean.to(units.vectors.device), self.deviation.to(units.vectors.device)
+        mean, deviation = (
+            self.mean.to(units.vectors.device),
+            self.deviation.to(units.vectors.device),
+        )
         return Units((units.vectors - mean) / deviation, units.words)
 
 
@@ -359,7 +427,11 @@ class WordEncoder:
         tensors, words = self._inputs(sentences)
         is_last = self.layer == self.backbone.model.config.num_hidden_layers
         with torch.inference_mode():
-            states = self.backbone.encode(tensors) if is_last else self.backbone.hidden_states(tensors)[self.layer]
+            states = (
+                self.backbone.encode(tensors)
+                if is_last
+                else self.backbone.hidden_states(tensors)[self.layer]
+            )
         return _checked(states, words)
 
     def layers(self, sentences: Sentences) -> list[Units]:
@@ -375,8 +447,12 @@ class WordEncoder:
 
         layout = sentence_layout(sentences, self.vocab, self.max_length)
         languages = (sentences.language,)
-        inputs = self.backbone.traits.encoder_inputs(layout, languages, language_ids=self.feed_languages)
-        tensors = {name: torch.from_numpy(array).to(self.backbone.device) for name, array in inputs.items()}
+        inputs = self.backbone.traits.encoder_inputs(
+            layout, languages, language_ids=self.feed_languages
+        )
+        tensors = {
+            name: torch.from_numpy(array).to(self.backbone.device) for name, array in inputs.items()
+        }
         return tensors, torch.from_numpy(layout.words).to(self.backbone.device)
 
 

@@ -57,12 +57,18 @@ class WordPairs:
         """
         types = (WordTypes(), WordTypes())
         origin: tuple[tuple[str, str], str] | None = None
-        kept: list[Any] = [SpilledRows(np.int32, folder=spool) if spool else [_NO_ROWS] for _ in types]
+        kept: list[Any] = [
+            SpilledRows(np.int32, folder=spool) if spool else [_NO_ROWS] for _ in types
+        ]
         for chunk in chunks:
             origin = _check_origin(chunk, origin)
-            for side, numbering, rows in zip((chunk.source, chunk.target), types, kept, strict=True):
+            for side, numbering, rows in zip(
+                (chunk.source, chunk.target), types, kept, strict=True
+            ):
                 rows.append(numbering.number(side))
-        source, target = (Ragged.concatenate(rows) if isinstance(rows, list) else rows.mapped() for rows in kept)
+        source, target = (
+            Ragged.concatenate(rows) if isinstance(rows, list) else rows.mapped() for rows in kept
+        )
         return cls(source, target, types[0].spellings, types[1].spellings, *(origin or ()))
 
     def slice(self, start: int, stop: int) -> WordPairs:
@@ -72,7 +78,9 @@ class WordPairs:
 
     def chunks(self, rows: int = CHUNK) -> Iterator[WordPairs]:
         """Yield the pairs in slices of at most `rows`."""
-        return (self.slice(start, min(start + rows, len(self))) for start in range(0, len(self), rows))
+        return (
+            self.slice(start, min(start + rows, len(self))) for start in range(0, len(self), rows)
+        )
 
     def reversed(self) -> WordPairs:
         """Return the pairs with their sides exchanged."""
@@ -82,7 +90,9 @@ class WordPairs:
         )  # fmt: skip
 
 
-def _check_origin(chunk: TextPairs, before: tuple[tuple[str, str], str] | None) -> tuple[tuple[str, str], str]:
+def _check_origin(
+    chunk: TextPairs, before: tuple[tuple[str, str], str] | None
+) -> tuple[tuple[str, str], str]:
     """Return the languages and word tokenizer of a chunk; they must equal those of the previous chunks."""
     found = (chunk.source.language, chunk.target.language), chunk.source.word_tokenizer
     if chunk.target.word_tokenizer != found[1]:

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 Words = NDArray[np.int32]
 
 if TYPE_CHECKING:
-    Reach = tuple[Words, Words, Words, Words]  # first and last of each source word, then of each target word
+    Reach = tuple[
+        Words, Words, Words, Words
+    ]  # first and last of each source word, then of each target word
 
 
 @njit(cache=True, nogil=True)
@@ -52,7 +54,12 @@ def consistent(
 
 @njit(cache=True, nogil=True)
 def _starting_at(
-    a: int, reach: Reach, spans: NDArray[np.int32], used: int, max_length: int, unaligned_borders: bool
+    a: int,
+    reach: Reach,
+    spans: NDArray[np.int32],
+    used: int,
+    max_length: int,
+    unaligned_borders: bool,
 ) -> tuple[NDArray[np.int32], int]:
     """Append the phrase pairs whose source begins at word a."""
     source_low, source_high, target_low, target_high = reach
@@ -133,7 +140,12 @@ def _emit(
     last = d
     while unaligned_borders and first > 0 and target_high[first - 1] < 0 and d - first < max_length:
         first -= 1
-    while unaligned_borders and last < len(target_high) and target_high[last] < 0 and last - c < max_length:
+    while (
+        unaligned_borders
+        and last < len(target_high)
+        and target_high[last] < 0
+        and last - c < max_length
+    ):
         last += 1
     for start in range(first, c + 1):
         for stop in range(d, min(last, start + max_length) + 1):

@@ -40,7 +40,11 @@ class Pair(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def combine(
-    forward: Links, forward_offsets: Numbers, backward: Links, backward_offsets: Numbers, heuristic: int
+    forward: Links,
+    forward_offsets: Numbers,
+    backward: Links,
+    backward_offsets: Numbers,
+    heuristic: int,
 ) -> tuple[Links, Numbers]:
     """Return the links of the result, sorted in each pair, and (pairs,) their number per pair."""
     links = np.empty((len(forward) + len(backward), 2), np.int32)
@@ -110,7 +114,9 @@ def _grow(pair: Pair) -> None:
                     continue
                 for down, right in _NEIGHBORS:
                     mark = pair.marks[target + down, source + right]
-                    linked = pair.source_linked[source + right] and pair.target_linked[target + down]
+                    linked = (
+                        pair.source_linked[source + right] and pair.target_linked[target + down]
+                    )
                     if mark and not linked:
                         _keep(pair, source + right, target + down)
                         added = True
@@ -125,5 +131,7 @@ def _finish(pair: Pair, direction: int, one_is_enough: bool) -> None:
             if pair.marks[target, source] == direction:
                 source_linked = pair.source_linked[source]
                 target_linked = pair.target_linked[target]
-                if not (source_linked or target_linked) or (one_is_enough and not (source_linked and target_linked)):
+                if not (source_linked or target_linked) or (
+                    one_is_enough and not (source_linked and target_linked)
+                ):
                     _keep(pair, source, target)

@@ -75,7 +75,9 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
     return Agreement(*map(int, agreement_by_pair(links, sure, possible).sum(axis=0)))
 
 
-def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> NDArray[np.int64]:
+def agreement_by_pair(
+    links: Ragged, sure: Ragged, possible: Ragged | None = None
+) -> NDArray[np.int64]:
     """(n, 5) the counts of each pair, columns in the order of the fields of `Agreement`; raises as `agreement`."""
     possible = sure if possible is None else possible
     if not len(links) == len(sure) == len(possible):

@@ -20,7 +20,9 @@ from interlace.core.json_files import parse_json
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines
 
-Lengths = tuple[NDArray[np.integer], NDArray[np.integer]]  # words of each source and target sentence
+Lengths = tuple[
+    NDArray[np.integer], NDArray[np.integer]
+]  # words of each source and target sentence
 
 _CHUNK = 50_000  # lines parsed at a time
 _MIN_EVIDENCE = 20  # aligned pairs without a word 0 from which words must be counted from 1
@@ -159,13 +161,17 @@ def giza_rows(path: Path) -> Iterator[AlignedWords]:
         if match is None:
             if not head.strip():
                 continue
-            raise DataError(f"{path}, line {line}: {head[:40]!r}; expected '# Sentence pair (N) ...' of GIZA++")
+            raise DataError(
+                f"{path}, line {line}: {head[:40]!r}; expected '# Sentence pair (N) ...' of GIZA++"
+            )
         _, target_line = next(lines, (0, ""))
         _, source_line = next(lines, (0, ""))
         target = target_line.split()
         source, links = _parse_giza_source(source_line)
         if source is None or max((j for _, j in links), default=0) > len(target):
-            raise DataError(f"{path}, line {line + 2}: expected 'NULL ({{ }}) word ({{ 1 2 }}) ...' of GIZA++")
+            raise DataError(
+                f"{path}, line {line + 2}: expected 'NULL ({{ }}) word ({{ 1 2 }}) ...' of GIZA++"
+            )
         aligned = [link for link in links if link[0] > 0]  # not to NULL
         yield AlignedWords(int(match[1]), source[1:], target, aligned)
 
@@ -220,7 +226,11 @@ class _Parsed:
         if lengths is not None:
             lengths = (np.append(lengths[0], 0)[rows], np.append(lengths[1], 0)[rows])
         sure = _take_links(self.columns.sure, rows)
-        links = sure if self.columns.sure is self.columns.links else _take_links(self.columns.links, rows)
+        links = (
+            sure
+            if self.columns.sure is self.columns.links
+            else _take_links(self.columns.links, rows)
+        )
         return replace(self, columns=LinkColumns(links, sure), lengths=lengths)
 
     def sorted(self, numbers: list[int]) -> _Parsed:
@@ -244,7 +254,9 @@ def _parse_pharaoh(path: Path) -> _Parsed:
         parts.append(columns)
         first += len(chunk)
         duplicates += repeated
-    return _Parsed(str(path), "pharaoh", LinkColumns.concatenate(parts), notes={_DUPLICATES: duplicates})
+    return _Parsed(
+        str(path), "pharaoh", LinkColumns.concatenate(parts), notes={_DUPLICATES: duplicates}
+    )
 
 
 def _parse_talp(path: Path) -> _Parsed:
@@ -287,7 +299,9 @@ def _parse_wpt(path: Path) -> _Parsed:
     numbers, rows = np.unique(np.array(sentences, np.int64), return_inverse=True)
     flat = np.array(links, np.int32).reshape(-1, 2)
     columns = LinkColumns.of(rows, flat, np.array(possible, bool), len(numbers))
-    return _Parsed(str(path), "wpt", columns, numbers, notes={_DUPLICATES: len(flat) - len(columns.links.flat)})
+    return _Parsed(
+        str(path), "wpt", columns, numbers, notes={_DUPLICATES: len(flat) - len(columns.links.flat)}
+    )
 
 
 def _parse_giza(path: Path) -> _Parsed:
@@ -330,7 +344,9 @@ def _format_of(path: Path, kind: str | None) -> str:
     """Return the name of the format, detected from the first line if it is not given."""
     if kind is not None:
         if kind not in _PARSERS:
-            raise SettingsError(f"there is no alignment format {kind!r}{did_you_mean(kind, FORMATS)}")
+            raise SettingsError(
+                f"there is no alignment format {kind!r}{did_you_mean(kind, FORMATS)}"
+            )
         return kind
     for number, line in enumerate(read_lines(path), 1):
         if line.strip():
@@ -365,7 +381,9 @@ def _match_pairs(parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int 
     count = len(numbers) if numbers is not None else count
     if parsed.numbers is None:
         if count is not None and len(parsed) != count:
-            raise DataError(f"{parsed.where}: alignments of {len(parsed)} pairs, but the text has {count}")
+            raise DataError(
+                f"{parsed.where}: alignments of {len(parsed)} pairs, but the text has {count}"
+            )
         return parsed if numbers is None else replace(parsed, numbers=numbers)
     expected = _expected_numbers(parsed, parsed.numbers, count) if numbers is None else numbers
     unknown = np.flatnonzero(~np.isin(parsed.numbers, expected))
@@ -379,7 +397,9 @@ def _match_pairs(parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int 
     return replace(parsed.take(rows), numbers=expected)
 
 
-def _expected_numbers(parsed: _Parsed, numbers: NDArray[np.int64], count: int | None) -> NDArray[np.int64]:
+def _expected_numbers(
+    parsed: _Parsed, numbers: NDArray[np.int64], count: int | None
+) -> NDArray[np.int64]:
     """Return the numbers of a text without numbers: from 0 or 1, or those of the file if it has as many pairs."""
     if count is None or len(numbers) == count:
         return numbers
@@ -401,7 +421,11 @@ def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> tuple[_Parsed, L
         return parsed, lengths
     if np.array_equal(file_lengths, lengths[::-1]):
         sure = reverse_links(parsed.columns.sure)
-        links = sure if parsed.columns.links is parsed.columns.sure else reverse_links(parsed.columns.links)
+        links = (
+            sure
+            if parsed.columns.links is parsed.columns.sure
+            else reverse_links(parsed.columns.links)
+        )
         notes = {**parsed.notes, "rows with source and target exchanged": len(parsed)}
         return replace(parsed, columns=LinkColumns(links, sure), notes=notes), lengths
     row = int(np.argmax((file_lengths[0] != lengths[0]) | (file_lengths[1] != lengths[1])))
@@ -422,9 +446,13 @@ def _detect_base(parsed: _Parsed, lengths: Lengths | None, notes: Counter[str]) 
     if lengths is not None:
         last = np.stack([np.repeat(side, links.lengths) for side in lengths], axis=1)
         at_end = len(np.unique(links.rows()[(links.flat == last).any(axis=1)]))
-    if smallest == 0:  # in `wpt` maybe the null word: then most sentences have a link equal to their length
+    if (
+        smallest == 0
+    ):  # in `wpt` maybe the null word: then most sentences have a link equal to their length
         return int(parsed.format == "wpt" and 2 * at_end >= aligned)
-    if at_end or parsed.format == "wpt":  # `wpt` counts from 1 by definition (Mihalcea and Pedersen 2003)
+    if (
+        at_end or parsed.format == "wpt"
+    ):  # `wpt` counts from 1 by definition (Mihalcea and Pedersen 2003)
         return 1
     if lengths is None and smallest == 1 and aligned >= _MIN_EVIDENCE:
         notes["aligned pairs, none with a word 0: words assumed to count from 1"] = aligned

@@ -84,7 +84,9 @@ def joined_lines(path: Path) -> Iterator[tuple[str, str]]:
         yield sides or ("", "")
 
 
-def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "target")) -> GoldText:
+def read_gold_text(
+    *paths: Path | str, languages: tuple[str, str] = ("source", "target")
+) -> GoldText:
     """Read the text of gold alignments; plain or gzip.
 
     One file holds both sides: `source ||| target`, JSON lines with `src_words` and `tgt_words`, or GIZA++'s format. Two
@@ -179,7 +181,10 @@ def _read_side(path: Path) -> _Side:
 
 
 def _text(
-    numbers: NDArray[np.int64], sources: list[list[str]], targets: list[list[str]], languages: tuple[str, str]
+    numbers: NDArray[np.int64],
+    sources: list[list[str]],
+    targets: list[list[str]],
+    languages: tuple[str, str],
 ) -> GoldText:
     pairs = TextPairs(_words(sources, languages[0]), _words(targets, languages[1]))
     return GoldText(pairs, numbers)
@@ -194,6 +199,15 @@ def _words(sentences: list[list[str]], language: str) -> Text:
         words = ["_".join(word.split()) or "_" for word in sentence]
         ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64)
         lines.append(" ".join(words))
-        spans.append([(int(end) - len(word) - 1, int(end) - 1) for word, end in zip(words, ends, strict=True)])
-    notes = {"words with white space or without characters, written with '_'": replaced} if replaced else {}
+        spans.append(
+            [
+                (int(end) - len(word) - 1, int(end) - 1)
+                for word, end in zip(words, ends, strict=True)
+            ]
+        )
+    notes = (
+        {"words with white space or without characters, written with '_'": replaced}
+        if replaced
+        else {}
+    )
     return Text(language, lines, Ragged.of(spans, width=2), notes=notes)

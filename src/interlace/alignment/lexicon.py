@@ -19,7 +19,9 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
-_COUNTED = np.dtype([("key", np.int64), ("count", np.float64)])  # key: source type * target types + target type
+_COUNTED = np.dtype(
+    [("key", np.int64), ("count", np.float64)]
+)  # key: source type * target types + target type
 _MAX_PENDING = 4_000_000  # entries of chunks that are held before they are summed
 _BYTES = 72  # an entry, at the peak
 _ROWS = 500_000  # entries that are written at a time
@@ -95,7 +97,14 @@ class Lexicon:
             target = _linked_types(chunk.target, chunk_links, 1, target_unaligned)
             counter.add(source * len(pairs.target_types) + target)
         entries, counts = counter.finish(len(pairs.target_types))
-        return cls(pairs.source_types, pairs.target_types, entries, counts, source_unaligned, target_unaligned)
+        return cls(
+            pairs.source_types,
+            pairs.target_types,
+            entries,
+            counts,
+            source_unaligned,
+            target_unaligned,
+        )
 
     @classmethod
     def of(cls, translations: Iterable[tuple[str, str, float]]) -> Lexicon:
@@ -190,7 +199,9 @@ class Lexicon:
         totals = np.zeros(len(unaligned))
         for start in range(0, len(self), _ROWS):
             rows = slice(start, start + _ROWS)
-            totals += np.bincount(self.entries[rows, side], self.counts[rows], minlength=len(totals))
+            totals += np.bincount(
+                self.entries[rows, side], self.counts[rows], minlength=len(totals)
+            )
         return totals + unaligned
 
     def _unaligned(self, side: int) -> NDArray[np.float64]:
@@ -217,7 +228,9 @@ class Lexicon:
         """
         order = np.lexsort((-self.backward, -self.counts, self.entries[:, 0]))
         sources = self.entries[order, 0]
-        ranks = np.arange(len(self)) - np.searchsorted(sources, sources)  # among the entries of a source type
+        ranks = np.arange(len(self)) - np.searchsorted(
+            sources, sources
+        )  # among the entries of a source type
         frequent = np.zeros(len(self), np.bool_)
         frequent[order[ranks < count]] = True
         return self._select(frequent)
@@ -253,7 +266,9 @@ class Lexicon:
         order = np.lexsort((self.entries[:, 0], self.entries[:, 1]))
         entries = np.ascontiguousarray(self.entries[order, ::-1])
         unaligned = (self.target_unaligned, self.source_unaligned)
-        return Lexicon(self.target_types, self.source_types, entries, self.counts[order], *unaligned)
+        return Lexicon(
+            self.target_types, self.source_types, entries, self.counts[order], *unaligned
+        )
 
 
 def read_translations(path: Path | str) -> Iterator[tuple[str, str, float]]:
@@ -331,7 +346,9 @@ class _EntryCounter:
         return entries.mapped(), counts.mapped()
 
 
-def _linked_types(words: Ragged, links: Ragged, side: int, unaligned: NDArray[np.float64]) -> NDArray[np.int64]:
+def _linked_types(
+    words: Ragged, links: Ragged, side: int, unaligned: NDArray[np.float64]
+) -> NDArray[np.int64]:
     """(total,) the type of each link's word on a side; words without links are added to `unaligned` by type."""
     types = words.flat
     positions = word_positions(words, links, side)

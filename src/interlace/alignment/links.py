@@ -37,7 +37,9 @@ def contained_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
 
 def select_links(links: Ragged, selected: NDArray[np.bool_]) -> Ragged:
     """Return the links (or spans) of each row that are selected, shape (total,)."""
-    return Ragged.from_lengths(links.flat[selected], np.bincount(links.rows()[selected], minlength=len(links)))
+    return Ragged.from_lengths(
+        links.flat[selected], np.bincount(links.rows()[selected], minlength=len(links))
+    )
 
 
 def word_positions(words: Ragged, links: Ragged, side: int) -> NDArray[np.int64]:
@@ -59,7 +61,10 @@ def check_row_counts(source: int, target: int, links: int) -> None:
 
 
 def check_links(
-    source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], links: Ragged, first: int = 0
+    source_lengths: NDArray[np.int64],
+    target_lengths: NDArray[np.int64],
+    links: Ragged,
+    first: int = 0,
 ) -> None:
     """Check that all links are between words of their sentences; a DataError names the first other pair, from 1.
 

@@ -13,7 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
+_ODD = np.uint64(
+    0x9E3779B97F4A7C15
+)  # 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
 _MIN_SIZE = 1 << 12
 
 
@@ -71,7 +73,13 @@ def number_of(slots: NDArray[np.int32], keys: NDArray[np.int64], first: int, sec
 
 
 @njit(cache=True, nogil=True)
-def add(slots: NDArray[np.int32], keys: NDArray[np.int64], used: NDArray[np.int64], first: int, second: int) -> int:
+def add(
+    slots: NDArray[np.int32],
+    keys: NDArray[np.int64],
+    used: NDArray[np.int64],
+    first: int,
+    second: int,
+) -> int:
     """Return the number of a pair, a new one if needed; the table must have room for it."""
     key = key_of(first, second)
     slot = _slot(slots, keys, key)

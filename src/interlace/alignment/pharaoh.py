@@ -36,11 +36,18 @@ class LinkColumns:
 
     @classmethod
     def of(
-        cls, rows: NDArray[np.int64], links: NDArray[np.int32], possible: NDArray[np.bool_], count: int
+        cls,
+        rows: NDArray[np.int64],
+        links: NDArray[np.int32],
+        possible: NDArray[np.bool_],
+        count: int,
     ) -> LinkColumns:
         """Build `count` rows from links in any order, the row of each, and whether it is only possible."""
         every = sorted_links(rows, links, count)
-        return cls(every, sorted_links(rows[~possible], links[~possible], count) if possible.any() else every)
+        return cls(
+            every,
+            sorted_links(rows[~possible], links[~possible], count) if possible.any() else every,
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[LinkColumns]) -> LinkColumns:
@@ -91,7 +98,9 @@ class _Characters:
         if len(starts) % 2 or (ends - starts >= _DIGITS).any():
             return False
         blank = np.isin(self._bytes, np.frombuffer(b" \n\t", np.uint8))
-        joined = (starts[1::2] == ends[::2] + 2) & np.isin(self.marks, np.frombuffer(_MARKS, np.uint8))
+        joined = (starts[1::2] == ends[::2] + 2) & np.isin(
+            self.marks, np.frombuffer(_MARKS, np.uint8)
+        )
         separated = blank[starts[::2] - 1] & blank[ends[1::2] + 1]
         characters = int(self._digit.sum() + blank.sum()) + len(self.marks)
         return bool((joined & separated).all()) and characters == len(self._bytes)
@@ -118,7 +127,9 @@ def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
     chunks = [links] if isinstance(links, Ragged) else links
     for chunk in chunks:
         if chunk.flat.max(initial=0) >= MAX_WORDS or chunk.flat.min(initial=0) < 0:
-            raise DataError(f"links of words {chunk.flat.min()} to {chunk.flat.max()}; expected 0 to {MAX_WORDS - 1}")
+            raise DataError(
+                f"links of words {chunk.flat.min()} to {chunk.flat.max()}; expected 0 to {MAX_WORDS - 1}"
+            )
         for start in range(0, len(chunk), CHUNK):
             yield from link_texts(chunk.slice(start, min(start + CHUNK, len(chunk)))).to_pylist()
 

@@ -27,7 +27,9 @@ Nodes = NDArray[np.int32]
 
 NODE_BYTES = 16  # of a node of a trie, of which a table and its tries have up to five a phrase pair
 ROWS = 200_000  # rows scored at a time
-_MIN_WEIGHT = float(np.finfo(np.float32).tiny)  # products of many rare words would round to 0, which has no log
+_MIN_WEIGHT = float(
+    np.finfo(np.float32).tiny
+)  # products of many rare words would round to 0, which has no log
 
 
 class ExtractedChunk(NamedTuple):
@@ -52,7 +54,9 @@ class PhraseText:
         """The spellings of the words of source and target."""
         return self.pairs.source_types, self.pairs.target_types
 
-    def extracted(self, select: Callable[[WordPairs, Ragged], Ragged] | None = None) -> Iterator[ExtractedChunk]:
+    def extracted(
+        self, select: Callable[[WordPairs, Ragged], Ragged] | None = None
+    ) -> Iterator[ExtractedChunk]:
         """Yield the phrase pairs of each chunk; select: returns those to keep of the spans of a chunk."""
         for chunk in self.pairs.chunks():
             start = chunk.first - self.pairs.first
@@ -64,7 +68,9 @@ class PhraseText:
             yield ExtractedChunk(chunk, links, spans)
 
     def table(
-        self, counter: PhraseCounter, target_counts: Callable[[Ragged], NDArray[np.int64]] | None = None
+        self,
+        counter: PhraseCounter,
+        target_counts: Callable[[Ragged], NDArray[np.int64]] | None = None,
     ) -> PhraseTable:
         """Return the table of what was counted.
 
@@ -143,7 +149,9 @@ class PhraseCounter:
 
     def add(self, chunk: ExtractedChunk) -> None:
         """Add the phrase pairs of a chunk."""
-        with ThreadPoolExecutor(3) as pool:  # one trie per thread, so the numbers do not depend on timing
+        with ThreadPoolExecutor(
+            3
+        ) as pool:  # one trie per thread, so the numbers do not depend on timing
             columns = [
                 pool.submit(self.source.number, chunk.pairs.source, chunk.spans, 0),
                 pool.submit(self.target.number, chunk.pairs.target, chunk.spans, 2),
@@ -156,7 +164,9 @@ class PhraseCounter:
 
     def counted(self, min_count: int) -> CountedPairs:
         """Return the pairs with at least this count."""
-        links, counts = most_frequent_links(self._linked_pairs.table, self._counts, self._pairs.used)
+        links, counts = most_frequent_links(
+            self._linked_pairs.table, self._counts, self._pairs.used
+        )
         source, target = np.ascontiguousarray(self._pairs.table.pairs().T)
         frequent = counts >= min_count
         of_target = np.bincount(target, counts)[target[frequent]].astype(np.int64)
@@ -182,7 +192,9 @@ class LexicalWeights:
         self._source_totals, self._target_totals = lexicon.totals
         self._source_null, self._target_null = lexicon.null
 
-    def of(self, source: Ragged, target: Ragged, links: Ragged) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of(
+        self, source: Ragged, target: Ragged, links: Ragged
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(n,) lex(s|t) and lex(t|s) of n phrase pairs: the product over words of the mean over their links.
 
         source, target: n rows of word types. links: n rows of (source word, target word).
@@ -191,7 +203,9 @@ class LexicalWeights:
         target_positions = word_positions(target, links, 1)
         source_types = source.values[source_positions].astype(np.int64)
         target_types = target.values[target_positions].astype(np.int64)
-        counts = self._counts[np.searchsorted(self._keys, source_types * self._width + target_types)]
+        counts = self._counts[
+            np.searchsorted(self._keys, source_types * self._width + target_types)
+        ]
         source_given_target = counts / self._target_totals[target_types]
         target_given_source = counts / self._source_totals[source_types]
         return (
@@ -201,7 +215,10 @@ class LexicalWeights:
 
 
 def _product_of_means(
-    phrases: Ragged, positions: NDArray[np.int64], probabilities: NDArray[np.float64], null: NDArray[np.float64]
+    phrases: Ragged,
+    positions: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    null: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """(n,) the product over the words of a phrase of the mean probability of their links, that of NULL without links.
 

@@ -20,7 +20,13 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import select_links
 from interlace.alignment.moses import line_order, word_ranks
-from interlace.alignment.phrase_counter import NODE_BYTES, ROWS, LexicalWeights, PhraseCounter, PhraseText
+from interlace.alignment.phrase_counter import (
+    NODE_BYTES,
+    ROWS,
+    LexicalWeights,
+    PhraseCounter,
+    PhraseText,
+)
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.spill import DEFAULT_MEMORY, GB, SpilledColumn, SpilledRows
 from interlace.alignment.trie import Trie
@@ -128,13 +134,20 @@ class PhraseRange(NamedTuple):
         source = text.pairs.source.take(rows)
         target = text.pairs.target.take(rows)
         sample = replace(
-            text, pairs=replace(text.pairs, source=source, target=target, first=0), links=text.links.take(rows)
+            text,
+            pairs=replace(text.pairs, source=source, target=target, first=0),
+            links=text.links.take(rows),
         )
-        keys = np.sort(np.concatenate([self.keys(chunk.pairs, chunk.spans) for chunk in sample.extracted()]))
+        keys = np.sort(
+            np.concatenate([self.keys(chunk.pairs, chunk.spans) for chunk in sample.extracted()])
+        )
         if not len(keys):
             return [self]
         cuts = np.unique(keys[np.arange(1, parts) * len(keys) // parts]).tolist()
-        return [self._replace(low=low, high=high) for low, high in pairwise([self.low, *cuts, self.high])]
+        return [
+            self._replace(low=low, high=high)
+            for low, high in pairwise([self.low, *cuts, self.high])
+        ]
 
 
 class _TargetPhrases:

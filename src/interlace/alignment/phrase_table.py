@@ -22,7 +22,12 @@ from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
 from interlace.text.types import arrow_numbers
 
-SCORES = ("phi(s|t)", "lex(s|t)", "phi(t|s)", "lex(t|s)")  # the columns of `PhraseTable.scores`, in Moses' order
+SCORES = (
+    "phi(s|t)",
+    "lex(s|t)",
+    "phi(t|s)",
+    "lex(t|s)",
+)  # the columns of `PhraseTable.scores`, in Moses' order
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`
 _LINES = 50_000  # written at a time
 
@@ -31,7 +36,9 @@ class TableRules(PhraseRules):
     """Which phrase pairs of an aligned corpus a table holds."""
 
     min_count: int = Field(
-        1, ge=1, description="Minimum count of a phrase pair. Rarer ones still count in the totals of the scores."
+        1,
+        ge=1,
+        description="Minimum count of a phrase pair. Rarer ones still count in the totals of the scores.",
     )
     top: int = Field(
         0,
@@ -120,7 +127,9 @@ class PhraseTable:
         """Indexes of the source and of the target phrases."""
         return PhraseIndex(self.source), PhraseIndex(self.target)
 
-    def select(self, source: Ragged, target: Ragged, spans: Ragged) -> tuple[Ragged, NDArray[np.int64]]:
+    def select(
+        self, source: Ragged, target: Ragged, spans: Ragged
+    ) -> tuple[Ragged, NDArray[np.int64]]:
         """Return the phrase pairs among `spans` that the table holds, and their rows.
 
         source, target: n rows of the table's word types. spans: n rows of half-open word spans (a, b, c, d).
@@ -129,7 +138,9 @@ class PhraseTable:
         rows = self.rows_of(source_index.find(source, spans), target_index.find(target, spans, 2))
         return select_links(spans, rows >= 0), rows[rows >= 0]
 
-    def rows_of(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.int64]:
+    def rows_of(
+        self, source: NDArray[np.integer], target: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
         """(n,) the row of each pair of phrase numbers, -1 if the table does not contain it."""
         wanted = np.asarray(source, np.int64) * max(len(self.target), 1) + target
         rows = np.searchsorted(self._keys[:-1], wanted)
@@ -177,7 +188,9 @@ class PhraseTable:
     @cached_property
     def _ranked(self) -> NDArray[np.int64]:
         """(m,) rows sorted by source phrase, then by decreasing probability."""
-        return np.lexsort((-self.scores[:, 3], -self.counts[:, 2], -self.scores[:, 2], self.entries[:, 0]))
+        return np.lexsort(
+            (-self.scores[:, 3], -self.counts[:, 2], -self.scores[:, 2], self.entries[:, 0])
+        )
 
 
 class PhraseIndex:

@@ -30,7 +30,10 @@ class PhraseRules(Settings):
         "must have a link.",
     )
     min_confidence: float = Field(
-        0.0, ge=0, le=1, description="Minimum confidence of links; others are dropped before extraction."
+        0.0,
+        ge=0,
+        le=1,
+        description="Minimum confidence of links; others are dropped before extraction.",
     )
 
     def confident(
@@ -83,10 +86,17 @@ def phrase_pairs(
 
         rows = slice(start, start + _ROWS)
         part = links.slice(start, min(start + _ROWS, len(links)))
-        flat = np.array(part.flat.reshape(-1, 2), np.int32)  # a copy: kernels are compiled for arrays in memory
+        flat = np.array(
+            part.flat.reshape(-1, 2), np.int32
+        )  # a copy: kernels are compiled for arrays in memory
         offsets = part.offsets - part.offsets[0]
         spans, used, counts = consistent(
-            lengths[0][rows], lengths[1][rows], flat, offsets, rules.max_phrase_length, rules.unaligned_borders
+            lengths[0][rows],
+            lengths[1][rows],
+            flat,
+            offsets,
+            rules.max_phrase_length,
+            rules.unaligned_borders,
         )
         if counts.min() < 0:
             check_links(lengths[0], lengths[1], links)
@@ -99,4 +109,6 @@ def phrase_pairs(
         with ThreadPoolExecutor(threads or processors()) as pool:
             parts = list(pool.map(work, starts))
     spans = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])
-    return Ragged.from_lengths(spans, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]))
+    return Ragged.from_lengths(
+        spans, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)])
+    )

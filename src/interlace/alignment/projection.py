@@ -46,7 +46,9 @@ def project(
         source_words = int(lengths[0][number])
         target_words = int(lengths[1][number])
         if len(row) != source_words:
-            raise DataError(f"line {number + 1}: {len(row)} labels, but the source has {source_words} words")
+            raise DataError(
+                f"line {number + 1}: {len(row)} labels, but the source has {source_words} words"
+            )
         pair_confidence = confidence[link_starts[number] : link_starts[number + 1]]
         if are_names:
             projected.append(_names(row, links[number], pair_confidence, target_words))
@@ -56,22 +58,32 @@ def project(
 
 
 def _tags(
-    row: Sequence[str], links: NDArray[np.integer], confidence: NDArray[np.floating], length: int, missing: str
+    row: Sequence[str],
+    links: NDArray[np.integer],
+    confidence: NDArray[np.floating],
+    length: int,
+    missing: str,
 ) -> list[str]:
     tags = [missing] * length
-    for link in np.lexsort((-links[:, 0], confidence)).tolist():  # the best of a word is written last
+    for link in np.lexsort(
+        (-links[:, 0], confidence)
+    ).tolist():  # the best of a word is written last
         source, target = links[link]
         tags[target] = row[source]
     return tags
 
 
-def _names(row: Sequence[str], links: NDArray[np.integer], confidence: NDArray[np.floating], length: int) -> list[str]:
+def _names(
+    row: Sequence[str], links: NDArray[np.integer], confidence: NDArray[np.floating], length: int
+) -> list[str]:
     spans = []  # confidence, minus the first target word, the end, and the kind; the largest first
     for start, end, kind in name_spans(row):
         inside = (links[:, 0] >= start) & (links[:, 0] < end)
         if inside.any():
             words = links[inside, 1]
-            spans.append((float(confidence[inside].sum()), -int(words.min()), int(words.max()) + 1, kind))
+            spans.append(
+                (float(confidence[inside].sum()), -int(words.min()), int(words.max()) + 1, kind)
+            )
     tags = ["O"] * length
     for _, minus_first, end, kind in sorted(spans, reverse=True):
         word = -minus_first

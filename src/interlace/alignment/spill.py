@@ -19,7 +19,11 @@ from interlace.core.ragged import Ragged
 DEFAULT_MEMORY = 4.0
 GB = 10**9
 Memory = Annotated[
-    float, Field(gt=0, description="GB of memory for counts; what exceeds it is kept in temporary files. Same results.")
+    float,
+    Field(
+        gt=0,
+        description="GB of memory for counts; what exceeds it is kept in temporary files. Same results.",
+    ),
 ]
 
 
@@ -27,7 +31,11 @@ class SpilledColumn:
     """An array of rows in a temporary file."""
 
     def __init__(
-        self, dtype: DTypeLike, width: tuple[int, ...] = (), rows: int = 0, folder: Path | None = None
+        self,
+        dtype: DTypeLike,
+        width: tuple[int, ...] = (),
+        rows: int = 0,
+        folder: Path | None = None,
     ) -> None:
         """rows: number of rows to begin with, all zero. folder: on whose disk the file is; default: `TMPDIR`."""
         self._dtype, self._width, self._rows = np.dtype(dtype), width, rows
@@ -63,13 +71,17 @@ class SpilledColumn:
         self._file.flush()
         if not self._rows:  # an empty file cannot be mapped
             return np.zeros((0, *self._width), self._dtype)
-        return np.memmap(self._file, self._dtype, "r+", shape=(self._rows, *self._width)).view(np.ndarray)
+        return np.memmap(self._file, self._dtype, "r+", shape=(self._rows, *self._width)).view(
+            np.ndarray
+        )
 
 
 class SpilledRows:
     """Ragged rows in temporary files."""
 
-    def __init__(self, dtype: DTypeLike, width: tuple[int, ...] = (), folder: Path | None = None) -> None:
+    def __init__(
+        self, dtype: DTypeLike, width: tuple[int, ...] = (), folder: Path | None = None
+    ) -> None:
         self._values = SpilledColumn(dtype, width, folder=folder)
         self._offsets = SpilledColumn(np.int64, rows=1, folder=folder)
 
@@ -84,7 +96,9 @@ class SpilledRows:
     def read(self, start: int, stop: int) -> Ragged:
         """Return consecutive rows, copied to memory."""
         offsets = self._offsets.read(slice(start, stop + 1))
-        return Ragged(self._values.read(slice(int(offsets[0]), int(offsets[-1]))), offsets - offsets[0])
+        return Ragged(
+            self._values.read(slice(int(offsets[0]), int(offsets[-1]))), offsets - offsets[0]
+        )
 
     def mapped(self) -> Ragged:
         """Return all rows, mapped to memory."""
@@ -117,10 +131,14 @@ class SortedRuns:
         step = max(1, rows // (4 * len(runs)))
         sample = np.sort(np.concatenate([run[::step] for run in runs]))
         cuts = np.unique(sample[:: max(1, rows // step)])[1:]
-        ends = [np.append(np.searchsorted(run, cuts), len(run)) for run in runs]  # of each range, by run
+        ends = [
+            np.append(np.searchsorted(run, cuts), len(run)) for run in runs
+        ]  # of each range, by run
         before = [0] * len(runs)
         for after in zip(*ends, strict=True):
             spans = zip(self._starts, before, after, strict=False)
-            parts = [self._records.read(slice(start + low, start + high)) for start, low, high in spans]
+            parts = [
+                self._records.read(slice(start + low, start + high)) for start, low, high in spans
+            ]
             yield np.concatenate(parts)
             before = list(after)

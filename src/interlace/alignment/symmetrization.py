@@ -28,7 +28,10 @@ _MAX_WORDS = 1 << 14  # of a sentence: the kernels make a matrix of a byte per p
 
 
 def symmetrize(
-    forward: Ragged, backward: Ragged, heuristic: str = "grow-diag-final-and", threads: int | None = None
+    forward: Ragged,
+    backward: Ragged,
+    heuristic: str = "grow-diag-final-and",
+    threads: int | None = None,
 ) -> Ragged:
     """Combine the links of both directions (Och and Ney 2003, section 4; Koehn, Och and Marcu 2003).
 
@@ -52,9 +55,13 @@ def symmetrize(
     A SettingsError names the nearest heuristic, a DataError the pair with a negative index, from 1.
     """
     if heuristic not in HEURISTICS:
-        raise SettingsError(f"there is no symmetrization heuristic {heuristic!r}{did_you_mean(heuristic, HEURISTICS)}")
+        raise SettingsError(
+            f"there is no symmetrization heuristic {heuristic!r}{did_you_mean(heuristic, HEURISTICS)}"
+        )
     if len(forward) != len(backward):
-        raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row per pair each")
+        raise DataError(
+            f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row per pair each"
+        )
     _check(forward)
     _check(backward)
     if heuristic not in _COMPILED:
@@ -66,7 +73,9 @@ def symmetrize(
         from interlace.alignment._symmetrization_kernels import combine
 
         stop = min(start + _ROWS, len(forward))
-        links, counts = combine(*_arrays(forward, start, stop), *_arrays(backward, start, stop), number)
+        links, counts = combine(
+            *_arrays(forward, start, stop), *_arrays(backward, start, stop), number
+        )
         return links, counts
 
     parts = [(np.zeros((0, 2), np.int32), np.zeros(0, np.int64))]
@@ -91,5 +100,7 @@ def _check(links: Ragged) -> None:
 def _arrays(links: Ragged, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return links and offsets of rows start to stop, in the memory layout of the compiled kernels."""
     part = links.slice(start, stop)
-    flat = np.array(part.flat.reshape(-1, 2), np.int32, order="C")  # a copy: columns may be mapped from a file
+    flat = np.array(
+        part.flat.reshape(-1, 2), np.int32, order="C"
+    )  # a copy: columns may be mapped from a file
     return flat, part.offsets - part.offsets[0]

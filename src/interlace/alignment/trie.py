@@ -50,7 +50,9 @@ class Trie:
     def number_links(self, links: Ragged, spans: Ragged, grid: int) -> NDArray[np.int32]:
         """(total,) the node of the links inside each phrase pair (a, b, c, d); symbols are source * grid + target."""
         nodes = np.empty(len(spans.flat), np.int32)
-        self.table = PairTable(*_number_links(self.table, *_columns(links, 0, 2), *_columns(spans, 0, 4), grid, nodes))
+        self.table = PairTable(
+            *_number_links(self.table, *_columns(links, 0, 2), *_columns(spans, 0, 4), grid, nodes)
+        )
         return nodes
 
     def find(self, words: Ragged, spans: Ragged, first: int = 0) -> NDArray[np.int32]:
@@ -68,13 +70,17 @@ class Trie:
         return sequences
 
 
-def _columns(rows: Ragged, first: int = 0, width: int = 0) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _columns(
+    rows: Ragged, first: int = 0, width: int = 0
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return values and offsets in the memory layout of the kernels."""
     flat = rows.flat[:, first : first + width] if width else rows.flat
     return np.array(flat, np.int32, order="C"), rows.offsets - rows.offsets[0]
 
 
-def most_frequent_links(linked_pairs: PairTable, counts: Numbers, pairs_used: int) -> tuple[Numbers, NDArray[np.int64]]:
+def most_frequent_links(
+    linked_pairs: PairTable, counts: Numbers, pairs_used: int
+) -> tuple[Numbers, NDArray[np.int64]]:
     """(pairs,) the most frequent inner links of each phrase pair, and its count; ties go to those seen first.
 
     linked_pairs, counts: as of `count_pairs`.
@@ -124,7 +130,12 @@ def _number_spans(
 
 @njit(cache=True, nogil=True)
 def _find_spans(
-    table: PairTable, words: Numbers, offsets: Offsets, spans: Numbers, span_offsets: Offsets, nodes: Numbers
+    table: PairTable,
+    words: Numbers,
+    offsets: Offsets,
+    spans: Numbers,
+    span_offsets: Offsets,
+    nodes: Numbers,
 ) -> None:
     """Find the node of the phrase of each span, 0 if it is not in the trie. Negative words are unknown."""
     slots, keys, _ = table
@@ -164,7 +175,9 @@ def _number_links(
             node = 0
             link = first
             while link < offsets[row + 1] and links[link, 0] < b:
-                node = add(slots, keys, used, node, (links[link, 0] - a) * grid + links[link, 1] - c)
+                node = add(
+                    slots, keys, used, node, (links[link, 0] - a) * grid + links[link, 1] - c
+                )
                 link += 1
             nodes[span] = node
     return table
@@ -194,7 +207,9 @@ def count_pairs(
 
 
 @njit(cache=True, nogil=True)
-def _sum_up(keys: NDArray[np.int64], used: int, counts: Numbers, totals: NDArray[np.int64], links: Numbers) -> None:
+def _sum_up(
+    keys: NDArray[np.int64], used: int, counts: Numbers, totals: NDArray[np.int64], links: Numbers
+) -> None:
     """Fill in the count of each pair and its most frequent inner links."""
     most = np.zeros(len(totals), np.int32)
     for number in range(1, used):

@@ -60,12 +60,16 @@ class ParallelText:
             DataError: the numbers of sentences differ, or there are none. SettingsError: no such word tokenizer.
         """
         if isinstance(source, str) or isinstance(target, str) or isinstance(languages, str):
-            raise SettingsError("expected lists of sentences and a pair of languages, found a string")
+            raise SettingsError(
+                "expected lists of sentences and a pair of languages, found a string"
+            )
         if not len(source):
             raise DataError("no sentence pairs")
         sides: Any = (source, target)
         for side in sides:
-            other = next((place for place, line in enumerate(side) if not isinstance(line, str)), None)
+            other = next(
+                (place for place, line in enumerate(side) if not isinstance(line, str)), None
+            )
             if other is not None:
                 raise DataError(f"sentence {other}: expected a string, found {side[other]!r}")
         name = word_tokenizer
@@ -92,7 +96,9 @@ class ParallelText:
         Raises:
             DataError: a file is missing or empty, or the sides differ in length. SettingsError: no such reader.
         """
-        codes = languages or (("source", "target") if target is None else (_suffix(source), _suffix(target)))
+        codes = languages or (
+            ("source", "target") if target is None else (_suffix(source), _suffix(target))
+        )
         if target is None:
             paths = find_files(Path(), str(source))
         else:
@@ -106,7 +112,9 @@ class ParallelText:
         return cls(tuple(read_pairs(own, paths, list(codes))))
 
     @classmethod
-    def from_tmx(cls, path: Path | str, source: str, target: str, word_tokenizer: str = AUTO) -> ParallelText:
+    def from_tmx(
+        cls, path: Path | str, source: str, target: str, word_tokenizer: str = AUTO
+    ) -> ParallelText:
         """Return the pairs of a translation memory (TMX, plain or compressed), or of all in a folder.
 
         source, target: languages; `en` also matches `en-US`.
@@ -114,11 +122,19 @@ class ParallelText:
         Raises:
             DataError: the file is missing or not TMX, or has no unit in both languages; names the line.
         """
-        return cls.from_files(path, languages=(source, target), word_tokenizer=word_tokenizer, reader="tmx")
+        return cls.from_files(
+            path, languages=(source, target), word_tokenizer=word_tokenizer, reader="tmx"
+        )
 
     @classmethod
     def from_dataset(
-        cls, dataset: Any, source: str, target: str, *, column: str = "translation", word_tokenizer: str = AUTO
+        cls,
+        dataset: Any,
+        source: str,
+        target: str,
+        *,
+        column: str = "translation",
+        word_tokenizer: str = AUTO,
     ) -> ParallelText:
         """Return pairs of a `datasets.Dataset`, or of `hub:OWNER/NAME/CONFIGURATION/SPLIT`.
 
@@ -137,7 +153,9 @@ class ParallelText:
             for side in (source, target):
                 known = next((row for row in rows if side not in row), None)
                 if known is not None:
-                    raise DataError(f"{column!r} of the dataset: no {side!r}{did_you_mean(side, known)}")
+                    raise DataError(
+                        f"{column!r} of the dataset: no {side!r}{did_you_mean(side, known)}"
+                    )
             sides = [[row[side] for row in rows] for side in (source, target)]
         elif source in names and target in names:
             sides = [list(dataset[side]) for side in (source, target)]
@@ -209,7 +227,10 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
             return [self[place] for place in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(f"pair {number} of {len(self)}")
-        return [(int(source), int(target)) for source, target in self.alignments.links[number % len(self)]]
+        return [
+            (int(source), int(target))
+            for source, target in self.alignments.links[number % len(self)]
+        ]
 
     def to_pharaoh(self) -> list[str]:
         """Return a line such as `0-0 1-2` for each pair."""
@@ -243,7 +264,9 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
         return alignment_matrix(AlignmentMatrix.of(self.pairs.types, self.alignments, number))
 
 
-def align(pairs: ParallelText, aligner: str | FittedAligner = DEFAULT_ALIGNER, **settings: Any) -> AlignedPairs:
+def align(
+    pairs: ParallelText, aligner: str | FittedAligner = DEFAULT_ALIGNER, **settings: Any
+) -> AlignedPairs:
     """Align the words of sentence pairs.
 
     aligner: a name of `interlace list aligners`, trained on these pairs with `settings`; or a trained one.
@@ -264,7 +287,12 @@ def align(pairs: ParallelText, aligner: str | FittedAligner = DEFAULT_ALIGNER, *
 
 
 def lexicon(
-    aligned: AlignedPairs, *, mutual: bool = False, min_count: float = 1, top: int = 0, words_only: bool = False
+    aligned: AlignedPairs,
+    *,
+    mutual: bool = False,
+    min_count: float = 1,
+    top: int = 0,
+    words_only: bool = False,
 ) -> Lexicon:
     """Return the bilingual lexicon of aligned text.
 
@@ -279,7 +307,9 @@ def lexicon(
     return chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
 
 
-def chosen_entries(found: Lexicon, *, mutual: bool, min_count: float, top: int, words_only: bool) -> Lexicon:
+def chosen_entries(
+    found: Lexicon, *, mutual: bool, min_count: float, top: int, words_only: bool
+) -> Lexicon:
     """Return the entries of a lexicon as `lexicon` and its command choose them."""
     found = found.words() if words_only else found
     found = (found.mutual() if mutual else found).at_least(min_count)
@@ -310,6 +340,10 @@ def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[l
     confidence = aligned.alignments.confidence
     types = aligned.pairs.types
     try:
-        return project_labels(labels, links, confidence, (types.source.lengths, types.target.lengths), missing)
+        return project_labels(
+            labels, links, confidence, (types.source.lengths, types.target.lengths), missing
+        )
     except DataError as error:
-        raise DataError(f"{error}; `pairs.words(NUMBER)` are the words, by {aligned.pairs.word_tokenizer!r}") from None
+        raise DataError(
+            f"{error}; `pairs.words(NUMBER)` are the words, by {aligned.pairs.word_tokenizer!r}"
+        ) from None

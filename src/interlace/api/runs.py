@@ -64,8 +64,12 @@ class FinishedRun:
         from interlace.experiments.translation import LineTranslator
         from interlace.models.settings import SearchSettings
 
-        translator = LineTranslator(str(self.path), source, target, SearchSettings.read(search, "translate"))
-        return [one.text for window in translator.windows(lines, 2000) for one in window.translations]
+        translator = LineTranslator(
+            str(self.path), source, target, SearchSettings.read(search, "translate")
+        )
+        return [
+            one.text for window in translator.windows(lines, 2000) for one in window.translations
+        ]
 
     def push_to_hub(self, name: str, *, private: bool = False, license_id: str = "") -> str:
         """Publish model, tokenizer and card as `OWNER/NAME` on the Hugging Face hub; return the address.
@@ -107,10 +111,14 @@ def pretrain(
         changes = merged(changes, {"train": {"steps": steps}})
     if pairs is None:
         if objectives:
-            raise SettingsError("objectives: a recipe names its own; give pairs to continue a checkpoint on them")
+            raise SettingsError(
+                "objectives: a recipe names its own; give pairs to continue a checkpoint on them"
+            )
         recipe = Recipe.read(merged(read_recipe(start).dump(), changes), start)
     else:
-        recipe = Recipe.read(merged(_recipe_of(start, pairs, objectives, into), changes), "pretrain")
+        recipe = Recipe.read(
+            merged(_recipe_of(start, pairs, objectives, into), changes), "pretrain"
+        )
         check_folder(into, RECIPE)
         for language, lines in zip(pairs.languages, pairs.lines(), strict=True):
             write_lines(into / TEXT / f"train.{language}", lines)
@@ -119,7 +127,10 @@ def pretrain(
 
 
 def _recipe_of(
-    start: str, pairs: ParallelText, objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]], into: Path
+    start: str,
+    pairs: ParallelText,
+    objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]],
+    into: Path,
 ) -> dict[str, Any]:
     """Return a recipe that continues the checkpoint on the pairs, which are expected below the run's folder."""
     languages = pairs.languages
@@ -171,12 +182,16 @@ def evaluate(
     changes = dict(settings or {}) | ({} if data is None else {"data_root": str(data)})
     tasks, languages = ([each] if isinstance(each, str) else each for each in (tasks, languages))
     if changes:
-        target = replace(target, recipe=Recipe.read(merged(target.recipe.dump(), changes), "evaluate"))
+        target = replace(
+            target, recipe=Recipe.read(merged(target.recipe.dump(), changes), "evaluate")
+        )
     if languages:
         target = replace(target, recipe=score_languages(target.recipe, languages))
     scale = lambda task, metric: target.recipe.evaluate.task(task).scale(metric)  # noqa: E731 - as tables take it
     rows = evaluate_target(target, tasks, seeds)
-    return table_of_entries(rows, str(target.into), scale, label=target.recipe.name, system=target.recipe.name)
+    return table_of_entries(
+        rows, str(target.into), scale, label=target.recipe.name, system=target.recipe.name
+    )
 
 
 def encode(

@@ -21,7 +21,13 @@ from interlace.cli.common.options import JsonSummary, OutputPath
 from interlace.cli.common.visible import VisibleConsole, VisibleRecord
 from interlace.core.display import is_utf8
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.outputs import STANDARD_OUTPUT, Output, check_outputs, is_standard_output, target_of
+from interlace.core.outputs import (
+    STANDARD_OUTPUT,
+    Output,
+    check_outputs,
+    is_standard_output,
+    target_of,
+)
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
 from interlace.core.version import VERSION
@@ -37,7 +43,8 @@ if not output.is_terminal and "COLUMNS" not in os.environ:
     output.width = 200  # a table in a file or a pipe has no screen to fit
 
 Code = Annotated[
-    list[Path], typer.Option("--code", help="A Python file with your own objectives, tasks and other entries.")
+    list[Path],
+    typer.Option("--code", help="A Python file with your own objectives, tasks and other entries."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
 
@@ -69,7 +76,9 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
 def _check_number(parameter: str, value: Any) -> None:
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
         option = f"--{parameter.replace('_', '-')}"
-        raise SettingsError(f"{option}: expected at most {MAX_INTEGER}, found {len(str(value))} digits")
+        raise SettingsError(
+            f"{option}: expected at most {MAX_INTEGER}, found {len(str(value))} digits"
+        )
 
 
 def _listed(value: Any) -> Sequence[Any]:
@@ -87,7 +96,9 @@ def _check_name(value: Any) -> None:
         raise DataError(f"{text}: not UTF-8, as the names in records of files must be; rename it")
     length = len(value.name.encode()) if is_path else 0
     if length > _MAX_NAME:
-        message = f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
+        message = (
+            f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
+        )
         raise DataError(f"{value}: {message}")
 
 
@@ -164,7 +175,10 @@ def _print_version(is_asked: bool) -> None:
 
 def _root(
     _version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
+        ),
     ] = False,
 ) -> None:
     pass
@@ -176,12 +190,16 @@ def note_to_stderr() -> None:
     logging.captureWarnings(True)
     handler: logging.Handler
     if notes.is_terminal or notes.quiet:
-        handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
+        handler = RichHandler(
+            console=notes, show_path=False, show_level=False, omit_repeated_times=False
+        )
         line = "%(message)s"
     else:  # rich would wrap paths and pad lines to 80 columns
         handler = logging.StreamHandler()
         line = "%(asctime)s %(message)s"
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], format=line, datefmt="%H:%M:%S", force=True)
+    logging.basicConfig(
+        level=logging.WARNING, handlers=[handler], format=line, datefmt="%H:%M:%S", force=True
+    )
     logging.getLogger("interlace").setLevel(logging.INFO)
 
 

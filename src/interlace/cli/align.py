@@ -49,17 +49,33 @@ log = logging.getLogger(__name__)
 
 
 def align(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="Source text; without TGT, lines `source ||| target`.")],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SRC", help="Source text; without TGT, lines `source ||| target`."),
+    ],
     target: Annotated[
         Path | None,
-        typer.Argument(metavar="TGT", help="Target text, line by line a translation of SRC.", show_default=False),
+        typer.Argument(
+            metavar="TGT",
+            help="Target text, line by line a translation of SRC.",
+            show_default=False,
+        ),
     ] = None,
     name: Annotated[
-        str, typer.Option("--aligner", help="Aligner: see `interlace list aligners`. Default: gibbs.", metavar="NAME")
+        str,
+        typer.Option(
+            "--aligner",
+            help="Aligner: see `interlace list aligners`. Default: gibbs.",
+            metavar="NAME",
+        ),
     ] = "",
     changes: Annotated[
         list[str],
-        typer.Option("--set", help="A setting of the aligner, such as seed=1 (repeatable).", metavar="KEY=VALUE"),
+        typer.Option(
+            "--set",
+            help="A setting of the aligner, such as seed=1 (repeatable).",
+            metavar="KEY=VALUE",
+        ),
     ] = [],
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
@@ -74,24 +90,36 @@ def align(
     ] = None,
     priors: Annotated[
         Path | None,
-        typer.Option("--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count."),
+        typer.Option(
+            "--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count."
+        ),
     ] = None,
     load_model: Annotated[
-        Path | None, typer.Option("--load-model", help="Align with this saved model, without training.")
+        Path | None,
+        typer.Option("--load-model", help="Align with this saved model, without training."),
     ] = None,
     save_model: Annotated[
         Path | None,
-        options.output("Save the trained aligner in this folder.", option="--save-model", kind="folder"),
+        options.output(
+            "Save the trained aligner in this folder.", option="--save-model", kind="folder"
+        ),
     ] = None,
     gold: Annotated[
-        Path | None, typer.Option("--gold", help="Gold alignments: prints precision, recall, F1 and AER.")
+        Path | None,
+        typer.Option("--gold", help="Gold alignments: prints precision, recall, F1 and AER."),
     ] = None,
     confidence_into: Annotated[
         Path | None,
-        options.output("Output file for the confidence of each link, one line per pair.", option="--confidence"),
+        options.output(
+            "Output file for the confidence of each link, one line per pair.", option="--confidence"
+        ),
     ] = None,
-    figure: Annotated[Path | None, options.output("SVG file for a drawing of one pair.", option="--figure")] = None,
-    pair: Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")] = 1,
+    figure: Annotated[
+        Path | None, options.output("SVG file for a drawing of one pair.", option="--figure")
+    ] = None,
+    pair: Annotated[
+        int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")
+    ] = 1,
     into: Annotated[
         Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True, beside=record_of)
     ] = None,
@@ -102,14 +130,21 @@ def align(
     load_plugins(code)
     drawing = _Drawing(figure, pair)
     scoring = None if gold is None else _Scoring(must_exist(gold, "gold alignment file"))
-    training_options = {"--aligner": name, "--set": changes, "--priors": priors, "--save-model": save_model}
+    training_options = {
+        "--aligner": name,
+        "--set": changes,
+        "--priors": priors,
+        "--save-model": save_model,
+    }
     saved = None
     if load_model is not None:
         saved = _load(load_model, {**training_options, "--extra": extra})
         word_tokenizer = _tokenizer_of(saved, word_tokenizer)
     aligner = saved.aligner if saved else _aligner(name or DEFAULT_ALIGNER, changes, save_model)
     dictionary = None if priors is None else must_exist(priors, "dictionary")
-    text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
+    text = Source.of(
+        [source] if target is None else [source, target], languages, reader, word_tokenizer
+    )
     start = time.perf_counter()
     with watching() as progress:
         words, rows = numbered([text] if extra is None else [text, text.like(extra)], progress)
@@ -138,8 +173,16 @@ def align(
     scores = None if scoring is None else scoring.summary()
     if scoring is not None and not as_json:
         scoring.print()
-    is_taken = _is_standard_output(confidence_into) or _is_standard_output(figure)  # a path is no part of these
-    summary = {**about, "extra": len(words) - rows, "seconds": seconds, "links": links, "gold": scores}
+    is_taken = _is_standard_output(confidence_into) or _is_standard_output(
+        figure
+    )  # a path is no part of these
+    summary = {
+        **about,
+        "extra": len(words) - rows,
+        "seconds": seconds,
+        "links": links,
+        "gold": scores,
+    }
     print_summary(None if is_taken else into, as_json, summary)
 
 
@@ -151,7 +194,9 @@ def _load(folder: Path, training_options: dict[str, object]) -> FittedAligner:
     """Load a saved aligner; reject options that it fixes."""
     fixed = [option for option, value in training_options.items() if value]
     if fixed:
-        raise SettingsError(f"--load-model: the saved model fixes these settings, so leave out {', '.join(fixed)}")
+        raise SettingsError(
+            f"--load-model: the saved model fixes these settings, so leave out {', '.join(fixed)}"
+        )
     return load_aligner(folder)
 
 
@@ -178,7 +223,11 @@ def _aligner(name: str, changes: list[str], save_folder: Path | None) -> Aligner
 
 
 def _trained(
-    aligner: Aligner, words: WordPairs, dictionary: Path | None, save_folder: Path | None, progress: Progress
+    aligner: Aligner,
+    words: WordPairs,
+    dictionary: Path | None,
+    save_folder: Path | None,
+    progress: Progress,
 ) -> FittedAligner:
     """Train an aligner, and save it in the folder, if there is one."""
     prior = None if dictionary is None else Lexicon.read(dictionary)
@@ -206,7 +255,9 @@ def _write(
 ) -> int:
     """Write alignments (to standard output without a path) and confidences; return the number of links."""
     links = 0
-    confidence_lines_to = nullcontext() if confidence_output is None else lines_to(confidence_output)
+    confidence_lines_to = (
+        nullcontext() if confidence_output is None else lines_to(confidence_output)
+    )
     with lines_to(output) as write, confidence_lines_to as write_confidences:
         for pairs, alignments in aligned:
             write(pharaoh_lines(alignments.links))
@@ -237,7 +288,9 @@ class _Scoring:
 
     def read(self, pairs: WordPairs, text: Source) -> None:
         """Read the gold alignments of the pairs."""
-        self.gold = read_alignments(self.file, (pairs.source.lengths, pairs.target.lengths), text.numbers)
+        self.gold = read_alignments(
+            self.file, (pairs.source.lengths, pairs.target.lengths), text.numbers
+        )
 
     def add(self, pairs: WordPairs, alignments: Alignments) -> None:
         """Score the alignments of a chunk of the pairs."""
@@ -249,9 +302,16 @@ class _Scoring:
 
     def summary(self) -> dict[str, Any]:
         """Return rates, counts, and how the file was read."""
-        rates = {name: getattr(self.agreement, name) for name in ("precision", "recall", "f1", "aer")}
+        rates = {
+            name: getattr(self.agreement, name) for name in ("precision", "recall", "f1", "aer")
+        }
         gold = self.gold
-        reading = {"file": str(self.file), "format": gold.format, "base": gold.base, "notes": gold.notes}
+        reading = {
+            "file": str(self.file),
+            "format": gold.format,
+            "base": gold.base,
+            "notes": gold.notes,
+        }
         return {**rates, **asdict(self.agreement), **reading}
 
     def print(self) -> None:
@@ -290,7 +350,10 @@ class _Drawing:
 
         gold = {}
         if scoring is not None:
-            gold = {"sure": scoring.gold.sure[row].tolist(), "possible": scoring.gold.possible[row].tolist()}
+            gold = {
+                "sure": scoring.gold.sure[row].tolist(),
+                "possible": scoring.gold.possible[row].tolist(),
+            }
         self.matrix = AlignmentMatrix.of(pairs, alignments, row - pairs.first, **gold)
 
     def write(self) -> None:

@@ -12,14 +12,24 @@ from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, T
 
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
-    text: Annotated[Path, typer.Argument(help="Monolingual text, one sentence per line; may end in .gz.")],
+    text: Annotated[
+        Path, typer.Argument(help="Monolingual text, one sentence per line; may end in .gz.")
+    ],
     into: Annotated[Path, options.output("Folder for both sides: train.LANGUAGE.", kind="folder")],
-    source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")] = "",
+    source: Annotated[
+        str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")
+    ] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
-    tag: Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")] = "",
+    tag: Annotated[
+        str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")
+    ] = "",
     sets: Annotated[
         list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="Setting: search.beam=1, filters.ratio.max_ratio=2 .."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Setting: search.beam=1, filters.ratio.max_ratio=2 ..",
+        ),
     ] = [],
     batch: Batch = None,
     tokens: Tokens = None,
@@ -32,20 +42,36 @@ def back_translate(
     """Translate monolingual text and write both sides as a training corpus for the other direction."""
     load_plugins(code)
     from interlace.cli.common.progress import watching
-    from interlace.experiments.translation import BackTranslationSettings, LineTranslator, Shard, check_direction
+    from interlace.experiments.translation import (
+        BackTranslationSettings,
+        LineTranslator,
+        Shard,
+        check_direction,
+    )
     from interlace.experiments.translation import back_translate as make
 
-    settings = settings_of(BackTranslationSettings, {"tag": tag}, sets, "KEY=VALUE, such as search.beam=1")
+    settings = settings_of(
+        BackTranslationSettings, {"tag": tag}, sets, "KEY=VALUE, such as search.beam=1"
+    )
     check_direction(run, source, target)
     lines = Shard.read(shard).lines_of(text)
     translator = LineTranslator(
-        run, source, target, settings.search, force=force, rows=batch, tokens=tokens, precision=precision
+        run,
+        source,
+        target,
+        settings.search,
+        force=force,
+        rows=batch,
+        tokens=tokens,
+        precision=precision,
     )
     with watching() as progress:
         summary = make(translator, lines, into, settings, progress)
     if as_json:
         print_json(summary)
         return
-    dropped = ", ".join(f"{count:,} by {rule}" for rule, count in summary["dropped"].items() if count)
+    dropped = ", ".join(
+        f"{count:,} by {rule}" for rule, count in summary["dropped"].items() if count
+    )
     notes.print(f"{summary['pairs']:,} pairs; dropped: {dropped or 'none'}")
     print_line(into)

@@ -17,15 +17,27 @@ from interlace.core.progress import Progress
 if TYPE_CHECKING:
     from interlace.data.inspection import Finding, InspectionReport
 
-_COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}  # by level, the most serious first
+_COLOUR = {
+    "error": "bold red",
+    "warning": "yellow",
+    "note": "dim",
+}  # by level, the most serious first
 
 
 def check(
-    what: Annotated[list[str], typer.Argument(help="A recipe, one text file, or two parallel files.")],
+    what: Annotated[
+        list[str], typer.Argument(help="A recipe, one text file, or two parallel files.")
+    ],
     languages: Annotated[
-        str, typer.Option("--languages", help="Languages of the files, such as en,de. Default: from the file names.")
+        str,
+        typer.Option(
+            "--languages",
+            help="Languages of the files, such as en,de. Default: from the file names.",
+        ),
     ] = "",
-    reader: Annotated[str, typer.Option("--reader", help="Reader of the files, such as tsv.")] = "lines",
+    reader: Annotated[
+        str, typer.Option("--reader", help="Reader of the files, such as tsv.")
+    ] = "lines",
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
@@ -41,7 +53,11 @@ def check(
 
             reports = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
         else:
-            reports = [check_files([Path(name) for name in what], comma_separated(languages), reader, watch)]
+            reports = [
+                check_files(
+                    [Path(name) for name in what], comma_separated(languages), reader, watch
+                )
+            ]
     failed = any(report.failed for report in reports)
     if as_json:
         print_json({"reports": [report.dump() for report in reports], "failed": failed})
@@ -58,17 +74,23 @@ def is_recipe(what: list[str]) -> bool:
     return len(what) == 1 and (path.suffix in {".toml", ".json"} or is_name)
 
 
-def check_files(paths: list[Path], languages: list[str], reader: str, progress: Progress) -> InspectionReport:
+def check_files(
+    paths: list[Path], languages: list[str], reader: str, progress: Progress
+) -> InspectionReport:
     """Check one file, or two parallel files."""
     from interlace.data.inspection import Inspector
     from interlace.readers import READERS
     from interlace.text.word_tokenizers.unicode import Unicode
 
     if len(paths) > 2:
-        raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")
+        raise SettingsError(
+            f"check takes a recipe, one file, or two files as sides; found {len(paths)}"
+        )
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
-    return Inspector(Unicode(), progress=progress).inspect(name, READERS.build(reader), paths, languages)
+    return Inspector(Unicode(), progress=progress).inspect(
+        name, READERS.build(reader), paths, languages
+    )
 
 
 def show(reports: list[InspectionReport]) -> None:
@@ -76,7 +98,14 @@ def show(reports: list[InspectionReport]) -> None:
     rows = []
     for report in reports:
         for language, counts in report.facts.get("sides", {}).items():
-            rows.append({"corpus": report.name, "language": language, "rows": report.facts["rows"], **counts})
+            rows.append(
+                {
+                    "corpus": report.name,
+                    "language": language,
+                    "rows": report.facts["rows"],
+                    **counts,
+                }
+            )
     print_rows(rows)
     levels = list(_COLOUR)
     for report in reports:
@@ -96,10 +125,16 @@ def _show_finding(finding: Finding) -> None:
         else:
             shown = f"{percent:.2g}"
         count = f"{finding.count:,} of {finding.total:,} ({shown} %): "
-    head = f"  [{_COLOUR[finding.level]}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {count}"
+    head = (
+        f"  [{_COLOUR[finding.level]}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {count}"
+    )
     output.print(head + escape(finding.about), highlight=False, soft_wrap=True)
     for example in finding.examples:
-        output.print(f"      [dim]{escape(example.where)}[/]  {escape(example.text)}", highlight=False, soft_wrap=True)
+        output.print(
+            f"      [dim]{escape(example.where)}[/]  {escape(example.text)}",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _verdict(reports: list[InspectionReport]) -> str:

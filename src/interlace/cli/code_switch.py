@@ -33,12 +33,17 @@ def code_switch(
     confidence: options.ConfidenceInput = None,
     min_confidence: options.MinConfidence = 0.0,
     copies: Annotated[
-        int, typer.Option("--copies", min=1, max=10_000, help="Sentences drawn per pair and direction (ALM).")
+        int,
+        typer.Option(
+            "--copies", min=1, max=10_000, help="Sentences drawn per pair and direction (ALM)."
+        ),
     ] = 20,
     fraction: Annotated[
         str,
         typer.Option(
-            "--fraction", metavar="SHARE", help="Replaced words are less than this share of a sentence; or LOW,HIGH."
+            "--fraction",
+            metavar="SHARE",
+            help="Replaced words are less than this share of a sentence; or LOW,HIGH.",
         ),
     ] = "0.3",
     max_length: options.MaxPhraseLength = 4,
@@ -46,17 +51,21 @@ def code_switch(
     monolingual: Annotated[
         float,
         typer.Option(
-            "--monolingual", help="Share of unchanged source lines, and of target lines, below 0.5 (ALM: 0.1)."
+            "--monolingual",
+            help="Share of unchanged source lines, and of target lines, below 0.5 (ALM: 0.1).",
         ),
     ] = 0.1,
     from_table: Annotated[
         bool,
         typer.Option(
-            "--from-table", help="Insert the most probable translation of the table, not the one in the pair."
+            "--from-table",
+            help="Insert the most probable translation of the table, not the one in the pair.",
         ),
     ] = False,
     tight: options.NoBorderWords = False,
-    repeats: Annotated[bool, typer.Option("--repeats", help="Keep repeated sentences of a pair.")] = False,
+    repeats: Annotated[
+        bool, typer.Option("--repeats", help="Keep repeated sentences of a pair.")
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
@@ -73,7 +82,9 @@ def code_switch(
     from interlace.cli.common.output import lines_to, print_summary
     from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings
 
-    rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
+    rules = TableRules(
+        max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count
+    )
     switching = _switching(fraction, max_length, from_table=from_table)
     copy_settings = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
     aligned = read_aligned_text(
@@ -134,7 +145,9 @@ def _switched_lines(
     with watching() if shows_progress else nullcontext(no_progress) as progress:
         for chunk in aligned.text.chunks():
             stop = start + len(chunk)
-            yield from switched_text.lines(chunk, aligned.words.slice(start, stop), aligned.links.slice(start, stop))
+            yield from switched_text.lines(
+                chunk, aligned.words.slice(start, stop), aligned.links.slice(start, stop)
+            )
             start = stop
             progress("switching", start, len(aligned.words))
 
@@ -147,7 +160,9 @@ def _print_notes(summary: dict[str, Any], copies: int) -> None:
     print_line(f"{summary['switched_words']:.1%} of the words of mixed lines are replaced", notes)
     phrases = Counter(summary["phrases"])
     total = phrases.total()
-    lengths = ", ".join(f"{count / total:.1%} {lengths}" for lengths, count in phrases.most_common(_MAX_SHAPES))
+    lengths = ", ".join(
+        f"{count / total:.1%} {lengths}" for lengths, count in phrases.most_common(_MAX_SHAPES)
+    )
     print_line(f"phrases by words, replaced-inserted: {lengths or 'none'}", notes)
     distinct = {int(lines): count for lines, count in summary["distinct"].items()}
     fewer = sum(count for lines, count in distinct.items() if lines < copies)

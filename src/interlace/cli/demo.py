@@ -12,7 +12,11 @@ from interlace.cli.common.output import print_table
 from interlace.core.errors import DataError
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")
-TASKS = ("pos", "retrieval", "embedding_alignment")  # fine-tuning XNLI takes as long as all three pre-trainings
+TASKS = (
+    "pos",
+    "retrieval",
+    "embedding_alignment",
+)  # fine-tuning XNLI takes as long as all three pre-trainings
 
 
 def demo(
@@ -33,7 +37,9 @@ def demo(
     runs = []
     rows: list[Score] = []
     for name in RECIPES:
-        steps = read_recipe(name).train.steps * 2 // 3  # enough to see differences, in six minutes without AVX-512
+        steps = (
+            read_recipe(name).train.steps * 2 // 3
+        )  # enough to see differences, in six minutes without AVX-512
         recipe = read_recipe(name, {"train.steps": str(steps), **parse_changes(changes)})
         run = into / recipe.name
         with training_bar(f"pre-training {recipe.name}") as watch:
@@ -41,7 +47,9 @@ def demo(
         with fine_tuning_bar() as watch:
             scores = evaluate(target_of(str(run)), TASKS, callback=watch)
         runs.append(run)
-        rows += table_of_entries(scores, recipe.name, run=recipe.name, system=recipe.name, label=recipe.name)
+        rows += table_of_entries(
+            scores, recipe.name, run=recipe.name, system=recipe.name, label=recipe.name
+        )
     page = write_report(runs, into / "report.html")
     print_table(overview(ScoreTable(rows)))
     print_line(f"done in {time.perf_counter() - start:.0f} s", notes)
@@ -59,4 +67,6 @@ def _check_folder(into: Path, runs: Sequence[str]) -> None:
         if path.name == "report.html" and path.is_file():
             is_of_demo = is_report(path)
         if not is_of_demo:
-            raise DataError(f"{into}: holds {path.name!r}, which is not of the demo; choose another folder")
+            raise DataError(
+                f"{into}: holds {path.name!r}, which is not of the demo; choose another folder"
+            )

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 
 def derive(
-    files: Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")],
-    into: Annotated[Path, options.output("New folder, or one written from the same files.", kind="folder")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz."),
+    ],
+    into: Annotated[
+        Path, options.output("New folder, or one written from the same files.", kind="folder")
+    ],
     transformations: Annotated[
         str,
         typer.Option(
@@ -31,14 +36,20 @@ def derive(
     settings: Annotated[
         list[str],
         typer.Option(
-            "--set", help="A setting of a transformation: --set overlap.share=0.5; lists as a,b (repeatable)."
+            "--set",
+            help="A setting of a transformation: --set overlap.share=0.5; lists as a,b (repeatable).",
         ),
     ] = [],
     language: Annotated[str, typer.Option("--language", help="Language of all files.")] = "en",
-    name: Annotated[str, typer.Option("--name", help="Name of the derived language. Default: en_x.")] = "",
-    reader: Annotated[str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")] = "",
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the derived language. Default: en_x.")
+    ] = "",
+    reader: Annotated[
+        str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")
+    ] = "",
     word_tokenizer: Annotated[
-        str, typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized.")
+        str,
+        typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized."),
     ] = "unicode",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")] = 0,
     code: Code = [],
@@ -48,7 +59,12 @@ def derive(
     load_plugins(code)
     from interlace.core.files import atomic_folder
     from interlace.derived.common import outputs
-    from interlace.derived.common.folder import Derivation, DerivedDictionary, FolderFile, write_folder
+    from interlace.derived.common.folder import (
+        Derivation,
+        DerivedDictionary,
+        FolderFile,
+        write_folder,
+    )
 
     chain = _chain(transformations, settings)
     derivation = Derivation(_name_of(name, language), language, chain, seed, word_tokenizer)
@@ -63,7 +79,9 @@ def derive(
         return
     for file in about["files"]:
         counts = "".join(f"; {count:,} {note}" for note, count in file["notes"].items())
-        print_line(f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}", notes)
+        print_line(
+            f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}", notes
+        )
     print_line(f"{about['dictionary']:,} words in the dictionary", notes)
     print_line(into)
 
@@ -75,12 +93,18 @@ def _chain(names: str, settings: Sequence[str]) -> Chain:
 
     chosen = comma_separated(names)
     if not chosen:
-        raise SettingsError(f"--transformations {names!r}: expected names{did_you_mean('', TRANSFORMATIONS.names())}")
+        raise SettingsError(
+            f"--transformations {names!r}: expected names{did_you_mean('', TRANSFORMATIONS.names())}"
+        )
     fields: dict[str, dict[str, Any]] = {name: {"name": name} for name in chosen}
-    for key, value in parse_changes(list(settings), "NAME.KEY=VALUE, such as overlap.share=0.5").items():
+    for key, value in parse_changes(
+        list(settings), "NAME.KEY=VALUE, such as overlap.share=0.5"
+    ).items():
         name, _, path = key.partition(".")
         if name not in fields or not path:
-            raise SettingsError(f"--set {key}: expected a setting of a transformation{did_you_mean(name, chosen)}")
+            raise SettingsError(
+                f"--set {key}: expected a setting of a transformation{did_you_mean(name, chosen)}"
+            )
         _set(fields[name], path.split("."), TRANSFORMATIONS.get(name), value)
     return chain(TRANSFORMATIONS.build(fields[name], f"--set {name}") for name in chosen)
 
@@ -103,5 +127,7 @@ def _name_of(name: str, language: str) -> str:
     name = name or f"{language}_x"
     for option, value in (("--language", language), ("--name", name)):
         if not re.fullmatch(r"\w+", value):
-            raise SettingsError(f"{option} {value!r}: expected letters, digits and '_', such as en_x")
+            raise SettingsError(
+                f"{option} {value!r}: expected letters, digits and '_', such as en_x"
+            )
     return name

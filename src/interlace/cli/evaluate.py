@@ -16,9 +16,12 @@ from interlace.core.errors import SettingsError
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name.")],
+    model: Annotated[
+        str, typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name.")
+    ],
     on: Annotated[
-        list[str], typer.Option("--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's.")
+        list[str],
+        typer.Option("--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's."),
     ] = [],
     languages: Annotated[
         str,
@@ -30,7 +33,8 @@ def evaluate(
         ),
     ] = "",
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's.")
+        int | None,
+        typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's."),
     ] = None,
     recipe: Annotated[
         str | None, typer.Option("--recipe", help="Recipe with task settings. Default: the run's.")
@@ -44,7 +48,10 @@ def evaluate(
         ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder of the tasks' files. Default: the recipe's.")
+        Path | None,
+        typer.Option(
+            "--data", metavar="DIR", help="Folder of the tasks' files. Default: the recipe's."
+        ),
     ] = None,
     save_models: Annotated[
         bool,
@@ -77,7 +84,9 @@ def evaluate(
         target = replace(target, recipe=score_languages(target.recipe, codes))
     names = comma_separated(",".join(on))
     if on and not names:
-        raise SettingsError(f"--tasks is empty; the recipe has {listed(target.recipe.evaluate.tasks) or 'none'}")
+        raise SettingsError(
+            f"--tasks is empty; the recipe has {listed(target.recipe.evaluate.tasks) or 'none'}"
+        )
     failure = None
     with fine_tuning_bar() as watch:
         try:
@@ -89,6 +98,8 @@ def evaluate(
         print_json(rows)
     else:
         name = target.recipe.name
-        print_table(overview(table_of_entries(rows, target.model, run=name, system=name, label=name)))
+        print_table(
+            overview(table_of_entries(rows, target.model, run=name, system=name, label=name))
+        )
     if failure is not None:
         raise failure

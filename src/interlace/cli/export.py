@@ -12,16 +12,29 @@ from interlace.core.json_files import read_json
 
 def export(
     run: Annotated[Path, typer.Argument(help="A finished run's folder.")],
-    into: Annotated[Path | None, options.output("Folder to write; optional with --push-to-hub.", kind="folder")] = None,
+    into: Annotated[
+        Path | None, options.output("Folder to write; optional with --push-to-hub.", kind="folder")
+    ] = None,
     average: Annotated[
-        int | None, typer.Option("--average", min=1, help="Average this many last checkpoints and write a run.")
+        int | None,
+        typer.Option(
+            "--average", min=1, help="Average this many last checkpoints and write a run."
+        ),
     ] = None,
     push: Annotated[
-        str, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Publish the model and its card on the hub.")
+        str,
+        typer.Option(
+            "--push-to-hub", metavar="OWNER/NAME", help="Publish the model and its card on the hub."
+        ),
     ] = "",
-    private: Annotated[bool, typer.Option("--private", help="Make a new repository of the hub private.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Make a new repository of the hub private.")
+    ] = False,
     license_id: Annotated[
-        str, typer.Option("--license", metavar="ID", help="License on the published card. Default: the recipe's.")
+        str,
+        typer.Option(
+            "--license", metavar="ID", help="License on the published card. Default: the recipe's."
+        ),
     ] = "",
     code: Code = [],
     as_json: Json = False,
@@ -29,12 +42,19 @@ def export(
     """Write a run's model as an ordinary Hugging Face checkpoint, or the mean of its last checkpoints as a run."""
     load_plugins(code)
     from interlace.core.errors import SettingsError
-    from interlace.experiments.export import AVERAGED, average_checkpoints, export_model, push_to_hub
+    from interlace.experiments.export import (
+        AVERAGED,
+        average_checkpoints,
+        export_model,
+        push_to_hub,
+    )
 
     if into is None and (average is not None or not push):
         raise SettingsError("--output: name the folder to write")
     if (private or license_id) and not push:
-        raise SettingsError("--private and --license belong to --push-to-hub; a recipe has export.license")
+        raise SettingsError(
+            "--private and --license belong to --push-to-hub; a recipe has export.license"
+        )
     result: dict[str, Any] = {"model": str(run / "model" if into is None else into)}
     if into is not None and average is not None:
         run = average_checkpoints(run, into, average)

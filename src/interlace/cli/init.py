@@ -11,12 +11,17 @@ from interlace.cli.common.options import comma_separated
 
 
 def init(
-    recipe: Annotated[str, typer.Argument(help="A recipe to start from: see `interlace list recipes`.")] = "tiny/mlm",
-    into: Annotated[Path | None, options.output("File. Default: standard output.", default_is_standard=True)] = None,
+    recipe: Annotated[
+        str, typer.Argument(help="A recipe to start from: see `interlace list recipes`.")
+    ] = "tiny/mlm",
+    into: Annotated[
+        Path | None, options.output("File. Default: standard output.", default_is_standard=True)
+    ] = None,
     languages: Annotated[
         str,
         typer.Option(
-            "--languages", help="Languages of your own text, such as en,de: no toy corpus, and none of its tasks."
+            "--languages",
+            help="Languages of your own text, such as en,de: no toy corpus, and none of its tasks.",
         ),
     ] = "",
     code: Code = [],

@@ -15,8 +15,12 @@ def lexicon(
     min_confidence: options.MinConfidence = 0.0,
     min_count: options.MinCount = 1,
     top: options.Top = 0,
-    mutual: Annotated[bool, typer.Option("--mutual", help="Only mutually most frequent translations.")] = False,
-    words_only: Annotated[bool, typer.Option("--words", help="Only words that contain a letter.")] = False,
+    mutual: Annotated[
+        bool, typer.Option("--mutual", help="Only mutually most frequent translations.")
+    ] = False,
+    words_only: Annotated[
+        bool, typer.Option("--words", help="Only words that contain a letter.")
+    ] = False,
     muse: options.Muse = False,
     memory: options.Memory = DEFAULT_MEMORY,
     languages: options.Languages = "",
@@ -42,8 +46,14 @@ def lexicon(
         reader=reader,
     )
     entries = Lexicon.count(aligned.words, aligned.links, memory)
-    entries = chosen_entries(entries, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
+    entries = chosen_entries(
+        entries, mutual=mutual, min_count=min_count, top=top, words_only=words_only
+    )
     with file_to(into) as path:
         entries.write(path, counts=not muse)
-    counts = {"pairs": len(aligned.words), "links": len(aligned.links.flat), "entries": len(entries)}
+    counts = {
+        "pairs": len(aligned.words),
+        "links": len(aligned.links.flat),
+        "entries": len(entries),
+    }
     print_summary(into, as_json, counts)

@@ -97,7 +97,13 @@ def _recipes() -> list[dict[str, Any]]:
     for name in RECIPES.names():
         recipe = RECIPES.read(name)
         published = [row["where"] for row in recipe.get("published", [])]
-        rows.append({"name": name, "about": recipe.get("about", ""), "published": list(dict.fromkeys(published))})
+        rows.append(
+            {
+                "name": name,
+                "about": recipe.get("about", ""),
+                "published": list(dict.fromkeys(published)),
+            }
+        )
     return rows
 
 
@@ -107,7 +113,9 @@ def _studies() -> list[dict[str, Any]]:
     rows = []
     for name in STUDIES.names():
         study = STUDIES.read(name)
-        rows.append({"name": name, "about": study.get("about", ""), "systems": list(study["systems"])})
+        rows.append(
+            {"name": name, "about": study.get("about", ""), "systems": list(study["systems"])}
+        )
     return rows
 
 
@@ -144,7 +152,12 @@ def settings_rows(
         if isinstance(value, BaseModel):
             yield from settings_rows(type(value), column, f"{path}{key}.", value)
         else:
-            yield {"key": path + key, "type": type_, column: repr(value) if outer else default, "about": about}
+            yield {
+                "key": path + key,
+                "type": type_,
+                column: repr(value) if outer else default,
+                "about": about,
+            }
 
 
 def _published_tables() -> list[dict[str, Any]]:
@@ -158,7 +171,9 @@ def _published_tables() -> list[dict[str, Any]]:
             "name": name,
             "paper": f"{published.cite}: {published.title}",
             "tables": list(dict.fromkeys(numbers)),
-            "not printed": [f"figure {figure.number}: {figure.about}" for figure in published.figures],
+            "not printed": [
+                f"figure {figure.number}: {figure.about}" for figure in published.figures
+            ],
         }
         rows.append(row)
     return rows

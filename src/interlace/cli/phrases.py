@@ -28,7 +28,9 @@ def phrases(
     from interlace.cli.common.alignment import read_aligned_text
     from interlace.cli.common.output import file_to, print_summary
 
-    rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)
+    rules = TableRules(
+        max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top
+    )
     aligned = read_aligned_text(
         files,
         confidence=confidence,

@@ -26,23 +26,37 @@ log = logging.getLogger(__name__)
 def predict(
     run: Annotated[
         Path,
-        typer.Argument(metavar="RUN", help="A run's folder (or of scores) with saved models, or a fine-tuned model."),
+        typer.Argument(
+            metavar="RUN",
+            help="A run's folder (or of scores) with saved models, or a fine-tuned model.",
+        ),
     ],
-    task: Annotated[str, typer.Option("--task", help="Task of the model. Default: the only one that is saved.")] = "",
+    task: Annotated[
+        str, typer.Option("--task", help="Task of the model. Default: the only one that is saved.")
+    ] = "",
     input_: Annotated[
         Path | None,
         typer.Option(
-            "--input", help="Input file, gzip by suffix; .json: questions in SQuAD's format. Default: standard input."
+            "--input",
+            help="Input file, gzip by suffix; .json: questions in SQuAD's format. Default: standard input.",
         ),
     ] = None,
     into: options.OutputFile = None,
     language: Annotated[
-        str, typer.Option("--language", metavar="CODE", help="Language of the text. Default: the source language.")
+        str,
+        typer.Option(
+            "--language", metavar="CODE", help="Language of the text. Default: the source language."
+        ),
     ] = "",
     setting: Annotated[
-        str, typer.Option("--setting", help="Evaluation setting of the model, such as supervised. Default: any.")
+        str,
+        typer.Option(
+            "--setting", help="Evaluation setting of the model, such as supervised. Default: any."
+        ),
     ] = "",
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the model. Default: the lowest.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Seed of the model. Default: the lowest.")
+    ] = None,
     word_tokenizer: Annotated[
         str,
         typer.Option(
@@ -53,11 +67,17 @@ def predict(
     ] = "",
     window: Annotated[
         int | None,
-        typer.Option("--window", min=1, help="Lines per window, read before predicting (2000; at a terminal 1)."),
+        typer.Option(
+            "--window",
+            min=1,
+            help="Lines per window, read before predicting (2000; at a terminal 1).",
+        ),
     ] = None,
     precision: Annotated[
         Literal["no", "bf16", "auto"] | None,
-        typer.Option("--precision", help="no: float32; bf16: bfloat16. Default: that of the evaluation."),
+        typer.Option(
+            "--precision", help="no: float32; bf16: bfloat16. Default: that of the evaluation."
+        ),
     ] = None,
     code: Code = [],
 ) -> None:

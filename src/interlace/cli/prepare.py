@@ -18,12 +18,20 @@ from interlace.cli.common.options import Changes, parse_changes
 
 
 def prepare(
-    recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
+    recipe: Annotated[
+        str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")
+    ],
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Processes on this machine. Default: its processors.")
+        int | None,
+        typer.Option(
+            "--workers", min=1, help="Processes on this machine. Default: its processors."
+        ),
     ] = None,
     scheduler: Annotated[
-        str, typer.Option("--scheduler", help="Use this Dask scheduler instead, such as tcp://host:8786.")
+        str,
+        typer.Option(
+            "--scheduler", help="Use this Dask scheduler instead, such as tcp://host:8786."
+        ),
     ] = "",
     changes: Changes = [],
     code: Code = [],
@@ -95,7 +103,9 @@ class _Spawning(SpawnContext):
 
 def _start_local_worker(code: list[Path], threads: int) -> None:
     """Let Ctrl-C end this worker at once, as the first process says that it was interrupted; then `start_worker`."""
-    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # else ignored, as in a background job
+    if (
+        signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    ):  # else ignored, as in a background job
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -106,7 +116,9 @@ def _local(workers: int, code: list[Path]) -> Callable[[], Executor]:
     from interlace.core.processors import processors
 
     threads = max(1, processors() // workers)
-    return lambda: ProcessPoolExecutor(workers, _Spawning(), initializer=_start_local_worker, initargs=(code, threads))
+    return lambda: ProcessPoolExecutor(
+        workers, _Spawning(), initializer=_start_local_worker, initargs=(code, threads)
+    )
 
 
 def _dask(address: str, code: list[Path]) -> Callable[[], Executor]:
@@ -119,7 +131,9 @@ def _dask(address: str, code: list[Path]) -> Callable[[], Executor]:
     try:
         client = distributed.Client(address, timeout="10s")
     except (OSError, TimeoutError, ValueError) as error:
-        raise RunError(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
+        raise RunError(
+            f"--scheduler {address}: no Dask scheduler answers there ({error})"
+        ) from None
     if not client.scheduler_info()["workers"]:
         print_line(f"waiting for workers: the scheduler {address} has none yet", notes)
     client.wait_for_workers(1)

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
 
 
 def pretrain(
-    recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
-    into: Annotated[Path | None, options.output("Folder of the run. Optional with --dry-run.", kind="run")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only prepare data; estimate memory and time.")] = False,
+    recipe: Annotated[
+        str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")
+    ],
+    into: Annotated[
+        Path | None, options.output("Folder of the run. Optional with --dry-run.", kind="run")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only prepare data; estimate memory and time.")
+    ] = False,
     changes: Changes = [],
     code: Code = [],
     as_json: Annotated[bool, typer.Option("--json", help="Print the dry run as JSON.")] = False,

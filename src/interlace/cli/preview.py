@@ -16,26 +16,48 @@ if TYPE_CHECKING:
 
 
 def preview(
-    objective: Annotated[str, typer.Argument(help="An objective: see `interlace list objectives`.")],
+    objective: Annotated[
+        str, typer.Argument(help="An objective: see `interlace list objectives`.")
+    ],
     changes: Annotated[
-        list[str], typer.Option("--set", help="A setting of the objective: --set masking.rate=0.3 (repeatable).")
+        list[str],
+        typer.Option(
+            "--set", help="A setting of the objective: --set masking.rate=0.3 (repeatable)."
+        ),
     ] = [],
-    source: Annotated[str, typer.Option("--source", help="A sentence. Default: a built-in example.")] = "",
+    source: Annotated[
+        str, typer.Option("--source", help="A sentence. Default: a built-in example.")
+    ] = "",
     target: Annotated[str, typer.Option("--target", help="Its translation.")] = "",
     links: Annotated[
-        str, typer.Option("--alignments", help="Word alignments from 0, such as '0-0 1-2', for your own sentences.")
+        str,
+        typer.Option(
+            "--alignments",
+            help="Word alignments from 0, such as '0-0 1-2', for your own sentences.",
+        ),
     ] = "",
-    languages: Annotated[str, typer.Option("--languages", help="Languages of the two sentences.")] = "en,de",
+    languages: Annotated[
+        str, typer.Option("--languages", help="Languages of the two sentences.")
+    ] = "en,de",
     word_tokenizer: Annotated[
-        str, typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.")
+        str,
+        typer.Option(
+            "--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`."
+        ),
     ] = "whitespace",
     vocab: Annotated[
-        str, typer.Option("--vocab", help="Tokenizer folder or hub name. Default: every word is one token.")
+        str,
+        typer.Option(
+            "--vocab", help="Tokenizer folder or hub name. Default: every word is one token."
+        ),
     ] = "",
     rows: Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of samples.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     embeddings: Annotated[
-        bool, typer.Option("--language-embeddings", help="Preview for a model with language embeddings (XLM).")
+        bool,
+        typer.Option(
+            "--language-embeddings", help="Preview for a model with language embeddings (XLM)."
+        ),
     ] = False,
     code: Code = [],
     as_json: Json = False,
@@ -57,7 +79,9 @@ def preview(
     if built_objective.architecture == "seq2seq":
         subwords = subwords.with_target_languages(example.languages)
     previews = {}
-    for corpus, batch in example.batches(built_objective, subwords, rows=rows, seed=seed, embeddings=embeddings):
+    for corpus, batch in example.batches(
+        built_objective, subwords, rows=rows, seed=seed, embeddings=embeddings
+    ):
         previews[corpus] = preview_batch(batch, subwords, built_objective, corpus.split("-"))
     if as_json:
         print_json({corpus: _as_json(preview) for corpus, preview in previews.items()})
@@ -68,7 +92,9 @@ def preview(
             print_line(line)
 
 
-def _example(languages: str, source: str, target: str, links: str, word_tokenizer: str) -> PreviewPair:
+def _example(
+    languages: str, source: str, target: str, links: str, word_tokenizer: str
+) -> PreviewPair:
     """Return the sentences to preview: the user's, or the built-in ones with their alignments or the user's."""
     from interlace.core.errors import SettingsError
     from interlace.experiments.preview import PreviewPair

@@ -12,10 +12,16 @@ from interlace.core.errors import DataError, SettingsError
 
 def project(
     labels: Annotated[
-        Path, typer.Argument(metavar="LABELS", help="Tags of the source words (names in IOB2), one line per sentence.")
+        Path,
+        typer.Argument(
+            metavar="LABELS",
+            help="Tags of the source words (names in IOB2), one line per sentence.",
+        ),
     ],
     files: options.AlignedFiles,
-    missing: Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")] = "_",
+    missing: Annotated[
+        str, typer.Option("--missing", help="Tag of target words without a link.")
+    ] = "_",
     confidence: options.ConfidenceInput = None,
     min_confidence: options.MinConfidence = 0.0,
     languages: options.Languages = "",
@@ -47,16 +53,24 @@ def project(
     words = aligned.words
     lengths = (words.source.lengths, words.target.lengths)
     try:
-        target_rows = project_labels(source_rows, aligned.links, aligned.confidence, lengths, missing)
+        target_rows = project_labels(
+            source_rows, aligned.links, aligned.confidence, lengths, missing
+        )
     except DataError as error:
         hint = ""
         if words.word_tokenizer != "whitespace":
             hint = "; for words between blanks, align with --word-tokenizer whitespace"
-        raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}") from None
+        raise DataError(
+            f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}"
+        ) from None
     with lines_to(into) as write:
         write(map(" ".join, target_rows))
     unlabelled = {missing, "O"}
     labelled = 0
     for row in target_rows:
         labelled += sum(label not in unlabelled for label in row)
-    print_summary(into, as_json, {"pairs": len(target_rows), "links": len(aligned.links.flat), "labelled": labelled})
+    print_summary(
+        into,
+        as_json,
+        {"pairs": len(target_rows), "links": len(aligned.links.flat), "labelled": labelled},
+    )

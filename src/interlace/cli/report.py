@@ -18,7 +18,9 @@ def _is_report(path: Path) -> bool:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
-    into: Annotated[Path, options.output("HTML file.", is_earlier=_is_report)] = Path("report.html"),
+    into: Annotated[Path, options.output("HTML file.", is_earlier=_is_report)] = Path(
+        "report.html"
+    ),
     baseline: Annotated[
         str,
         typer.Option(

@@ -18,21 +18,36 @@ if TYPE_CHECKING:
 
 
 def study(
-    name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
-    into: Annotated[Path | None, options.output("Folder of the study. Optional with --dry-run.", kind="run")] = None,
-    only: Annotated[str, typer.Option("--only", help="Pattern of cell or system names, such as 'alm*'.")] = "*",
+    name: Annotated[
+        str,
+        typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick."),
+    ],
+    into: Annotated[
+        Path | None, options.output("Folder of the study. Optional with --dry-run.", kind="run")
+    ] = None,
+    only: Annotated[
+        str, typer.Option("--only", help="Pattern of cell or system names, such as 'alm*'.")
+    ] = "*",
     put_aside: Annotated[
-        bool, typer.Option("--archive", help="Move cells that ran with other settings to aside/, and rerun them.")
+        bool,
+        typer.Option(
+            "--archive", help="Move cells that ran with other settings to aside/, and rerun them."
+        ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the cells and their states.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list the cells and their states.")
+    ] = False,
     changes: Annotated[
         list[str],
         typer.Option(
-            "--set", help="Change a key of the study, such as seeds=[0]; set.KEY: of all its recipes (repeatable)."
+            "--set",
+            help="Change a key of the study, such as seeds=[0]; set.KEY: of all its recipes (repeatable).",
         ),
     ] = [],
     code: Code = [],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons, or the cells, as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the comparisons, or the cells, as JSON.")
+    ] = False,
 ) -> None:
     """Run all unfinished cells (system and seed) of a study and compare its systems; rerun the command to resume.
 
@@ -42,7 +57,9 @@ def study(
     from interlace.core.errors import SettingsError
     from interlace.experiments.studies import read_study
 
-    settings, folder = read_study(name, parse_changes(changes, "key=value, such as seeds=[0] or set.train.steps=100"))
+    settings, folder = read_study(
+        name, parse_changes(changes, "key=value, such as seeds=[0] or set.train.steps=100")
+    )
     if dry_run:
         _list_cells(settings, folder, into, only, as_json=as_json)
         return
@@ -55,18 +72,25 @@ def study(
         if text:
             print_line(text.rstrip("\n"), notes)
 
-    outcome = run_study(settings, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output)
+    outcome = run_study(
+        settings, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output
+    )
     with StudyFolder(into).lock():
         _show_results(settings, folder, into, as_json=as_json)
     if outcome.failed:
         total = len(outcome.cells)
-        print_line(f"{len(outcome.failed)} of {total} cells failed; their logs are in {into / 'cells'}:", notes)
+        print_line(
+            f"{len(outcome.failed)} of {total} cells failed; their logs are in {into / 'cells'}:",
+            notes,
+        )
         for cell, reason in outcome.failed.items():
             print_line(f"  {cell}: {reason}", notes)
         raise typer.Exit(1)
 
 
-def _list_cells(settings: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
+def _list_cells(
+    settings: Study, folder: Path, into: Path | None, only: str, *, as_json: bool
+) -> None:
     """Print the cells and their states, and what unfinished ones miss."""
     from interlace.experiments.studies import cells_of, matching
     from interlace.experiments.studies.folder import StudyFolder

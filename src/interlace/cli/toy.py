@@ -17,11 +17,21 @@ def toy(
     ] = "",
     pairs: Annotated[
         int | None,
-        typer.Option("--pairs", min=1, help="Translation pairs with English per language; other text in proportion."),
+        typer.Option(
+            "--pairs",
+            min=1,
+            help="Translation pairs with English per language; other text in proportion.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
     habits: Annotated[
-        float, typer.Option("--habits", min=0.0, max=3.0, help="How unevenly words are drawn; natural text: about 1.")
+        float,
+        typer.Option(
+            "--habits",
+            min=0.0,
+            max=3.0,
+            help="How unevenly words are drawn; natural text: about 1.",
+        ),
     ] = 0.0,
     code: Code = [],
 ) -> None:

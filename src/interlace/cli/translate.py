@@ -28,13 +28,20 @@ log = logging.getLogger(__name__)
 
 def translate(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")],
-    source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")] = "",
+    source: Annotated[
+        str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")
+    ] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
     input_: Annotated[
-        Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")
+        Path | None,
+        typer.Option("--input", help="Input file, gzip by suffix. Default: standard input."),
     ] = None,
-    into: Annotated[Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True)] = None,
-    beam: Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")] = None,
+    into: Annotated[
+        Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True)
+    ] = None,
+    beam: Annotated[
+        int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")
+    ] = None,
     length_penalty: Annotated[
         float | None,
         typer.Option(
@@ -44,11 +51,19 @@ def translate(
     ] = None,
     sets: Annotated[
         list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="Search settings: stop, max_ratio, max_extra, allow_unk."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Search settings: stop, max_ratio, max_extra, allow_unk.",
+        ),
     ] = [],
     window: Annotated[
         int | None,
-        typer.Option("--window", min=1, help="Lines per window, read before translating (2000; at a terminal 1)."),
+        typer.Option(
+            "--window",
+            min=1,
+            help="Lines per window, read before translating (2000; at a terminal 1).",
+        ),
     ] = None,
     batch: Batch = None,
     tokens: Tokens = None,
@@ -56,14 +71,21 @@ def translate(
     shard: ShardOfText = "1/1",
     force: Force = False,
     code: Code = [],
-    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per line, with the score.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write one JSON object per line, with the score.")
+    ] = False,
 ) -> None:
     """Translate text line by line: interlace translate RUN --from en --to de < in > out.
 
     With --output, rerun the command to resume.
     """
     load_plugins(code)
-    from interlace.experiments.translation import LineTranslator, Shard, check_direction, kept_windows
+    from interlace.experiments.translation import (
+        LineTranslator,
+        Shard,
+        check_direction,
+        kept_windows,
+    )
     from interlace.models.settings import SearchSettings
 
     part = Shard.read(shard)

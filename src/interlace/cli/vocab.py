@@ -14,13 +14,21 @@ from interlace.cli.common import options
 def vocab(
     files: Annotated[
         list[str],
-        typer.Argument(help="Text files; CODE:FILE names the language of a file, unless a file has this whole name."),
+        typer.Argument(
+            help="Text files; CODE:FILE names the language of a file, unless a file has this whole name."
+        ),
     ],
     into: Annotated[Path, options.output("Folder for the tokenizer.", kind="folder")],
-    size: Annotated[int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")] = 8000,
-    kind: Annotated[str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")] = "byte-bpe",
+    size: Annotated[
+        int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")
+    ] = 8000,
+    kind: Annotated[
+        str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")
+    ] = "byte-bpe",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,
-    alpha: Annotated[float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")] = 0.5,
+    alpha: Annotated[
+        float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")
+    ] = 0.5,
 ) -> None:
     """Train a shared subword vocabulary and save it as a Hugging Face tokenizer."""
     from interlace.data.vocab import Vocab
@@ -30,7 +38,9 @@ def vocab(
     lines: dict[str, Iterator[str]] = {}
     for language, paths in _paths_by_language(files).items():
         lines[language] = chain.from_iterable(_lines_of(language, path) for path in paths)
-    learned = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed)
+    learned = Vocab.learn(
+        lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed
+    )
     learned.save(into)
     print_line(into)
 
@@ -59,4 +69,6 @@ def _lines_of(language: str, path: Path) -> Iterator[str]:
     except DataError as error:
         if reader == "lines" or language != str(path):
             raise
-        raise DataError(f"{error}; of a file in several languages name one, such as en:{path}") from None
+        raise DataError(
+            f"{error}; of a file in several languages name one, such as en:{path}"
+        ) from None

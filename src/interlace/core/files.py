@@ -34,7 +34,9 @@ def user_path(name: Path | str) -> Path:
     try:
         return Path(name).expanduser()
     except RuntimeError as error:
-        message = f"{name}: no home folder is known for {Path(name).parts[0]!r}; write the whole path"
+        message = (
+            f"{name}: no home folder is known for {Path(name).parts[0]!r}; write the whole path"
+        )
         raise DataError(message) from error
 
 
@@ -44,7 +46,9 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
     if path.is_file():
         return path
     if path.is_dir():
-        raise DataError(f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}")
+        raise DataError(
+            f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}"
+        )
     must_not_be_special(path, what)
     folder = path.parent
     while not folder.is_dir() and folder != folder.parent:
@@ -67,7 +71,9 @@ def must_not_be_special(path: Path, what: str = "file") -> None:
     what: is expected at the path.
     """
     if _is_stream(path):
-        raise DataError(f"{path}: a pipe or a device where a {what} is expected; input may be read twice")
+        raise DataError(
+            f"{path}: a pipe or a device where a {what} is expected; input may be read twice"
+        )
     if path.is_symlink() and not path.exists():
         raise DataError(f"{path}: a symbolic link to {path.readlink()}, where there is no {what}")
 
@@ -130,8 +136,12 @@ def must_be_replaceable(path: Path | str, mark: str, what: str, contents: Iterab
     contents: patterns of its other files, as in `check_contents`; anything else, which would be deleted, is an error.
     """
     path = Path(path)
-    if path.exists() and not (path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))):
-        raise DataError(f"{path}: holds something that is no {what} (no {mark}); choose a new folder")
+    if path.exists() and not (
+        path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))
+    ):
+        raise DataError(
+            f"{path}: holds something that is no {what} (no {mark}); choose a new folder"
+        )
     check_contents(path, [mark, *contents], what)
 
 
@@ -151,7 +161,9 @@ def check_contents(folder: Path, patterns: Iterable[str], what: str) -> None:
                 expected = files
             inner = PurePosixPath("/", entry.relative_to(folder).as_posix())
             if not any(inner.match(str(path)) for path in expected):
-                raise DataError(f"{entry}: is not of the {what}, and would be deleted; choose a new folder")
+                raise DataError(
+                    f"{entry}: is not of the {what}, and would be deleted; choose a new folder"
+                )
 
 
 def walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -198,11 +210,18 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
 def open_no_link(path: Path, mode: str, encoding: str | None = None) -> Any:
     """Open a file that is extended while it is written; raise a DataError if it is a symbolic link, to another file."""
     try:
-        return open(path, mode, encoding=encoding, opener=lambda name, flags: os.open(name, flags | NO_LINK, 0o666))
+        return open(
+            path,
+            mode,
+            encoding=encoding,
+            opener=lambda name, flags: os.open(name, flags | NO_LINK, 0o666),
+        )
     except OSError as error:
         if not path.is_symlink():
             raise
-        raise DataError(f"{path}: a symbolic link where a file is to be written; remove it") from error
+        raise DataError(
+            f"{path}: a symbolic link where a file is to be written; remove it"
+        ) from error
 
 
 @contextmanager
@@ -213,7 +232,9 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
     warn and go on without.
     """
     lock = FileLock(path)
-    holder = path.with_name(f"{path.name}.holder")  # not the lock file itself, which a waiting process empties
+    holder = path.with_name(
+        f"{path.name}.holder"
+    )  # not the lock file itself, which a waiting process empties
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -286,7 +307,9 @@ _cleaned: set[str] = set()  # folders whose leftovers this process removed
 
 def _beside(path: Path, suffix: str) -> Path:
     """Return a temporary name in the same folder, after removing (once) what killed processes of this host left."""
-    if len(os.fsencode(path.name)) > LONGEST_NAME:  # the temporary name would fit, so that only renaming failed
+    if (
+        len(os.fsencode(path.name)) > LONGEST_NAME
+    ):  # the temporary name would fit, so that only renaming failed
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
     folder = str(path.parent.absolute())
     if folder not in _cleaned and path.parent.is_dir():
@@ -324,7 +347,10 @@ def _sync(path: Path, mode: int | None = None) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # some file systems cannot sync folders
+        if error.errno not in {
+            errno.EINVAL,
+            errno.ENOTSUP,
+        }:  # some file systems cannot sync folders
             raise
     finally:
         os.close(handle)
@@ -342,10 +368,14 @@ def disk_errors(path: Path) -> Iterator[None]:
         if number in _FULL or "os error 28)" in str(error):
             raise DataError(f"{path}: no space left on the disk; nothing was written") from error
         if number == errno.EFBIG or "os error 27)" in str(error):
-            raise DataError(f"{path}: larger than files may be here (`ulimit -f`, or the file system)") from error
+            raise DataError(
+                f"{path}: larger than files may be here (`ulimit -f`, or the file system)"
+            ) from error
         if number in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG}:
             raise DataError(f"{path}: cannot be written: {os.strerror(number or 0)}") from error
-        if number in {errno.ENOTDIR, errno.EEXIST} and (file := next(filter(Path.is_file, path.parents), None)):
+        if number in {errno.ENOTDIR, errno.EEXIST} and (
+            file := next(filter(Path.is_file, path.parents), None)
+        ):
             raise DataError(f"{path}: cannot be written: {file} is not a folder") from error
         raise
 

@@ -26,13 +26,21 @@ def check_finite(rows: ArrayLike, what: str) -> None:
     if np.isfinite(array).all():
         return
     finite_rows = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
-    raise DataError(f"{int((~finite_rows).sum()):,} of {len(array):,} {what} are not finite {_REASON}")
+    raise DataError(
+        f"{int((~finite_rows).sum()):,} of {len(array):,} {what} are not finite {_REASON}"
+    )
 
 
 def check_finite_weights(weights: Iterable[tuple[str, Tensor]], where: str) -> None:
     """Raise a CheckpointError if a weight is not finite; where: a folder, or what the weights are of."""
     for name, weight in weights:
         # The sum is finite only if all values are, and needs no memory; large finite values may overflow it.
-        if weight.is_floating_point() and not weight.sum().isfinite() and not weight.isfinite().all():
+        if (
+            weight.is_floating_point()
+            and not weight.sum().isfinite()
+            and not weight.isfinite().all()
+        ):
             count = int((~weight.isfinite()).sum())
-            raise CheckpointError(f"{where}: {count:,} of {weight.numel():,} values of {name} are not finite {_REASON}")
+            raise CheckpointError(
+                f"{where}: {count:,} of {weight.numel():,} values of {name} are not finite {_REASON}"
+            )

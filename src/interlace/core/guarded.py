@@ -109,7 +109,9 @@ class GuardedFunction:
         self._child = child
         if cast("IO[str]", child.stdout).readline() != _READY:
             self._end()
-            raise LostProcessError("a child process of Python cannot be started; see its error above")
+            raise LostProcessError(
+                "a child process of Python cannot be started; see its error above"
+            )
         return child
 
     def _end(self) -> None:

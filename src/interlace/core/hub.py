@@ -132,7 +132,9 @@ def _server(address: str) -> SplitResult:
     except ValueError:  # of the port, an IPv6 address or the name of the server
         is_server = False
     if not is_server:
-        raise SettingsError(f"HF_ENDPOINT: {address!r} is no address of a server, such as https://huggingface.co")
+        raise SettingsError(
+            f"HF_ENDPOINT: {address!r} is no address of a server, such as https://huggingface.co"
+        )
     return place
 
 

@@ -23,7 +23,9 @@ MAX_DEPTH = 100  # lists and tables inside of each other
 _MAX_DIGITS = 40  # of an integer; `model_max_length` of tokenizers has 31
 _REQUIRED: Any = object()
 
-json_record = with_config(ConfigDict(extra="allow", strict=True))  # keys that a TypedDict lacks are kept, unchecked
+json_record = with_config(
+    ConfigDict(extra="allow", strict=True)
+)  # keys that a TypedDict lacks are kept, unchecked
 
 
 def read_json(
@@ -40,11 +42,17 @@ def read_json(
     """
     if default is not _REQUIRED and not Path(path).exists():
         return default
-    return checked(read_limited(path, parse_json, error, "damaged", remedy), schema, str(path), remedy, error)
+    return checked(
+        read_limited(path, parse_json, error, "damaged", remedy), schema, str(path), remedy, error
+    )
 
 
 def read_limited(
-    path: Path | str, parse: Callable[[bytes], Any], error: type[InterlaceError], fault: str, remedy: str = ""
+    path: Path | str,
+    parse: Callable[[bytes], Any],
+    error: type[InterlaceError],
+    fault: str,
+    remedy: str = "",
 ) -> Any:
     """Return what `parse` makes of a file's content; its ValueErrors become `error` that names the path and `fault`."""
     path = must_exist(path)
@@ -96,7 +104,9 @@ def parse_json(text: str | bytes, *, surrogates: bool = False, unique: bool = Fa
         try:
             json.dumps(data, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise ValueError(f"holds {error.object[error.start]!r}, which is not a character") from None
+            raise ValueError(
+                f"holds {error.object[error.start]!r}, which is not a character"
+            ) from None
     return data
 
 
@@ -106,17 +116,24 @@ def parse_toml(text: str | bytes) -> dict[str, Any]:
     return found
 
 
-def checked(data: Any, schema: Any, where: str, remedy: str = "", error: type[InterlaceError] = DataError) -> Any:
+def checked(
+    data: Any, schema: Any, where: str, remedy: str = "", error: type[InterlaceError] = DataError
+) -> Any:
     """Return data as a schema; raise `error` that names the key, what was found and what is expected."""
     try:
         return _adapter(schema).validate_python(data)
     except ValidationError as invalid:
         first = invalid.errors(include_url=False)[0]
-        keys = [f"entry {part + 1}" if isinstance(part, int) else f"key {part!r}" for part in first["loc"]]
+        keys = [
+            f"entry {part + 1}" if isinstance(part, int) else f"key {part!r}"
+            for part in first["loc"]
+        ]
         message = first["msg"].removeprefix("Value error, ")
         missing = first["type"] in {"missing", "value_error"}
         found = "" if missing else f", found {repr(first['input'])[:80]}"
-        what = ": ".join(filter(None, [", ".join(keys), f"{message[:1].lower()}{message[1:]}{found}"]))
+        what = ": ".join(
+            filter(None, [", ".join(keys), f"{message[:1].lower()}{message[1:]}{found}"])
+        )
         raise error(f"{where}: damaged: {what}{f'; {remedy}' if remedy else ''}") from None
 
 
@@ -136,7 +153,9 @@ def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         counts = Counter(key for key, _ in pairs)
-        raise ValueError(f"several values of {listed(repr(key) for key, count in counts.items() if count > 1)}")
+        raise ValueError(
+            f"several values of {listed(repr(key) for key, count in counts.items() if count > 1)}"
+        )
     return values
 
 
@@ -161,7 +180,11 @@ def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
 def _is_deep(data: Any) -> bool:
     level = [data]
     for _ in range(MAX_DEPTH):
-        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        inner = [
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, dict | list)
+        ]
         level = [value for values in inner for value in values]
         if not level:
             return False

@@ -21,7 +21,9 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 def check_language(name: str) -> str:
     """Return the name of a language, or a direction such as `en-de`, unchanged; raise a ValueError if it is invalid."""
-    return _matching(_LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'")
+    return _matching(
+        _LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'"
+    )
 
 
 def check_pair(name: str) -> str:
@@ -42,7 +44,9 @@ Name = Annotated[str, AfterValidator(check_name)]
 def file_in(folder: Path, name: str) -> Path:
     """Return the path of a file or folder directly inside a folder; raise a DataError for a path elsewhere."""
     if not name or name in {".", ".."} or set(name) & {"/", "\\", "\0"}:
-        raise DataError(f"{name!r} cannot be the name of a file in {folder}: expected a name without '/' or '\\'")
+        raise DataError(
+            f"{name!r} cannot be the name of a file in {folder}: expected a name without '/' or '\\'"
+        )
     return folder / name
 
 

@@ -97,7 +97,9 @@ def nearest_among_sample(
     total = 0.0
     for rows, scores in _blocks(queries, candidates, scorer):
         total += float(scores.amax(dim=1).sum())
-        hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share).to(scores.device)
+        hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share).to(
+            scores.device
+        )
         best = scores.masked_fill_(hidden, -torch.inf).max(dim=1)
         places[rows] = best.indices.cpu().numpy()
         there[rows] = best.values.isfinite().cpu().numpy()
@@ -106,7 +108,11 @@ def nearest_among_sample(
 
 
 def ranks(
-    queries: Floats, candidates: Floats, gold: Ragged, scorer: Csls | None = None, excluded: Ragged | None = None
+    queries: Floats,
+    candidates: Floats,
+    gold: Ragged,
+    scorer: Csls | None = None,
+    excluded: Ragged | None = None,
 ) -> Places:
     """(n,) the rank, from 1, of the best correct candidate of each query; ties rank wrong candidates first.
 
@@ -141,15 +147,22 @@ def _places(rows: Ragged, block: slice, device: Any) -> tuple[Tensor, Tensor]:
     import torch
 
     part = rows.slice(block.start, block.stop)
-    return torch.from_numpy(part.rows()).to(device), torch.from_numpy(part.flat.astype(np.int64)).to(device)
+    return torch.from_numpy(part.rows()).to(device), torch.from_numpy(
+        part.flat.astype(np.int64)
+    ).to(device)
 
 
-def _blocks(queries: Floats, candidates: Floats, scorer: Csls | None = None) -> Iterator[tuple[slice, Tensor]]:
+def _blocks(
+    queries: Floats, candidates: Floats, scorer: Csls | None = None
+) -> Iterator[tuple[slice, Tensor]]:
     """Yield blocks of queries and their scores of all candidates, (b, m), which may be modified."""
     import torch
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    sides = [torch.from_numpy(np.require(side, np.float32, ["C", "W"])).to(device) for side in (queries, candidates)]
+    sides = [
+        torch.from_numpy(np.require(side, np.float32, ["C", "W"])).to(device)
+        for side in (queries, candidates)
+    ]
     cells = CELLS if device.type == "cpu" else CELLS * _GPU_FACTOR
     size = max(1, cells // max(len(candidates), 1))
     for start in range(0, len(queries), size):

@@ -83,7 +83,9 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
             _check_stream(output, target)
             for path in sources:
                 if target.is_file() and path.samefile(target):
-                    raise DataError(f"{output.path}: is also the input {path}; write to another file")
+                    raise DataError(
+                        f"{output.path}: is also the input {path}; write to another file"
+                    )
             continue
         _check_kind(output, target)
         _check_folder(output, target)
@@ -91,17 +93,23 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
             continue
         _check_inputs(output, target, sources)
         if output.is_beside and target.is_file() and not output.may_replace(target):
-            raise DataError(f"{output.path}: exists, and {output.option} would replace it; name another output")
+            raise DataError(
+                f"{output.path}: exists, and {output.option} would replace it; name another output"
+            )
         owner = _owner(target, output, sources)
         if owner and not output.may_replace(target):
-            raise DataError(f"{output.path}: a file of {owner}, which is not replaced; name another output")
+            raise DataError(
+                f"{output.path}: a file of {owner}, which is not replaced; name another output"
+            )
 
 
 def _overlap(first: Path, second: Path) -> bool:
     if first == second:
         return first != Path(os.devnull)
     if is_stream(first) and is_stream(second) and first.exists() and second.exists():
-        return first.samefile(second) and not first.is_char_device()  # a terminal may show several outputs
+        return (
+            first.samefile(second) and not first.is_char_device()
+        )  # a terminal may show several outputs
     return first in second.parents or second in first.parents
 
 
@@ -254,7 +262,9 @@ def regular_files(folder: Path) -> list[Path]:
             path = Path(place, name)
             shown = folder / path.relative_to(root)
             if path.is_symlink() and root not in Path(os.path.realpath(path)).parents:
-                raise DataError(f"{shown}: a link to {path.readlink()}, outside of the folder; replace it by a copy")
+                raise DataError(
+                    f"{shown}: a link to {path.readlink()}, outside of the folder; replace it by a copy"
+                )
             if path.is_symlink() and path.is_dir():
                 raise DataError(f"{shown}: a link to a folder; replace it by a copy")
             if name in names and not (path.exists() and stat.S_ISREG(path.stat().st_mode)):

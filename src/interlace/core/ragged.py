@@ -22,7 +22,9 @@ class Ragged:
     offsets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None) -> Ragged:
+    def of(
+        cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None
+    ) -> Ragged:
         """Build from lists; `width` is the second axis of rows of tuples (required if all may be empty)."""
         values = np.asarray([item for row in rows for item in row], dtype=dtype)
         values = values if width is None else values.reshape(-1, width)
@@ -31,7 +33,9 @@ class Ragged:
     @classmethod
     def from_lengths(cls, values: NDArray[Any], lengths: Iterable[int] | NDArray[Any]) -> Ragged:
         """Build from flat values and the length of each row."""
-        lengths = np.asarray(lengths if isinstance(lengths, np.ndarray) else list(lengths), dtype=np.int64)
+        lengths = np.asarray(
+            lengths if isinstance(lengths, np.ndarray) else list(lengths), dtype=np.int64
+        )
         offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(values, offsets)
@@ -79,7 +83,9 @@ class Ragged:
 
     def columns(self) -> NDArray[np.int64]:
         """(total,) position of each value of `flat` in its row."""
-        places: NDArray[np.int64] = np.arange(len(self.flat)) - np.repeat(self.offsets[:-1], self.lengths)
+        places: NDArray[np.int64] = np.arange(len(self.flat)) - np.repeat(
+            self.offsets[:-1], self.lengths
+        )
         places += self.offsets[0]
         return places
 
@@ -87,7 +93,9 @@ class Ragged:
         """Copy the given rows, by index or boolean mask."""
         rows = row_numbers(rows)
         starts = self.offsets[:-1][rows]
-        lengths = self.offsets[1:][rows] - starts  # only of these rows: taking a few of millions must be fast
+        lengths = (
+            self.offsets[1:][rows] - starts
+        )  # only of these rows: taking a few of millions must be fast
         taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
         index = np.repeat(starts - taken.offsets[:-1], lengths) + np.arange(taken.offsets[-1])
         return Ragged(self.values[index], taken.offsets)
@@ -120,7 +128,10 @@ def row_numbers(rows: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
 def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
     """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
     ends = np.cumsum(counts)
-    return np.asarray(np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0), np.int64)
+    return np.asarray(
+        np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0),
+        np.int64,
+    )
 
 
 def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -31,7 +31,11 @@ class Registry(Generic[T]):
     """The entries of one package, which share a contract."""
 
     def __init__(
-        self, package: str, kind: str, contract: type[T] | None = None, synonyms: Mapping[str, str] | None = None
+        self,
+        package: str,
+        kind: str,
+        contract: type[T] | None = None,
+        synonyms: Mapping[str, str] | None = None,
     ) -> None:
         self.package = package
         self.name = package.rsplit(".", 1)[-1]
@@ -41,13 +45,17 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return the names of all entries and plugins, sorted, without importing them."""
-        return sorted(self.own_names() | set(self._entry_points()) | set(_PLUGINS.get(self.name, {})))
+        return sorted(
+            self.own_names() | set(self._entry_points()) | set(_PLUGINS.get(self.name, {}))
+        )
 
     def own_names(self) -> set[str]:
         """Return the names of the entries in the package itself."""
         spec = importlib.util.find_spec(self.package)
         folders = tuple(spec.submodule_search_locations or []) if spec else ()
-        return {name for name in _module_names(folders) if name != SHARED and not name.startswith("_")}
+        return {
+            name for name in _module_names(folders) if name != SHARED and not name.startswith("_")
+        }
 
     def get(self, name: str) -> Any:
         """Return the class (or function) of an entry; raise a SettingsError if there is no such entry."""
@@ -69,7 +77,9 @@ class Registry(Generic[T]):
         fields = {"name": data} if isinstance(data, str) else dict(data)
         name = fields.pop("name", None)
         if not isinstance(name, str):
-            raise SettingsError(f"{where or self.name}: the key 'name' is required{did_you_mean('', self.names())}")
+            raise SettingsError(
+                f"{where or self.name}: the key 'name' is required{did_you_mean('', self.names())}"
+            )
         entry = self.get(name)
         built: T = entry.read(fields, where or f"{self.kind} {name!r}")
         return built
@@ -94,7 +104,9 @@ class Registry(Generic[T]):
         path = self._entry_points().get(name, "")
         if path and (path.rpartition(".")[2] != name or name in self.own_names()):
             expected = f"expected the name of its module, and none of {self.package}"
-            raise SettingsError(f"the entry point {name!r} of {path!r} in the group interlace.{self.name}: {expected}")
+            raise SettingsError(
+                f"the entry point {name!r} of {path!r} in the group interlace.{self.name}: {expected}"
+            )
         return path or f"{self.package}.{name}"
 
     def _entry_points(self) -> dict[str, str]:
@@ -138,14 +150,22 @@ def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None
         spec.loader.exec_module(module)
     except BaseException as error:  # of the plugin's own code; also sys.exit
         del sys.modules[spec.name]
-        raise DataError(f"--code {path}{_line(error, path)}: {type(error).__name__}: {error}") from error
-    found = [each for each in registries.values() if each.contract and _contract_classes(module, each.contract)]
+        raise DataError(
+            f"--code {path}{_line(error, path)}: {type(error).__name__}: {error}"
+        ) from error
+    found = [
+        each
+        for each in registries.values()
+        if each.contract and _contract_classes(module, each.contract)
+    ]
     if not found:
         contracts = sorted(each.contract.__name__ for each in registries.values() if each.contract)
         raise DataError(f"--code {path}: defines no subclass of {', '.join(contracts)}")
     for registry in found:
         if path.stem in registry.own_names():
-            raise DataError(f"--code {path}: {registry.kind} {path.stem!r} is built in; rename the file")
+            raise DataError(
+                f"--code {path}: {registry.kind} {path.stem!r} is built in; rename the file"
+            )
         _PLUGINS.setdefault(registry.name, {})[path.stem] = module
 
 
@@ -158,7 +178,11 @@ def plugin_files() -> dict[str, Path]:
 def _line(error: BaseException, path: Path) -> str:
     """Return `":12"`, the line of the plugin file where the error occurred, or `""` if it has none."""
     file = str(path.absolute())  # as the import system names it
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == file
+    ]
     if isinstance(error, SyntaxError):
         lines.append(error.lineno)
     return f":{lines[-1]}" if lines and lines[-1] else ""

@@ -16,7 +16,9 @@ def _points(text: str) -> tuple[list[int], list[float]]:
         steps = [int(step) for step, _ in pairs]
         values = [float(value) for _, value in pairs]
     except ValueError:
-        raise ValueError(f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}") from None
+        raise ValueError(
+            f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}"
+        ) from None
     if any(later <= earlier for earlier, later in pairwise(steps)):
         raise ValueError(f"the steps of a schedule must grow, found {text!r}")
     return steps, values
@@ -29,11 +31,15 @@ def _checked(text: str) -> str:
     try:
         float(text)
     except ValueError:
-        raise ValueError(f"expected a number or 'step:value,step:value,...', found {text!r}") from None
+        raise ValueError(
+            f"expected a number or 'step:value,step:value,...', found {text!r}"
+        ) from None
     return text
 
 
-Schedule = Annotated[str, BeforeValidator(lambda value: str(value).replace(" ", "")), AfterValidator(_checked)]
+Schedule = Annotated[
+    str, BeforeValidator(lambda value: str(value).replace(" ", "")), AfterValidator(_checked)
+]
 """A pydantic field type: accepts `0.15` or `"0:0.3,10000:0.05"`, keeps the text."""
 
 

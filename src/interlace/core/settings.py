@@ -30,7 +30,10 @@ _PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]*\[.*\]")
 # Keys of other toolkits by ours.
 _SYNONYMS = {
     **dict.fromkeys(("lr", "peak_lr"), "learning_rate"),
-    **dict.fromkeys(("batch_size", "batch_tokens", "max_tokens", "per_device_train_batch_size"), "tokens_per_update"),
+    **dict.fromkeys(
+        ("batch_size", "batch_tokens", "max_tokens", "per_device_train_batch_size"),
+        "tokens_per_update",
+    ),
     **dict.fromkeys(("max_steps", "max_update", "num_steps"), "steps"),
     **dict.fromkeys(("fp16", "bf16", "mixed_precision"), "precision"),
     **dict.fromkeys(("warmup_steps", "warmup_updates"), "warmup"),
@@ -121,12 +124,16 @@ def type_name(annotation: Any) -> str:
 
 def _explain(error: ValidationError, model: type, where: str) -> str:
     prefix = f"{where}: " if where else ""
-    found: dict[Any, list[Any]] = {}  # errors by key; a union of plain types reports several for one
+    found: dict[
+        Any, list[Any]
+    ] = {}  # errors by key; a union of plain types reports several for one
     for place, item in enumerate(error.errors()):
         own = tuple(part for part in item["loc"] if not _PLAIN.fullmatch(str(part)))
         found.setdefault(own if own != item["loc"] else place, []).append({**item, "loc": own})
     keys = [key for key in found if isinstance(key, tuple)]
-    outer = {key for key in keys if any(key != other and other[: len(key)] == key for other in keys)}
+    outer = {
+        key for key in keys if any(key != other and other[: len(key)] == key for other in keys)
+    }
     deepest = [key for key in found if key not in outer]
     return "\n".join(prefix + _joined(found[key], model) for key in deepest)
 
@@ -134,7 +141,9 @@ def _explain(error: ValidationError, model: type, where: str) -> str:
 def _joined(items: list[Any], model: type) -> str:
     """Join the messages of a union of plain types: 'input should be a valid string, or a valid list'."""
     texts = [item["msg"].removeprefix("Value error, ") for item in items]
-    others = [f"{text[:1].lower()}{text[1:]}".removeprefix("input should be ") for text in texts[1:]]
+    others = [
+        f"{text[:1].lower()}{text[1:]}".removeprefix("input should be ") for text in texts[1:]
+    ]
     return _one({**items[0], "msg": ", or ".join(dict.fromkeys([texts[0], *others]))}, model)
 
 
@@ -147,7 +156,9 @@ def _one(item: Any, model: type) -> str:
         if name.partition(".")[0] in known_keys and "." in name:
             return f"unknown key '{parent}\"{name}\"': quotes make it one name; write {path} without quotes"
         near = did_you_mean(name, known_keys)
-        if ("did you mean" not in near or name in _SYNONYMS) and (elsewhere := _key_elsewhere(path, model)):
+        if ("did you mean" not in near or name in _SYNONYMS) and (
+            elsewhere := _key_elsewhere(path, model)
+        ):
             near = f"; did you mean {elsewhere!r}?"
             parent = ""
         return f"unknown key {path!r}" + near.replace("did you mean '", f"did you mean '{parent}")
@@ -173,7 +184,9 @@ def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
     """
     models = [model]
     for part in path:
-        fields = [candidate.model_fields[part] for candidate in models if part in candidate.model_fields]
+        fields = [
+            candidate.model_fields[part] for candidate in models if part in candidate.model_fields
+        ]
         named = [candidate for candidate in models if candidate.__name__ == part]
         if fields:
             models = [found for field in fields for found in _models_in(field.annotation)]
@@ -188,10 +201,17 @@ def _key_elsewhere(path: str, model: type[BaseModel]) -> str:
     found = [
         known
         for known in _paths(model)
-        if get_close_matches(known.rpartition(".")[2], [_SYNONYMS.get(name, name)], 1, 1 if name in _SYNONYMS else 0.75)
+        if get_close_matches(
+            known.rpartition(".")[2],
+            [_SYNONYMS.get(name, name)],
+            1,
+            1 if name in _SYNONYMS else 0.75,
+        )
     ]
     section = path.partition(".")[0]
-    return min(found, key=lambda known: (known.partition(".")[0] != section, known.count(".")), default="")
+    return min(
+        found, key=lambda known: (known.partition(".")[0] != section, known.count(".")), default=""
+    )
 
 
 def _paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -210,7 +230,9 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     """Return the models in the type of a field, through unions, lists and mappings."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)]
+    return [
+        found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)
+    ]
 
 
 class RegistryEntry(Settings):

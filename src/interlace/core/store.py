@@ -74,14 +74,18 @@ class ConfigStore:
         """
         for base, variant in ((name, ""), (name.rpartition(":")[0], name.rpartition(":")[2])):
             candidates = [folder / base] if folder and base else []
-            candidates += [Path(base), self.folder / f"{base.removesuffix('.toml')}.toml"] if base else []
+            candidates += (
+                [Path(base), self.folder / f"{base.removesuffix('.toml')}.toml"] if base else []
+            )
             for path in candidates:
                 if path.is_file():
                     return self._checked(ConfigFile(path, variant), shared=shared)
         path = (folder or Path()) / name
         must_not_be_special(path, self.kind)
         files = path.parent.glob("*.toml")
-        hint = did_you_mean(name, [*self.names(), *(str(Path(name).parent / path.name) for path in files)])
+        hint = did_you_mean(
+            name, [*self.names(), *(str(Path(name).parent / path.name) for path in files)]
+        )
         raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}")
 
     def read(self, name: str, folder: Path | None = None) -> dict[str, Any]:
@@ -104,36 +108,56 @@ class ConfigStore:
             own = dict(variants[file.variant])
             sibling = own.pop("extends", "")
             if not isinstance(sibling, str) or (sibling and not sibling.startswith(":")):
-                raise SettingsError(f"{file}: extends: expected a variant of this file (':NAME'), found {sibling!r}")
-            base = self._read(self._checked(ConfigFile(file.path, sibling[1:]), shared=True), (*chain, label))
+                raise SettingsError(
+                    f"{file}: extends: expected a variant of this file (':NAME'), found {sibling!r}"
+                )
+            base = self._read(
+                self._checked(ConfigFile(file.path, sibling[1:]), shared=True), (*chain, label)
+            )
             if file.path.is_relative_to(self.folder):
                 shipped = file.path.relative_to(self.folder)
             else:
                 shipped = Path(file.path.name)
-            return self._merged(base, {"name": "-".join([*shipped.with_suffix("").parts, file.variant]), **own})
+            return self._merged(
+                base, {"name": "-".join([*shipped.with_suffix("").parts, file.variant]), **own}
+            )
         settings = {key: value for key, value in data.items() if key not in {"variants", "extends"}}
         if "extends" not in data:
             return settings
         extended = data["extends"]
         if not isinstance(extended, str):
-            raise SettingsError(f"{file}: extends: expected the name of a {self.kind}, found {extended!r}")
+            raise SettingsError(
+                f"{file}: extends: expected the name of a {self.kind}, found {extended!r}"
+            )
         if "name" not in data and not variants:
             raise SettingsError(f"{file}: a {self.kind} that extends another needs its own name")
-        return self._merged(self._read(self.find(extended, file.path.parent, shared=True), (*chain, label)), settings)
+        return self._merged(
+            self._read(self.find(extended, file.path.parent, shared=True), (*chain, label)),
+            settings,
+        )
 
     def _merged(self, base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-        return merged({key: value for key, value in base.items() if key not in self.whole or key not in data}, data)
+        return merged(
+            {key: value for key, value in base.items() if key not in self.whole or key not in data},
+            data,
+        )
 
     def _checked(self, file: ConfigFile, *, shared: bool = False) -> ConfigFile:
         """The file, if it has the variant; a file with variants cannot be read without one unless `shared`."""
         variants = self._load(file.path).get("variants", {})
-        if not isinstance(variants, dict) or not all(isinstance(table, dict) for table in variants.values()):
+        if not isinstance(variants, dict) or not all(
+            isinstance(table, dict) for table in variants.values()
+        ):
             raise SettingsError(f"{file.path}: variants: expected tables [variants.NAME]")
         if file.variant and file.variant not in variants:
-            raise DataError(f"{file.path}: no variant {file.variant!r}{did_you_mean(file.variant, variants)}")
+            raise DataError(
+                f"{file.path}: no variant {file.variant!r}{did_you_mean(file.variant, variants)}"
+            )
         if variants and not file.variant and not shared:
             hint = did_you_mean("", self._listed({"variants": variants}))
-            raise DataError(f"{file.path}: name one of its variants, such as {file.path.stem}:NAME{hint}")
+            raise DataError(
+                f"{file.path}: name one of its variants, such as {file.path.stem}:NAME{hint}"
+            )
         return file
 
     def _listed(self, data: dict[str, Any]) -> list[str]:
@@ -184,7 +208,11 @@ _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`
 
 def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """Merge two tables recursively; values of `data` override those of `base`."""
-    both = {key for key in base.keys() & data.keys() if isinstance(base[key], dict) and isinstance(data[key], dict)}
+    both = {
+        key
+        for key in base.keys() & data.keys()
+        if isinstance(base[key], dict) and isinstance(data[key], dict)
+    }
     return {**base, **data, **{key: merged(base[key], data[key]) for key in both}}
 
 

@@ -40,7 +40,9 @@ class Sentences:
         """Return the rows of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
-        ids, words = (Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words"))
+        ids, words = (
+            Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words")
+        )
         counts = [part.word_counts for part in parts if part.word_counts is not None]
         if len(counts) == len(parts):
             word_counts = np.concatenate(counts)
@@ -67,7 +69,9 @@ class Sentences:
             word_counts = None
         else:
             word_counts = self.word_counts[row_numbers(rows)]
-        return replace(self, ids=self.ids.take(rows), words=self.words.take(rows), word_counts=word_counts)
+        return replace(
+            self, ids=self.ids.take(rows), words=self.words.take(rows), word_counts=word_counts
+        )
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,12 @@ class KnownPhrases:
     def take(self, rows: RowNumbers) -> KnownPhrases:
         """Return a copy of the given rows."""
         index = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
-        return replace(self, spans=self.spans.take(rows), scores=self.scores[index], numbers=self.numbers[index])
+        return replace(
+            self,
+            spans=self.spans.take(rows),
+            scores=self.scores[index],
+            numbers=self.numbers[index],
+        )
 
 
 @dataclass(frozen=True)
@@ -136,7 +145,10 @@ class Pairs:
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
-        columns = {key: getattr(self, key) for key in ("source", "target", "links", "phrases", "confidence", "scores")}
+        columns = {
+            key: getattr(self, key)
+            for key in ("source", "target", "links", "phrases", "confidence", "scores")
+        }
         taken = {name: column.take(rows) for name, column in columns.items() if column is not None}
         if self.known is None:
             known = None
@@ -246,7 +258,9 @@ class Windows:
 
     def take(self, rows: RowNumbers) -> Windows:
         """Return a copy of the given windows."""
-        return Windows(self.examples.take(rows), self.spans[rows], self.owners[rows], self.firsts[rows])
+        return Windows(
+            self.examples.take(rows), self.spans[rows], self.owners[rows], self.firsts[rows]
+        )
 
 
 def cut_windows(questions: Questions, max_length: int, max_question: int, stride: int) -> Windows:
@@ -276,8 +290,13 @@ def cut_windows(questions: Questions, max_length: int, max_question: int, stride
     return Windows(pairs, spans, owners, firsts)
 
 
-def _pieces(sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], lengths: NDArray[Any]) -> Sentences:
+def _pieces(
+    sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], lengths: NDArray[Any]
+) -> Sentences:
     """Return `lengths` subwords of each given row, from `firsts` on."""
     index = ranges(sentences.ids.offsets[rows] + firsts, lengths)
-    ids, words = (Ragged.from_lengths(column.values[index], lengths) for column in (sentences.ids, sentences.words))
+    ids, words = (
+        Ragged.from_lengths(column.values[index], lengths)
+        for column in (sentences.ids, sentences.words)
+    )
     return Sentences(ids, words, sentences.language)

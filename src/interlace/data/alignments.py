@@ -62,11 +62,21 @@ class StoredText(ColumnFolder):
 
     @classmethod
     def write(
-        cls, folder: Path | str, chunks: Iterable[TextPairs], *, languages: Sequence[str], word_tokenizer: str
+        cls,
+        folder: Path | str,
+        chunks: Iterable[TextPairs],
+        *,
+        languages: Sequence[str],
+        word_tokenizer: str,
     ) -> StoredText:
         """Write the lines and words of all pairs and open the result; raise a DataError if there are none."""
         counts = {"rows": 0}
-        meta = {"kind": TEXT_KIND, "languages": list(languages), "word_tokenizer": word_tokenizer, "counts": counts}
+        meta = {
+            "kind": TEXT_KIND,
+            "languages": list(languages),
+            "word_tokenizer": word_tokenizer,
+            "counts": counts,
+        }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
@@ -132,7 +142,11 @@ class WordAlignments(ColumnFolder):
         Raise a DataError if there are no rows, or a link is beyond its sentence.
         """
         folder = Path(folder)
-        meta: dict[str, Any] = {"kind": ALIGNED_KIND, "counts": {"rows": 0, "links": 0}, **(about or {})}
+        meta: dict[str, Any] = {
+            "kind": ALIGNED_KIND,
+            "counts": {"rows": 0, "links": 0},
+            **(about or {}),
+        }
         types: list[list[str]] = [[], []]
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
@@ -166,13 +180,17 @@ class WordAlignments(ColumnFolder):
             path = must_exist(self.folder / f"{side}.words", "list of words")
             found.append(list(read_lines(path)))
             if len(found[-1]) != count:
-                raise DataError(f"{path}: {len(found[-1])} words, {count} were written; align the corpus again")
+                raise DataError(
+                    f"{path}: {len(found[-1])} words, {count} were written; align the corpus again"
+                )
         return found[0], found[1]
 
     def take(self, rows: RowNumbers) -> Links:
         """Return a copy of the links of the given rows."""
         links, grades = self._take(rows, "links.pairs", "links.confidence")
-        return Links(links, Ragged((grades.values / np.float32(255)).astype(np.float32), grades.offsets))
+        return Links(
+            links, Ragged((grades.values / np.float32(255)).astype(np.float32), grades.offsets)
+        )
 
     def words(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
         """Return copies of the word types of the given rows, source and target."""
@@ -184,17 +202,26 @@ class WordAlignments(ColumnFolder):
         """Yield all pairs and their links in slices of at most `rows` rows; only one slice is in memory."""
         for start in range(0, len(self), rows):
             some = np.arange(start, min(start + rows, len(self)))
-            yield WordPairs(*self.words(some), *self.types, self.languages, self.word_tokenizer, start), self.take(some)
+            yield (
+                WordPairs(
+                    *self.words(some), *self.types, self.languages, self.word_tokenizer, start
+                ),
+                self.take(some),
+            )
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
         """Return all pairs and their links, mapped from temporary files on the disk of a folder."""
         kinds = (np.int32, ()), (np.int32, ()), (np.int32, (2,)), (np.float32, ())
         columns = [SpilledRows(kind, width, spool) for kind, width in kinds]
         for words, found in self.chunks():
-            for column, rows in zip(columns, (words.source, words.target, found.links, found.confidence), strict=True):
+            for column, rows in zip(
+                columns, (words.source, words.target, found.links, found.confidence), strict=True
+            ):
                 column.append(rows)
         source, target, links, confidence = (column.mapped() for column in columns)
-        return WordPairs(source, target, *self.types, self.languages, self.word_tokenizer), Links(links, confidence)
+        return WordPairs(source, target, *self.types, self.languages, self.word_tokenizer), Links(
+            links, confidence
+        )
 
 
 def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> None:
@@ -249,7 +276,12 @@ class PhraseStore(ColumnFolder):
             "languages": list(alignments.languages),
             "word_tokenizer": alignments.word_tokenizer,
             "rules": rules.dump(),
-            "counts": {"rows": len(alignments), **alignments.counts, "phrases": 0, "table": len(table)},
+            "counts": {
+                "rows": len(alignments),
+                **alignments.counts,
+                "phrases": 0,
+                "table": len(table),
+            },
         }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
@@ -258,7 +290,10 @@ class PhraseStore(ColumnFolder):
                 spans = phrase_pairs(*lengths, found.links, rules, confidence=found.confidence.flat)
                 kept, rows = table.select(words.source, words.target, spans)
                 meta["counts"]["phrases"] += len(kept.flat)
-                yield {"phrases.spans": kept, "phrases.entries": Ragged(rows.astype(np.int32), kept.offsets)}
+                yield {
+                    "phrases.spans": kept,
+                    "phrases.entries": Ragged(rows.astype(np.int32), kept.offsets),
+                }
 
         folder = Path(folder)
         write_columns(folder, columns(), meta, PhraseTableColumns.of(table).write)
@@ -308,7 +343,9 @@ class PhraseTableColumns:
     @classmethod
     def of(cls, table: PhraseTable) -> PhraseTableColumns:
         """Return the columns; best translations as in `PhraseTable.best`: ties by count, lexical weight, order."""
-        order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
+        order = np.lexsort(
+            (-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1])
+        )
         first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
         best = (table.best.astype(np.int32), order[first].astype(np.int32))
         return cls((table.source, table.target), table.entries, table.scores[:, [2, 0, 3, 1]], best)
@@ -316,7 +353,9 @@ class PhraseTableColumns:
     @classmethod
     def open(cls, folder: Path) -> PhraseTableColumns:
         """Map the files of `write`; raise a DataError if a file is missing or damaged."""
-        source, target = (Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES)
+        source, target = (
+            Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES
+        )
         best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
         return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "scores"), best)
 

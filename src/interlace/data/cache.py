@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic, atomic_folder, file_lock, must_exist, user_path, write_fault
+from interlace.core.files import (
+    atomic,
+    atomic_folder,
+    file_lock,
+    must_exist,
+    user_path,
+    write_fault,
+)
 from interlace.core.json_files import read_json
 from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
@@ -40,7 +47,9 @@ def cache_folder() -> Path:
     try:
         home = Path.home()
     except RuntimeError:  # an unknown user without HOME
-        raise SettingsError("no home folder; name a folder for prepared data: INTERLACE_CACHE=/path") from None
+        raise SettingsError(
+            "no home folder; name a folder for prepared data: INTERLACE_CACHE=/path"
+        ) from None
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "interlace"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "interlace"
@@ -56,7 +65,9 @@ def writable_cache_folder() -> Path:
             cache = f"INTERLACE_CACHE={named!r}"
         else:
             cache = f"{folder}, the cache"
-        raise SettingsError(f"{cache}: cannot be written: {fault}; set INTERLACE_CACHE to a folder for prepared data")
+        raise SettingsError(
+            f"{cache}: cannot be written: {fault}; set INTERLACE_CACHE to a folder for prepared data"
+        )
     return folder
 
 
@@ -84,7 +95,9 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
                     _remember(folder, _seen(folder), "checked")
         _check_entry(folder)
     except FileNotFoundError as error:
-        raise DataError(f"{error.filename}: deleted while the command used it; rerun the command") from error
+        raise DataError(
+            f"{error.filename}: deleted while the command used it; rerun the command"
+        ) from error
     return folder
 
 
@@ -109,7 +122,9 @@ def _check_sources(key: Any) -> None:
         for path, (size, modified, _, inode) in key.states.items():
             state = path.stat()
             if (state.st_size, state.st_mtime_ns, state.st_ino) != (size, modified, inode):
-                raise DataError(f"{path}: changed while the command read it; rerun the command when it is complete")
+                raise DataError(
+                    f"{path}: changed while the command read it; rerun the command when it is complete"
+                )
     elif isinstance(key, Mapping | list | tuple):
         for value in key.values() if isinstance(key, Mapping) else key:
             _check_sources(value)
@@ -132,22 +147,38 @@ def _seen(folder: Path) -> dict[str, Any]:
 
 def _states(folder: Path) -> dict[str, list[int]]:
     """Return what changes with the content of each file: size, times and inode; without links."""
-    paths = sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names if name != DIGESTS)
+    paths = sorted(
+        Path(place, name)
+        for place, _, names in os.walk(folder)
+        for name in names
+        if name != DIGESTS
+    )
     return {str(path.relative_to(folder)): _state(path) for path in paths if not path.is_symlink()}
 
 
 def _state(path: Path) -> list[int]:
     state = path.stat()
-    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]  # an edit can restore the first two
+    return [
+        state.st_size,
+        state.st_mtime_ns,
+        state.st_ctime_ns,
+        state.st_ino,
+    ]  # an edit can restore the first two
 
 
 def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
     """Return the folder of a key in the cache; it exists if it was built."""
-    return cache_folder() / kind / blake2b(_text_of(kind, key).encode("utf-8"), digest_size=16).hexdigest()
+    return (
+        cache_folder()
+        / kind
+        / blake2b(_text_of(kind, key).encode("utf-8"), digest_size=16).hexdigest()
+    )
 
 
 def _text_of(kind: str, key: Mapping[str, Any]) -> str:
-    return json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
+    return json.dumps(
+        {"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1
+    )
 
 
 def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
@@ -175,7 +206,9 @@ def code_hash(*packages: str) -> str:
     digest = blake2b(digest_size=8)
     for package in packages:
         for path in sorted((home / package).rglob("*.py")):
-            digest.update(path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+            digest.update(
+                path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+            )
     return digest.hexdigest()
 
 
@@ -216,7 +249,9 @@ def _known(path: Path, seen: dict[str, Any]) -> str:
     """Return the hash that was stored for this state of a file; an empty string if there is none."""
     with suppress(OSError, DataError):  # damaged
         known = read_json(_memo(path), dict[str, Any], {})
-        if {field: known.get(field) for field in seen} == seen and isinstance(known.get("digest"), str):
+        if {field: known.get(field) for field in seen} == seen and isinstance(
+            known.get("digest"), str
+        ):
             return str(known["digest"])
     return ""
 

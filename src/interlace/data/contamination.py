@@ -108,7 +108,14 @@ class Contamination:
         name = f"{self.name} ({self.language})"
         if self.exact:
             about = f"examples of {name} that occur in training text"
-            yield Finding("warning", "contamination", self.exact, self.total, about, self.examples[: self.whole])
+            yield Finding(
+                "warning",
+                "contamination",
+                self.exact,
+                self.total,
+                about,
+                self.examples[: self.whole],
+            )
         only_ngram = self.ngram - self.exact
         if only_ngram and ngrams:
             about = f"further examples of {name} with {self.n} words or characters in a row that occur in training text"
@@ -265,7 +272,9 @@ class KnownHashes:
     def __init__(self, parts: Sequence[Hashes]) -> None:
         hashes = np.concatenate([np.zeros(0, np.uint64), *parts])
         self._bounds = np.cumsum([0, *map(len, parts)])  # (parts + 1,)
-        self._keys, self._first, self._inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        self._keys, self._first, self._inverse = np.unique(
+            hashes, return_index=True, return_inverse=True
+        )
         self._is_marked = np.zeros(len(self._keys), np.bool_)
         self._filter = np.zeros(1 << self._FILTER_BITS, np.bool_)
         self._filter[self._cells(self._keys)] = True

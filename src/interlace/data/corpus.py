@@ -31,7 +31,11 @@ class _StoredCorpus(ColumnFolder):
     GROUPS: ClassVar[tuple[str, ...]]  # of the columns of each side
 
     def __init__(
-        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ()
+        self,
+        folder: Path,
+        meta: Mapping[str, Any],
+        vocab: Vocab | None,
+        groups: tuple[str, ...] = (),
     ) -> None:
         super().__init__(folder, meta)
         self.vocab = vocab
@@ -67,7 +71,11 @@ class _StoredCorpus(ColumnFolder):
             "languages": list(languages),
             "word_tokenizer": word_tokenizer,
             "counts": counts,
-            "vocabulary": {"name": vocab.name, "fingerprint": vocab.fingerprint, "size": vocab.size},
+            "vocabulary": {
+                "name": vocab.name,
+                "fingerprint": vocab.fingerprint,
+                "size": vocab.size,
+            },
             "sources": [],
             "skipped": 0,
         }
@@ -95,7 +103,10 @@ class _StoredCorpus(ColumnFolder):
     @cached_property
     def side_lengths(self) -> tuple[NDArray[np.int32], ...]:
         """(rows,) subwords per row of each side."""
-        return tuple(np.diff(self._columns[f"{group}.ids"].offsets).astype(np.int32) for group in self._groups)
+        return tuple(
+            np.diff(self._columns[f"{group}.ids"].offsets).astype(np.int32)
+            for group in self._groups
+        )
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
@@ -116,7 +127,10 @@ class _StoredCorpus(ColumnFolder):
         for start in range(0, len(self), rows):
             sides = []
             for group, language in zip(self._groups, self.languages, strict=True):
-                ids, words = (self._columns[f"{group}.{name}"].slice(start, start + rows) for name in ("ids", "words"))
+                ids, words = (
+                    self._columns[f"{group}.{name}"].slice(start, start + rows)
+                    for name in ("ids", "words")
+                )
                 sides.append(Sentences(ids, words, language))
             yield sides[0] if len(sides) == 1 else Pairs(sides[0], sides[1])
 
@@ -135,7 +149,9 @@ class Corpus(_StoredCorpus):
     @property
     def flat(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """(T,) ids and words of all rows as they are stored: mapped, in the smallest type of integers."""
-        ids, words = (self._columns[f"{self._groups[0]}.{name}"].values for name in ("ids", "words"))
+        ids, words = (
+            self._columns[f"{self._groups[0]}.{name}"].values for name in ("ids", "words")
+        )
         return ids, words
 
     def take(self, rows: RowNumbers) -> Sentences:
@@ -186,7 +202,9 @@ class ParallelCorpus(_StoredCorpus):
         """Source and target as corpora of one language; they map the same files, nothing is copied."""
         corpora = []
         for group, language in zip(self._groups, self.languages, strict=True):
-            counts = {what: {language: self.counts[what][language]} for what in ("subwords", "words")}
+            counts = {
+                what: {language: self.counts[what][language]} for what in ("subwords", "words")
+            }
             meta = {**self.meta, "languages": [language], "counts": {"rows": len(self), **counts}}
             corpora.append(Corpus(self.folder, meta, self.vocab, (group,)))
         return corpora[0], corpora[1]

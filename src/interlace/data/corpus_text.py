@@ -48,7 +48,9 @@ class CorpusText:
     def __post_init__(self) -> None:
         if len(self.languages) not in {1, 2}:
             languages = listed(self.languages)
-            raise DataError(f"a corpus has one language or two, found {len(self.languages)}: {languages}")
+            raise DataError(
+                f"a corpus has one language or two, found {len(self.languages)}: {languages}"
+            )
 
     def __str__(self) -> str:
         return "-".join(self.languages)
@@ -59,7 +61,10 @@ class CorpusText:
         tokenizers = [self.word_tokenizer.of(language) for language in self.languages]
         return {
             **self.key_of_lines,
-            "word_tokenizer": [self.word_tokenizer.name, *(tokenizer.package_versions for tokenizer in tokenizers)],
+            "word_tokenizer": [
+                self.word_tokenizer.name,
+                *(tokenizer.package_versions for tokenizer in tokenizers),
+            ],
         }
 
     @cached_property
@@ -67,7 +72,11 @@ class CorpusText:
         """Everything that the lines depend on if no filter looks at their words."""
         return {
             "languages": self.languages,
-            "reader": [type(self.reader).__module__, self.reader.dump(), plugin_hash(type(self.reader))],
+            "reader": [
+                type(self.reader).__module__,
+                self.reader.dump(),
+                plugin_hash(type(self.reader)),
+            ],
             "files": [content_key(path) for path in self.files],
             "normalization": self.normalization.dump(),
             "filters": [[rule.name, rule.dump()] for rule in self.filters],
@@ -102,7 +111,9 @@ class CorpusText:
             texts = [self._with_words(text) for text in sides(chunk)]
             complete = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
             skipped["empty"] += int((~complete).sum())
-            kept = rules.keep(texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1]), complete)
+            kept = rules.keep(
+                texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1]), complete
+            )
             yield [_without_words(text, ~kept) for text in texts]
         skipped.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
 
@@ -140,7 +151,9 @@ class CorpusText:
 
     def _with_words(self, text: Text) -> Text:
         lines = self.normalization.lines(text.lines, text.language)
-        if lines is text.lines and text.word_tokenizer == self.word_tokenizer.name:  # the reader's words are the same
+        if (
+            lines is text.lines and text.word_tokenizer == self.word_tokenizer.name
+        ):  # the reader's words are the same
             return text
         words = self.word_tokenizer.of(text.language).split(lines)
         return Text(text.language, lines, words, self.word_tokenizer.name)
@@ -152,7 +165,9 @@ def _without_words(text: Text, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Tex
         return text
     lengths = text.words.lengths
     words = text.words.flat[np.repeat(~rows, lengths)]
-    return Text(text.language, text.lines, Ragged.from_lengths(words, lengths * ~rows), text.word_tokenizer)
+    return Text(
+        text.language, text.lines, Ragged.from_lengths(words, lengths * ~rows), text.word_tokenizer
+    )
 
 
 class EncodedCorpus(Artifact[AnyCorpus]):
@@ -167,7 +182,9 @@ class EncodedCorpus(Artifact[AnyCorpus]):
 
     kind: ClassVar[str] = "corpus"
 
-    def __init__(self, text: CorpusText, vocab: Vocab, split: str, *, part_of_text: bool = False) -> None:
+    def __init__(
+        self, text: CorpusText, vocab: Vocab, split: str, *, part_of_text: bool = False
+    ) -> None:
         self.text = text
         self.vocab = vocab
         self.split = split
@@ -210,7 +227,10 @@ class EncodedCorpus(Artifact[AnyCorpus]):
     @cached_property
     def _parts(self) -> list[EncodedCorpus]:
         """The corpora of single files; empty for a text that is read as a whole."""
-        return [EncodedCorpus(text, self.vocab, self.split, part_of_text=True) for text in self.text.by_file()]
+        return [
+            EncodedCorpus(text, self.vocab, self.split, part_of_text=True)
+            for text in self.text.by_file()
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +255,8 @@ class StoredPairs(Artifact[StoredText]):
     def build(self, folder: Path) -> None:
         """Write the lines of all pairs that have words."""
         chunks = (
-            TextPairs(source, target).where(source.words.lengths > 0) for source, target in self.corpus_text.chunks()
+            TextPairs(source, target).where(source.words.lengths > 0)
+            for source, target in self.corpus_text.chunks()
         )
         languages = self.corpus_text.languages
         word_tokenizer = self.corpus_text.word_tokenizer.name
@@ -250,7 +271,9 @@ def _kind_of(languages: Sequence[str]) -> type[Corpus | ParallelCorpus]:
     return Corpus if len(languages) == 1 else ParallelCorpus
 
 
-def build_corpus(text: CorpusText, vocab: Vocab, into: Path | str, *, can_be_empty: bool = False) -> AnyCorpus:
+def build_corpus(
+    text: CorpusText, vocab: Vocab, into: Path | str, *, can_be_empty: bool = False
+) -> AnyCorpus:
     """Build the corpus of a text in the folder `into`, in one pass.
 
     Raises:
@@ -262,7 +285,9 @@ def build_corpus(text: CorpusText, vocab: Vocab, into: Path | str, *, can_be_emp
         "sources": [str(path) for path in text.files],
         "reader": text.reader.dump(),
         "normalization": text.normalization.dump(),
-        "package_versions": {language: tokenizer.package_versions for language, tokenizer in tokenizers.items()},
+        "package_versions": {
+            language: tokenizer.package_versions for language, tokenizer in tokenizers.items()
+        },
         "filters": [[rule.name, rule.dump()] for rule in text.filters],
     }
 
@@ -291,14 +316,18 @@ def build_corpus(text: CorpusText, vocab: Vocab, into: Path | str, *, can_be_emp
     )
 
 
-def join_corpora(folders: Sequence[Path], languages: Sequence[str], vocab: Vocab, into: Path | str) -> AnyCorpus:
+def join_corpora(
+    folders: Sequence[Path], languages: Sequence[str], vocab: Vocab, into: Path | str
+) -> AnyCorpus:
     """Write the corpus of several files: byte for byte what `build_corpus` writes of them; folders open one by one."""
     kind = _kind_of(languages)
     metas = [read_meta(folder, kind.KIND, vocab) for folder in folders]
     notes: Counter[str] = Counter()
     for meta in metas:
         notes.update(meta["notes"])
-    about = {name: metas[0][name] for name in ("reader", "normalization", "package_versions", "filters")}
+    about = {
+        name: metas[0][name] for name in ("reader", "normalization", "package_versions", "filters")
+    }
     sources_by_side = zip(*(meta["sources"] for meta in metas), strict=True)
     about["sources"] = [path for side in sources_by_side for path in side]
     about["skipped"] = sum(meta["skipped"] for meta in metas)

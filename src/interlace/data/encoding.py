@@ -41,7 +41,9 @@ _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are use
 _BLANK = 0x20
 _NO_UNIT = 0x10FFFF  # the unit of a subword with unknown spelling: no line holds this noncharacter
 _UNSPELLED = "\U000f0000"  # a private character, for which no piece stands
-_ROUNDS = 8  # a second encoding usually settles a line; each further one makes at least one more cut
+_ROUNDS = (
+    8  # a second encoding usually settles a line; each further one makes at least one more cut
+)
 
 
 def _byte_alphabet() -> dict[str, int]:
@@ -67,7 +69,9 @@ class Surfaces:
         state = json.loads(tokenizer.to_str())
         model = state["model"]
         by_bytes = '"ByteLevel"' in json.dumps(state["pre_tokenizer"])
-        prefix, suffix = (model.get(key) or "" for key in ("continuing_subword_prefix", "end_of_word_suffix"))
+        prefix, suffix = (
+            model.get(key) or "" for key in ("continuing_subword_prefix", "end_of_word_suffix")
+        )
 
         def units(text: str) -> list[int]:
             if by_bytes:
@@ -143,7 +147,9 @@ class Encoder:
         for number in self._matching_ids:
             if number < len(pieces):
                 pieces[number][0] = f"{chr(_NO_UNIT)}{pieces[number][0]}"
-        content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
+        content["added_tokens"] = [
+            token for token in content["added_tokens"] if not token["special"]
+        ]
         content["post_processor"] = None
         return type(self.tokenizer).from_str(json.dumps(content))
 
@@ -163,7 +169,9 @@ class Encoder:
         again = []
         for number in matched:
             is_control = not self._matching_ids.isdisjoint(set(ids[number].tolist()) - {unknown})
-            if is_control or (unknown is not None and self.tokenizer.id_to_token(unknown) in lines[number]):
+            if is_control or (
+                unknown is not None and self.tokenizer.id_to_token(unknown) in lines[number]
+            ):
                 again.append(number)
         for number in again:
             encodings[number] = self._unmatched.encode(lines[number], add_special_tokens=False)
@@ -175,7 +183,10 @@ class Encoder:
         return Surfaces.of(self.tokenizer)
 
     def encode(
-        self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "whitespace", language: str = ""
+        self,
+        lines: Sequence[str],
+        word_tokenizer: WordTokenizer | str = "whitespace",
+        language: str = "",
     ) -> Sentences:
         """Return the subwords of plain lines and the word of each; see `word_at`; checks as `check_lines`."""
         check_lines(lines)
@@ -183,7 +194,9 @@ class Encoder:
             tokenizer = WORD_TOKENIZERS.build(word_tokenizer)
         else:
             tokenizer = word_tokenizer
-        return self.encode_text(Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name))
+        return self.encode_text(
+            Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name)
+        )
 
     def encode_text(self, text: Text) -> Sentences:
         """Return the subwords of a text's lines and the word of each."""
@@ -199,7 +212,11 @@ class Encoder:
             for text in chain(texts, [None]):
                 following = None
                 if text is not None:
-                    following = (text, exact, pool.submit(self._encodings, text.lines, offsets=exact))
+                    following = (
+                        text,
+                        exact,
+                        pool.submit(self._encodings, text.lines, offsets=exact),
+                    )
                 if pending is not None:
                     chunk, has_offsets, future = pending
                     encodings, ids = future.result()
@@ -227,14 +244,18 @@ class Encoder:
         A blank that is a subword of its own belongs to the word, unless the word's script has no spaces.
         """
         lines = [f"a {word}" for word in words]
-        spans = Ragged.of([[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines], width=2)
+        spans = Ragged.of(
+            [[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines], width=2
+        )
         sentences = self.encode_text(Text("", lines, spans))
         ids = sentences.ids.flat
         word_numbers = sentences.words.flat
         unspaced = np.array([bool(word) and is_unspaced(word[0]) for word in words], np.bool_)
         is_blank = self.surfaces.blank(ids) & np.repeat(unspaced, sentences.lengths)
         kept = (word_numbers == 1) & ~is_blank
-        return Ragged.from_lengths(ids[kept], np.bincount(sentences.ids.rows()[kept], minlength=len(lines)))
+        return Ragged.from_lengths(
+            ids[kept], np.bincount(sentences.ids.rows()[kept], minlength=len(lines))
+        )
 
     def encode_words_apart(self, text: Text) -> Sentences:
         """Return the subwords of each line, encoded so that no subword holds the beginning of two words.
@@ -247,7 +268,9 @@ class Encoder:
         sentences = self.encode_text(text)
         spans = text.words.flat
         counts = text.words.lengths
-        touching = np.zeros(len(spans), np.bool_)  # whether a word directly follows another of its line
+        touching = np.zeros(
+            len(spans), np.bool_
+        )  # whether a word directly follows another of its line
         touching[1:] = (spans[1:, 0] == spans[:-1, 1]) & (np.diff(text.words.rows()) == 0)
         cut = np.zeros(len(spans), np.bool_)
         for _ in range(_ROUNDS):
@@ -262,10 +285,14 @@ class Encoder:
             lines = np.unique(text.words.rows()[new])
             order = np.arange(len(sentences))
             order[lines] = len(sentences) + np.arange(len(lines))
-            sentences = Sentences.concatenate([sentences, self._encode_cut(text, lines, cut)]).take(order)
+            sentences = Sentences.concatenate([sentences, self._encode_cut(text, lines, cut)]).take(
+                order
+            )
         return sentences
 
-    def _encode_cut(self, text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_]) -> Sentences:
+    def _encode_cut(
+        self, text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_]
+    ) -> Sentences:
         """Return the given lines, encoded in parts that are cut before the marked words."""
         parts: list[str] = []
         spans: list[NDArray[np.int32]] = []
@@ -281,14 +308,20 @@ class Encoder:
                 firsts.append(first)
         columns = Ragged.from_lengths(np.concatenate(spans), [len(span) for span in spans])
         encoded = self.encode_text(Text(text.language, parts, columns, text.word_tokenizer))
-        before = np.repeat(np.array(firsts, np.int32), encoded.lengths)  # words of the line before each part
+        before = np.repeat(
+            np.array(firsts, np.int32), encoded.lengths
+        )  # words of the line before each part
         # Many tokenizers insert a blank before every line; as a subword of its own it is removed inside a line.
-        inserted = self.surfaces.blank(encoded.ids.flat) & (encoded.ids.columns() == 0) & (before > 0)
+        inserted = (
+            self.surfaces.blank(encoded.ids.flat) & (encoded.ids.columns() == 0) & (before > 0)
+        )
         owners = np.cumsum(np.array(firsts) == 0) - 1  # the line of each part
         lengths = np.bincount(owners[encoded.ids.rows()[~inserted]], minlength=len(lines))
         ids = encoded.ids.flat[~inserted]
         words = (encoded.words.flat + before)[~inserted]
-        return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language)
+        return Sentences(
+            Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language
+        )
 
     def _by_spelling(self, text: Text, ids: Ragged) -> tuple[Sentences, int]:
         """Return sentences with words found by spelling, and the number of lines that were encoded with offsets."""
@@ -307,7 +340,9 @@ class Encoder:
         characters = self._characters(text.lines, encodings, ids)
         return _sentences(text, ids, units, units.at(ids.rows(), characters[:, 0]))
 
-    def _characters(self, lines: Sequence[str], encodings: list[Encoding], ids: Ragged) -> NDArray[np.int32]:
+    def _characters(
+        self, lines: Sequence[str], encodings: list[Encoding], ids: Ragged
+    ) -> NDArray[np.int32]:
         """(T, 2) the characters of each subword by the tokenizer's offsets, as `encode_with_offsets` returns them."""
         # Offsets do not tell white space: tokenizers that insert a blank before a line place it on its first character.
         spans = _offsets(encodings, len(ids.flat))
@@ -316,7 +351,9 @@ class Encoder:
         return _trimmed(spans, ids.rows(), lines)
 
 
-def subwords_in_span(characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]) -> NDArray[np.int32]:
+def subwords_in_span(
+    characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]
+) -> NDArray[np.int32]:
     """(q, 2) first and last subword with characters of a span of a line; (-1, -1) if there is none.
 
     characters: as returned by `Encoder.encode_with_offsets`. rows: (q,) the line of each span. spans: (q, 2) start and
@@ -388,14 +425,18 @@ def word_at(
     np.cumsum(ended, out=ended)  # number of words that end at or before each position
     last = np.cumsum(words)
     first = last - words
-    found = np.clip(ended[at], np.repeat(first, subwords), np.repeat(last - 1, subwords)) - np.repeat(first, subwords)
+    found = np.clip(
+        ended[at], np.repeat(first, subwords), np.repeat(last - 1, subwords)
+    ) - np.repeat(first, subwords)
     return np.asarray(found, np.int32)
 
 
 def _ids(encodings: list[Encoding]) -> Ragged:
     rows = [encoding.ids for encoding in encodings]
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    return Ragged.from_lengths(np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths)
+    return Ragged.from_lengths(
+        np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths
+    )
 
 
 def _offsets(encodings: list[Encoding], total: int) -> NDArray[np.int64]:
@@ -404,7 +445,9 @@ def _offsets(encodings: list[Encoding], total: int) -> NDArray[np.int64]:
     return np.fromiter(flat, np.int64, 2 * total).reshape(-1, 2)
 
 
-def _first_units(surfaces: Surfaces, ids: Ragged, units: _Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _first_units(
+    surfaces: Surfaces, ids: Ragged, units: _Units
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(T,) the first unit of each subword, of blanks that of the next, and lines that their subwords do not spell."""
     # Subwords spell bytes other than blanks, characters other than white space.
     if surfaces.by_bytes:
@@ -421,14 +464,20 @@ def _first_units(surfaces: Surfaces, ids: Ragged, units: _Units) -> tuple[NDArra
     rows = ids.offsets - ids.offsets[0]
     good = line_units == np.diff(spelled[rows])
     good &= ~_differing(surfaces, ids, units, kept, good)
-    shift = before[units.starts[:-1]] - spelled[rows[:-1]]  # between units of lines and units of subwords
+    shift = (
+        before[units.starts[:-1]] - spelled[rows[:-1]]
+    )  # between units of lines and units of subwords
     places = np.append(np.flatnonzero(kept), len(kept) - 1)
     at = places[np.minimum(spelled[:-1] + np.repeat(shift, ids.lengths), len(places) - 1)]
     return at, np.flatnonzero(~good)
 
 
 def _differing(
-    surfaces: Surfaces, ids: Ragged, units: _Units, kept: NDArray[np.bool_], candidates: NDArray[np.bool_]
+    surfaces: Surfaces,
+    ids: Ragged,
+    units: _Units,
+    kept: NDArray[np.bool_],
+    candidates: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     """(n,) candidate lines whose subwords spell as many, but other units."""
     differs = np.zeros(len(ids), np.bool_)
@@ -444,13 +493,19 @@ def _differing(
     return differs
 
 
-def _trimmed(spans: NDArray[np.int64], rows: NDArray[np.int64], lines: Sequence[str]) -> NDArray[np.int32]:
+def _trimmed(
+    spans: NDArray[np.int64], rows: NDArray[np.int64], lines: Sequence[str]
+) -> NDArray[np.int32]:
     """(T, 2) spans of characters of the given lines without white space around."""
     spaces = is_space(code_points(lines))
     places = np.arange(len(spaces))
-    following = np.where(spaces, len(spaces), places)  # the first non-space character at or after each
+    following = np.where(
+        spaces, len(spaces), places
+    )  # the first non-space character at or after each
     following = np.minimum.accumulate(following[::-1])[::-1]
-    before = np.zeros(len(spaces) + 1, np.int64)  # the end of the last non-space character before each
+    before = np.zeros(
+        len(spaces) + 1, np.int64
+    )  # the end of the last non-space character before each
     np.maximum.accumulate(np.where(spaces, 0, places + 1), out=before[1:])
     starts = line_starts(lines)
     first = starts[rows]  # of the line, without its line feed

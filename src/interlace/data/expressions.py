@@ -27,18 +27,21 @@ _CASELESS = f"(?i:{_CONTRACTIONS})"
 _SIGNS_AND_SPACES = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 XLM_WORDS = r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+|[^\s\p{L}\p{M}\p{N}]"
-_KNOWN = EXPRESSIONS | {
-    XLM_WORDS,
-    " {2,}",  # tokenizers of sentencepiece
-    r"\s+",
-    r"[\r\n]",
-    "[0-9][0-9][0-9]",  # Falcon
-    rf"{_CONTRACTIONS}| ?\p{{L}}+| ?\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+|\s+(?!\S)|\s+",  # GPT-2
-    rf"{_CONTRACTIONS}|[\p{{L}}]+|[\p{{N}}]|[^\s\p{{L}}\p{{N}}]+",  # CLIP
-    r" ?[^(\s|[.,!?…。，、।۔،])]+",  # BLOOM
-    rf"{_CASELESS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}|{_SIGNS_AND_SPACES}",  # cl100k, Llama 3
-    rf"{_CASELESS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}|{_SIGNS_AND_SPACES}",  # Qwen2
-}
+_KNOWN = (
+    EXPRESSIONS
+    | {
+        XLM_WORDS,
+        " {2,}",  # tokenizers of sentencepiece
+        r"\s+",
+        r"[\r\n]",
+        "[0-9][0-9][0-9]",  # Falcon
+        rf"{_CONTRACTIONS}| ?\p{{L}}+| ?\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+|\s+(?!\S)|\s+",  # GPT-2
+        rf"{_CONTRACTIONS}|[\p{{L}}]+|[\p{{N}}]|[^\s\p{{L}}\p{{N}}]+",  # CLIP
+        r" ?[^(\s|[.,!?…。，、।۔،])]+",  # BLOOM
+        rf"{_CASELESS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}|{_SIGNS_AND_SPACES}",  # cl100k, Llama 3
+        rf"{_CASELESS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}|{_SIGNS_AND_SPACES}",  # Qwen2
+    }
+)
 
 
 def check_expressions(tokenizer: Tokenizer, path: Path) -> None:
@@ -50,7 +53,9 @@ def check_expressions(tokenizer: Tokenizer, path: Path) -> None:
     states = [json.loads(part.__getstate__()) for part in parts if part is not None]
     unknown = sorted(set(_expressions(states)) - _KNOWN)
     if len(unknown) > _MAX_EXPRESSIONS:
-        raise DataError(f"{path}: {len(unknown):,} regular expressions; expected at most {_MAX_EXPRESSIONS}")
+        raise DataError(
+            f"{path}: {len(unknown):,} regular expressions; expected at most {_MAX_EXPRESSIONS}"
+        )
     for expression in unknown:
         if len(expression) > _MAX_CHARACTERS:
             found = f"a regular expression of {len(expression):,} characters"
@@ -84,7 +89,9 @@ def _expressions(state: Any) -> Iterator[str]:
 
 def try_expression(expression: str) -> str:
     """Return how an expression fails on a text of 1,000 characters, or an empty string; for a child process."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where the library writes what it did when it panicked
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), 2
+    )  # where the library writes what it did when it panicked
     find = Split(Regex(expression), "isolated").pre_tokenize_str
     for text in _texts(expression):
         try:

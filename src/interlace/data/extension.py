@@ -73,7 +73,9 @@ def extend_vocab(
     name = state["model"]["type"]
     if name not in _MODELS:
         known = ", ".join(_MODELS)
-        raise DataError(f"{vocab.name}: a {name} tokenizer cannot be extended ({known} can); learn a vocabulary")
+        raise DataError(
+            f"{vocab.name}: a {name} tokenizer cannot be extended ({known} can); learn a vocabulary"
+        )
     model = _MODELS[name](state)
     pieces = _learn(model, vocab, words, number, min_count)
     if not pieces:
@@ -85,11 +87,15 @@ def extend_vocab(
     old_ids = vocab.tokenizer.get_vocab(with_added_tokens=True)
     moved = [token for token, number in old_ids.items() if tokenizer.token_to_id(token) != number]
     if moved or tokenizer.get_vocab_size() < len(old_ids) + len(pieces):
-        raise DataError(f"{vocab.name}: it cannot be extended: the id of {moved[:1] or 'a new subword'} changes")
+        raise DataError(
+            f"{vocab.name}: it cannot be extended: the id of {moved[:1] or 'a new subword'} changes"
+        )
     return vocab.with_tokenizer(tokenizer, Extension(vocab.size, Ragged.of(pieces, dtype=np.int32)))
 
 
-def _learn(model: _Model, vocab: Vocab, words: Counter[str], number: int, min_count: int) -> list[tuple[int, ...]]:
+def _learn(
+    model: _Model, vocab: Vocab, words: Counter[str], number: int, min_count: int
+) -> list[tuple[int, ...]]:
     """Add new characters, then merged subwords, to the model; return the old ids that spell each of them."""
     tokenizer = vocab.tokenizer
     pieces: list[tuple[int, ...]] = []
@@ -124,12 +130,16 @@ def _encoded(tokenizer: Tokenizer, words: Counter[str]) -> Iterator[tuple[str, i
     for first in range(0, len(distinct_words), _ENCODED_AT_ONCE):
         chunk = distinct_words[first : first + _ENCODED_AT_ONCE]
         with tokenizer_errors():
-            encodings = tokenizer.encode_batch([_CONTEXT + word for word in chunk], add_special_tokens=False)
+            encodings = tokenizer.encode_batch(
+                [_CONTEXT + word for word in chunk], add_special_tokens=False
+            )
         for word, encoding in zip(chunk, encodings, strict=True):
             yield word, words[word], encoding
 
 
-def _unknown_characters(tokenizer: Tokenizer, model: _Model, words: Counter[str]) -> list[tuple[str, int]]:
+def _unknown_characters(
+    tokenizer: Tokenizer, model: _Model, words: Counter[str]
+) -> list[tuple[str, int]]:
     """Return letters that no subword spells with their counts, the most frequent first."""
     if model.by_bytes:
         return []
@@ -139,12 +149,16 @@ def _unknown_characters(tokenizer: Tokenizer, model: _Model, words: Counter[str]
         if model.unknown not in encoding.ids and not any(map(model.is_byte, encoding.ids)):
             continue
         for character in normalizer.normalize_str(word) if normalizer is not None else word:
-            if _is_letter(character) and not all(form in model.ids for form in model.forms(character)):
+            if _is_letter(character) and not all(
+                form in model.ids for form in model.forms(character)
+            ):
                 counts[character] += count
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str], unmerged: set[int]) -> Counter[tuple[int, ...]]:
+def _runs(
+    tokenizer: Tokenizer, model: _Model, words: Counter[str], unmerged: set[int]
+) -> Counter[tuple[int, ...]]:
     """Count runs of subwords that may be merged: those of each pre-token, up to a blank or an id of `unmerged`."""
     runs: Counter[tuple[int, ...]] = Counter()
     for _, count, encoding in _encoded(tokenizer, words):
@@ -186,7 +200,10 @@ class Merge:
 
 
 def continued_merges(
-    words: Sequence[Sequence[int]], counts: Sequence[int], join: Callable[[int, int], int | None], min_count: int = 1
+    words: Sequence[Sequence[int]],
+    counts: Sequence[int],
+    join: Callable[[int, int], int | None],
+    min_count: int = 1,
 ) -> Iterator[Merge]:
     """Yield pairs to merge, the most frequent first (Sennrich et al. 2016), down to a count of `min_count`.
 
@@ -221,7 +238,9 @@ class _MergeState:
         self.total = 0  # of all subwords
         self.refused: set[IdPair] = set()
         self.pairs: dict[IdPair, int] = defaultdict(int)
-        self.words_of: dict[IdPair, set[int]] = defaultdict(set)  # numbers of words that hold a pair
+        self.words_of: dict[IdPair, set[int]] = defaultdict(
+            set
+        )  # numbers of words that hold a pair
         for number in range(len(self.words)):
             self._count(number, 1)
         self.heap = [(-count, pair) for pair, count in self.pairs.items()]
@@ -242,7 +261,9 @@ class _MergeState:
     def lift(self, pair: IdPair) -> float:
         """Return the log of the pair's count over its count by chance."""
         left, right = pair
-        return math.log(self.pairs[pair] * self.total / (self.subwords[left] * self.subwords[right]))
+        return math.log(
+            self.pairs[pair] * self.total / (self.subwords[left] * self.subwords[right])
+        )
 
     def replace(self, pair: IdPair, new: int) -> None:
         """Merge the pair in every word that holds it."""
@@ -332,7 +353,9 @@ class _Model:
         """Return the name of two subwords merged, or None if it would hold anything but letters."""
         name = self.names[left] + self.names[right].removeprefix(self.prefix)
         text = name.lstrip(_BLANKS).removeprefix(self.prefix).removesuffix(self.suffix)
-        if self.by_bytes and all(character in BYTES for character in text):  # check the bytes of whole characters
+        if self.by_bytes and all(
+            character in BYTES for character in text
+        ):  # check the bytes of whole characters
             text = bytes(BYTES[character] for character in text).decode("utf-8", "ignore")
         return name if all(map(_is_letter, text)) else None
 

@@ -116,7 +116,9 @@ def _scrambled(value: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _hash_words(points: NDArray[np.uint32], kinds: NDArray[np.uint8], hashes: Hashes, offsets: Rows) -> int:
+def _hash_words(
+    points: NDArray[np.uint32], kinds: NDArray[np.uint8], hashes: Hashes, offsets: Rows
+) -> int:
     """Write the hashes of all words and the offsets of all lines; return the number of words.
 
     The lines `a bc` and `d` have three words, and the offsets 0, 2 and 3.
@@ -155,7 +157,9 @@ def _hash_lines(hashes: Hashes, offsets: Rows, line_hashes: Hashes) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _hash_ngrams(hashes: Hashes, offsets: Rows, n: int, ngram_hashes: Hashes, first_words: Rows) -> int:
+def _hash_ngrams(
+    hashes: Hashes, offsets: Rows, n: int, ngram_hashes: Hashes, first_words: Rows
+) -> int:
     """Write the hashes of all n-grams within lines, and their first words; return the number of n-grams.
 
     The value of the words a, b, c is (a B + b) B + c (Rabin and Karp 1987): the next bigram takes away the oldest word

@@ -169,13 +169,19 @@ class _Measure:
     dropped: _Excerpts = field(default_factory=_Excerpts)
 
     def finding(self, total: int) -> Finding:
-        settings = [f"{key} = {value!r}" for key, value in self.rule.dump().items() if value not in ({}, False)]
+        settings = [
+            f"{key} = {value!r}"
+            for key, value in self.rule.dump().items()
+            if value not in ({}, False)
+        ]
         keys = f"filters.{self.rule.name}"
         if settings:
             keys += f": {', '.join(settings)}"
         level: Level = "warning" if self.dropped.count * 1000 >= total else "note"
         about = f"{self.about} ({keys})"
-        return Finding(level, self.rule.name, self.dropped.count, total, about, tuple(self.dropped.shown))
+        return Finding(
+            level, self.rule.name, self.dropped.count, total, about, tuple(self.dropped.shown)
+        )
 
 
 class _Rows:
@@ -185,7 +191,9 @@ class _Rows:
     row_name: returns the name of a row, counted from 0.
     """
 
-    def __init__(self, languages: Sequence[str], rules: Mapping[str, Filter], row_name: RowName) -> None:
+    def __init__(
+        self, languages: Sequence[str], rules: Mapping[str, Filter], row_name: RowName
+    ) -> None:
         self.count = 0
         self.words: Counter[str] = Counter()  # by language
         self._characters: Counter[str] = Counter()
@@ -193,7 +201,10 @@ class _Rows:
         self._row_name = row_name
         self._rules = rules
         self._measures: list[_Measure] = []  # chosen at the first chunk
-        self._lengths: list[list[NDArray[np.int64]]] = [[], []]  # of lines in characters, by side and chunk
+        self._lengths: list[list[NDArray[np.int64]]] = [
+            [],
+            [],
+        ]  # of lines in characters, by side and chunk
 
     def next_names(self) -> RowName:
         """Return the names of the rows of the next chunk, which are counted from 0."""
@@ -226,7 +237,10 @@ class _Rows:
         """Return `rows`, and words and characters by language."""
         by_language = {}
         for language in self._languages:
-            by_language[language] = {"words": self.words[language], "characters": self._characters[language]}
+            by_language[language] = {
+                "words": self.words[language],
+                "characters": self._characters[language],
+            }
         return {"rows": self.count, "sides": by_language}
 
     def findings(self) -> Iterator[Finding]:
@@ -270,7 +284,9 @@ def _shifts_of_files(paths: Sequence[Path]) -> Iterator[Finding]:
             yield from _shift_findings(source_lengths, target_lengths, partial(_line_name, source))
 
 
-def _shift_findings(source: NDArray[np.int64], target: NDArray[np.int64], row_name: RowName) -> Iterator[Finding]:
+def _shift_findings(
+    source: NDArray[np.int64], target: NDArray[np.int64], row_name: RowName
+) -> Iterator[Finding]:
     """Yield a finding if the sides are shifted, by the characters of their lines."""
     shift = find_shift(source, target)
     if shift is None:

@@ -63,7 +63,9 @@ def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layo
     """Return rows `[begin] A [end]`, truncated at the end."""
     ids, words = _cut(sentences, np.minimum(sentences.lengths, max_length - SPECIALS))
     lengths = ids.lengths + SPECIALS
-    if len(lengths) and (lengths == lengths[0]).all():  # full streams need no padding or index arithmetic
+    if (
+        len(lengths) and (lengths == lengths[0]).all()
+    ):  # full streams need no padding or index arithmetic
         return _block(ids, words, vocab)
     layout = _empty(lengths, vocab.pad)
     _place(layout, ids, words, np.ones(len(lengths), np.int64))
@@ -119,17 +121,23 @@ def pair_layout(
     _place(found, *_cut(pairs.target, second), starts)
     found.ids[:, 0] = vocab.begin
     for step, token in enumerate(separator):
-        found.ids[rows, first + 1 + step if step < inner else starts - len(separator) + step] = token
+        found.ids[rows, first + 1 + step if step < inner else starts - len(separator) + step] = (
+            token
+        )
     found.ids[rows, starts + second] = vocab.end
     return found
 
 
-def _separator(vocab: Vocab, layout: PairLayout | None, *, restart: bool) -> tuple[tuple[int, ...], int]:
+def _separator(
+    vocab: Vocab, layout: PairLayout | None, *, restart: bool
+) -> tuple[tuple[int, ...], int]:
     """Return the ids between two sides, and how many of them belong to the second."""
     if layout is None:
         return vocab.separator_ids, max(len(vocab.separator_ids) - 1, 0)
     xlm = (vocab.end, vocab.begin) if restart else (vocab.end,)
-    return {"xlm": (xlm, 1), "roberta": ((vocab.end, vocab.end), 1), "bert": ((vocab.end,), 0)}[layout]
+    return {"xlm": (xlm, 1), "roberta": ((vocab.end, vocab.end), 1), "bert": ((vocab.end,), 0)}[
+        layout
+    ]
 
 
 def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
@@ -176,5 +184,10 @@ def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:
     owner[:, 1:-1] = words.flat.reshape(rows, width)
     shape = block.shape
     return Layout(
-        block, np.ones(shape, np.bool_), owner >= 0, owner, np.zeros(shape, np.int8), np.full(rows, width + 2, np.int64)
+        block,
+        np.ones(shape, np.bool_),
+        owner >= 0,
+        owner,
+        np.zeros(shape, np.int8),
+        np.full(rows, width + 2, np.int64),
     )

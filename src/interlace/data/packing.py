@@ -34,7 +34,9 @@ class Streams:
         self.length = length
         self.separator = separator_id
         lengths = np.asarray(corpus.lengths, np.int64)  # (n,)
-        self._separators = np.cumsum(lengths + 1) - 1  # (n,) the position of each sentence's separator in the stream
+        self._separators = (
+            np.cumsum(lengths + 1) - 1
+        )  # (n,) the position of each sentence's separator in the stream
         self._size = int(lengths.sum()) + len(lengths)  # S
         if isinstance(corpus, Sentences):
             self._ids = corpus.ids.flat  # (T,)
@@ -64,7 +66,9 @@ class Streams:
             ids[is_text] = np.concatenate([self._ids[begin:end] for begin, end in spans])
             words[is_text] = np.concatenate([self._words[begin:end] for begin, end in spans])
         offsets = np.arange(len(starts) + 1, dtype=np.int64) * self.length
-        return Sentences(Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language)
+        return Sentences(
+            Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language
+        )
 
     def _text(self, starts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
         """Return a mask (B, L), False at separators, and the spans of the text of rows: two if a row wraps around.
@@ -157,7 +161,9 @@ def _bounds(sides: Sequence[NDArray[np.int64]], max_length: int) -> NDArray[np.i
     Sentences of 3, 2 and 4 subwords in rows of at most 6: the first two take 3 + 1 + 2, so the bounds are 0, 2, 3.
     """
     count = len(sides[0])
-    ends = [np.cumsum(lengths + 1) for lengths in sides]  # (n,) with a separator after each sentence
+    ends = [
+        np.cumsum(lengths + 1) for lengths in sides
+    ]  # (n,) with a separator after each sentence
     bounds = [0]
     while bounds[-1] < count:
         first = bounds[-1]
@@ -181,7 +187,9 @@ def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) ->
     separators_after = np.ones(len(lengths), np.int64)  # (n,)
     separators_after[lasts] = 0
     separators_before = np.cumsum(separators_after) - separators_after
-    positions = np.arange(lengths.sum()) + np.repeat(separators_before, lengths)  # (T,) of each subword in the rows
+    positions = np.arange(lengths.sum()) + np.repeat(
+        separators_before, lengths
+    )  # (T,) of each subword in the rows
     ids = np.full(len(positions) + separators_after.sum(), separator, np.int32)
     ids[positions] = sentences.ids.flat
 
@@ -196,4 +204,6 @@ def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) ->
     sizes = members  # (rows,)
     if len(members):
         sizes = np.add.reduceat(lengths + separators_after, firsts)
-    return Sentences(Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language)
+    return Sentences(
+        Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language
+    )

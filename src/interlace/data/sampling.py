@@ -64,7 +64,9 @@ class EpochPlan(ABC):
 class StreamPlan(EpochPlan):
     """Batches of equally long stream rows in random order; the cuts of the streams shift in each epoch."""
 
-    def __init__(self, rows: int, tokens_per_batch: int, length: int, seed: int = 0, corpus: int = 0) -> None:
+    def __init__(
+        self, rows: int, tokens_per_batch: int, length: int, seed: int = 0, corpus: int = 0
+    ) -> None:
         """Plan batches of `tokens_per_batch // length` rows, at least one, of `length` subwords with specials."""
         super().__init__(rows, seed, corpus)
         self.length = length
@@ -120,7 +122,9 @@ class BucketPlan(EpochPlan):
             self._order = self._order.astype(np.uint32)
         ascending = costs[self._order]
         changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
-        self._groups = np.concatenate([[0], changes, [self.rows]])  # the first rank of each length, and the end
+        self._groups = np.concatenate(
+            [[0], changes, [self.rows]]
+        )  # the first rank of each length, and the end
         self._cuts = cuts(ascending, tokens_per_batch)  # (batches + 1,)
 
     def __len__(self) -> int:

@@ -58,8 +58,12 @@ def _shift(source: Values, target: Values, offset: int, correlation: float) -> S
     unshifted_error = (target[rows] - expected) ** 2
     shifted_error = (target[rows + offset] - expected) ** 2
     log_odds = (unshifted_error - shifted_error) / (2 * (1 - correlation**2))
-    total = np.append(0, np.cumsum(np.clip(log_odds, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)))  # (count + 1,)
-    gain = total - np.minimum.accumulate(total)  # the best sum of consecutive lines that ends at each line
+    total = np.append(
+        0, np.cumsum(np.clip(log_odds, -_MAX_LOG_ODDS, _MAX_LOG_ODDS))
+    )  # (count + 1,)
+    gain = total - np.minimum.accumulate(
+        total
+    )  # the best sum of consecutive lines that ends at each line
     end = int(gain.argmax())
     first = int(total[: end + 1].argmin())
     if gain[end] < _MARGIN + np.log(2 * MAX_OFFSET * count) or end - first < _MIN_LINES:

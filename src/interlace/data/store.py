@@ -39,9 +39,14 @@ class ColumnFolder:
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         self.folder = folder
         self.meta = dict(meta)
-        arrays = {name: mapped(folder / f"{name}.npy", "build the corpus again") for name in meta["columns"]}
+        arrays = {
+            name: mapped(folder / f"{name}.npy", "build the corpus again")
+            for name in meta["columns"]
+        }
         self._columns = {
-            name: Ragged(values, arrays[_offsets(name)]) for name, values in arrays.items() if name != _offsets(name)
+            name: Ragged(values, arrays[_offsets(name)])
+            for name, values in arrays.items()
+            if name != _offsets(name)
         }
 
     @property
@@ -71,10 +76,16 @@ class ColumnFolder:
             ("languages", self.languages, other.languages),
             ("word tokenizer", self.word_tokenizer, other.word_tokenizer),
             ("pairs", len(self), len(other)),
-            ("links", self.counts.get("links"), other.counts.get("links")),  # which a corpus does not count
+            (
+                "links",
+                self.counts.get("links"),
+                other.counts.get("links"),
+            ),  # which a corpus does not count
         ):
             if mine != theirs and None not in {mine, theirs}:
-                raise DataError(f"{other.folder}: {what} {theirs!r}, but {self.folder} has {mine!r}; {remedy}")
+                raise DataError(
+                    f"{other.folder}: {what} {theirs!r}, but {self.folder} has {mine!r}; {remedy}"
+                )
 
     def _take(self, rows: RowNumbers, *columns: str) -> list[Ragged]:
         """Return copies of the given rows of columns of one group."""
@@ -108,7 +119,11 @@ class _Column:
     def close(self) -> None:
         """Write the header."""
         self._file.seek(0)
-        described = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": self._shape}
+        described = {
+            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": self._shape,
+        }
         np.lib.format.write_array_header_1_0(self._file, described)
         self._file.close()
 
@@ -162,7 +177,9 @@ def write_columns(
                 file(name).append(column.flat)
         if not (rows or can_be_empty):
             counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
-            found = [f"{count} {what}" for what, count in counts.items() if count] or ["there are no lines"]
+            found = [f"{count} {what}" for what, count in counts.items() if count] or [
+                "there are no lines"
+            ]
             if len(found) == 1 and counts["empty"]:
                 why = f"all {counts['empty']} lines were empty"
             else:
@@ -171,7 +188,9 @@ def write_columns(
         stack.close()
         sizes = {name: (partial / f"{name}.npy").stat().st_size for name in files}
         finish(partial)
-        text = json.dumps({"format": FORMAT, **meta, "columns": sizes}, indent=1, ensure_ascii=False)
+        text = json.dumps(
+            {"format": FORMAT, **meta, "columns": sizes}, indent=1, ensure_ascii=False
+        )
         (partial / META).write_text(text + "\n", encoding="utf-8")
 
 

@@ -64,7 +64,9 @@ def word_tokenizer_for(*texts: Text) -> str:
     return "whitespace"
 
 
-def reader_of_words(kind: Any, paths: Sequence[Path], languages: Sequence[str], name: str, where: str) -> Any:
+def reader_of_words(
+    kind: Any, paths: Sequence[Path], languages: Sequence[str], name: str, where: str
+) -> Any:
     """Return a reader of a kind with a word tokenizer; `auto` as its name is chosen by the first rows of the files.
 
     where: section named in errors.

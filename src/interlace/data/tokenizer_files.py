@@ -92,24 +92,38 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     """
     path = user_path(name)
     must_not_be_special(path, what)
-    if name.startswith((".", "/", "~")) or name.count("/") > 1 or ("/" in name and path.parent.is_dir()):
+    if (
+        name.startswith((".", "/", "~"))
+        or name.count("/") > 1
+        or ("/" in name and path.parent.is_dir())
+    ):
         must_exist(path, what)
     try:
         import huggingface_hub
         from huggingface_hub import errors
     except ImportError as error:
-        raise MissingDependencyError(f"{name!r} of the Hugging Face hub", "huggingface_hub") from error
+        raise MissingDependencyError(
+            f"{name!r} of the Hugging Face hub", "huggingface_hub"
+        ) from error
     root = Path(path.parts[0]) if path.parts else path
     folders = [folder.name for folder in Path().iterdir() if folder.is_dir()]
     hint = "" if root.exists() else nearest(root.name, folders)
     missing = f"{name!r}: no such folder{hint}, and the Hugging Face hub refuses it"
     try:
         with hub_or_cache():
-            return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, ignore_patterns=["*/*"]))
+            return Path(
+                huggingface_hub.snapshot_download(
+                    name, allow_patterns=patterns, ignore_patterns=["*/*"]
+                )
+            )
     except errors.GatedRepoError as error:
-        raise DataError(f"{missing}: its authors grant access on its page; then run `hf auth login`") from error
+        raise DataError(
+            f"{missing}: its authors grant access on its page; then run `hf auth login`"
+        ) from error
     except errors.RepositoryNotFoundError as error:
-        raise DataError(f"{missing}: no such repository; a private one needs `hf auth login`") from error
+        raise DataError(
+            f"{missing}: no such repository; a private one needs `hf auth login`"
+        ) from error
     except (errors.HfHubHTTPError, OSError, ValueError) as error:
         raise DataError(
             f"{name!r}: no such folder{hint}, not in the cache (HF_HOME), and {failure(error)}. Where there "
@@ -141,7 +155,11 @@ def role_config(special: Mapping[str, str]) -> dict[str, str]:
 def without_code(config: Any) -> Any:
     """Return a copy of a configuration, nested ones included, without the keys that name code to run."""
     if isinstance(config, dict):
-        return {key: without_code(value) for key, value in config.items() if not _CODE_KEY.fullmatch(str(key))}
+        return {
+            key: without_code(value)
+            for key, value in config.items()
+            if not _CODE_KEY.fullmatch(str(key))
+        }
     if isinstance(config, list):
         return [without_code(value) for value in config]
     return config
@@ -166,8 +184,13 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     config = _read_config(check_folder(folder, _PATTERNS))
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
-    has_xlm_files = all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json"))
-    if has_xlm_files and read_json(folder / "config.json", dict[str, Any]).get("model_type") == "xlm":
+    has_xlm_files = all(
+        (folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json")
+    )
+    if (
+        has_xlm_files
+        and read_json(folder / "config.json", dict[str, Any]).get("model_type") == "xlm"
+    ):
         config = {**_XLM_ROLES, **config}
         return _build_xlm(folder, config), config
     return _converted(folder), config
@@ -179,8 +202,12 @@ def _read_tokenizer(path: Path) -> Tokenizer:
         return _checked(Tokenizer.from_file(str(path)), path)
     except (KeyboardInterrupt, SystemExit, InterlaceError):
         raise
-    except BaseException as error:  # the Rust library raises plain Exception, and where it panics a BaseException
-        raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
+    except (
+        BaseException
+    ) as error:  # the Rust library raises plain Exception, and where it panics a BaseException
+        raise DataError(
+            f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}"
+        ) from error
 
 
 def _checked(tokenizer: Tokenizer, path: Path) -> Tokenizer:
@@ -249,7 +276,9 @@ def _check_template(processor: Any, path: Path) -> None:
             texts = [part["Sequence"]["id"] for part in step["single"] if "Sequence" in part]
             if texts != ["A"]:
                 fault = f"the texts {texts}" if texts else "no text"
-                raise DataError(f"{path}: post_processor: the template `single` has {fault}; expected A once")
+                raise DataError(
+                    f"{path}: post_processor: the template `single` has {fault}; expected A once"
+                )
 
 
 def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
@@ -293,23 +322,35 @@ def _converted(folder: Path) -> Tokenizer:
 
     model_folder = folder / "model"
     if (model_folder / _FILE).is_file():
-        raise DataError(f"{folder}: holds no {_FILE}; if it is a run, give its model, {model_folder}")
+        raise DataError(
+            f"{folder}: holds no {_FILE}; if it is a run, give its model, {model_folder}"
+        )
     own_code = _check_class(folder)
     try:
         with no_prompts():
-            opened: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            opened: Any = AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
     except Exception as error:
         if own_code:
             message = f"{folder}: its tokenizer is Python code of its own, which is never run"
-            raise DataError(f"{message}; convert it to a {_FILE} where you trust that code") from error
+            raise DataError(
+                f"{message}; convert it to a {_FILE} where you trust that code"
+            ) from error
         reason = str(error).strip().partition("\n")[0]
-        raise DataError(f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {reason}") from error
+        raise DataError(
+            f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {reason}"
+        ) from error
     backend = getattr(opened, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
         kind = type(opened).__name__
-        raise DataError(f"{folder}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary")
+        raise DataError(
+            f"{folder}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary"
+        )
     if not set(backend.get_vocab(with_added_tokens=False)) - set(opened.all_special_tokens):
-        raise DataError(f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} next to its weights")
+        raise DataError(
+            f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} next to its weights"
+        )
     with tokenizer_errors():
         return _checked(backend, folder)
 
@@ -324,8 +365,12 @@ def _check_class(folder: Path) -> bool:
         config = read_json(path, dict[str, Any])
         own_code = own_code or "auto_map" in config
         class_name = config.get("tokenizer_class")
-        if class_name is not None and not (isinstance(class_name, str) and _TOKENIZER_CLASS.fullmatch(class_name)):
-            raise DataError(f"{path}: tokenizer_class: expected a tokenizer of transformers (found {class_name!r})")
+        if class_name is not None and not (
+            isinstance(class_name, str) and _TOKENIZER_CLASS.fullmatch(class_name)
+        ):
+            raise DataError(
+                f"{path}: tokenizer_class: expected a tokenizer of transformers (found {class_name!r})"
+            )
     return own_code
 
 
@@ -363,11 +408,17 @@ def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
         raise DataError(f"{folder / _XLM_VOCAB}: not a vocabulary of XLM: {error}") from error
     tokenizer = Tokenizer(model)
     if config.get("do_lowercase_and_remove_accent", True):
-        steps = [normalizers.Lowercase(), normalizers.NFD(), normalizers.Replace(Regex(r"\p{Mn}+"), "")]
+        steps = [
+            normalizers.Lowercase(),
+            normalizers.NFD(),
+            normalizers.Replace(Regex(r"\p{Mn}+"), ""),
+        ]
         tokenizer.normalizer = normalizers.Sequence(steps)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(XLM_WORDS), "removed", invert=True)
     tokenizer.decoder = decoders.BPEDecoder(_XLM_END)
     special = [token for token in vocab if token in roles.values() or token.startswith("<special")]
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
+    tokenizer.add_special_tokens(
+        [AddedToken(token, special=True, normalized=False) for token in special]
+    )
     tokenizer.post_processor = row_template(tokenizer, roles["cls_token"], roles["sep_token"])
     return tokenizer

@@ -13,7 +13,17 @@ from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
@@ -44,10 +54,16 @@ def train_tokenizer(kind: TokenizerKind, size: int, sampled: Sequence[SampledLin
             f"a vocabulary of {size} subwords is too small: {kind} needs {len(ROLES)} special tokens and an alphabet "
             f"of {alphabet} here, at least {alphabet + len(ROLES)} in all"
         )
-    specials = [AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()]
-    tokenizer, trainer = _MAKERS[kind](vocab_size=size, special_tokens=specials, show_progress=False)
+    specials = [
+        AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()
+    ]
+    tokenizer, trainer = _MAKERS[kind](
+        vocab_size=size, special_tokens=specials, show_progress=False
+    )
     lines = chain.from_iterable(sample.lines * sample.copies for sample in sampled)
-    tokenizer.train_from_iterator((line.replace(ROLES["unk"], " ") for line in _shortened(lines)), trainer)
+    tokenizer.train_from_iterator(
+        (line.replace(ROLES["unk"], " ") for line in _shortened(lines)), trainer
+    )
     tokenizer.post_processor = row_template(tokenizer, ROLES["begin"], ROLES["end"])
     return tokenizer
 
@@ -87,7 +103,9 @@ def sample_lines(
     for number, (language, lines) in enumerate(lines_by_language.items()):
         pool, count = _reservoir(lines, max_lines, generator(Purpose.SAMPLE, seed, number))
         if not count:
-            raise DataError(f"there are no lines of language {language!r} to learn a vocabulary from")
+            raise DataError(
+                f"there are no lines of language {language!r} to learn a vocabulary from"
+            )
         pools[language] = pool
         counts.append(count)
     drawn = min(sum(counts), max_lines)
@@ -122,7 +140,9 @@ def row_template(tokenizer: Tokenizer, begin: str, end: str) -> processors.Templ
     """Return `[begin] A [end]` and `[begin] A [end] B [end]` with one segment id, as `data.layout` lays rows out."""
     tokens = [(token, tokenizer.token_to_id(token)) for token in dict.fromkeys((begin, end))]
     single = f"{begin} $A {end}"
-    return processors.TemplateProcessing(single=single, pair=f"{single} $B:0 {end}", special_tokens=tokens)
+    return processors.TemplateProcessing(
+        single=single, pair=f"{single} $B:0 {end}", special_tokens=tokens
+    )
 
 
 def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[str], int]:
@@ -150,20 +170,30 @@ def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[st
 def _pieces(blank: str) -> str:
     """Return GPT-2's pieces with marks and joiners among letters: without them a Hindi vowel sign is its own piece."""
     letters = r"\p{L}\p{M}\x{200C}\x{200D}"
-    return rf"{blank}?[{letters}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{letters}\p{{N}}]+|{blank}|\s+"
+    return (
+        rf"{blank}?[{letters}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{letters}\p{{N}}]+|{blank}|\s+"
+    )
 
 
 _BYTE_PIECES = _pieces(" ")
 _METASPACE_PIECES = _pieces("▁")
 _FIRST_BLANKS = r"\A  +"
 _MARKS = r"\p{Mn}+"
-EXPRESSIONS = frozenset({_BYTE_PIECES, _METASPACE_PIECES, _FIRST_BLANKS, _MARKS})  # of tokenizers that are trained here
+EXPRESSIONS = frozenset(
+    {_BYTE_PIECES, _METASPACE_PIECES, _FIRST_BLANKS, _MARKS}
+)  # of tokenizers that are trained here
 
 
 def _byte_bpe(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.Sequence(  # one blank before the line: `add_prefix_space` would split words
-        [normalizers.NFC(), normalizers.Prepend(" "), normalizers.Replace(Regex(_FIRST_BLANKS), " ")]
+    tokenizer.normalizer = (
+        normalizers.Sequence(  # one blank before the line: `add_prefix_space` would split words
+            [
+                normalizers.NFC(),
+                normalizers.Prepend(" "),
+                normalizers.Replace(Regex(_FIRST_BLANKS), " "),
+            ]
+        )
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -172,11 +202,15 @@ def _byte_bpe(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
         ]
     )
     tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-    return tokenizer, trainers.BpeTrainer(initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), **options)
+    return tokenizer, trainers.BpeTrainer(
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), **options
+    )
 
 
 def _bpe(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
-    return _metaspace(models.BPE(unk_token=ROLES["unk"], fuse_unk=True)), trainers.BpeTrainer(**options)
+    return _metaspace(models.BPE(unk_token=ROLES["unk"], fuse_unk=True)), trainers.BpeTrainer(
+        **options
+    )
 
 
 def _unigram(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
@@ -205,7 +239,12 @@ def _wordpiece(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
 
 
 _Maker = Callable[..., tuple[Tokenizer, trainers.Trainer]]  # takes options of the trainer
-_MAKERS: dict[str, _Maker] = {"byte-bpe": _byte_bpe, "bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram}
+_MAKERS: dict[str, _Maker] = {
+    "byte-bpe": _byte_bpe,
+    "bpe": _bpe,
+    "wordpiece": _wordpiece,
+    "unigram": _unigram,
+}
 
 
 _MAX_WORD = 1000  # characters; learning takes time quadratic in the length of a word

@@ -24,15 +24,38 @@ from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
 from interlace.data import PairLayout
 from interlace.data.encoding import BYTES, Encoder
-from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens, tokenizer_errors
-from interlace.data.tokenizer_training import ROLES, TokenizerKind, normalization_steps, sample_lines, train_tokenizer
+from interlace.data.tokenizer_files import (
+    find_tokenizer,
+    role_config,
+    special_tokens,
+    tokenizer_errors,
+)
+from interlace.data.tokenizer_training import (
+    ROLES,
+    TokenizerKind,
+    normalization_steps,
+    sample_lines,
+    train_tokenizer,
+)
 from interlace.text.normalization import Normalization
 
 MAX_LINES = 2_000_000
-_ID_PARTS = ("model", "normalizer", "pre_tokenizer", "added_tokens")  # the parts of a tokenizer that determine ids
+_ID_PARTS = (
+    "model",
+    "normalizer",
+    "pre_tokenizer",
+    "added_tokens",
+)  # the parts of a tokenizer that determine ids
 _TARGET = re.compile(r"<2([^<>\s]+)>")
 # Keys of a loaded configuration that describe how it was built; the saved tokenizer.json replaces them.
-_REBUILT = {"tokenizer_class", "auto_map", "added_tokens_decoder", "fix_mistral_regex", "name_or_path", "backend"}
+_REBUILT = {
+    "tokenizer_class",
+    "auto_map",
+    "added_tokens_decoder",
+    "fix_mistral_regex",
+    "name_or_path",
+    "backend",
+}
 
 
 @dataclass(frozen=True)
@@ -104,11 +127,17 @@ class Vocab(Encoder):
                 raise DataError(f"the special token {token!r} is not in the vocabulary")
             self._ids[role] = number
         added = tokenizer.get_added_tokens_decoder()
-        known = np.unique(np.fromiter(tokenizer.get_vocab(with_added_tokens=True).values(), np.int64))
-        special_ids = {number for number, token in added.items() if token.special} | set(self._ids.values())
+        known = np.unique(
+            np.fromiter(tokenizer.get_vocab(with_added_tokens=True).values(), np.int64)
+        )
+        special_ids = {number for number, token in added.items() if token.special} | set(
+            self._ids.values()
+        )
         self.size = int(known[-1]) + 1
         if self.size > _MAX_SIZE:
-            raise DataError(f"{name}: the tokenizer has the id {self.size - 1}; at most {_MAX_SIZE} ids are supported")
+            raise DataError(
+                f"{name}: the tokenizer has the id {self.size - 1}; at most {_MAX_SIZE} ids are supported"
+            )
         self.special_ids: NDArray[np.int64] = np.array(sorted(special_ids), np.int64)
         self.regular_ids: NDArray[np.int64] = np.setdiff1d(known, [*added, *special_ids])
         self.separator_ids = self._separator()
@@ -130,7 +159,12 @@ class Vocab(Encoder):
         its lines are held in memory. Little text may give fewer subwords than `size`, which must hold the alphabet.
         """
         sampled = sample_lines(lines_by_language, alpha, max_lines, seed)
-        return cls(train_tokenizer(kind, size, sampled), ROLES, {}, f"{kind} of {listed(lines_by_language)}")
+        return cls(
+            train_tokenizer(kind, size, sampled),
+            ROLES,
+            {},
+            f"{kind} of {listed(lines_by_language)}",
+        )
 
     @classmethod
     def load(cls, name: str | Path) -> Vocab:
@@ -139,7 +173,9 @@ class Vocab(Encoder):
         special = special_tokens(tokenizer, config)
         missing = [role for role in ("begin", "end", "pad") if role not in special]
         if missing:
-            raise DataError(f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them")
+            raise DataError(
+                f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them"
+            )
         return cls(tokenizer, special, config, str(name))
 
     def with_normalization(self, normalization: Normalization) -> Vocab:
@@ -166,21 +202,31 @@ class Vocab(Encoder):
         It is the first token that a translation model's decoder reads. It is a special added token, so that `decode`
         removes it and no objective predicts or draws it. Raise a DataError if the tokenizer does not append new tokens.
         """
-        names = [f"<2{language}>" for language in dict.fromkeys(languages) if language not in self.targets]
+        names = [
+            f"<2{language}>"
+            for language in dict.fromkeys(languages)
+            if language not in self.targets
+        ]
         if not names:
             return self
         tokenizer = Tokenizer.from_str(self.tokenizer.to_str())
         tokenizer.add_special_tokens(names)
         ids = [tokenizer.token_to_id(name) for name in names]
         if ids != list(range(self.size, self.size + len(names))):
-            raise DataError(f"{self.name}: this tokenizer cannot be extended: {names[0]} gets the id {ids[0]}")
+            raise DataError(
+                f"{self.name}: this tokenizer cannot be extended: {names[0]} gets the id {ids[0]}"
+            )
         before = self.extension or Extension(self.size, Ragged.of([], dtype=np.int32))
-        pieces = Ragged.from_lengths(before.pieces.flat, [*before.pieces.lengths, *(0 for _ in names)])
+        pieces = Ragged.from_lengths(
+            before.pieces.flat, [*before.pieces.lengths, *(0 for _ in names)]
+        )
         return self.with_tokenizer(tokenizer, Extension(before.base, pieces))
 
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and `AutoTokenizer` open with the same ids; it must hold nothing else."""
-        must_be_replaceable(folder, "tokenizer.json", "tokenizer", ["tokenizer_config.json", Extension.FILE])
+        must_be_replaceable(
+            folder, "tokenizer.json", "tokenizer", ["tokenizer_config.json", Extension.FILE]
+        )
         with atomic_folder(folder) as partial:
             self.save_files(partial)
 
@@ -227,7 +273,10 @@ class Vocab(Encoder):
     @property
     def pair_layout(self) -> PairLayout:
         """The layout of pairs that models of the vocabulary's family are trained with; XLM's if it was trained here."""
-        if self.begin in (self.end, *self.separator_ids):  # XLM's rows begin with the token that ends them
+        if self.begin in (
+            self.end,
+            *self.separator_ids,
+        ):  # XLM's rows begin with the token that ends them
             return "xlm"
         if len(self.separator_ids) > 1:
             return "roberta"
@@ -239,7 +288,9 @@ class Vocab(Encoder):
     def targets(self) -> dict[str, int]:
         """Language -> id of its target-language token `<2de>`, in order of ids."""
         added = sorted(self.tokenizer.get_added_tokens_decoder().items())
-        found = {number: _TARGET.fullmatch(token.content) for number, token in added if token.special}
+        found = {
+            number: _TARGET.fullmatch(token.content) for number, token in added if token.special
+        }
         return {match[1]: number for number, match in found.items() if match}
 
     def target(self, language: str) -> int:
@@ -250,7 +301,9 @@ class Vocab(Encoder):
             else:
                 known = "it has none"
             hint = nearest(language, self.targets)
-            raise DataError(f"the vocabulary has no target-language token for {language!r}; {known}{hint}")
+            raise DataError(
+                f"the vocabulary has no target-language token for {language!r}; {known}{hint}"
+            )
         return self.targets[language]
 
     @cached_property
@@ -282,7 +335,9 @@ class Vocab(Encoder):
     def decode(self, ids: Iterable[int] | NDArray[Any]) -> str:
         """Return the text of subwords without special tokens."""
         with tokenizer_errors():
-            text: str = self.tokenizer.decode([int(number) for number in ids], skip_special_tokens=True)
+            text: str = self.tokenizer.decode(
+                [int(number) for number in ids], skip_special_tokens=True
+            )
         return text
 
     def _id(self, role: str) -> int:

@@ -34,8 +34,13 @@ __all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transform
 class Transformation(RegistryEntry, ABC):
     """A change of one property of a language. Files that its fields name are read when it is applied."""
 
-    moves_words: ClassVar[bool] = False  # whether words get another order; they then keep their spelling
-    required: ClassVar[tuple[str, str]] = ("", "")  # a setting without a default, and what it must be set to
+    moves_words: ClassVar[bool] = (
+        False  # whether words get another order; they then keep their spelling
+    )
+    required: ClassVar[tuple[str, str]] = (
+        "",
+        "",
+    )  # a setting without a default, and what it must be set to
 
     @property
     def shares_words(self) -> bool:
@@ -46,7 +51,11 @@ class Transformation(RegistryEntry, ABC):
     def missing(self) -> str:
         """What must be set before it can be applied, as a message; empty if nothing is missing."""
         setting, need = self.required
-        return f"the transformation {self.name!r} needs {need}" if setting and not getattr(self, setting) else ""
+        return (
+            f"the transformation {self.name!r} needs {need}"
+            if setting and not getattr(self, setting)
+            else ""
+        )
 
     def key(self, seed: int) -> int:
         """Return the 64 bits from which all of this transformation's draws are derived."""
@@ -86,7 +95,9 @@ TRANSFORMATIONS: Registry[Transformation] = Registry(__name__, "transformation",
 class Chain(Transformation):
     """Transformations in order of application; `chain` makes one from names."""
 
-    transformations: tuple[SerializeAsAny[Transformation], ...] = Field((), description="In order of application.")
+    transformations: tuple[SerializeAsAny[Transformation], ...] = Field(
+        (), description="In order of application."
+    )
 
     @property
     def name(self) -> str:
@@ -127,7 +138,9 @@ class Chain(Transformation):
         raise NotImplementedError
 
 
-def chain(transformations: Iterable[Transformation | Mapping[str, Any] | str], where: str = "") -> Chain:
+def chain(
+    transformations: Iterable[Transformation | Mapping[str, Any] | str], where: str = ""
+) -> Chain:
     """Return transformations in order of application, by name, as mappings with `name` and settings, or built already.
 
     Papers write compositions the other way round: in `T_trans ∘ T_inv` the right one is applied first (Tang et al.

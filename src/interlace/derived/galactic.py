@@ -27,9 +27,14 @@ class Galactic(Transformation):
     """
 
     moves_words: ClassVar[bool] = True
-    required: ClassVar[tuple[str, str]] = ("permuted", "the permuted sentences; set galactic.permuted to CoNLL-U files")
+    required: ClassVar[tuple[str, str]] = (
+        "permuted",
+        "the permuted sentences; set galactic.permuted to CoNLL-U files",
+    )
 
-    permuted: tuple[Path, ...] = Field((), description="CoNLL-U files of the sentences in another order; required.")
+    permuted: tuple[Path, ...] = Field(
+        (), description="CoNLL-U files of the sentences in another order; required."
+    )
 
     def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
         """Return the derived lines; raise a DataError if a line has no tree, or none like it is in the files."""
@@ -43,7 +48,9 @@ class Galactic(Transformation):
             tree = SentenceTree.of(text, row)
             permuted_tree = permuted.get(tree.key)
             if permuted_tree is None:
-                raise DataError(f"no sentence with the tree of {line[:80]!r} is in {listed(self.permuted)}")
+                raise DataError(
+                    f"no sentence with the tree of {line[:80]!r} is in {listed(self.permuted)}"
+                )
             start, stop = words.offsets[row : row + 2]
             order[start:stop] = start + matched(tree, permuted_tree)
         return reorder(text, words, order, forest.final & (order == np.arange(len(order))))

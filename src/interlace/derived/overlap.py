@@ -13,8 +13,12 @@ from interlace.text import Text
 class Overlap(Transformation):
     """Transliterates all words but a share of the vocabulary, drawn by key (Tang et al. 2022, table 7: 0, 25, 50 %)."""
 
-    share: float = Field(0.25, ge=0, le=1, description="Share of the word types that both languages have.")
-    otherwise: Transliterate = Field(Transliterate(), description="How the other words are respelled.")
+    share: float = Field(
+        0.25, ge=0, le=1, description="Share of the word types that both languages have."
+    )
+    otherwise: Transliterate = Field(
+        Transliterate(), description="How the other words are respelled."
+    )
 
     @property
     def shares_words(self) -> bool:
@@ -27,6 +31,8 @@ class Overlap(Transformation):
         def spell(words: Sequence[str]) -> list[str]:
             new = self.otherwise.spellings(words)
             stays = (pair_uniform(words, new, key) < self.share).tolist()
-            return [old if stay else other for old, other, stay in zip(words, new, stays, strict=True)]
+            return [
+                old if stay else other for old, other, stay in zip(words, new, stays, strict=True)
+            ]
 
         return respelled(text, spell)

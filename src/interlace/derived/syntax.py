@@ -19,7 +19,14 @@ from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.labels import numbered
 from interlace.derived.common.layout import WordSpans, reorder
-from interlace.derived.common.trees import FileState, Forest, file_states, forest_of, parsed, read_trees
+from interlace.derived.common.trees import (
+    FileState,
+    Forest,
+    file_states,
+    forest_of,
+    parsed,
+    read_trees,
+)
 from interlace.text import Text
 
 
@@ -37,18 +44,26 @@ class Syntax(Transformation):
     """
 
     moves_words: ClassVar[bool] = True
-    required: ClassVar[tuple[str, str]] = ("like", "a treebank to learn from; set syntax.like to CoNLL-U files")
+    required: ClassVar[tuple[str, str]] = (
+        "like",
+        "a treebank to learn from; set syntax.like to CoNLL-U files",
+    )
 
-    like: tuple[Path, ...] = Field((), description="CoNLL-U files of the language with the target order; required.")
+    like: tuple[Path, ...] = Field(
+        (), description="CoNLL-U files of the language with the target order; required."
+    )
     heads: tuple[str, ...] = Field(
         ("NOUN", "VERB"),
         min_length=1,
         description="Parts of speech (UPOS) whose dependents are reordered; add PROPN to treat names as nouns.",
     )
     trees: tuple[Path, ...] = Field(
-        (), description="CoNLL-U files with parses of text without trees: lines are matched by characters."
+        (),
+        description="CoNLL-U files with parses of text without trees: lines are matched by characters.",
     )
-    prior: float = Field(1.0, gt=0, description="Inverse variance of the Gaussian prior of the model's weights.")
+    prior: float = Field(
+        1.0, gt=0, description="Inverse variance of the Gaussian prior of the model's weights."
+    )
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines; raise a DataError if no treebank is set, or a line has no tree."""
@@ -90,7 +105,10 @@ _MAX_FAMILY = 8  # words of a family that the model is fitted to
 
 Key = tuple[str, str]
 Family = tuple[Key, ...]  # a head and its dependents in their order
-HEAD: Key = ("", "")  # the key of the head among its dependents, which are known by (relation, part of speech)
+HEAD: Key = (
+    "",
+    "",
+)  # the key of the head among its dependents, which are known by (relation, part of speech)
 
 
 @dataclass(frozen=True)
@@ -169,7 +187,9 @@ class Precedence:
         by_relation, by_key = likelihood.maximum()
         keys_together = before + before.T > 0
         relations_together = np.zeros((len(relations), len(relations)), np.bool_)
-        np.logical_or.at(relations_together, (relation_of_key[:, None], relation_of_key[None, :]), keys_together)
+        np.logical_or.at(
+            relations_together, (relation_of_key[:, None], relation_of_key[None, :]), keys_together
+        )
         return cls(
             relations,
             keys,
@@ -215,7 +235,9 @@ class _Likelihood:
         self.counts = np.array(list(groups.values()), np.float64)
         together = before + before.T
         self.key_pairs = np.nonzero(np.triu(together, 1))
-        self.relation_pairs = np.nonzero(np.triu(one_hot.T @ _without_diagonal(together) @ one_hot, 1))
+        self.relation_pairs = np.nonzero(
+            np.triu(one_hot.T @ _without_diagonal(together) @ one_hot, 1)
+        )
 
     def maximum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights of relations (R, R) and of keys (K, K) that fit best."""
@@ -225,9 +247,13 @@ class _Likelihood:
         if not len(start):
             return self.tables(start)
         options = {"maxiter": 200, "ftol": 1e-7}
-        return self.tables(minimize(self.loss, start, jac=True, method="L-BFGS-B", options=options).x)
+        return self.tables(
+            minimize(self.loss, start, jac=True, method="L-BFGS-B", options=options).x
+        )
 
-    def tables(self, parameters: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def tables(
+        self, parameters: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights of relations (R, R) and of keys (K, K)."""
         keys, relations = self.one_hot.shape
         split = len(self.relation_pairs[0])
@@ -263,7 +289,9 @@ def families(forest: Forest, kind: str) -> list[Family]:
     """Return the heads of a part of speech with their dependents in order, without marks that end a tree."""
     line_starts = np.repeat(forest.offsets[:-1], np.diff(forest.offsets))
     heads = np.where(forest.heads < 0, -1, forest.heads + line_starts)  # (W,) over all lines
-    dependents: dict[int, list[int]] = {word: [] for word, tag in enumerate(forest.tags) if tag == kind}
+    dependents: dict[int, list[int]] = {
+        word: [] for word, tag in enumerate(forest.tags) if tag == kind
+    }
     for word, head in enumerate(heads.tolist()):
         if head in dependents and not forest.final[word]:
             dependents[head].append(word)
@@ -277,7 +305,9 @@ def families(forest: Forest, kind: str) -> list[Family]:
 
 
 @lru_cache(maxsize=8)
-def _fitted(files: tuple[FileState, ...], heads: tuple[str, ...], prior: float) -> dict[str, Precedence]:
+def _fitted(
+    files: tuple[FileState, ...], heads: tuple[str, ...], prior: float
+) -> dict[str, Precedence]:
     """Return a model of the order of dependents for each part of speech, fitted on these treebanks."""
     forests = [forest_of(chunk) for chunk in read_trees(files)]
     models: dict[str, Precedence] = {}
@@ -290,6 +320,8 @@ def _fitted(files: tuple[FileState, ...], heads: tuple[str, ...], prior: float) 
             tags: set[str] = set()
             for forest in forests:
                 tags.update(forest.tags)
-            raise DataError(f"{names}: no {tag} has a dependent; parts of speech in it: {listed(sorted(tags))}")
+            raise DataError(
+                f"{names}: no {tag} has a dependent; parts of speech in it: {listed(sorted(tags))}"
+            )
         models[tag] = Precedence.fit(seen, prior)
     return models

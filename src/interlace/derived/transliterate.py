@@ -29,7 +29,8 @@ class Transliterate(Transformation):
     """
 
     keep_punctuation: bool = Field(
-        False, description="Whether punctuation marks and symbols stay; the paper maps them too (table 9)."
+        False,
+        description="Whether punctuation marks and symbols stay; the paper maps them too (table 9).",
     )
     keep_digits: bool = Field(False, description="Whether digits stay; the paper maps them too.")
 
@@ -49,7 +50,9 @@ class Transliterate(Transformation):
 
     def spellings(self, words: Sequence[str]) -> list[str]:
         """Return the replacement of each word."""
-        text = "\n".join([*words, ""]).encode("utf-32-le", "surrogatepass")  # no word contains a line feed
+        text = "\n".join([*words, ""]).encode(
+            "utf-32-le", "surrogatepass"
+        )  # no word contains a line feed
         codes = self.table[np.frombuffer(text, np.uint32)]
         return codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
 
@@ -77,15 +80,42 @@ _CASED = (
     (0x10C80, 0x10CC0, 51),
 )
 _SOURCE_CASED = (
-    *(range(0x61, 0x7B), range(0xDF, 0x180), range(0x3AC, 0x3D0), range(0x430, 0x460), range(0x1EA0, 0x1F00)),
+    *(
+        range(0x61, 0x7B),
+        range(0xDF, 0x180),
+        range(0x3AC, 0x3D0),
+        range(0x430, 0x460),
+        range(0x1EA0, 0x1F00),
+    ),
     *(range(0x1A0, 0x1B1), range(0x460, 0x530), range(0x1E00, 0x1EA0)),
 )
 _HANGUL = range(0xAC00, 0xD7A4)
-_SOURCE_PLAIN = (range(0x5D0, 0x700), range(0x900, 0x10A0), range(0x1200, 0x1380), range(0x1780, 0x17B4), _HANGUL)
+_SOURCE_PLAIN = (
+    range(0x5D0, 0x700),
+    range(0x900, 0x10A0),
+    range(0x1200, 0x1380),
+    range(0x1780, 0x17B4),
+    _HANGUL,
+)
 _SYLLABLES = (
-    *(range(0x1401, 0x166D), range(0x12000, 0x1239A), range(0x13000, 0x1342F), range(0x14400, 0x14647)),
-    *(range(0x17000, 0x187F8), range(0x18800, 0x18CD6), range(0x16800, 0x16A39), range(0x1B170, 0x1B2FC)),
-    *(range(0x10600, 0x10737), range(0x10000, 0x100FB), range(0x12480, 0x12544), range(0xA500, 0xA60C)),
+    *(
+        range(0x1401, 0x166D),
+        range(0x12000, 0x1239A),
+        range(0x13000, 0x1342F),
+        range(0x14400, 0x14647),
+    ),
+    *(
+        range(0x17000, 0x187F8),
+        range(0x18800, 0x18CD6),
+        range(0x16800, 0x16A39),
+        range(0x1B170, 0x1B2FC),
+    ),
+    *(
+        range(0x10600, 0x10737),
+        range(0x10000, 0x100FB),
+        range(0x12480, 0x12544),
+        range(0xA500, 0xA60C),
+    ),
     range(0x1E800, 0x1E8C5),
 )
 _HAN, _RARE_HAN = range(0x4E00, 0xA000), 0x20000
@@ -93,34 +123,112 @@ _KANA, _RARE_KANA = range(0x3041, 0x30FF), 0x26000
 # Letters of scripts with case that have no pair, or for which no pair is left.
 _SOURCE_UNPAIRED = (range(0xAA, 0x530), range(0x1D00, 0x2000))
 _UNPAIRED = (
-    *(range(0x16F00, 0x16F4B), range(0x1BC00, 0x1BC6B), range(0x10280, 0x1029D), range(0x102A0, 0x102D1)),
-    *(range(0x10300, 0x10320), range(0x10350, 0x10376), range(0x10380, 0x1039E), range(0x103A0, 0x103C4)),
-    *(range(0x10480, 0x1049E), range(0x10500, 0x10528), range(0x10530, 0x10564), range(0x11003, 0x11038)),
-    *(range(0x110D0, 0x110E9), range(0x11183, 0x111B3), range(0x11600, 0x11630), range(0x11680, 0x116AB)),
+    *(
+        range(0x16F00, 0x16F4B),
+        range(0x1BC00, 0x1BC6B),
+        range(0x10280, 0x1029D),
+        range(0x102A0, 0x102D1),
+    ),
+    *(
+        range(0x10300, 0x10320),
+        range(0x10350, 0x10376),
+        range(0x10380, 0x1039E),
+        range(0x103A0, 0x103C4),
+    ),
+    *(
+        range(0x10480, 0x1049E),
+        range(0x10500, 0x10528),
+        range(0x10530, 0x10564),
+        range(0x11003, 0x11038),
+    ),
+    *(
+        range(0x110D0, 0x110E9),
+        range(0x11183, 0x111B3),
+        range(0x11600, 0x11630),
+        range(0x11680, 0x116AB),
+    ),
     *(range(0xA6A0, 0xA6E6), range(0x2D80, 0x2DDF), range(0xAB01, 0xAB2F)),
 )
 _SOURCE_DIGITS = (0x30, 0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66)
-_DIGITS = (0x104A0, 0x11066, 0x110F0, 0x11136, 0x111D0, 0x112F0, 0x114D0, 0x11650, 0x116C0, 0x118E0, 0x16A60, 0x16B50)
+_DIGITS = (
+    0x104A0,
+    0x11066,
+    0x110F0,
+    0x11136,
+    0x111D0,
+    0x112F0,
+    0x114D0,
+    0x11650,
+    0x116C0,
+    0x118E0,
+    0x16A60,
+    0x16B50,
+)
 _SOURCE_NUMBERS = (range(0xB2, 0xBF), range(0x2070, 0x218C), range(0x2460, 0x249C))
 _NUMBERS = (range(0x12400, 0x1246F), range(0x10107, 0x10134))
 _SOURCE_MARKS = (
-    *(range(0x21, 0x7F), range(0xA0, 0x700), range(0x2010, 0x2190), range(0x2600, 0x2800), range(0x2190, 0x2270)),
+    *(
+        range(0x21, 0x7F),
+        range(0xA0, 0x700),
+        range(0x2010, 0x2190),
+        range(0x2600, 0x2800),
+        range(0x2190, 0x2270),
+    ),
     *(range(0x3001, 0x3031), range(0xFF01, 0xFF66), range(0x900, 0xE00)),
 )
 _PUNCTUATION = (
-    *(range(0x115C1, 0x115D8), range(0xA9C1, 0xA9CE), range(0x11047, 0x1104E), range(0x11238, 0x1123E)),
-    *(range(0xA6F2, 0xA6F8), range(0x12470, 0x12474), range(0x10100, 0x10103), range(0x1DA87, 0x1DA8C)),
-    *(range(0x2E00, 0x2E2F), range(0x110BE, 0x110C2), range(0x11140, 0x11144), range(0x111C5, 0x111C9)),
-    *(range(0x11660, 0x1166D), range(0x11A3F, 0x11A47), range(0x11A9A, 0x11AA3), range(0x1144B, 0x11450)),
-    *(range(0x1145A, 0x1145E), range(0x11641, 0x11644), range(0x11C41, 0x11C46), range(0x16B37, 0x16B3C)),
-    *(range(0x16E97, 0x16E9B), range(0x1173C, 0x1173F), range(0x111DD, 0x111E0), range(0x11174, 0x11176)),
+    *(
+        range(0x115C1, 0x115D8),
+        range(0xA9C1, 0xA9CE),
+        range(0x11047, 0x1104E),
+        range(0x11238, 0x1123E),
+    ),
+    *(
+        range(0xA6F2, 0xA6F8),
+        range(0x12470, 0x12474),
+        range(0x10100, 0x10103),
+        range(0x1DA87, 0x1DA8C),
+    ),
+    *(
+        range(0x2E00, 0x2E2F),
+        range(0x110BE, 0x110C2),
+        range(0x11140, 0x11144),
+        range(0x111C5, 0x111C9),
+    ),
+    *(
+        range(0x11660, 0x1166D),
+        range(0x11A3F, 0x11A47),
+        range(0x11A9A, 0x11AA3),
+        range(0x1144B, 0x11450),
+    ),
+    *(
+        range(0x1145A, 0x1145E),
+        range(0x11641, 0x11644),
+        range(0x11C41, 0x11C46),
+        range(0x16B37, 0x16B3C),
+    ),
+    *(
+        range(0x16E97, 0x16E9B),
+        range(0x1173C, 0x1173F),
+        range(0x111DD, 0x111E0),
+        range(0x11174, 0x11176),
+    ),
 )
-_SYMBOLS = (range(0x1D800, 0x1DA00), range(0x1D000, 0x1D0F6), range(0x1D300, 0x1D357), range(0x1F030, 0x1F094))
+_SYMBOLS = (
+    range(0x1D800, 0x1DA00),
+    range(0x1D000, 0x1D0F6),
+    range(0x1D300, 0x1D357),
+    range(0x1F030, 0x1F094),
+)
 _WIDE_SYMBOLS = (range(0x1F400, 0x1F43F), range(0x1F442, 0x1F4FD))
 
 
 _COMMON_CLASSES = (7, 9, 220, 230)  # canonical combining classes of marks of many scripts
-_SELECTORS = ("VARIATION SELECTOR", "COMBINING GRAPHEME JOINER", "MONGOLIAN FREE VARIATION")  # no visible marks
+_SELECTORS = (
+    "VARIATION SELECTOR",
+    "COMBINING GRAPHEME JOINER",
+    "MONGOLIAN FREE VARIATION",
+)  # no visible marks
 _WITH_CASE = ("L", "case")
 
 
@@ -138,7 +246,9 @@ def letter_map() -> dict[int, int]:
     sources = list(_cased_sources())
     for source, target in zip(sources, targets[: len(sources)], strict=True):
         mapping.update(zip(source, target, strict=True))
-    unpaired = [code for code in _of("L", *_SOURCE_UNPAIRED) if code not in mapping and not _has_case(code)]
+    unpaired = [
+        code for code in _of("L", *_SOURCE_UNPAIRED) if code not in mapping and not _has_case(code)
+    ]
     mapping.update(_pairs(unpaired, _of("Lo", *_UNPAIRED)))
     mapping.update(_pairs(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES)))
     for codes, first_rare in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
@@ -164,7 +274,11 @@ def _digit_map() -> dict[int, int]:
 
 def _mark_map() -> dict[int, int]:
     """Map marks and symbols: those of ASCII to punctuation, others to punctuation, symbols or wide symbols."""
-    targets = {"P": _of("P", *_PUNCTUATION), "S": _of("S", *_SYMBOLS), "wide": _of("S", *_WIDE_SYMBOLS)}
+    targets = {
+        "P": _of("P", *_PUNCTUATION),
+        "S": _of("S", *_SYMBOLS),
+        "wide": _of("S", *_WIDE_SYMBOLS),
+    }
     sources: dict[str, list[int]] = {kind: [] for kind in targets}
     for codes in _SOURCE_MARKS:
         for code in codes:
@@ -282,7 +396,11 @@ def character_table(keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uin
         kept |= {"P", "S"}
     if keep_digits:
         kept.add("N")
-    new = {old: target for old, target in mapping.items() if unicodedata.category(chr(old))[0] not in kept}
+    new = {
+        old: target
+        for old, target in mapping.items()
+        if unicodedata.category(chr(old))[0] not in kept
+    }
     table = np.arange(0x110000, dtype=np.uint32)
     table[list(new)] = list(new.values())
     return table

@@ -31,7 +31,9 @@ from interlace.text.lines import COMPRESSED, read_lines, write_lines
 
 log = logging.getLogger(__name__)
 
-SUBWORDS = "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
+SUBWORDS = (
+    "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
+)
 _SUFFIX = ".safetensors"
 _TEXT_SUFFIXES = {".vec", ".txt", *COMPRESSED}
 
@@ -101,7 +103,9 @@ class WordVectors:
         words_path = file_in(folder, f"{self.language}.words")
         vectors_path = file_in(folder, f"{self.language}{_SUFFIX}")
         # Reading drops a line's last return, so it is doubled.
-        write_lines(words_path, (f"{word}\r" if word.endswith("\r") else word for word in self.words))
+        write_lines(
+            words_path, (f"{word}\r" if word.endswith("\r") else word for word in self.words)
+        )
         with atomic(vectors_path) as partial:  # replaces a symbolic link instead of following it
             save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
@@ -114,7 +118,9 @@ class WordVectors:
         path = Path(folder) / f"{language}{_SUFFIX}"
         must_not_be_special(path)
         if not path.is_file():
-            raise DataError(f"{folder}: no word vectors of {language!r}{did_you_mean(language, languages_in(folder))}")
+            raise DataError(
+                f"{folder}: no word vectors of {language!r}{did_you_mean(language, languages_in(folder))}"
+            )
         try:
             vectors = load_file(path)["vectors"]
         except (KeyError, SafetensorError) as error:
@@ -148,7 +154,9 @@ class WordVectors:
         for number, line in enumerate(lines, 2):
             if number - 1 > count:
                 if line:
-                    raise DataError(f"{path}, line {number}: more lines than the {count} words of the header")
+                    raise DataError(
+                        f"{path}, line {number}: more lines than the {count} words of the header"
+                    )
                 continue
             if len(rows) == wanted_words:
                 break
@@ -157,7 +165,9 @@ class WordVectors:
                 vectors[len(rows)] = values
                 rows[word] = len(rows)
         if len(rows) < wanted_words and number - 1 < count:
-            raise DataError(f"{path}: incomplete? the header says {count} words, but the file ends after {number - 1}")
+            raise DataError(
+                f"{path}: incomplete? the header says {count} words, but the file ends after {number - 1}"
+            )
         if len(rows) < wanted_words:
             log.info("%s: skipped %d repeated words", path, wanted_words - len(rows))
         return cls(language, list(rows), vectors[: len(rows)])
@@ -222,7 +232,9 @@ class EmbeddingMethod(RegistryEntry, ABC):
     """A way to get word vectors of several languages in one space; its fields are its settings."""
 
     needs: ClassVar[frozenset[str]] = frozenset()  # required input: {"dictionaries"}, {"texts"}
-    joint: ClassVar[bool] = False  # whether it trains on all texts together, so that one text is enough
+    joint: ClassVar[bool] = (
+        False  # whether it trains on all texts together, so that one text is enough
+    )
 
     @property
     def max_words(self) -> int | None:
@@ -230,7 +242,9 @@ class EmbeddingMethod(RegistryEntry, ABC):
         return None
 
     @abstractmethod
-    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
+    def fit(
+        self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None
+    ) -> CrossLingualVectors:
         """Train on all sources; equal sources, settings and seed give equal vectors.
 
         Raises:
@@ -243,7 +257,9 @@ class EmbeddingMethod(RegistryEntry, ABC):
 EMBEDDING_METHODS: Registry[Any] = Registry(__name__, "embedding method", EmbeddingMethod)
 
 
-def _parse_vector(path: Path, number: int, line: str, width: int) -> tuple[str, NDArray[np.float32]]:
+def _parse_vector(
+    path: Path, number: int, line: str, width: int
+) -> tuple[str, NDArray[np.float32]]:
     """Parse a word and its numbers; words may contain white space other than U+0020, which is the separator."""
     word, _, numbers = line.partition(" ")
     with warnings.catch_warnings():

@@ -23,10 +23,14 @@ class Concat(EmbeddingMethod):
 
     skipgram: SkipGram = Field(default_factory=SkipGram, description="fastText training.")
 
-    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
+    def fit(
+        self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None
+    ) -> CrossLingualVectors:
         """Train on all texts together; existing vectors are rejected, dictionaries are not used."""
         if sources.vectors or not sources.texts:
-            raise DataError("concat trains on the text of all languages; it cannot use existing vectors")
+            raise DataError(
+                "concat trains on the text of all languages; it cannot use existing vectors"
+            )
         words: dict[str, list[str]] = {}
         for language, lines in sources.texts.items():
             words[language] = self.skipgram.words_of(lines)

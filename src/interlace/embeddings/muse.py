@@ -45,22 +45,45 @@ MIN_AGREEMENT = 0.9  # of two runs that found the same rotation; wrong results o
 class Adversary(Settings):
     """Adversarial training; defaults from Conneau et al. 2018, sections 3.1 to 3.3, else from MUSE's code."""
 
-    words: int = Field(50_000, ge=2, description="Most frequent words of each language to sample (3.2).")
-    epochs: int = Field(5, ge=1, description="Epochs; the criterion is computed after each (MUSE: 5).")
-    updates: int = Field(31_250, ge=1, description="Updates of the mapping per epoch (MUSE: a million words).")
+    words: int = Field(
+        50_000, ge=2, description="Most frequent words of each language to sample (3.2)."
+    )
+    epochs: int = Field(
+        5, ge=1, description="Epochs; the criterion is computed after each (MUSE: 5)."
+    )
+    updates: int = Field(
+        31_250, ge=1, description="Updates of the mapping per epoch (MUSE: a million words)."
+    )
     batch: int = Field(32, ge=1, description="Words of each language per update (3.1).")
-    discriminator_steps: int = Field(5, ge=1, description="Discriminator updates per mapping update (MUSE: 5).")
-    hidden: int = Field(2048, ge=1, description="Width of the discriminator's two hidden layers (3.1).")
-    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout on the discriminator's input (3.1).")
+    discriminator_steps: int = Field(
+        5, ge=1, description="Discriminator updates per mapping update (MUSE: 5)."
+    )
+    hidden: int = Field(
+        2048, ge=1, description="Width of the discriminator's two hidden layers (3.1)."
+    )
+    dropout: float = Field(
+        0.1, ge=0, lt=1, description="Dropout on the discriminator's input (3.1)."
+    )
     smoothing: float = Field(
-        0.2, ge=0, lt=1, description="Label smoothing s of the discriminator: labels 1 - s/2 and s/2 (3.1: 0.2; MUSE)."
+        0.2,
+        ge=0,
+        lt=1,
+        description="Label smoothing s of the discriminator: labels 1 - s/2 and s/2 (3.1: 0.2; MUSE).",
     )
     learning_rate: float = Field(0.1, gt=0, description="SGD learning rate of both players (3.1).")
-    decay: float = Field(0.95, gt=0, le=1, description="Factor of the learning rate after each epoch (3.1).")
-    shrink: float = Field(0.5, gt=0, le=1, description="Additional factor if the criterion has decreased (3.1).")
-    beta: float = Field(0.01, ge=0, le=1, description="Step of the mapping towards the orthogonal matrices (3.3).")
+    decay: float = Field(
+        0.95, gt=0, le=1, description="Factor of the learning rate after each epoch (3.1)."
+    )
+    shrink: float = Field(
+        0.5, gt=0, le=1, description="Additional factor if the criterion has decreased (3.1)."
+    )
+    beta: float = Field(
+        0.01, ge=0, le=1, description="Step of the mapping towards the orthogonal matrices (3.3)."
+    )
     restarts: int = Field(
-        2, ge=1, description="Independent runs; the best by the criterion counts, if another one agrees with it."
+        2,
+        ge=1,
+        description="Independent runs; the best by the criterion counts, if another one agrees with it.",
     )
 
     def run(self, pair: MappedPair, seed: int, number: int, progress: Progress) -> Refined:
@@ -81,9 +104,13 @@ class Adversary(Settings):
                         done = epoch * self.updates + update
                         progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
                 left, _, right = np.linalg.svd(players.mapping.detach().cpu().numpy())
-                rotations.append(np.asarray(left @ right, np.float32))  # the nearest orthogonal matrix
+                rotations.append(
+                    np.asarray(left @ right, np.float32)
+                )  # the nearest orthogonal matrix
                 history.append(pair.criterion(rotations[-1]))
-                message = "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f"
+                message = (
+                    "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f"
+                )
                 log.info(message, number, epoch, history[-1], players.accuracy)
                 has_decreased = len(history) > 1 and history[-1] < history[-2]
                 rate *= self.decay * (self.shrink if has_decreased else 1.0)
@@ -93,14 +120,21 @@ class Adversary(Settings):
 class Muse(MappingMethod):
     """Vectors of each language alone, mapped without supervision."""
 
-    adversary: Adversary = Field(default_factory=Adversary, description="Training of the initial rotation.")
+    adversary: Adversary = Field(
+        default_factory=Adversary, description="Training of the initial rotation."
+    )
     random_starts: int = Field(
-        3, ge=1, description="Random rotations, also refined, that a converged result must beat by the criterion."
+        3,
+        ge=1,
+        description="Random rotations, also refined, that a converged result must beat by the criterion.",
     )
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Return the rotation with the best criterion after refinement, of all adversarial runs, and a record."""
-        runs = [self.adversary.run(pair, pair.seed, number, progress) for number in range(self.adversary.restarts)]
+        runs = [
+            self.adversary.run(pair, pair.seed, number, progress)
+            for number in range(self.adversary.restarts)
+        ]
         refined = [pair.refine(run.rotation) for run in runs]
         criteria = [max(run.history) for run in refined]
         best = int(np.argmax(criteria))
@@ -144,7 +178,9 @@ def _agreement(pair: MappedPair, rotations: list[Floats], best: int) -> float | 
     return max(cosines, default=None)
 
 
-def has_converged(pair: MappedPair, reached: float, chance: float, agreement: float | None) -> bool | None:
+def has_converged(
+    pair: MappedPair, reached: float, chance: float, agreement: float | None
+) -> bool | None:
     """Return whether adversarial training has converged; None if a single run leaves it unchecked.
 
     reached: the criterion. chance: what refinement reaches from random rotations. agreement: of two runs.
@@ -152,10 +188,18 @@ def has_converged(pair: MappedPair, reached: float, chance: float, agreement: fl
     advice = "translations may be wrong. Try more restarts, another seed, or the methods identical and procrustes"
     names = (pair.source.language, pair.target.language)
     if reached <= chance:
-        log.warning("muse: %s onto %s: criterion %.3f, but %.3f by chance; %s", *names, reached, chance, advice)
+        log.warning(
+            "muse: %s onto %s: criterion %.3f, but %.3f by chance; %s",
+            *names,
+            reached,
+            chance,
+            advice,
+        )
         return False
     if agreement is not None and agreement < MIN_AGREEMENT:
-        log.warning("muse: %s onto %s: runs disagree (agreement %.2f); %s", *names, agreement, advice)
+        log.warning(
+            "muse: %s onto %s: runs disagree (agreement %.2f); %s", *names, agreement, advice
+        )
         return False
     return None if agreement is None else True
 
@@ -163,13 +207,18 @@ def has_converged(pair: MappedPair, reached: float, chance: float, agreement: fl
 class _Players:
     """The mapping, the discriminator, and their vectors."""
 
-    def __init__(self, rules: Adversary, pair: MappedPair, device: Any, rng: np.random.Generator) -> None:
+    def __init__(
+        self, rules: Adversary, pair: MappedPair, device: Any, rng: np.random.Generator
+    ) -> None:
         import torch
         from torch import nn
 
         self._rules = rules
         self._rng = rng
-        self._sides = [torch.from_numpy(side.vectors[: rules.words]).to(device) for side in (pair.source, pair.target)]
+        self._sides = [
+            torch.from_numpy(side.vectors[: rules.words]).to(device)
+            for side in (pair.source, pair.target)
+        ]
         self.mapping = torch.eye(pair.source.width, device=device, requires_grad=True)
         self._discriminator = nn.Sequential(
             nn.Dropout(rules.dropout),
@@ -181,7 +230,9 @@ class _Players:
         ).to(device)
         ones = torch.ones(rules.batch, device=device)
         truth = torch.cat([ones, torch.zeros_like(ones)])  # (2 B,)
-        self._labels = truth * (1 - rules.smoothing) + rules.smoothing / 2  # whether a vector was mapped
+        self._labels = (
+            truth * (1 - rules.smoothing) + rules.smoothing / 2
+        )  # whether a vector was mapped
         self.accuracy = 0.5  # running accuracy of the discriminator
 
     def update(self, rate: float) -> None:
@@ -208,7 +259,9 @@ class _Players:
 
         samples = []
         for side in self._sides:
-            rows = torch.from_numpy(self._rng.integers(len(side), size=self._rules.batch)).to(side.device)
+            rows = torch.from_numpy(self._rng.integers(len(side), size=self._rules.batch)).to(
+                side.device
+            )
             samples.append(side[rows])
         source, target = samples
         return torch.cat([source @ self.mapping, target])

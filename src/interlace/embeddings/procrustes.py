@@ -26,7 +26,9 @@ class Procrustes(MappingMethod):
         if lexicon is None:
             pairs = listed("-".join(languages) for languages in sources.dictionaries) or "none"
             raise DataError(f"procrustes: no dictionary of {names}; there are: {pairs}")
-        source_rows = source.find(lexicon.source_types, fold=True)[lexicon.entries[:, 0]]  # of each entry; -1: none
+        source_rows = source.find(lexicon.source_types, fold=True)[
+            lexicon.entries[:, 0]
+        ]  # of each entry; -1: none
         target_rows = target.find(lexicon.target_types, fold=True)[lexicon.entries[:, 1]]
         has_vectors = (source_rows >= 0) & (target_rows >= 0)
         if not has_vectors.any():

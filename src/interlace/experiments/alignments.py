@@ -54,7 +54,9 @@ class CorpusAlignments(Artifact[WordAlignments]):
     @cached_property
     def key(self) -> dict[str, Any]:
         """The text, the aligner with the contents of its files and its code, and the priors."""
-        contents = {setting: content_key(path) for setting, path in aligner_files(self.aligner).items()}
+        contents = {
+            setting: content_key(path) for setting, path in aligner_files(self.aligner).items()
+        }
         priors: str | None = None
         if isinstance(self.priors, CorpusAlignments):
             priors = self.priors.id
@@ -94,7 +96,11 @@ class CorpusAlignments(Artifact[WordAlignments]):
 
     def _warn_of_raw_text(self, *sides: Any) -> None:
         """Log a warning if text is not tokenized but split at whitespace."""
-        raw = [side.language for side in sides if side.word_tokenizer == "whitespace" and is_untokenized(side)]
+        raw = [
+            side.language
+            for side in sides
+            if side.word_tokenizer == "whitespace" and is_untokenized(side)
+        ]
         if raw:
             log.warning(
                 "%s: untokenized text in %s, but words are split at whitespace; set word_tokenizer = 'unicode' or "
@@ -122,10 +128,16 @@ def aligner_of(recipe: Recipe, corpus: str, root: Root) -> Aligner:
 
 def aligner_files(aligner: Aligner) -> dict[str, Path]:
     """Return the files that the settings of an aligner name, by setting."""
-    return {setting: Path(getattr(aligner, setting)) for setting in aligner.files if getattr(aligner, setting)}
+    return {
+        setting: Path(getattr(aligner, setting))
+        for setting in aligner.files
+        if getattr(aligner, setting)
+    }
 
 
-def _aligned(words: WordPairs, fitted: FittedAligner) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
+def _aligned(
+    words: WordPairs, fitted: FittedAligner
+) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
     """Yield the alignments of all pairs of the corpus, chunk by chunk.
 
     Dropped pairs are removed only now, so that alignments from a file match by line.
@@ -137,7 +149,9 @@ def _aligned(words: WordPairs, fitted: FittedAligner) -> Iterator[tuple[WordPair
             yield chunk, aligned.links, aligned.confidence
         else:
             confidence = aligned.confidence[np.repeat(kept, aligned.links.lengths)]
-            kept_words = replace(chunk, source=chunk.source.take(kept), target=chunk.target.take(kept))
+            kept_words = replace(
+                chunk, source=chunk.source.take(kept), target=chunk.target.take(kept)
+            )
             yield kept_words, aligned.links.take(kept), confidence
 
 

@@ -76,7 +76,9 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
         **_data(recipe, about),
         **_training(recipe, about),
         **_scores(rows),
-        "versions": [f"{name} {markdown_text(str(about[name]))}" for name in versions if about.get(name)],
+        "versions": [
+            f"{name} {markdown_text(str(about[name]))}" for name in versions if about.get(name)
+        ],
         "place": place,
         "license": license_id,
     }
@@ -114,7 +116,9 @@ def mean_and_spread(values: Sequence[float]) -> str:
     return f"{mean(values):.4g} ± {stdev(values):.2g}"
 
 
-def _metadata(recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]], license_id: str) -> ModelCardData:
+def _metadata(
+    recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]], license_id: str
+) -> ModelCardData:
     from huggingface_hub import ModelCardData
 
     codes = dict.fromkeys(language.partition("_")[0].lower() for language in recipe.languages)
@@ -125,15 +129,25 @@ def _metadata(recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]]
         language=[code for code in codes if re.fullmatch(r"[a-z]{2,3}", code)] or None,
         base_model=_base(recipe),
         library_name="interlace" if config.get("model_type") == SEQ2SEQ[1] else "transformers",
-        pipeline_tag="translation" if recipe.seq2seq else "text-generation" if recipe.causal else "fill-mask",
-        tags=["interlace", "cross-lingual", *(plain(name).replace("_", "-") for name in recipe.objectives)],
+        pipeline_tag="translation"
+        if recipe.seq2seq
+        else "text-generation"
+        if recipe.causal
+        else "fill-mask",
+        tags=[
+            "interlace",
+            "cross-lingual",
+            *(plain(name).replace("_", "-") for name in recipe.objectives),
+        ],
         **({"model_name": plain(recipe.name), "eval_results": results} if results else {}),
     )
 
 
 def _datasets(recipe: Recipe) -> list[str]:
     """Return the hub names of the data sets with training text."""
-    patterns = [pattern for group in recipe.corpora.values() for pattern in group.train if is_hub(pattern)]
+    patterns = [
+        pattern for group in recipe.corpora.values() for pattern in group.train if is_hub(pattern)
+    ]
     addresses = [HubAddress.parse(pattern) for pattern in patterns]
     named = [one.repository for one in addresses if not one.is_folder and "{" not in one.repository]
     return list(dict.fromkeys(named))
@@ -145,7 +159,9 @@ def _results(rows: list[dict[str, Any]]) -> Iterator[EvalResult]:
 
     by_place: dict[tuple[str, str, str], list[float]] = {}
     for row in rows:
-        by_place.setdefault((row["task"], row["metric"], row["language"]), []).append(float(row["score"]))
+        by_place.setdefault((row["task"], row["metric"], row["language"]), []).append(
+            float(row["score"])
+        )
     for (task, metric, language), scores in by_place.items():
         yield EvalResult(
             task_type=task,
@@ -174,9 +190,16 @@ def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dic
     xlm = config.get("model_type") == "xlm"
     encoder = config.get("encoder", {})
     decoder = config.get("decoder", {})
-    roberta = "roberta" in str(decoder.get("model_type"))  # reserves positions up to that of the padding
+    roberta = "roberta" in str(
+        decoder.get("model_type")
+    )  # reserves positions up to that of the padding
     reserved = int(decoder.get("pad_token_id") or 0) + 1 if roberta else 0
-    rows = config.get("interlace_languages") or config.get("lang2id") or encoder.get("interlace_languages") or {}
+    rows = (
+        config.get("interlace_languages")
+        or config.get("lang2id")
+        or encoder.get("interlace_languages")
+        or {}
+    )
     has_languages = not xlm or (config.get("use_lang_emb", True) and config.get("n_langs", 1) > 1)
     return {
         "name": plain(recipe.name),
@@ -190,7 +213,9 @@ def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dic
         "directions": None if learned is None else ["-".join(direction) for direction in learned],
         "example": (learned or [(recipe.languages[0], recipe.languages[-1])])[0],
         "max_new_tokens": min(100, int(decoder.get("max_position_embeddings", 101)) - reserved - 1),
-        "language_rows": sorted(plain(rows).items(), key=lambda pair: pair[1]) if has_languages else [],
+        "language_rows": sorted(plain(rows).items(), key=lambda pair: pair[1])
+        if has_languages
+        else [],
         "language_argument": "langs" if xlm else "token_type_ids",
         "fold_language": plain(recipe.export.fold_language),
         "vocab": recipe.vocab,
@@ -204,7 +229,11 @@ def _decoder(recipe: Recipe) -> str:
     if not recipe.seq2seq or decoder is None:
         return ""
     if decoder.shape is not None or decoder.take == "none":
-        shared = decoder.embeddings == "shared" and recipe.model.start is not None and recipe.model.take != "none"
+        shared = (
+            decoder.embeddings == "shared"
+            and recipe.model.start is not None
+            and recipe.model.take != "none"
+        )
         if shared:
             return "random; embeddings shared with the encoder"
         return "random"
@@ -223,7 +252,9 @@ def _data(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
             for file in entry["files"]
         ]
         split = "held-out" if entry["split"] == "dev" else "training"
-        left_out = [f"{markdown_text(what)}: {count:,}" for what, count in entry["left_out"].items()]
+        left_out = [
+            f"{markdown_text(what)}: {count:,}" for what, count in entry["left_out"].items()
+        ]
         rows.append(
             [
                 markdown_text(f"{'-'.join(entry['languages'])} ({split})"),
@@ -236,8 +267,12 @@ def _data(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
     return {
         "digest": DIGEST,
         "data": rows,
-        "filters": [f"{code_span(name)}{_settings(values)}" for name, values in recipe.filters.items()],
-        "aligners": list(dict.fromkeys(code_span(entry["aligner"]) for entry in entries if "aligner" in entry)),
+        "filters": [
+            f"{code_span(name)}{_settings(values)}" for name, values in recipe.filters.items()
+        ],
+        "aligners": list(
+            dict.fromkeys(code_span(entry["aligner"]) for entry in entries if "aligner" in entry)
+        ),
         "aligner_settings": "" if recipe.align is None else _settings(recipe.align.settings),
     }
 
@@ -252,7 +287,8 @@ def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
     optimizer = recipe.train.optimizer
     warmup = optimizer.warmup_steps(train.steps)
     facts = {
-        "steps": f"{about['steps']:,}" + (f" ({markdown_text(about['stopped'])})" if about.get("stopped") else ""),
+        "steps": f"{about['steps']:,}"
+        + (f" ({markdown_text(about['stopped'])})" if about.get("stopped") else ""),
         "tokens": f"{about['tokens']:,}",
         "tokens per update, with padding": f"{train.tokens_per_update:,}",
         "optimizer": f"AdamW, betas {', '.join(map(str, optimizer.betas))}, weight decay {optimizer.weight_decay}",
@@ -269,9 +305,20 @@ def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
         default = dict(leaves(type(objective)().dump()))
         own = {key: value for key, value in leaves(objective.dump()) if value != default.get(key)}
         own |= {"corpora": ", ".join(entry.corpora)} if entry.corpora else {}
-        settings = ", ".join(markdown_text(f"{key} = {leaf(value)}") for key, value in own.items()) or "default"
+        settings = (
+            ", ".join(markdown_text(f"{key} = {leaf(value)}") for key, value in own.items())
+            or "default"
+        )
         summary = markdown_text((type(objective).__doc__ or "").strip().partition("\n")[0])
-        rows.append([code_span(name), summary, entry.weight, f"{100 * tokens.get(name, 0) / total:.1f} %", settings])
+        rows.append(
+            [
+                code_span(name),
+                summary,
+                entry.weight,
+                f"{100 * tokens.get(name, 0) / total:.1f} %",
+                settings,
+            ]
+        )
     return {"training": list(facts.items()), "objectives": rows}
 
 
@@ -284,7 +331,10 @@ def _scores(rows: list[dict[str, Any]]) -> dict[str, Any]:
     for task, metric in dict.fromkeys((row["task"], row["metric"]) for row in rows):
         own = [row for row in rows if (row["task"], row["metric"]) == (task, metric)]
         unit = f" ({own[0]['unit']})" if own[0].get("unit") else ""
-        cells = [[float(row["score"]) for row in own if row["language"] == language] for language in languages]
+        cells = [
+            [float(row["score"]) for row in own if row["language"] == language]
+            for language in languages
+        ]
         seeds = str(len({row.get("seed", 0) for row in own}))
         table.append([task, f"{metric}{unit}", seeds, *map(mean_and_spread, cells)])
     sources = list(dict.fromkeys(str(row.get("source", "")) for row in rows))
@@ -296,4 +346,7 @@ def _contamination(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
     found = [(row["task"], row["contamination"]) for row in rows if row.get("contamination")]
     for task in dict.fromkeys(task for task, _ in found):
         own = [facts for name, facts in found if name == task]
-        yield [task, *(f"{max(facts.get(kind) or 0 for facts in own):.1f}" for kind in ("exact", "ngram"))]
+        yield [
+            task,
+            *(f"{max(facts.get(kind) or 0 for facts in own):.1f}" for kind in ("exact", "ngram")),
+        ]

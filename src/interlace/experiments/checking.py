@@ -35,7 +35,9 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     for corpus in _corpora(recipe, "dev"):
         lines: dict[str, list[str]] = {}  # by language
         reports.append(_inspect(inspector, corpus, root, _collect_in(lines)))
-        dev_sets += [HeldOutSet(str(corpus), language, {"text": text}) for language, text in lines.items()]
+        dev_sets += [
+            HeldOutSet(str(corpus), language, {"text": text}) for language, text in lines.items()
+        ]
 
     contamination = ContaminationCheck()
     for split, held_out in held_out_text(recipe).sets.items():
@@ -71,7 +73,9 @@ def _corpora(recipe: Recipe, split: str) -> Iterator[_Corpus]:
             yield _Corpus(group, group_name, name, split)
 
 
-def _inspect(inspector: Inspector, corpus: _Corpus, root: Root, observer: Observer) -> InspectionReport:
+def _inspect(
+    inspector: Inspector, corpus: _Corpus, root: Root, observer: Observer
+) -> InspectionReport:
     paths = corpus.group.files(corpus.split, corpus.name, root)
     reader = corpus.group.reading(corpus.split)
     return inspector.inspect(str(corpus), reader, paths, corpus.name.split("-"), observer)

@@ -49,7 +49,9 @@ class HeldOutText:
     unread: dict[TaskSplit, str] = field(default_factory=dict)
 
 
-def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()) -> HeldOutText:
+def held_out_text(
+    recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()
+) -> HeldOutText:
     """Return the development and test sets of a recipe's tasks that are running text.
 
     Development sets and test sets in the source language are optional. Other sets that cannot be read are logged as
@@ -62,7 +64,9 @@ def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[
         task = settings.task(name)
         targets = task.targets or settings.targets or recipe.languages
         languages = dict.fromkeys([settings.source, *targets])
-        for split in [TaskSplit(name, part, language) for part in ("dev", "test") for language in languages]:
+        for split in [
+            TaskSplit(name, part, language) for part in ("dev", "test") for language in languages
+        ]:
             try:
                 held_out_set = _held_out_set(split, task, root)
             except InterlaceError as error:
@@ -70,8 +74,13 @@ def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[
                 if is_optional and isinstance(error, MissingDataError):
                     continue
                 message = str(error)
-                if not any(message in earlier for earlier in (*reported, *held_out.unread.values())):
-                    log.warning("contamination is not checked for held-out text that cannot be read: %s", message)
+                if not any(
+                    message in earlier for earlier in (*reported, *held_out.unread.values())
+                ):
+                    log.warning(
+                        "contamination is not checked for held-out text that cannot be read: %s",
+                        message,
+                    )
                 held_out.unread[split] = message
                 continue
             if held_out_set is not None:
@@ -79,7 +88,9 @@ def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[
     return held_out
 
 
-def contamination_of(trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet]) -> dict[TaskSplit, Contamination]:
+def contamination_of(
+    trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet]
+) -> dict[TaskSplit, Contamination]:
     """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass."""
     return dict(zip(sets, find_contamination(training_text(trained), sets.values()), strict=True))
 
@@ -103,7 +114,11 @@ class _StoredSets(TypedDict):
 
 
 def stored_contamination(
-    folder: Path, trained: Recipe, evaluated: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()
+    folder: Path,
+    trained: Recipe,
+    evaluated: Recipe,
+    tasks: Sequence[str] = (),
+    reported: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the contamination of test sets as plain data; store that of all sets in `contamination.json`.
 
@@ -131,7 +146,9 @@ def stored_contamination(
     rows = [stored[str(split)] for split in held_out.sets]
     for row in rows:
         if row["exact"] >= 1.0:
-            message = "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)"
+            message = (
+                "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)"
+            )
             about = (row["task"], row["language"], row["exact"], row["split"])
             log.warning(message, *about, trained.name, folder / CONTAMINATION)
     unknown = {"unknown": lineage.unknown} if lineage.unknown else {}
@@ -157,13 +174,17 @@ def training_text(recipe: Recipe) -> Iterator[tuple[Text, RowName]]:
         root = data_root(ancestor)
         prefix = "" if ancestor is recipe else f"{ancestor.name}: "
         for name, group in ancestor.corpora.items():
-            source = json.dumps([repr(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
+            source = json.dumps(
+                [repr(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True
+            )
             if source in seen:
                 continue
             seen.add(source)
             for corpus in group.trained:
                 first = 0
-                for chunk in group.reading().read_chunks(group.files("train", corpus, root), corpus.split("-")):
+                for chunk in group.reading().read_chunks(
+                    group.files("train", corpus, root), corpus.split("-")
+                ):
                     for text in sides(chunk):
                         yield text, partial(_row_name, f"{prefix}{name} {corpus}", first)
                     first += len(chunk)
@@ -210,7 +231,11 @@ def _key(recipes: Sequence[Recipe], held_out: HeldOutSet) -> str:
     for recipe in recipes:
         corpora = {name: group.dump() for name, group in recipe.corpora.items()}
         texts.append({"text": corpora, "root": data_key(recipe)})
-    content = {"version": _VERSION, **texts[0], "held out": [dict(held_out.parts), dict(held_out.languages)]}
+    content = {
+        "version": _VERSION,
+        **texts[0],
+        "held out": [dict(held_out.parts), dict(held_out.languages)],
+    }
     if texts[1:]:
         content["before"] = texts[1:]
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

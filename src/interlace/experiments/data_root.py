@@ -15,7 +15,9 @@ from interlace.readers import is_hub
 from interlace.toy import ToyCorpus, toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
 
-GENERATED_VERSION = 1  # of the text of toy corpus and derived languages, in keys of scores; raised when it changes
+GENERATED_VERSION = (
+    1  # of the text of toy corpus and derived languages, in keys of scores; raised when it changes
+)
 
 
 class ToyFiles(Artifact[Path]):
@@ -92,7 +94,10 @@ def data_key(recipe: Recipe) -> Any:
 
     described: dict[str, Any] = {}
     for language in derived_languages(recipe, original_root(recipe)):
-        described[language.name] = {**language.settings.dump(), "transformations": described_chain(language.chain)}
+        described[language.name] = {
+            **language.settings.dump(),
+            "transformations": described_chain(language.chain),
+        }
     return [*key, described]
 
 

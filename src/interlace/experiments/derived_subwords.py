@@ -31,7 +31,9 @@ class DerivedSubwords(NamedTuple):
     cut_alike: float
 
     @classmethod
-    def of(cls, vocab: Vocab, originals: Sequence[Text], respelled: Sequence[Text]) -> DerivedSubwords:
+    def of(
+        cls, vocab: Vocab, originals: Sequence[Text], respelled: Sequence[Text]
+    ) -> DerivedSubwords:
         """Compare original and respelled texts; at least one."""
         original_subwords = [_located_subwords(vocab, text) for text in originals]
         derived_subwords = [_located_subwords(vocab, text) for text in respelled]
@@ -85,7 +87,9 @@ def derived_subwords(texts: RecipeTexts, vocab: Vocab) -> dict[str, DerivedSubwo
         samples = _samples(texts, language.of)
         if not samples:
             continue
-        spelling = Chain(transformations=tuple(step for step in chain.transformations if not step.moves_words))
+        spelling = Chain(
+            transformations=tuple(step for step in chain.transformations if not step.moves_words)
+        )
         respelled = [spelling.apply(sample, language.seed).text for sample in samples]
         subwords = DerivedSubwords.of(vocab, samples, respelled)
         measured[name] = subwords

@@ -76,7 +76,9 @@ class DerivedLanguageFiles(Artifact[Path]):
         """Write all files."""
         settings = self.settings
         words = RecipeTexts(self.recipe, self.root).word_tokenizer.name
-        derivation = Derivation(self.name, settings.of, self.chain, settings.seed, words, self.recipe.normalization)
+        derivation = Derivation(
+            self.name, settings.of, self.chain, settings.seed, words, self.recipe.normalization
+        )
         try:
             write_folder(derivation, self.files, folder)
         except DataError as error:
@@ -99,14 +101,22 @@ class DerivedLanguageFiles(Artifact[Path]):
             DataError: an original file is missing, or there is a file at the path of a derived one.
             SettingsError: two files have one path, or the recipe has no text for translations or dictionary.
         """
-        files: list[FolderFile] = [*self._derived_files(), *self._translations(), *self._dictionary()]
+        files: list[FolderFile] = [
+            *self._derived_files(),
+            *self._translations(),
+            *self._dictionary(),
+        ]
         outputs: set[str] = set()
         for file in files:
             for output in file.outputs:
                 if output in outputs:
-                    raise SettingsError(f"derived.{self.name}: two files are to be written as {output!r}")
+                    raise SettingsError(
+                        f"derived.{self.name}: two files are to be written as {output!r}"
+                    )
                 if (self.root / output).exists():
-                    raise DataError(f"derived.{self.name}: {self.root / output} exists already; use another name")
+                    raise DataError(
+                        f"derived.{self.name}: {self.root / output} exists already; use another name"
+                    )
                 outputs.add(output)
         return files
 
@@ -189,7 +199,9 @@ def _renamed(path: str, original: str, target: str) -> str:
     """
     match = re.fullmatch("([^/]*)".join(map(re.escape, original.split("*"))), path)
     if match is None:
-        raise SettingsError(f"{original!r}: expected the name of a file, with '*' as its only wildcard")
+        raise SettingsError(
+            f"{original!r}: expected the name of a file, with '*' as its only wildcard"
+        )
     for matched in match.groups():
         target = target.replace("*", matched, 1)
     return target
@@ -199,7 +211,9 @@ def _described_file(file: FolderFile) -> list[Any]:
     sources: list[Any] = []
     for source in file.sources:
         filters = [_described(rule) for rule in source.filters]
-        sources.append([_described(source.reader), filters, [content_key(path) for path in source.paths]])
+        sources.append(
+            [_described(source.reader), filters, [content_key(path) for path in source.paths]]
+        )
     share = file.share if isinstance(file, DerivedTranslations) else None
     return [type(file).__name__, file.outputs, sources, share]
 

@@ -38,7 +38,11 @@ from interlace.experiments.run_record import environment
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import EmbeddingSettings
 from interlace.experiments.workspace import Workspace
-from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
+from interlace.objectives.common.dictionaries import (
+    DictionaryPart,
+    DictionarySplit,
+    split_dictionary,
+)
 from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked
 
@@ -52,7 +56,9 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
     """
     settings = recipe.embeddings
     if settings is None:
-        raise SettingsError(f"recipe {recipe.name!r} has no [embeddings], and learns no word vectors")
+        raise SettingsError(
+            f"recipe {recipe.name!r} has no [embeddings], and learns no word vectors"
+        )
     with locked(into):
         run = Run(into)
         run.claim(recipe)
@@ -65,7 +71,9 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
         splits = _dictionaries(recipe, settings)
         write_dictionaries({f"embeddings.{one.name}": one for one in splits}, into)
         sources, vocab = _sources(recipe, settings)
-        sources = replace(sources, dictionaries={one.languages: _training_entries(one) for one in splits})
+        sources = replace(
+            sources, dictionaries={one.languages: _training_entries(one) for one in splits}
+        )
         prepared = time.perf_counter()
         learned = settings.method().fit(sources, recipe.seed, progress or no_progress)
         with atomic_folder(into / VECTORS) as folder:
@@ -94,9 +102,14 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
     """Return texts or vectors by language; or the text of all languages in tokens, and the vocabulary."""
     workspace = Workspace(recipe)
     if settings.vectors is not None:
-        paths = {language: workspace.root / settings.vectors.format(language=language) for language in recipe.languages}
+        paths = {
+            language: workspace.root / settings.vectors.format(language=language)
+            for language in recipe.languages
+        }
         limit = settings.method().max_words
-        return EmbeddingSources(vectors={of: WordVectors.read(path, of, limit) for of, path in paths.items()}), None
+        return EmbeddingSources(
+            vectors={of: WordVectors.read(path, of, limit) for of, path in paths.items()}
+        ), None
     if not recipe.corpora:
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; add them, or set embeddings.vectors"
@@ -123,7 +136,9 @@ def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[Dictionar
 
 def _training_entries(split: DictionarySplit) -> Lexicon:
     kept = split.parts == DictionaryPart.TRAIN
-    return replace(split.lexicon, entries=split.lexicon.entries[kept], counts=split.lexicon.counts[kept])
+    return replace(
+        split.lexicon, entries=split.lexicon.entries[kept], counts=split.lexicon.counts[kept]
+    )
 
 
 @dataclass(frozen=True)
@@ -169,7 +184,9 @@ class CorpusWords(Artifact[Path]):
 def _words(workspace: Workspace, language: str) -> _Lines:
     path = CorpusWords(language, list(workspace.texts.in_language(language))).get()
     if not path.stat().st_size:
-        raise DataError(f"recipe {workspace.recipe.name!r}: the training text of {language!r} has no words")
+        raise DataError(
+            f"recipe {workspace.recipe.name!r}: the training text of {language!r} has no words"
+        )
     return _Lines(lambda: (line.split(" ") for line in read_lines(path)))
 
 

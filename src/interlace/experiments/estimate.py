@@ -141,7 +141,9 @@ def _unprepared(recipe: Recipe) -> Backbone | None:
             vocab = Vocab(word_level_tokenizer(words), ROLES, {}, "of the same size")
         if recipe.seq2seq:
             vocab = vocab.with_target_languages(recipe.languages)
-        return build_model(model, vocab, recipe.languages, causal=recipe.causal, seq2seq=recipe.seq2seq)
+        return build_model(
+            model, vocab, recipe.languages, causal=recipe.causal, seq2seq=recipe.seq2seq
+        )
     except SettingsError:
         raise  # the run would fail too; missing files may still appear
     except InterlaceError:
@@ -209,7 +211,11 @@ def _measured_steps(training: Training) -> Iterator[TrainingStep]:
             continue
         yield step
         spent += step.seconds
-        if updates >= max(_UPDATES, 2 * objectives) and updates % objectives == 0 and spent >= _SECONDS:
+        if (
+            updates >= max(_UPDATES, 2 * objectives)
+            and updates % objectives == 0
+            and spent >= _SECONDS
+        ):
             return
 
 
@@ -217,6 +223,10 @@ def _passes(training: Training) -> dict[str, float]:
     """Return the expected passes of each objective over its text."""
     sources = training.mixture.sources
     passes = {}
-    for name, batches in training.mixture.batches_by_objective(training.last, training.micro_batches).items():
-        passes[name] = batches / sum(len(source.plan) for source in sources if source.objective == name)
+    for name, batches in training.mixture.batches_by_objective(
+        training.last, training.micro_batches
+    ).items():
+        passes[name] = batches / sum(
+            len(source.plan) for source in sources if source.objective == name
+        )
     return passes

@@ -43,7 +43,13 @@ from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for, start_trackers
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuned import FINE_TUNED, is_saved
-from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
+from interlace.training.fine_tuning import (
+    fine_tune_runs,
+    readable,
+    remove_other_sweeps,
+    remove_sweep,
+    score_run,
+)
 from interlace.training.predictions import safe_file_name
 from interlace.training.run_folder import EVALUATION, RECIPE, SCORES, VECTORS, locked
 from interlace.training.selection import FineTuneRun
@@ -81,7 +87,9 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
         Run(folder).check_export(kept)
         return Target(str(kept), recipe or trained, into or folder, trained)
     if folder.suffix == ".toml":
-        raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")
+        raise DataError(
+            f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}"
+        )
     if (folder / "study.json").is_file():
         cells = f"its runs are the folders in {folder / 'cells'}, and `interlace study STUDY -o {folder}` scores them"
         raise DataError(f"{path}: a study, not a model; {cells}")
@@ -103,7 +111,9 @@ def evaluate(
     target: Target,
     tasks: Sequence[str] = (),
     seeds: int | None = None,
-    callback: Callable[[str, int], Callable[[TrainingStep], None]] = lambda _name, _seed: lambda _step: None,
+    callback: Callable[[str, int], Callable[[TrainingStep], None]] = lambda _name, _seed: (
+        lambda _step: None
+    ),
     *,
     save_models: bool = False,
 ) -> list[Score]:
@@ -123,7 +133,9 @@ def evaluate(
     settings = target.recipe.evaluate
     names = list(tasks) or list(settings.tasks)
     if not names:
-        why = "its recipe has no tasks" if Path(target.model).exists() else "there is no such folder"
+        why = (
+            "its recipe has no tasks" if Path(target.model).exists() else "there is no such folder"
+        )
         raise DataError(f"{target.model}: {why}; choose tasks with --tasks, such as --tasks ner")
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
@@ -133,7 +145,11 @@ def evaluate(
     vocab: Any = Vocab.load(target.model) if vectors is None else None
     model = model_key(target.model)
     failures: list[InterlaceError] = []
-    with locked(target.into, SCORES, EVALUATION, RECIPE) if accelerator.is_main_process else nullcontext():
+    with (
+        locked(target.into, SCORES, EVALUATION, RECIPE)
+        if accelerator.is_main_process
+        else nullcontext()
+    ):
         store = ScoreStore(
             target.into,
             lambda: _write_records(target),
@@ -150,7 +166,9 @@ def evaluate(
             else:
                 count = 1
             try:
-                jobs = [replace(job, seed=seed, on_step=callback(name, seed)) for seed in range(count)]
+                jobs = [
+                    replace(job, seed=seed, on_step=callback(name, seed)) for seed in range(count)
+                ]
                 failures += _score(target, model, store, jobs)
             except InterlaceError as error:
                 failures.append(error)
@@ -173,7 +191,9 @@ def _track(target: Target, accelerator: Accelerator, rows: Sequence[Score]) -> N
     found: defaultdict[str, list[float]] = defaultdict(list)
     for row in table_of_entries(rows, target.model):
         kind = "" if row.setting == ZERO_SHOT else f"/{row.setting}"
-        found[f"{row.task}/{row.metric.replace('@', ' at ')}/{row.language}{kind}"].append(row.score)
+        found[f"{row.task}/{row.metric.replace('@', ' at ')}/{row.language}{kind}"].append(
+            row.score
+        )
     start_trackers(accelerator, target.into, target.recipe.name)
     step = 0 if target.trained is None else target.trained.train.steps
     accelerator.log({name: fmean(scores) for name, scores in found.items()}, step=step)
@@ -199,7 +219,9 @@ def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVec
     for name, task in tasks.items():
         if not task.static_vectors:
             able = ", ".join(other for other in TASKS.names() if TASKS.get(other).static_vectors)
-            raise DataError(f"{name}: needs a model, but {folder} holds word vectors; tasks for word vectors: {able}")
+            raise DataError(
+                f"{name}: needs a model, but {folder} holds word vectors; tasks for word vectors: {able}"
+            )
     return {language: WordVectors.load(folder, language) for language in languages}
 
 
@@ -217,7 +239,9 @@ def _task(target: Target, name: str) -> Task:
         return task
     learned = known.max_source_lengths
     task = with_learned_directions(task, target.recipe, learned)
-    wanted = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
+    wanted = [
+        str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets
+    ]
     untrained = [direction for direction in wanted if direction not in learned]
     if untrained:
         log.warning(
@@ -231,36 +255,56 @@ class IncompleteError(RunError):
     """Some tasks could not be scored; `rows` are those of the others."""
 
     def __init__(self, failures: Sequence[InterlaceError], rows: list[Score]) -> None:
-        super().__init__("; ".join(str(failure) for failure in failures) + "; everything else was scored")
+        super().__init__(
+            "; ".join(str(failure) for failure in failures) + "; everything else was scored"
+        )
         self.rows = rows
 
 
-def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJob]) -> list[InterlaceError]:
+def _score(
+    target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJob]
+) -> list[InterlaceError]:
     """Compute the missing scores of one task, a job per seed; return errors, which do not stop the other jobs."""
     name = jobs[0].name
     is_main = jobs[0].accelerator.is_main_process
-    planned = [(job, run, identity_of(target.recipe, model, job, run)) for job in jobs for run in fine_tune_runs(job)]
+    planned = [
+        (job, run, identity_of(target.recipe, model, job, run))
+        for job in jobs
+        for run in fine_tune_runs(job)
+    ]
     if not planned:
-        raise DataError(f"{name}: no language to score; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
+        raise DataError(
+            f"{name}: no language to score; name some: --set 'evaluate.tasks.{name}.targets=[..]'"
+        )
     identities = {identity for _, _, identity in planned}
     keyed = {
         (job.seed, identity): replace(job, output=target.into, key=identity.outcomes_key)
         for job, _, identity in planned
     }
     if is_main:
-        remove_other_sweeps(_sweeps(target, name), {identity.outcomes_key for identity in identities})
+        remove_other_sweeps(
+            _sweeps(target, name), {identity.outcomes_key for identity in identities}
+        )
     failures: list[InterlaceError] = []
-    if jobs[0].accelerator.num_processes > 1 and not isinstance(jobs[0].task, FineTuneTask):  # which shares batches
+    if jobs[0].accelerator.num_processes > 1 and not isinstance(
+        jobs[0].task, FineTuneTask
+    ):  # which shares batches
         missing = [
-            run for job, run, found in planned if not store.holds(_places(job, run), with_files(found, job, run))
+            run
+            for job, run, found in planned
+            if not store.holds(_places(job, run), with_files(found, job, run))
         ]
         keyed[0, planned[0][2]].share([item for run in missing for item in run.items])
     for job, run, identity in planned:
         try:
-            error = _score_missing(target, store, keyed[job.seed, identity], run, identity, identities)
+            error = _score_missing(
+                target, store, keyed[job.seed, identity], run, identity, identities
+            )
         except InterlaceError as raised:
             error = raised
-        if error and str(error) not in map(str, failures):  # several seeds and directions may miss the same file
+        if error and str(error) not in map(
+            str, failures
+        ):  # several seeds and directions may miss the same file
             failures.append(error)
     return failures
 
@@ -274,7 +318,9 @@ def _check_unchanged(model: str, key: str) -> None:
     """Raise a RunError if a model no longer has the files that its key names, as when its run was extended."""
     folder = user_path(model)  # models of the hub do not change in its cache
     if folder.is_dir() and (folder_key(folder) or model) != key:
-        raise RunError(f"{model}: changed while it was scored; its scores are not stored; evaluate it again")
+        raise RunError(
+            f"{model}: changed while it was scored; its scores are not stored; evaluate it again"
+        )
 
 
 def _score_missing(
@@ -308,13 +354,17 @@ def _score_missing(
         _check_unchanged(target.model, identity.model)
         sweep = None
         if run.train_language:  # a probe keeps its job, which holds the loaded model
-            saving = ".models" if job.models else ""  # a sweep without them cannot be resumed by one that saves them
+            saving = (
+                ".models" if job.models else ""
+            )  # a sweep without them cannot be resumed by one that saves them
             sweep = _sweeps(target, job.name) / f"{job.key}.{identity.files}.{job.seed}{saving}"
             job = replace(job, sweep=sweep, identity=identity.columns)
         rows = score_within_memory(job, run)
         _check_unchanged(target.model, identity.model)
         if with_files(identity, job, run) != identity:
-            raise RunError(f"{job.name}: its files changed while it was scored, which is not stored; evaluate it again")
+            raise RunError(
+                f"{job.name}: its files changed while it was scored, which is not stored; evaluate it again"
+            )
         store.drop(job.name, identities)  # only now: a task that fails keeps its earlier scores
         store.put(places, identity, rows)
         if sweep and job.accelerator.is_main_process:
@@ -335,7 +385,9 @@ def _places(job: EvaluationJob, run: FineTuneRun) -> list[Place]:
     return [(job.name, job.seed, *item) for item in run.items]
 
 
-def _contamination(target: Target, names: list[str], reported: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
+def _contamination(
+    target: Target, names: list[str], reported: list[str]
+) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the contamination of test sets by task and language, in percent of the examples.
 
     reported: messages that the user has already seen.
@@ -349,7 +401,9 @@ def _contamination(target: Target, names: list[str], reported: list[str]) -> dic
         return {}
     facts = ("exact", "ngram", "n", "unknown")
     return {
-        (row["task"], row["language"]): {"contamination": {key: row[key] for key in facts if key in row}}
+        (row["task"], row["language"]): {
+            "contamination": {key: row[key] for key in facts if key in row}
+        }
         for row in found
     }
 
@@ -360,12 +414,24 @@ def _write_records(target: Target) -> None:
     write_json(target.into / EVALUATION, target.recipe.dump())
 
 
-def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:
+def _job(
+    target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator
+) -> EvaluationJob:
     recipe = target.recipe
     load_model = partial(_load, target.model, task, vocab)
     root = data_root(recipe)
     seed = 0
-    return EvaluationJob(name, task, load_model, vocab, root, recipe.evaluate.source, recipe.targets, seed, accelerator)
+    return EvaluationJob(
+        name,
+        task,
+        load_model,
+        vocab,
+        root,
+        recipe.evaluate.source,
+        recipe.targets,
+        seed,
+        accelerator,
+    )
 
 
 def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
@@ -393,12 +459,18 @@ def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     job.accelerator.free_memory()  # after `except`, which holds references to the task's tensors
     task = job.task
     found = {
-        "tuning.tokens_per_batch": task.tuning.tokens_per_batch if isinstance(task, FineTuneTask) else None,
+        "tuning.tokens_per_batch": task.tuning.tokens_per_batch
+        if isinstance(task, FineTuneTask)
+        else None,
         "tokens_per_batch": getattr(task, "tokens_per_batch", None),
         "max_length": getattr(task, "max_length", None),
     }
-    halved = {name: value // 2 for name, value in found.items() if isinstance(value, int) and value >= 32}
-    options = " or ".join(f"--set evaluate.tasks.{job.name}.{name}={value}" for name, value in halved.items())
+    halved = {
+        name: value // 2 for name, value in found.items() if isinstance(value, int) and value >= 32
+    }
+    options = " or ".join(
+        f"--set evaluate.tasks.{job.name}.{name}={value}" for name, value in halved.items()
+    )
     if options:
         hint = f"; reduce batches or sequences: {options}"
     else:

@@ -56,7 +56,9 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
     another name, so that reports show both runs. An averaged run that is already at `into` is replaced.
     """
     model_files = [f"model/{name}" for name in CHECKPOINT_FILES]
-    must_be_replaceable(into, AVERAGED, "averaged run", [RECIPE, RUN, f"{DICTIONARIES}/*.tsv", *model_files])
+    must_be_replaceable(
+        into, AVERAGED, "averaged run", [RECIPE, RUN, f"{DICTIONARIES}/*.tsv", *model_files]
+    )
     recipe, stored, steps = _last_checkpoints(run, last)
     vocab = Vocab.load(run / "model")
     backbone = load(run / "model")
@@ -65,7 +67,10 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
     about = f"{recipe.about} Mean of the checkpoints of steps {averaged}.".strip()
     with atomic_folder(into) as partial:
         save_model(backbone, vocab, recipe, partial / "model")
-        write_json(partial / RECIPE, {**recipe.dump(), "name": f"{recipe.name}-mean-of-{len(steps)}", "about": about})
+        write_json(
+            partial / RECIPE,
+            {**recipe.dump(), "name": f"{recipe.name}-mean-of-{len(steps)}", "about": about},
+        )
         copy_files(run / DICTIONARIES, partial / DICTIONARIES)
         key = folder_key(partial / "model")
         write_json(partial / RUN, {**read_run(run), "averaged": steps, "model_key": key})
@@ -86,13 +91,17 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
 
     if not re.fullmatch(LICENSE, license_id):
-        raise SettingsError(f"--license {license_id!r}: expected the hub's identifier, such as apache-2.0")
+        raise SettingsError(
+            f"--license {license_id!r}: expected the hub's identifier, such as apache-2.0"
+        )
     _finished(run)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise SettingsError(f"{name!r}: expected OWNER/NAME of the hub")
     if not is_reachable(constants.ENDPOINT):
         later = f"where there is a network, run `hf upload {name} {run / 'model'}`"
-        raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed: {later}")
+        raise DataError(
+            f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed: {later}"
+        )
     api = HfApi()
     folder = run / "model"
     card = card_text(run, read_run(run), name, license_id)
@@ -106,13 +115,17 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     except HFValidationError as error:
         raise SettingsError(f"{name!r}: {error}") from None
     except LocalTokenNotFoundError as error:
-        raise DataError(f"{name}: not logged in to the hub; run `hf auth login`, or set HF_TOKEN") from error
+        raise DataError(
+            f"{name}: not logged in to the hub; run `hf auth login`, or set HF_TOKEN"
+        ) from error
     except (HfHubHTTPError, OSError) as error:
         raise DataError(f"{name}: {failure(error, 'write access')}") from error
     return str(address)
 
 
-def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.StoredWeights], list[int]]:
+def _last_checkpoints(
+    run: Path, last: int
+) -> tuple[Recipe, list[checkpoint.StoredWeights], list[int]]:
     """Return the run's recipe, and the weights and steps of its last checkpoints."""
     recipe = _finished(run)
     folder = run / "checkpoints"
@@ -151,7 +164,11 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.Sto
             cure = ""
         message = "%s: early stopping chose step %s; all averaged checkpoints are later: %s%s"
         log.warning(message, run, f"{best:,}", later, cure)
-    return recipe, [checkpoint.StoredWeights(checkpoint.path_of(folder, step)) for step in chosen], chosen
+    return (
+        recipe,
+        [checkpoint.StoredWeights(checkpoint.path_of(folder, step)) for step in chosen],
+        chosen,
+    )
 
 
 def _finished(run: Path) -> Recipe:

@@ -44,7 +44,11 @@ class MissingInputs:
 
 
 def missing_inputs(
-    recipe: Recipe, tasks: Sequence[str] | None = None, *, training: bool = True, fetch: bool = False
+    recipe: Recipe,
+    tasks: Sequence[str] | None = None,
+    *,
+    training: bool = True,
+    fetch: bool = False,
 ) -> MissingInputs:
     """Find the missing files and checkpoints of a recipe; the toy corpus is written if needed.
 
@@ -54,8 +58,12 @@ def missing_inputs(
     missing = MissingInputs()
     if training:
         _check_starts(recipe, missing.training, hub=False)
-    _check_files(recipe, recipe.evaluate.tasks if tasks is None else tasks, missing, training=training)
-    if training and fetch and not missing.training:  # a download is worth it only if the rest is there
+    _check_files(
+        recipe, recipe.evaluate.tasks if tasks is None else tasks, missing, training=training
+    )
+    if (
+        training and fetch and not missing.training
+    ):  # a download is worth it only if the rest is there
         _check_starts(recipe, missing.training, hub=True)
     return missing
 
@@ -71,7 +79,9 @@ def check_inputs(recipe: Recipe) -> None:
             more = [f"and {count - _MAX_LISTED} more"]
         else:
             more = []
-        raise DataError("\n  ".join([f"{count} inputs are missing:", *missing.training[:_MAX_LISTED], *more]))
+        raise DataError(
+            "\n  ".join([f"{count} inputs are missing:", *missing.training[:_MAX_LISTED], *more])
+        )
     for message in missing.evaluation:
         log.warning("this will not be evaluated: %s", message)
     for message in missing.skipped:
@@ -89,9 +99,13 @@ def _noting(messages: list[str], key: str = "") -> Iterator[None]:
             messages.append(message)
 
 
-def _check_files(recipe: Recipe, tasks: Iterable[str], missing: MissingInputs, *, training: bool) -> None:
+def _check_files(
+    recipe: Recipe, tasks: Iterable[str], missing: MissingInputs, *, training: bool
+) -> None:
     """Note the missing files of the data root, and of `training` if that is set."""
-    if recipe.data_root is None and recipe.toy is None and not training:  # --data of `evaluate` may still name it
+    if (
+        recipe.data_root is None and recipe.toy is None and not training
+    ):  # --data of `evaluate` may still name it
         return
     errors = missing.training if training else missing.evaluation
     try:
@@ -121,7 +135,10 @@ _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 def _check_starts(recipe: Recipe, messages: list[str], *, hub: bool) -> None:
     """Note the checkpoints to start from that are missing: folders, or names of the `hub`, which are downloaded."""
     decoder = recipe.model.decoder
-    starts = {"model.start": recipe.model.start, "model.decoder.start": None if decoder is None else decoder.start}
+    starts = {
+        "model.start": recipe.model.start,
+        "model.decoder.start": None if decoder is None else decoder.start,
+    }
     for key, start in starts.items():
         if not start:
             continue
@@ -134,7 +151,9 @@ def _check_starts(recipe: Recipe, messages: list[str], *, hub: bool) -> None:
 def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
     """Note the missing files of corpora, word alignment, dictionaries of objectives, and early stopping."""
     for label, group in recipe.corpora.items():
-        for split in ("train", "dev") if recipe.embeddings is None else ("train",):  # vectors read no held-out text
+        for split in (
+            ("train", "dev") if recipe.embeddings is None else ("train",)
+        ):  # vectors read no held-out text
             for corpus in group.corpora_in(split):
                 with _noting(messages, f"corpora.{label}.{split}"):
                     for path in group.files(split, corpus, root):

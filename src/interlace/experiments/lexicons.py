@@ -125,7 +125,9 @@ def vector_dictionaries(recipe: Recipe, pattern: str, root: Root) -> dict[Langua
     return paths
 
 
-def _wanted_pairs(recipe: Recipe, settings: Dictionary, key: str, corpora: Sequence[str]) -> list[LanguagePair]:
+def _wanted_pairs(
+    recipe: Recipe, settings: Dictionary, key: str, corpora: Sequence[str]
+) -> list[LanguagePair]:
     """Return the language pairs of dictionaries: those of the settings, or all with a language of the corpora."""
     languages = recipe.languages
     if not settings.pairs:
@@ -138,7 +140,9 @@ def _wanted_pairs(recipe: Recipe, settings: Dictionary, key: str, corpora: Seque
         source, target = pair.split("-")
         for language in (source, target):
             if language not in languages:
-                raise SettingsError(f"{key}.pairs: no language {language!r}{did_you_mean(language, languages)}")
+                raise SettingsError(
+                    f"{key}.pairs: no language {language!r}{did_you_mean(language, languages)}"
+                )
         pairs.append((source, target))
     return pairs
 
@@ -171,7 +175,9 @@ def _dictionary_paths(
         if existing:
             paths[existing[0]] = _path_of(pattern, root, existing[0])
         elif settings.pairs:
-            raise DataError(f"{key}.files: no dictionary {_path_of(pattern, root, (source, target))}")
+            raise DataError(
+                f"{key}.files: no dictionary {_path_of(pattern, root, (source, target))}"
+            )
     if not paths:
         searched = ", ".join(str(_path_of(pattern, root, pair)) for pair in pairs[:3])
         searched = searched or "none: the recipe has one language"
@@ -182,7 +188,9 @@ def _dictionary_paths(
 # ---- from word vectors ----
 
 
-def _induced_lexicons(settings: Dictionary, key: str, pairs: Sequence[LanguagePair]) -> dict[LanguagePair, Lexicon]:
+def _induced_lexicons(
+    settings: Dictionary, key: str, pairs: Sequence[LanguagePair]
+) -> dict[LanguagePair, Lexicon]:
     """Induce dictionaries of mutual nearest neighbors; languages of `dictionary.pairs` are required."""
     folder = _vector_folder(settings)
     lexicons: dict[LanguagePair, Lexicon] = {}
@@ -205,7 +213,9 @@ def _vector_folder(settings: Dictionary) -> Path:
     return folder
 
 
-def _pairs_with_vectors(settings: Dictionary, key: str, pairs: Sequence[LanguagePair]) -> list[LanguagePair]:
+def _pairs_with_vectors(
+    settings: Dictionary, key: str, pairs: Sequence[LanguagePair]
+) -> list[LanguagePair]:
     """Return the pairs with word vectors of both languages; raise a DataError if there are too few."""
     folder = _vector_folder(settings)
     languages = languages_in(folder)
@@ -255,7 +265,9 @@ def _counted_lexicons(
             remedy = f"lower {key}.min_count"
         else:
             remedy = "add a group with 'pairs' to [corpora]"
-        raise DataError(f"{key}: no entry could be counted from parallel text; {remedy}, or set {key}.files")
+        raise DataError(
+            f"{key}: no entry could be counted from parallel text; {remedy}, or set {key}.files"
+        )
     return lexicons
 
 

@@ -31,7 +31,13 @@ from interlace.objectives.common.dictionaries import DictionaryPart, DictionaryS
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.text.lines import read_lines, write_lines
 from interlace.training import checkpoint
-from interlace.training.mixture import BatchPlan, BucketedBatches, Mixture, MixtureSource, StreamedBatches
+from interlace.training.mixture import (
+    BatchPlan,
+    BucketedBatches,
+    Mixture,
+    MixtureSource,
+    StreamedBatches,
+)
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +55,16 @@ def with_limited_lengths(recipe: Recipe, traits: Traits, level: int = logging.IN
                 f"recipe {recipe.name!r}: objectives.{name}.max_length = {default}, but the model's maximum is {limit} "
                 f"tokens; set it to {limit} or less"
             )
-        log.log(level, "objectives.%s.max_length: %d, the model's maximum, instead of %d", name, limit, default)
-        entries[name] = entry.model_copy(update={"settings": {**entry.settings, "max_length": limit}})
+        log.log(
+            level,
+            "objectives.%s.max_length: %d, the model's maximum, instead of %d",
+            name,
+            limit,
+            default,
+        )
+        entries[name] = entry.model_copy(
+            update={"settings": {**entry.settings, "max_length": limit}}
+        )
     return recipe.model_copy(update={"objectives": entries})
 
 
@@ -88,7 +102,9 @@ def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[Mixtur
         data = workspace.readable[corpus]
         size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
         plan = _plan(workspace, objective, corpus, numbers[corpus])
-        yield MixtureSource(name, corpus, objective, prepared, plan, size, entry.weight, entry.loss_weight)
+        yield MixtureSource(
+            name, corpus, objective, prepared, plan, size, entry.weight, entry.loss_weight
+        )
 
 
 def _corpora_of(workspace: Workspace, objective: Objective, wanted: Sequence[str]) -> list[str]:
@@ -137,7 +153,9 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
                 f"corpus {corpus!r} has too little text for one sequence of {objective.max_length} tokens; lower "
                 f"objectives.{objective.name}.max_length, or add text"
             )
-        return StreamedBatches(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
+        return StreamedBatches(
+            streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number)
+        )
     if objective.drops_long:
         rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS)
     else:
@@ -153,7 +171,9 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
     return BucketedBatches(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
 
 
-def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> NDArray[np.int64] | None:
+def _fitting(
+    objective: Objective, corpus: str, data: Any, max_length: int
+) -> NDArray[np.int64] | None:
     """Return the rows whose sides all have at most `max_length` tokens; None: all rows."""
     fits = np.logical_and.reduce([side <= max_length for side in data.side_lengths])
     if fits.all():

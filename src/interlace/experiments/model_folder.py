@@ -53,7 +53,11 @@ class ModelMetadata:
     def write(self, folder: Path) -> None:
         """Write the metadata into a model's folder."""
         lengths = dict(self.max_source_lengths)
-        data = {"name": self.name, "normalization": self.normalization.dump(), "max_source_lengths": lengths}
+        data = {
+            "name": self.name,
+            "normalization": self.normalization.dump(),
+            "max_source_lengths": lengths,
+        }
         write_json(folder / METADATA, data)
 
     def check_direction(self, source: str, target: str) -> None:
@@ -88,7 +92,9 @@ def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int, int]:
     return task.layer_of(int(backbone.model.config.num_hidden_layers)), task.max_length
 
 
-def write_sentence_modules(folder: Path, backbone: Backbone, vocab: Vocab, layer: int, max_length: int) -> None:
+def write_sentence_modules(
+    folder: Path, backbone: Backbone, vocab: Vocab, layer: int, max_length: int
+) -> None:
     """Write the files by which sentence-transformers opens a model with the sentence vectors of retrieval.
 
     The vector is the mean of a layer's states without special tokens, with length 1; a module computes each part.
@@ -102,7 +108,9 @@ def write_sentence_modules(folder: Path, backbone: Backbone, vocab: Vocab, layer
     width = backbone.width
     modules = {"Transformer": "", "WordWeights": _WEIGHTS, "Pooling": _POOLING, "Normalize": _NORM}
     transformer: dict[str, Any] = {"max_seq_length": min(max_length, backbone.traits.max_length)}
-    names = [""] * max(vocab.size, backbone.vocab_size)  # of the special tokens alone; the others have the weight 1
+    names = [""] * max(
+        vocab.size, backbone.vocab_size
+    )  # of the special tokens alone; the others have the weight 1
     for number in (vocab.begin, vocab.end, vocab.pad):
         names[number] = str(vocab.tokenizer.id_to_token(number))
     weights = {name: 0.0 for name in names if name}
@@ -117,7 +125,11 @@ def write_sentence_modules(folder: Path, backbone: Backbone, vocab: Vocab, layer
     }
     if layer < depth and backbone.family.name == "modernbert":
         modules = {"Transformer": "", "WeightedLayerPooling": _LAYERS, **modules}
-        configs[_LAYERS] = {"word_embedding_dimension": width, "num_hidden_layers": depth, "layer_start": layer}
+        configs[_LAYERS] = {
+            "word_embedding_dimension": width,
+            "num_hidden_layers": depth,
+            "layer_start": layer,
+        }
         transformer["config_args"] = {"output_hidden_states": True}
     elif layer < depth:
         transformer["config_args"] = {"num_hidden_layers": layer}
@@ -125,9 +137,18 @@ def write_sentence_modules(folder: Path, backbone: Backbone, vocab: Vocab, layer
         write_json(folder / path / "config.json", config)
     if _LAYERS in configs:
         chosen = torch.eye(1, depth + 1 - layer)[0]
-        save_file({"layer_weights": chosen}, folder / _LAYERS / "model.safetensors", metadata={"format": "pt"})
+        save_file(
+            {"layer_weights": chosen},
+            folder / _LAYERS / "model.safetensors",
+            metadata={"format": "pt"},
+        )
     listed = [
-        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        {
+            "idx": number,
+            "name": str(number),
+            "path": path,
+            "type": f"sentence_transformers.models.{kind}",
+        }
         for number, (kind, path) in enumerate(modules.items())
     ]
     write_json(folder / "sentence_bert_config.json", transformer)

@@ -69,7 +69,9 @@ def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
     if not found and (measured := _sentence_objective(recipe, max_length)) is not None:
         prepared = measured.prepare(Resources(workspace.vocab, traits))
         for name, corpus in _monolingual(workspace).items():
-            rows = _short_rows(corpus.lengths, corpus.lengths, measured.max_length, recipe.train.evaluate_tokens)
+            rows = _short_rows(
+                corpus.lengths, corpus.lengths, measured.max_length, recipe.train.evaluate_tokens
+            )
             if len(rows):
                 found.append(hold_out(name, corpus.take(rows), measured, prepared, MAIN))
     # Running text: masked, causal, or both. The first of translation, masked and causal perplexity is `perplexity`.
@@ -82,14 +84,20 @@ def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
     return found
 
 
-def _on_text(workspace: Workspace, traits: Traits, measured: Objective, score: str) -> Iterator[HeldOutBatches]:
+def _on_text(
+    workspace: Workspace, traits: Traits, measured: Objective, score: str
+) -> Iterator[HeldOutBatches]:
     """Yield full sequences of each language's text."""
     max_length = measured.max_length
     prepared = measured.prepare(Resources(workspace.vocab, traits))
     for name, corpus in _monolingual(workspace).items():
         streams = Streams(corpus, max_length - 2, workspace.vocab.end)
         if not len(streams) and name not in workspace.dev:
-            log.info("perplexity: the held-out text of %r is shorter than one sequence of %d tokens", name, max_length)
+            log.info(
+                "perplexity: the held-out text of %r is shorter than one sequence of %d tokens",
+                name,
+                max_length,
+            )
             continue
         limit = max(1, workspace.recipe.train.evaluate_tokens // max_length)
         rows = streams.take(np.arange(min(len(streams), limit)))
@@ -111,9 +119,15 @@ def _on_pairs(workspace: Workspace, traits: Traits, max_length: int) -> Iterator
             first, second = corpus.side_lengths
             rows = _short_rows(first, second, max_length, recipe.train.evaluate_tokens)
             if not len(rows):
-                log.info("perplexity: all held-out rows of %r are longer than %d tokens", name, max_length - 2)
+                log.info(
+                    "perplexity: all held-out rows of %r are longer than %d tokens",
+                    name,
+                    max_length - 2,
+                )
                 continue
-            measured = Translation(directions="backward" if backward else "forward", max_length=max_length)
+            measured = Translation(
+                directions="backward" if backward else "forward", max_length=max_length
+            )
             prepared = measured.prepare(Resources(workspace.vocab, traits))
             if group:
                 label = f"{group}:{source}-{target}"
@@ -136,7 +150,11 @@ def _sentence_objective(recipe: Recipe, max_length: int) -> Objective | None:
 
 def _monolingual(workspace: Workspace) -> dict[str, Corpus]:
     """Return monolingual held-out text, or the sides of parallel text if there is none."""
-    alone = {name: corpus for name, corpus in workspace.dev.items() if not isinstance(corpus, ParallelCorpus)}
+    alone = {
+        name: corpus
+        for name, corpus in workspace.dev.items()
+        if not isinstance(corpus, ParallelCorpus)
+    }
     return alone or sides_of(workspace.dev)
 
 
@@ -150,7 +168,9 @@ def _short_rows(
     return rows[np.argsort((source + target)[rows], kind="stable")]
 
 
-def dev_scores(workspace: Workspace, accelerator: Accelerator) -> Callable[[Backbone], dict[str, float]]:
+def dev_scores(
+    workspace: Workspace, accelerator: Accelerator
+) -> Callable[[Backbone], dict[str, float]]:
     """Return a function that scores greedy translations of dev text, as the recipe's early stopping needs them.
 
     By BLEU (as XLM's code) or BLEU of round trips (Lample et al. 2018a), for each learned direction on lines of up to
@@ -170,16 +190,22 @@ def dev_scores(workspace: Workspace, accelerator: Accelerator) -> Callable[[Back
     task = task.with_trained_lengths(learned).model_copy(update={"search": search, **quick})
     sets = {name: task.examples("dev", name, workspace.vocab, workspace.root) for name in learned}
     for name, lines in sets.items():
-        count = int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())  # at least one
+        count = int(
+            (np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum()
+        )  # at least one
         sets[name] = lines.part(slice(count))
 
     def score(backbone: Backbone) -> dict[str, float]:
         found: dict[str, float] = {}
         for name, lines in sets.items():
             mine = lines.part(slice(accelerator.process_index, None, accelerator.num_processes))
-            made = gather_object([task.measure(backbone, workspace.vocab, mine).outcomes if len(mine) else None])
+            made = gather_object(
+                [task.measure(backbone, workspace.vocab, mine).outcomes if len(mine) else None]
+            )
             known = [examples for examples in made if examples is not None]
-            found[name] = float(known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0)))
+            found[name] = float(
+                known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0))
+            )
         found["mean"] = fmean(found.values())
         return {f"{by}/{name}": round(value, 3) for name, value in found.items()}
 
@@ -198,7 +224,9 @@ def diagnostics_callbacks(
     if not settings.every:
         return []
     backbone = accelerator.unwrap_model(training.model).backbone
-    learned = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
+    learned = {
+        source.objective: source.prepared.dictionaries for source in training.mixture.sources
+    }
     probes = probes_of(workspace, backbone.traits, learned)
 
     def measure() -> dict[str, float]:
@@ -208,17 +236,25 @@ def diagnostics_callbacks(
 
     return [
         DiagnosticsCallback(
-            measure=measure, every=settings.every, last=recipe.train.steps, record=record, origins=probes.origins
+            measure=measure,
+            every=settings.every,
+            last=recipe.train.steps,
+            record=record,
+            origins=probes.origins,
         )
     ]
 
 
-def probes_of(workspace: Workspace, traits: Traits, learned: dict[str, Dictionaries | None]) -> DiagnosticProbes:
+def probes_of(
+    workspace: Workspace, traits: Traits, learned: dict[str, Dictionaries | None]
+) -> DiagnosticProbes:
     """Return the data of the recipe's diagnostics; raise a SettingsError if it has none."""
     recipe = workspace.recipe
     task = recipe.evaluate.task("retrieval")
     retrieval = task if isinstance(task, Retrieval) else Retrieval()
-    limit = min(retrieval.tokens_per_batch, recipe.train.micro_batch_tokens)  # no larger batches than in training
+    limit = min(
+        retrieval.tokens_per_batch, recipe.train.micro_batch_tokens
+    )  # no larger batches than in training
     retrieval = retrieval.model_copy(update={"tokens_per_batch": limit})
     pairs = tuple(_pairs(workspace, traits, retrieval))
     dictionaries = _dictionaries(workspace)
@@ -234,7 +270,8 @@ def probes_of(workspace: Workspace, traits: Traits, learned: dict[str, Dictionar
     for rows in pairs:
         if rows.origin == "train":
             log.info(
-                "diagnostics: %s on training text, which the model may have read: set corpora.GROUP.dev", rows.name
+                "diagnostics: %s on training text, which the model may have read: set corpora.GROUP.dev",
+                rows.name,
             )
     return DiagnosticProbes(workspace.vocab, retrieval, pairs, dictionaries, learned)
 
@@ -277,7 +314,9 @@ def _has_own_dev(task: Retrieval, language: str, root: Root) -> bool:
     found: list[Path | None] = []
     for split in ("dev", "test"):
         try:
-            found.append(find_file(task.files, FileQuery("retrieval", split, language, root, task.source)))
+            found.append(
+                find_file(task.files, FileQuery("retrieval", split, language, root, task.source))
+            )
         except DataError:
             found.append(None)
     return found[0] is not None and found[0] != found[1]
@@ -298,8 +337,14 @@ def _dictionaries(workspace: Workspace) -> dict[str, Dictionaries]:
             continue
         lexicon = Lexicon.read(path)
         try:
-            found[f"{source}-{target}"] = Dictionary().prepare(  # longer words are spelled in shared letters
-                {(source, target): lexicon}, workspace.vocab, "evaluate.dictionary", seed=0, max_tokens=4
+            found[f"{source}-{target}"] = (
+                Dictionary().prepare(  # longer words are spelled in shared letters
+                    {(source, target): lexicon},
+                    workspace.vocab,
+                    "evaluate.dictionary",
+                    seed=0,
+                    max_tokens=4,
+                )
             )
         except DataError as error:
             log.info("diagnostics: %s", error)
@@ -321,7 +366,9 @@ def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[
             continue
         source, target = aligned.words(np.arange(min(len(aligned), 1000)))
         lengths = np.stack([source.lengths, target.lengths])
-        off = (np.maximum(5 - lengths, 0) + np.maximum(lengths - 14, 0)).sum(axis=0)  # from 5 to 14 words a side
+        off = (np.maximum(5 - lengths, 0) + np.maximum(lengths - 14, 0)).sum(
+            axis=0
+        )  # from 5 to 14 words a side
         rows = np.sort(np.argsort(off, kind="stable")[:pairs])
         links = aligned.take(rows)
         samples += [
@@ -351,12 +398,21 @@ def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:
         return []
     tables: dict[str, dict[str, str]] = {target: {} for target in others}
     for target, table in tables.items():
-        for word, translation, _ in read_translations(root / pattern.format(source=source, target=target)):
+        for word, translation, _ in read_translations(
+            root / pattern.format(source=source, target=target)
+        ):
             table.setdefault(word, translation)
     shared = [word for word in tables[others[0]] if all(word in table for table in tables.values())]
-    places = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round().astype(np.int64).tolist()
+    places = (
+        np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared)))
+        .round()
+        .astype(np.int64)
+        .tolist()
+    )
     chosen = [shared[place] for place in places]
-    return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
+    return [
+        {source: word, **{target: tables[target][word] for target in others}} for word in chosen
+    ]
 
 
 def missing_concepts(recipe: Recipe, root: Root) -> list[str]:
@@ -374,19 +430,30 @@ def missing_concepts(recipe: Recipe, root: Root) -> list[str]:
     return messages
 
 
-def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]) -> NDArray[np.float32]:
+def concept_vectors(
+    backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]
+) -> NDArray[np.float32]:
     """Return (words, H) vectors of all words, each the mean of the input embeddings of its tokens in a sentence."""
     table = backbone.input_embeddings.detach().float().cpu().numpy()
     ids = vocab.encode_words([word for entry in concepts for word in entry.values()])
-    means = [table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids]
+    means = [
+        table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids
+    ]
     if means:
         return np.stack(means)
     return np.zeros((0, table.shape[1]), np.float32)
 
 
 def write_words(
-    path: Path, concepts: list[dict[str, str]], before: NDArray[np.float32], after: NDArray[np.float32]
+    path: Path,
+    concepts: list[dict[str, str]],
+    before: NDArray[np.float32],
+    after: NDArray[np.float32],
 ) -> None:
     """Write the concepts' words with their vectors before and after training (ALM, figure 4; WEAM, figure 2)."""
     with atomic(path) as partial:
-        save_file({"before": before, "after": after}, partial, {"concepts": json.dumps(concepts, ensure_ascii=False)})
+        save_file(
+            {"before": before, "after": after},
+            partial,
+            {"concepts": json.dumps(concepts, ensure_ascii=False)},
+        )

@@ -32,7 +32,13 @@ from interlace.tasks.common.files import encode
 from interlace.tasks.mlqa import Mlqa, best_texts, encode_questions
 from interlace.text import Text, TextPairs
 from interlace.training.device import accelerator_for
-from interlace.training.fine_tuned import FINE_TUNED, FineTunedModel, FineTunedRecord, is_saved, read_record
+from interlace.training.fine_tuned import (
+    FINE_TUNED,
+    FineTunedModel,
+    FineTunedRecord,
+    is_saved,
+    read_record,
+)
 from interlace.training.run_folder import SCORES
 
 log = logging.getLogger(__name__)
@@ -65,14 +71,20 @@ def saved_models(folder: Path) -> list[SavedModel]:
     if record is not None:
         return [SavedModel(folder, record)]
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder; expected a run with scores, or a fine-tuned model")
+        raise DataError(
+            f"{folder}: no such folder; expected a run with scores, or a fine-tuned model"
+        )
     rows: list[Any] = scores_of_model(folder, read_json(folder / SCORES, list[ScoreEntry], []))
     names = dict.fromkeys(Path(row["fine_tuned"]).name for row in rows if is_saved(folder, row))
-    records = [(folder / FINE_TUNED / name, read_record(folder / FINE_TUNED / name)) for name in names]
+    records = [
+        (folder / FINE_TUNED / name, read_record(folder / FINE_TUNED / name)) for name in names
+    ]
     return [SavedModel(path, record) for path, record in records if record is not None]
 
 
-def choose_model(folder: Path, task: str, language: str = "", setting: str = "", seed: int | None = None) -> SavedModel:
+def choose_model(
+    folder: Path, task: str, language: str = "", setting: str = "", seed: int | None = None
+) -> SavedModel:
     """Return the saved model of a task; raise a SettingsError that lists the saved ones if there is none.
 
     Of several that fit, a model that is scored in the language comes first, then the lowest seed.
@@ -95,12 +107,18 @@ def choose_model(folder: Path, task: str, language: str = "", setting: str = "",
     fitting = [
         model
         for model in models
-        if model.record["name"] == task and setting in {"", *model.settings} and seed in {None, model.record["seed"]}
+        if model.record["name"] == task
+        and setting in {"", *model.settings}
+        and seed in {None, model.record["seed"]}
     ]
     if not fitting:
         saved = listed(model.folder.name for model in models if model.record["name"] == task)
-        raise SettingsError(f"{folder}: no saved model of {task!r} has this --setting and --seed; saved: {saved}")
-    return min(fitting, key=lambda model: (not model.scores_language(language), model.record["seed"]))
+        raise SettingsError(
+            f"{folder}: no saved model of {task!r} has this --setting and --seed; saved: {saved}"
+        )
+    return min(
+        fitting, key=lambda model: (not model.scores_language(language), model.record["seed"])
+    )
 
 
 @dataclass(frozen=True)
@@ -118,7 +136,9 @@ class Predictor:
     head_line: the first line of the output, for tables; "": none.
     """
 
-    def __init__(self, folder: Path, language: str = "", word_tokenizer: str = "", precision: str = "") -> None:
+    def __init__(
+        self, folder: Path, language: str = "", word_tokenizer: str = "", precision: str = ""
+    ) -> None:
         """Load a fine-tuned model.
 
         language: of the text; "": the source language of the evaluation. word_tokenizer: finds the words to tag.
@@ -133,7 +153,9 @@ class Predictor:
                 f"{folder}: {self.model.record['name']!r} neither tags words, nor classifies, nor answers questions"
             )
         if word_tokenizer and not isinstance(task, TaggingTask):
-            raise SettingsError(f"--word-tokenizer: {self.model.record['name']!r} does not tag words")
+            raise SettingsError(
+                f"--word-tokenizer: {self.model.record['name']!r} does not tag words"
+            )
         self._accelerator = accelerator_for(precision or self.model.record["precision"])
         self.model.backbone.to(self._accelerator.device)
         self.model.modules.to(self._accelerator.device)
@@ -153,11 +175,16 @@ class Predictor:
     def answers(self, path: Path) -> Iterator[Predictions]:
         """Yield `id<TAB>answer` for the questions of a SQuAD file, a chunk of the file at a time."""
         if not isinstance(self.model.task, Mlqa):
-            raise SettingsError(f"{path}: questions, but {self.model.record['name']!r} does not answer any")
+            raise SettingsError(
+                f"{path}: questions, but {self.model.record['name']!r} does not answer any"
+            )
         for chunk in Squad().read_chunks([path], [self.language]):
             found = self._answers(chunk)
             ids = chunk.ids or [""] * len(chunk)
-            lines = [f"{' '.join(key.split())}\t{answer}" for key, answer in zip(ids, found.lines, strict=True)]
+            lines = [
+                f"{' '.join(key.split())}\t{answer}"
+                for key, answer in zip(ids, found.lines, strict=True)
+            ]
             yield Predictions(lines, found.count, found.notes)
 
     def _predict(self, lines: list[str], first: int) -> Predictions:
@@ -167,8 +194,12 @@ class Predictor:
         if isinstance(task, ClassificationTask):
             return self._labels(task, lines, first)
         columns = _columns(lines, first, ("question", "passage"))
-        questions = [AnsweredQuestion(passage, question, "", NOT_FOUND, []) for question, passage in columns]
-        return self._answers(question_pairs(questions, (self.language, self.language), "whitespace", Counter()))
+        questions = [
+            AnsweredQuestion(passage, question, "", NOT_FOUND, []) for question, passage in columns
+        ]
+        return self._answers(
+            question_pairs(questions, (self.language, self.language), "whitespace", Counter())
+        )
 
     def _tags(self, task: TaggingTask, lines: list[str]) -> Predictions:
         """Return a line `word<TAB>tag` for each word, and an empty line after each sentence."""
@@ -178,8 +209,13 @@ class Predictor:
             text = _joined(words, self.language)
         sentences = self.model.prepared.vocab.encode_words_apart(text)
         tags = Ragged.of([[0] * len(row) for row in words])
-        predicted: Any = self.model.predict(LabeledExamples(sentences, tags=tags), self._accelerator)
-        names = [*task.classes, NO_TAG.get(task.tag_kind, "_")]  # -1, no prediction, is the last one
+        predicted: Any = self.model.predict(
+            LabeledExamples(sentences, tags=tags), self._accelerator
+        )
+        names = [
+            *task.classes,
+            NO_TAG.get(task.tag_kind, "_"),
+        ]  # -1, no prediction, is the last one
         out: list[str] = []
         for row, numbers in zip(words, predicted, strict=True):
             out += [f"{word}\t{names[number]}" for word, number in zip(row, numbers, strict=True)]
@@ -198,14 +234,22 @@ class Predictor:
         vocab = self.model.prepared.vocab
         labels = np.zeros(len(lines), np.int32)
         if task.text_type is Text:
-            examples = LabeledExamples(encode([Text.of(lines, self.language)], vocab), labels=labels)
+            examples = LabeledExamples(
+                encode([Text.of(lines, self.language)], vocab), labels=labels
+            )
         else:
             columns = _columns(lines, first, ("first sentence", "second sentence"))
-            sides = [encode([Text.of(list(side), self.language)], vocab) for side in zip(*columns, strict=True)]
+            sides = [
+                encode([Text.of(list(side), self.language)], vocab)
+                for side in zip(*columns, strict=True)
+            ]
             examples = LabeledExamples(Pairs(sides[0], sides[1]), labels=labels)
         logits: NDArray[Any] = self.model.predict(examples, self._accelerator, logits=True)
         rows = zip(logits.argmax(axis=1).tolist(), _softmax(logits).tolist(), strict=True)
-        out = ["\t".join([task.classes[best], *(f"{value:.4f}" for value in shares)]) for best, shares in rows]
+        out = [
+            "\t".join([task.classes[best], *(f"{value:.4f}" for value in shares)])
+            for best, shares in rows
+        ]
         return Predictions(out, len(lines), {})
 
     def _answers(self, pairs: TextPairs) -> Predictions:
@@ -219,7 +263,9 @@ class Predictor:
 def _joined(words: Sequence[Sequence[str]], language: str) -> Text:
     """Return sentences whose words are joined as readers of words join them."""
     joined = [join_tokens(row) for row in words]
-    return Text(language, [line for line, _ in joined], Ragged.of([spans for _, spans in joined], width=2))
+    return Text(
+        language, [line for line, _ in joined], Ragged.of([spans for _, spans in joined], width=2)
+    )
 
 
 def _columns(lines: Sequence[str], first: int, names: tuple[str, str]) -> list[list[str]]:
@@ -228,7 +274,9 @@ def _columns(lines: Sequence[str], first: int, names: tuple[str, str]) -> list[l
     for number, row in enumerate(rows, first):
         if len(row) != 2:
             columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
-            raise DataError(f"line {number} of the input: {columns}, expected {names[0]}, tab, {names[1]}")
+            raise DataError(
+                f"line {number} of the input: {columns}, expected {names[0]}, tab, {names[1]}"
+            )
     return rows
 
 

@@ -20,7 +20,9 @@ _ATTEMPTS = 5  # to finish tasks of killed workers
 ArtifactId = tuple[str, str]  # kind and hash
 
 
-def prepare(recipe: Recipe, workers: Callable[[], Executor], progress: Progress = no_progress) -> Workspace:
+def prepare(
+    recipe: Recipe, workers: Callable[[], Executor], progress: Progress = no_progress
+) -> Workspace:
     """Build the artifacts of a recipe by the workers of an executor, and open them; as `Workspace.open`, byte for byte.
 
     Each artifact is a task: each corpus, of one in several files each file, and the word alignments and phrases of each
@@ -42,7 +44,9 @@ def prepare(recipe: Recipe, workers: Callable[[], Executor], progress: Progress 
                 return workspace.open()
             except _lost_workers():
                 log.warning("a worker was killed; running its task again")
-    raise RunError(f"workers were killed {_ATTEMPTS} times, possibly for lack of memory; use fewer workers")
+    raise RunError(
+        f"workers were killed {_ATTEMPTS} times, possibly for lack of memory; use fewer workers"
+    )
 
 
 def _run(
@@ -53,7 +57,11 @@ def _run(
     progress: Progress,
 ) -> None:
     """Build the artifacts that are not `done`, each as soon as those that it needs are, and add them to `done`."""
-    waiting = {task: {(need.kind, need.id) for need in tasks[task].needs()} for task in tasks if task not in done}
+    waiting = {
+        task: {(need.kind, need.id) for need in tasks[task].needs()}
+        for task in tasks
+        if task not in done
+    }
     running: dict[Future[None], ArtifactId] = {}
     try:
         while waiting or running:

@@ -55,7 +55,9 @@ from interlace.training.steps import TrainingStep
 log = logging.getLogger(__name__)
 
 
-def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None] = lambda _: None) -> Path:
+def pretrain(
+    recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None] = lambda _: None
+) -> Path:
     """Train the model of a recipe in the folder `into`; return the finished `model/`.
 
     callback: called after every step. Errors of the recipe and its data are raised before training starts.
@@ -84,7 +86,9 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     return run.model_folder
 
 
-def _run(recipe: Recipe, run: Run, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> None:
+def _run(
+    recipe: Recipe, run: Run, accelerator: Accelerator, callback: Callable[[TrainingStep], None]
+) -> None:
     """Prepare, train and export."""
     begun = time.perf_counter()
     with accelerator.main_process_first():
@@ -143,7 +147,12 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     with accelerator.main_process_first():
         vocab = Workspace(recipe).vocab
     backbone = build_model(
-        recipe.model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
+        recipe.model,
+        vocab,
+        recipe.languages,
+        recipe.seed,
+        causal=recipe.causal,
+        seq2seq=recipe.seq2seq,
     )
     recipe = with_limited_lengths(recipe, backbone.traits)  # before text is encoded and aligned
     with accelerator.main_process_first():
@@ -156,10 +165,20 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)
     if accelerator.distributed_type != DistributedType.NO:  # DDP searches graphs for unused weights
         whole.to(accelerator.device)
-        accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(whole, mixture, accelerator)
+        accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(
+            whole, mixture, accelerator
+        )
     model = accelerator.prepare(whole)
     settings = train.optimizer
-    training = Training(model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches)
+    training = Training(
+        model,
+        mixture,
+        settings.build(model),
+        settings,
+        accelerator,
+        train.steps,
+        train.micro_batches,
+    )
     rows = monitoring.held_out(workspace, backbone.traits)
     _check_settings(recipe, backbone, rows)
     return PreparedRun(recipe, workspace, backbone, training, rows, words, before)
@@ -184,14 +203,18 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
         log.info(text, warmup, settings.warmup, settings.max_warmup_share, train.steps)
     by_perplexity = train.patience and train.stop_by == monitoring.MAIN
     if by_perplexity and not any(corpus.name == monitoring.MAIN for corpus in rows):
-        raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
+        raise SettingsError(
+            "train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev"
+        )
     language = recipe.export.fold_language
     if language is not None:
         check_language(backbone.traits.languages, language, "export.fold_language")
     sentence_vectors(recipe, backbone)
 
 
-def _callbacks(prepared: PreparedRun, run: Run, progress: Progress) -> list[Callable[[TrainingStep], None]]:
+def _callbacks(
+    prepared: PreparedRun, run: Run, progress: Progress
+) -> list[Callable[[TrainingStep], None]]:
     """Return what consumes the steps of training: metrics, diagnostics, evaluation, and checkpoints, which are last."""
     recipe = prepared.recipe
     train = recipe.train
@@ -204,9 +227,13 @@ def _callbacks(prepared: PreparedRun, run: Run, progress: Progress) -> list[Call
             run_folder.append_line(metrics, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    dictionaries = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
+    dictionaries = {
+        source.objective: source.prepared.dictionaries for source in training.mixture.sources
+    }
     translates = train.stop_by in STOPPING_TASKS
-    translation_scores = monitoring.dev_scores(prepared.workspace, accelerator) if translates else None
+    translation_scores = (
+        monitoring.dev_scores(prepared.workspace, accelerator) if translates else None
+    )
 
     def measure() -> dict[str, float]:
         """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
@@ -226,11 +253,21 @@ def _callbacks(prepared: PreparedRun, run: Run, progress: Progress) -> list[Call
     evaluation = None
     if prepared.held_out or translates:
         every = train.evaluate_every or train.steps
-        evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
+        evaluation = HeldOutEvaluation(
+            measure, every, train.patience, progress, train.steps, record, train.stop_by
+        )
         callbacks.append(evaluation)
     run_id = run.id_of(recipe) if accelerator.is_main_process else ""
     callbacks.append(
-        CheckpointCallback(run.checkpoints, train.checkpoint_every, train.keep, training, progress, evaluation, run_id)
+        CheckpointCallback(
+            run.checkpoints,
+            train.checkpoint_every,
+            train.keep,
+            training,
+            progress,
+            evaluation,
+            run_id,
+        )
     )
     return callbacks
 
@@ -270,7 +307,9 @@ def _resume(training: Training, callbacks: Sequence[Any], run: Run) -> int:
     resumed_step = checkpoints.resume()
     if resumed_step:
         log.info("resuming from step %d", resumed_step)
-    if training.accelerator.is_main_process:  # steps after the checkpoint are repeated; without one, all lines go
+    if (
+        training.accelerator.is_main_process
+    ):  # steps after the checkpoint are repeated; without one, all lines go
         run_folder.cut_metrics(run.folder / run_folder.METRICS, resumed_step or -1)
     return resumed_step
 
@@ -297,15 +336,22 @@ def _ending_at_signals(progress: Progress) -> Iterator[list[int]]:
         if number == signal.SIGINT and received:
             signal.default_int_handler(number, frame)
         if number == signal.SIGINT:
-            log.info("saving a checkpoint after the current step; press Ctrl-C again to stop at once")
+            log.info(
+                "saving a checkpoint after the current step; press Ctrl-C again to stop at once"
+            )
         received.append(number)
         progress.ending = True
 
     if threading.current_thread() is not threading.main_thread():  # only that one receives signals
         yield received
         return
-    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    if handlers[signal.SIGINT] in {signal.SIG_IGN, None}:  # of a shell's background job, which Ctrl-C does not stop
+    handlers: dict[int, Any] = {
+        number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    if handlers[signal.SIGINT] in {
+        signal.SIG_IGN,
+        None,
+    }:  # of a shell's background job, which Ctrl-C does not stop
         del handlers[signal.SIGINT]
     for number in handlers:
         signal.signal(number, end)
@@ -328,7 +374,11 @@ def _load_best(path: Path, model: TrainingModel) -> None:
 
 
 def _finish(
-    prepared: PreparedRun, run: Run, progress: Progress, data: list[dict[str, Any]], seconds: dict[str, float]
+    prepared: PreparedRun,
+    run: Run,
+    progress: Progress,
+    data: list[dict[str, Any]],
+    seconds: dict[str, float],
 ) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
@@ -351,7 +401,9 @@ def _finish(
     stages = {**seconds, "export": time.perf_counter() - begun}
     record = {
         "data": data,
-        **run_record(recipe, training, progress, {stage: round(spent, 3) for stage, spent in stages.items()}),
+        **run_record(
+            recipe, training, progress, {stage: round(spent, 3) for stage, spent in stages.items()}
+        ),
         "model_key": folder_key(run.model_folder),
     }
     write_card(run.folder, record)

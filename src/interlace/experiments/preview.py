@@ -28,7 +28,9 @@ from interlace.text.columns import TextColumns
 MAX_LENGTH = 512
 
 # Further words of the vocabulary, so that random replacements are words.
-_OTHER_WORDS = "sea house garden small buys bread yesterday Meer Haus Garten kleine kauft Brot gestern"
+_OTHER_WORDS = (
+    "sea house garden small buys bread yesterday Meer Haus Garten kleine kauft Brot gestern"
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ class PreviewPair:
     def vocab(self) -> Vocab:
         """Return a vocabulary of the words of both sentences and a few others."""
         source, target = self.words()
-        return Vocab(word_level_tokenizer([*source, *target, *_OTHER_WORDS.split()]), ROLES, {}, "words")
+        return Vocab(
+            word_level_tokenizer([*source, *target, *_OTHER_WORDS.split()]), ROLES, {}, "words"
+        )
 
     def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
         """Return the pair `rows` times, with its alignment, and phrases and lexicon extracted from it."""
@@ -75,7 +79,9 @@ class PreviewPair:
         with TemporaryDirectory() as folder:
             aligned = WordAlignments.write(Path(folder, "links"), [(words, links, one)])
             rules = TableRules()
-            store = PhraseStore.write(Path(folder, "phrases"), aligned, count_phrases(words, links, rules), rules)
+            store = PhraseStore.write(
+                Path(folder, "phrases"), aligned, count_phrases(words, links, rules), rules
+            )
             phrases, scores = store.take([0])
             known = store.known([0])
         sides = vocab.encode_text(texts.source), vocab.encode_text(texts.target)
@@ -103,14 +109,23 @@ class PreviewPair:
         else:
             languages = {}
         traits = Traits("bert", MAX_LENGTH, languages, "token_type_ids" if embeddings else None)
-        frequencies = np.bincount(np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat]), minlength=vocab.size)
+        frequencies = np.bincount(
+            np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat]), minlength=vocab.size
+        )
         lexicon = Lexicon.of((source, target, 1.0) for source, target in self.linked())
-        prepared = objective.prepare(Resources(vocab, traits, frequencies, seed, {self.languages: lexicon}))
+        prepared = objective.prepare(
+            Resources(vocab, traits, frequencies, seed, {self.languages: lexicon})
+        )
         found: dict[str, Pairs | Sentences] = {"-".join(self.languages): pairs}
         if objective.reads is not Pairs:
             found = {side.language: side for side in (pairs.source, pairs.target)}
         return [
-            (name, objective.batch(examples, prepared, step, generator(Purpose.BATCH, seed, step, number)))
+            (
+                name,
+                objective.batch(
+                    examples, prepared, step, generator(Purpose.BATCH, seed, step, number)
+                ),
+            )
             for number, (name, examples) in enumerate(found.items())
         ]
 
@@ -118,7 +133,9 @@ class PreviewPair:
         texts = TextPairs.of([self.source], [self.target], self.languages, self.word_tokenizer)
         for side in (texts.source, texts.target):
             if not len(side.words.flat):
-                raise DataError(f"the sentence in {side.language!r} has no words: {side.lines[0]!r}")
+                raise DataError(
+                    f"the sentence in {side.language!r} has no words: {side.lines[0]!r}"
+                )
         return texts
 
     def _links(self) -> Ragged:

@@ -40,7 +40,14 @@ from interlace.toy import ToyCorpus
 
 __all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "read_recipe"]
 
-CHECKPOINTS = ("model.start", "decoder.start", "vocab.start", "align.start", "model.vectors", "dictionary.vectors")
+CHECKPOINTS = (
+    "model.start",
+    "decoder.start",
+    "vocab.start",
+    "align.start",
+    "model.vectors",
+    "dictionary.vectors",
+)
 RECIPES = ConfigStore(
     "recipe",
     Path(__file__).parent / "recipes",
@@ -92,9 +99,13 @@ LICENSE = r"^[a-z0-9.-]*$"
 class ExportSettings(Settings):
     """Export of the finished model."""
 
-    fold_language: str | None = Field(None, description="Language whose embedding inputs without language ids get.")
+    fold_language: str | None = Field(
+        None, description="Language whose embedding inputs without language ids get."
+    )
     license: str = Field(
-        "", pattern=LICENSE, description="License on the card, the hub's identifier such as apache-2.0."
+        "",
+        pattern=LICENSE,
+        description="License on the card, the hub's identifier such as apache-2.0.",
     )
 
 
@@ -106,7 +117,8 @@ class ObjectiveEntry(EntrySettings):
 
     weight: Weight = Field("1", description="Sampling weight: a number or a schedule over steps.")
     loss_weight: Weight = Field(
-        "1", description="Factor of the loss, a number or a schedule (XLM's lambda); 0: no batches are drawn."
+        "1",
+        description="Factor of the loss, a number or a schedule (XLM's lambda); 0: no batches are drawn.",
     )
     corpora: list[str] = Field(
         [],
@@ -122,31 +134,50 @@ class Recipe(Settings):
     name: str = Field(description="Name of the run in reports.")
     about: str = Field("", description="Description in a sentence.")
     published: list[Published] = Field([], description="Published results of this system.")
-    changes: list[str] = Field([], description="Differences from the paper's system, one sentence each.")
+    changes: list[str] = Field(
+        [], description="Differences from the paper's system, one sentence each."
+    )
     seed: int = Field(0, ge=0, description="Random seed.")
     data_root: str | None = Field(
-        None, description="Folder that all paths are relative to; itself relative to the file that names it."
+        None,
+        description="Folder that all paths are relative to; itself relative to the file that names it.",
     )
-    toy: ToyCorpus | None = Field(None, description="Generate the toy corpus and use it as the data root.")
+    toy: ToyCorpus | None = Field(
+        None, description="Generate the toy corpus and use it as the data root."
+    )
     derived: dict[LanguageName, DerivedLanguage] = Field(
         {}, description="Derived languages by name; their files are generated."
     )
-    normalization: Normalization = Field(default_factory=Normalization, description="Text normalization.")
+    normalization: Normalization = Field(
+        default_factory=Normalization, description="Text normalization."
+    )
     word_tokenizer: str = Field(
         AUTO,
         description="Word tokenizer: see `interlace list`. 'auto': 'unicode' if training text is untokenized, else "
         "'whitespace'.",
     )
-    corpora: dict[Name, CorpusGroup] = Field({}, description="Corpora by group; none: the recipe only evaluates.")
-    filters: dict[str, dict[str, Any]] = Field({}, description="Filters of training text in order: settings by name.")
-    align: AlignSettings | None = Field(None, description="Word alignment; default: only if an objective needs it.")
+    corpora: dict[Name, CorpusGroup] = Field(
+        {}, description="Corpora by group; none: the recipe only evaluates."
+    )
+    filters: dict[str, dict[str, Any]] = Field(
+        {}, description="Filters of training text in order: settings by name."
+    )
+    align: AlignSettings | None = Field(
+        None, description="Word alignment; default: only if an objective needs it."
+    )
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="Vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="Model.")
-    objectives: dict[str, ObjectiveEntry] = Field({}, description="Objectives by name; none: only evaluate.")
-    embeddings: EmbeddingSettings | None = Field(None, description="Word or token vectors to learn instead of a model.")
+    objectives: dict[str, ObjectiveEntry] = Field(
+        {}, description="Objectives by name; none: only evaluate."
+    )
+    embeddings: EmbeddingSettings | None = Field(
+        None, description="Word or token vectors to learn instead of a model."
+    )
     train: TrainSettings = Field(default_factory=TrainSettings, description="Training.")
     export: ExportSettings = Field(default_factory=ExportSettings, description="Export.")
-    evaluate: EvaluationSettings = Field(default_factory=EvaluationSettings, description="Evaluation.")
+    evaluate: EvaluationSettings = Field(
+        default_factory=EvaluationSettings, description="Evaluation."
+    )
 
     def model_post_init(self, _context: Any) -> None:
         """Check names of readers, word tokenizers, objectives and corpora, and settings that depend on each other."""
@@ -165,14 +196,25 @@ class Recipe(Settings):
         for group in self.corpora.values():
             group.reading()
         if self.vocab.extend and tokenizer_of(self) is None:
-            raise SettingsError("vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start")
-        check_derived(self.derived, [pair for group in self.corpora.values() for pair in group.pairs])
+            raise SettingsError(
+                "vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start"
+            )
+        check_derived(
+            self.derived, [pair for group in self.corpora.values() for pair in group.pairs]
+        )
         for name in self.vocab.corpora:
             if name not in self.corpora:
-                raise SettingsError(f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}")
+                raise SettingsError(
+                    f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}"
+                )
         training = {name: group for name, group in self.corpora.items() if group.train}
         known = [*training, *(name for group in training.values() for name in group.trained)]
-        known += [f"{pair}:{side}" for group in training.values() for pair in group.pairs for side in pair.split("-")]
+        known += [
+            f"{pair}:{side}"
+            for group in training.values()
+            for pair in group.pairs
+            for side in pair.split("-")
+        ]
         for name in self.objectives:
             self._check_objective(name, known)
         self._check_translation()
@@ -182,7 +224,9 @@ class Recipe(Settings):
         keys = {*OBJECTIVES.get(name).model_fields, *ObjectiveEntry.model_fields} - {"settings"}
         for key in self.objectives[name].settings:
             if key not in keys:
-                raise SettingsError(f"objectives.{name}: unknown key {key!r}{did_you_mean(key, keys)}")
+                raise SettingsError(
+                    f"objectives.{name}: unknown key {key!r}{did_you_mean(key, keys)}"
+                )
         pairs = self.objective(name).reads is Pairs
         weight = self.objectives[name].weight
         if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):
@@ -190,7 +234,11 @@ class Recipe(Settings):
                 f"objectives.{name}.weight = {weight!r} has no effect with train.alternate = true: use 1, 0, or a "
                 "schedule of both"
             )
-        groups = {group: corpora.pairs for group, corpora in self.corpora.items() if corpora.pairs and corpora.train}
+        groups = {
+            group: corpora.pairs
+            for group, corpora in self.corpora.items()
+            if corpora.pairs and corpora.train
+        }
         paired = [*groups, *(pair for members in groups.values() for pair in members)]
         if pairs and not paired:
             raise SettingsError(
@@ -199,7 +247,9 @@ class Recipe(Settings):
             )
         for corpus in self.objectives[name].corpora:
             if corpus not in known:
-                raise SettingsError(f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}")
+                raise SettingsError(
+                    f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}"
+                )
             if pairs and corpus not in paired:
                 hint = did_you_mean(corpus, paired)
                 raise SettingsError(
@@ -212,22 +262,32 @@ class Recipe(Settings):
         learned = max_source_lengths(self)
         if by in STOPPING_TASKS:
             if self.objectives and not learned:
-                raise SettingsError(f"train.stop_by = {by!r}: no objective here translates; stop by perplexity")
-            one_way = [name for name in learned if "-".join(reversed(name.split("-"))) not in learned]
+                raise SettingsError(
+                    f"train.stop_by = {by!r}: no objective here translates; stop by perplexity"
+                )
+            one_way = [
+                name for name in learned if "-".join(reversed(name.split("-"))) not in learned
+            ]
             if by == "round-trip" and one_way:
                 where = f"train.stop_by = {by!r}"
-                raise SettingsError(f"{where}: {one_way[0]} is learned but its reverse is not; stop by 'bleu'")
+                raise SettingsError(
+                    f"{where}: {one_way[0]} is learned but its reverse is not; stop by 'bleu'"
+                )
         if self.model.decoder is not None and self.objectives and not self.seq2seq:
             raise SettingsError(
                 "[model.decoder]: no objective of the recipe trains a decoder; add one, such as "
                 "[objectives.translation], or remove the section"
             )
         if self.export.fold_language is not None and self.seq2seq:
-            raise SettingsError("export.fold_language: not available for translation models; remove it")
+            raise SettingsError(
+                "export.fold_language: not available for translation models; remove it"
+            )
 
     def objective(self, name: str) -> Objective:
         """Return an objective with this recipe's settings."""
-        return OBJECTIVES.build({"name": name, **self.objectives[name].settings}, f"objectives.{name}")
+        return OBJECTIVES.build(
+            {"name": name, **self.objectives[name].settings}, f"objectives.{name}"
+        )
 
     def annotations(self, group: str, corpus: str) -> frozenset[str]:
         """Return the annotations that a training corpus of a group needs: of `links`, `phrases`, `known` and `text`.
@@ -235,7 +295,9 @@ class Recipe(Settings):
         Objectives determine them for the corpora that they read. If no objective needs any, an `[align]` section
         applies to all parallel corpora, so that alignments can be inspected before an objective is chosen.
         """
-        needs_of_objectives = {name: self.objective(name).needs - {"lexicon"} for name in self.objectives}
+        needs_of_objectives = {
+            name: self.objective(name).needs - {"lexicon"} for name in self.objectives
+        }
         if not any(needs_of_objectives.values()):
             if self.align is None:
                 return frozenset()
@@ -250,7 +312,9 @@ class Recipe(Settings):
     @property
     def causal(self) -> bool:
         """Whether the recipe trains a causal model: all objectives are causal."""
-        return bool(self.objectives) and all(self.objective(name).architecture == "causal" for name in self.objectives)
+        return bool(self.objectives) and all(
+            self.objective(name).architecture == "causal" for name in self.objectives
+        )
 
     @property
     def seq2seq(self) -> bool:
@@ -260,9 +324,14 @@ class Recipe(Settings):
     @property
     def languages(self) -> list[str]:
         """The languages of the corpora in order; without corpora, those of the evaluation or the toy corpus."""
-        names = [name for group in self.corpora.values() for name in [*group.languages, *group.pairs]]
+        names = [
+            name for group in self.corpora.values() for name in [*group.languages, *group.pairs]
+        ]
         if not names:
-            names = [self.evaluate.source, *(self.evaluate.targets or (self.toy.languages if self.toy else []))]
+            names = [
+                self.evaluate.source,
+                *(self.evaluate.targets or (self.toy.languages if self.toy else [])),
+            ]
         return list(dict.fromkeys(language for name in names for language in name.split("-")))
 
     def task(self, name: str) -> Task:
@@ -275,7 +344,9 @@ class Recipe(Settings):
     @property
     def targets(self) -> list[str]:
         """Target languages of tasks without their own: those of the evaluation, else all languages but its source."""
-        return self.evaluate.targets or [language for language in self.languages if language != self.evaluate.source]
+        return self.evaluate.targets or [
+            language for language in self.languages if language != self.evaluate.source
+        ]
 
     @property
     def root(self) -> Path:
@@ -347,7 +418,9 @@ def tokenizer_of(recipe: Recipe) -> str | None:
         own = model.vectors
     else:
         own = None
-    return recipe.vocab.start or model.start or (decoder.start if decoder is not None else None) or own
+    return (
+        recipe.vocab.start or model.start or (decoder.start if decoder is not None else None) or own
+    )
 
 
 def directions(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
@@ -375,7 +448,9 @@ def max_source_lengths(recipe: Recipe) -> dict[str, int]:
     }
 
 
-def with_learned_directions(task: TranslationTask, recipe: Recipe, learned: Mapping[str, int]) -> TranslationTask:
+def with_learned_directions(
+    task: TranslationTask, recipe: Recipe, learned: Mapping[str, int]
+) -> TranslationTask:
     """Return the task with all learned directions as targets where neither the task nor the recipe names any."""
     if task.targets is not None or recipe.evaluate.targets or not learned:
         return task
@@ -387,14 +462,24 @@ def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
     objective = recipe.objective(name)
     wanted = recipe.objectives[name].corpora
     groups = {group: corpora.trained for group, corpora in recipe.corpora.items()}
-    corpora = [corpus for each in wanted or groups for corpus in groups.get(each, [each.rpartition(":")[2]])]
+    corpora = [
+        corpus
+        for each in wanted or groups
+        for corpus in groups.get(each, [each.rpartition(":")[2]])
+    ]
     if objective.reads is Pairs:
         which = getattr(objective, "directions", None)
-        for first, _, second in [corpus.partition("-") for corpus in corpora if "-" in corpus and which]:
-            yield from [(first, second)] * (which != "backward") + [(second, first)] * (which != "forward")
+        for first, _, second in [
+            corpus.partition("-") for corpus in corpora if "-" in corpus and which
+        ]:
+            yield from [(first, second)] * (which != "backward") + [(second, first)] * (
+                which != "forward"
+            )
     elif hasattr(objective, "intermediate_languages"):
         alone = [corpus for corpus in corpora if "-" not in corpus]
         read = corpora if wanted or not alone else alone
-        for language in dict.fromkeys(language for corpus in read for language in corpus.split("-")):
+        for language in dict.fromkeys(
+            language for corpus in read for language in corpus.split("-")
+        ):
             others = objective.intermediate_languages or recipe.languages
             yield from ((other, language) for other in others if other != language)

@@ -98,11 +98,17 @@ class Run:
         if stored is None:
             return None
         if not self.is_finished:
-            raise RunError(f"{self.folder}: this run is not finished; resume it with `interlace pretrain`")
+            raise RunError(
+                f"{self.folder}: this run is not finished; resume it with `interlace pretrain`"
+            )
         try:
             return Recipe.read(stored, str(self.folder / RECIPE))
         except SettingsError as error:
-            plugins = [path for path in sorted((self.folder / CODE).glob("*.py")) if path.name not in plugin_files()]
+            plugins = [
+                path
+                for path in sorted((self.folder / CODE).glob("*.py"))
+                if path.name not in plugin_files()
+            ]
             if not plugins:
                 raise
             options = " ".join(f"--code {path}" for path in plugins)
@@ -113,7 +119,11 @@ class Run:
         key = self.record.get("model_key")
         if exported.is_dir() and (key is None or folder_key(exported) == key):
             return
-        fault = "changed since the run finished" if exported.is_dir() else "missing, although the run is finished"
+        fault = (
+            "changed since the run finished"
+            if exported.is_dir()
+            else "missing, although the run is finished"
+        )
         effect = "exports the last checkpoint again" if self.has_checkpoints else "trains it again"
         raise RunError(
             f"{exported}: {fault}; restore it, or remove {self.folder / RUN} and rerun `interlace pretrain`, which "
@@ -145,13 +155,22 @@ class Run:
 
         data: the rows of `data_of`.
         """
-        text = {f"{row['corpus']} ({row['split']})": [file["digest"] for file in row["files"]] for row in data}
+        text = {
+            f"{row['corpus']} ({row['split']})": [file["digest"] for file in row["files"]]
+            for row in data
+        }
         path = self.folder / RUN_STATE
-        state: RunState | None = read_json(path, RunState, None, remedy="choose another folder for the run")
+        state: RunState | None = read_json(
+            path, RunState, None, remedy="choose another folder for the run"
+        )
         if state is None or not self.has_checkpoints:
             write_json(
                 path,
-                {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization, "text": text},
+                {
+                    "vocabulary": vocab.fingerprint,
+                    "initialization": backbone.initialization,
+                    "text": text,
+                },
             )
             return
         if state["vocabulary"] != vocab.fingerprint:
@@ -159,7 +178,9 @@ class Run:
                 f"{self.folder}: the checkpoints of this run use another vocabulary than {vocab.name} has now; restore "
                 "the old tokenizer (or the text it was learned from), or choose another folder"
             )
-        changed = [name for name, digests in state.get("text", {}).items() if text.get(name) != digests]
+        changed = [
+            name for name, digests in state.get("text", {}).items() if text.get(name) != digests
+        ]
         if changed:
             raise RunError(
                 f"{self.folder}: the text of {listed(changed)} has changed since the run began; restore it, or choose "
@@ -169,14 +190,18 @@ class Run:
 
     def id_of(self, recipe: Recipe) -> str:
         """Return the id of the run, which has begun: a hash of its seed, vocabulary, initialization and text."""
-        state = read_json(self.folder / RUN_STATE, RunState, remedy="choose another folder for the run")
+        state = read_json(
+            self.folder / RUN_STATE, RunState, remedy="choose another folder for the run"
+        )
         content = json.dumps({"seed": recipe.seed, **state}, sort_keys=True)
         return blake2b(content.encode(), digest_size=16).hexdigest()
 
     def _check_changes(self, stored: dict[str, Any], recipe: Recipe) -> None:
         """Raise a RunError if the run cannot go on with a recipe; prepare the extension of a finished run."""
         try:
-            old = Recipe.read(stored).dump()  # with the defaults of settings that are newer than the run
+            old = Recipe.read(
+                stored
+            ).dump()  # with the defaults of settings that are newer than the run
         except InterlaceError as error:
             if type((stored.get("train") or {}).get("steps")) is not int:
                 path = self.folder / RECIPE
@@ -186,7 +211,10 @@ class Run:
         if not changed:
             return
         if not self.is_finished and not self.has_checkpoints:
-            log.info("%s holds a run without a checkpoint; restarting it with the changed recipe", self.folder)
+            log.info(
+                "%s holds a run without a checkpoint; restarting it with the changed recipe",
+                self.folder,
+            )
             return
         steps = old["train"]["steps"]
         with_new_steps = {**old, "train": {**old["train"], "steps": recipe.train.steps}}
@@ -199,7 +227,9 @@ class Run:
             )
         self._store_code()
         log.info("extending the run from %s steps", steps)
-        (self.folder / RUN).unlink(missing_ok=True)  # before the recipe: the run is unfinished from here on
+        (self.folder / RUN).unlink(
+            missing_ok=True
+        )  # before the recipe: the run is unfinished from here on
 
     def _obstacle_to_extension(self, steps: int, recipe: Recipe) -> str | None:
         """Return None if more steps than these can extend the run, else what prevents it."""

@@ -21,10 +21,16 @@ from interlace.readers.common.hub import stored_files
 from interlace.training.loop import Progress, Training
 
 DIGEST = "BLAKE2b, 128 bit"  # of files
-_UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`
+_UNIT = {
+    "masked": "per masked subword",
+    "causal": "per subword",
+    "seq2seq": "per subword written",
+}  # of `perplexity`
 
 
-def run_record(recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float]) -> dict[str, Any]:
+def run_record(
+    recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float]
+) -> dict[str, Any]:
     """Return the content of `run.json`, except its `data` and its `model_key`."""
     totals = progress.totals
     total = sum(totals.tokens.values())
@@ -45,7 +51,9 @@ def run_record(recipe: Recipe, training: Training, progress: Progress, seconds: 
         "steps": progress.done,
         "stopped": progress.reason,
         "tokens": total,
-        "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(totals.tokens.items())},
+        "shares": {
+            name: round(count / max(total, 1), 4) for name, count in sorted(totals.tokens.items())
+        },
         "mixture": totals.mixture,
         "seconds": seconds,
         "perplexity_unit": _UNIT[architecture],

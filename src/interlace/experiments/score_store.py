@@ -92,7 +92,9 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
     by_mean = isinstance(task, FineTuneTask) and task.tuning.select == "mean-dev"
     settings = {
         "task": job.name,
-        "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
+        "settings": {
+            key: value for key, value in task.dump().items() if key not in {"settings", "targets"}
+        },
         "code": plugin_hash(type(task)),
         "source": job.source,
         "classes": list(getattr(task, "classes", ())),
@@ -102,7 +104,9 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
         "derived": dumped["derived"],
         "precision": resolved(recipe.train.precision),
     }
-    return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version)
+    return ScoreIdentity(
+        model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version
+    )
 
 
 def with_files(identity: ScoreIdentity, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
@@ -135,7 +139,11 @@ def scores_of_model(run: Path, rows: Sequence[_Row]) -> list[_Row]:
     kept = [row for row in rows if not key or row.get("model_key", key) == key]
     left_out = len(rows) - len(kept)
     if left_out:
-        log.warning("%s: leaving out %d scores of previous weights of this model; evaluate it again", run, left_out)
+        log.warning(
+            "%s: leaving out %d scores of previous weights of this model; evaluate it again",
+            run,
+            left_out,
+        )
     return kept
 
 
@@ -175,11 +183,16 @@ def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, 
             root = data_root(recipe)
             source = recipe.evaluate.source
             tasks = [recipe.evaluate.task(name) for name in names]
-            planned = [(task, run) for task in tasks for run in runs_of_task(task, source, recipe.targets)]
+            planned = [
+                (task, run) for task in tasks for run in runs_of_task(task, source, recipe.targets)
+            ]
             found = [files_key(task, source, root, run) for task, run in planned]
     except DataError:
         found = [""]
-    return {"model": model_key(model) if Path(model).is_dir() else "", "files": hashed(found) if all(found) else ""}
+    return {
+        "model": model_key(model) if Path(model).is_dir() else "",
+        "files": hashed(found) if all(found) else "",
+    }
 
 
 def hashed(parts: Sequence[str]) -> str:
@@ -216,7 +229,11 @@ class ScoreStore:
         rows = read_json(self._path, list[ScoreEntry], [], remedy=remedy, error=RunError)
         self._rows = [row for row in rows if row.get("model_key") == model_key]
         stale = [row for row in rows if row.get("model_key") != model_key]
-        others = {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set()
+        others = (
+            {row["model"] for row in stale if row.get("model") not in {None, model}}
+            if model
+            else set()
+        )
         if others:
             names = " and ".join(map(repr, sorted(others)))
             raise RunError(
@@ -224,10 +241,15 @@ class ScoreStore:
                 f"{self._path}"
             )
         if stale:
-            log.warning("%s: discarding %d scores of a previous version of this model", folder, len(stale))
+            log.warning(
+                "%s: discarding %d scores of a previous version of this model", folder, len(stale)
+            )
 
     def holds(
-        self, places: Sequence[Place], identity: ScoreIdentity, is_valid: Callable[[Score], bool] = lambda _: True
+        self,
+        places: Sequence[Place],
+        identity: ScoreIdentity,
+        is_valid: Callable[[Score], bool] = lambda _: True,
     ) -> bool:
         """Return whether there is a row of this identity at every place; rows that are not valid do not count."""
         rows = [row for row in self._rows if not identity.differences(row) and is_valid(row)]
@@ -243,7 +265,9 @@ class ScoreStore:
                 kept.append(row)
             else:
                 fewest = min(len(names) for names in differing)
-                why |= dict.fromkeys(sorted(next(names for names in differing if len(names) == fewest)))
+                why |= dict.fromkeys(
+                    sorted(next(names for names in differing if len(names) == fewest))
+                )
         dropped = len(self._rows) - len(kept)
         if dropped:
             log.warning(
@@ -253,7 +277,9 @@ class ScoreStore:
             )
         self._rows = kept
 
-    def put(self, places: Collection[Place], identity: ScoreIdentity, rows: Sequence[Score]) -> None:
+    def put(
+        self, places: Collection[Place], identity: ScoreIdentity, rows: Sequence[Score]
+    ) -> None:
         """Store rows in place of those at these places."""
         others = [row for row in self._rows if place_of(row) not in places]
         stored = others + [{**row, **self._model, **identity.columns} for row in rows]
@@ -263,7 +289,9 @@ class ScoreStore:
     def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
         """Add facts about the test text of a task and language to its rows, except those of translated text."""
         rows: Iterable[Score] = (
-            row if row.get("setting") == "translate-test" else {**row, **facts.get((row["task"], row["language"]), {})}
+            row
+            if row.get("setting") == "translate-test"
+            else {**row, **facts.get((row["task"], row["language"]), {})}
             for row in self._rows
         )
         before = self._rows

@@ -37,8 +37,12 @@ def _check_hub(pattern: str) -> str:
     return pattern
 
 
-TextPattern = Annotated[str, AfterValidator(_check_hub), pattern_of("language", "pair", "source", "target")]
-TextPatterns = Annotated[list[TextPattern], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+TextPattern = Annotated[
+    str, AfterValidator(_check_hub), pattern_of("language", "pair", "source", "target")
+]
+TextPatterns = Annotated[
+    list[TextPattern], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+]
 PairPattern = Annotated[str, pattern_of("source", "target")]
 
 
@@ -62,7 +66,9 @@ def _check_both_sides(pattern: str) -> str:
 
 LanguagePattern = Annotated[str, pattern_of("language")]
 WrittenPattern = AfterValidator(_check_written)
-SidePattern = Annotated[str, pattern_of("language", "pair"), WrittenPattern, AfterValidator(_check_both_sides)]
+SidePattern = Annotated[
+    str, pattern_of("language", "pair"), WrittenPattern, AfterValidator(_check_both_sides)
+]
 
 
 class CorpusGroup(Settings):
@@ -73,14 +79,25 @@ class CorpusGroup(Settings):
     set of the hub.
     """
 
-    languages: list[LanguageName] = Field([], description="Languages, with a monolingual corpus each.")
-    pairs: list[PairName] = Field([], description="Language pairs, such as 'en-de', with a parallel corpus each.")
-    reader: dict[str, Any] | str = Field("lines", description="Reader: its name, or a table with its settings.")
+    languages: list[LanguageName] = Field(
+        [], description="Languages, with a monolingual corpus each."
+    )
+    pairs: list[PairName] = Field(
+        [], description="Language pairs, such as 'en-de', with a parallel corpus each."
+    )
+    reader: dict[str, Any] | str = Field(
+        "lines", description="Reader: its name, or a table with its settings."
+    )
     train: TextPatterns = Field(
-        [], description="Training files: path patterns, one a side for 'lines'. Empty: the group is only evaluated on."
+        [],
+        description="Training files: path patterns, one a side for 'lines'. Empty: the group is only evaluated on.",
     )
     dev: TextPatterns = Field([], description="Held-out files for perplexity, as path patterns.")
-    rows: str = Field("", pattern=ROWS_PATTERN, description="Slice of the training rows, as '0:14500'; empty: all.")
+    rows: str = Field(
+        "",
+        pattern=ROWS_PATTERN,
+        description="Slice of the training rows, as '0:14500'; empty: all.",
+    )
     share: float = Field(
         1.0,
         gt=0,
@@ -146,18 +163,28 @@ class CorpusGroup(Settings):
 class VocabSettings(Settings):
     """The vocabulary: learned from the recipe's training text, or an existing tokenizer, optionally extended."""
 
-    start: str | None = Field(None, description="Tokenizer, folder or hub name; default: of model.start or vectors.")
-    size: int = Field(8000, ge=300, le=10**7, description="Size to learn, special tokens included (XLM: 95k).")
-    alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5).")
+    start: str | None = Field(
+        None, description="Tokenizer, folder or hub name; default: of model.start or vectors."
+    )
+    size: int = Field(
+        8000, ge=300, le=10**7, description="Size to learn, special tokens included (XLM: 95k)."
+    )
+    alpha: float = Field(
+        0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5)."
+    )
     seed: int = Field(0, ge=0, description="Seed of that sampling, independent of `seed`.")
-    corpora: list[str] = Field([], description="Groups to learn from; default: all. Use the same in compared recipes.")
+    corpora: list[str] = Field(
+        [], description="Groups to learn from; default: all. Use the same in compared recipes."
+    )
     kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
         "byte-bpe",
         description="Tokenization algorithm; byte-bpe has no unknown characters. byte-bpe and bpe are reproducible "
         "(the trainer of wordpiece breaks ties at random, that of unigram rounds differently).",
     )
     extend: int = Field(
-        0, ge=0, description="Tokens to add to an existing tokenizer, learned from the text; its ids stay."
+        0,
+        ge=0,
+        description="Tokens to add to an existing tokenizer, learned from the text; its ids stay.",
     )
     extend_min_count: int = Field(10, ge=1, description="Minimum count of a new token in the text.")
 
@@ -174,7 +201,11 @@ class EntrySettings(Settings):
     def _gather(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        own = {key: value for key, value in data.items() if key in cls.model_fields and key != "settings"}
+        own = {
+            key: value
+            for key, value in data.items()
+            if key in cls.model_fields and key != "settings"
+        }
         others = {key: value for key, value in data.items() if key not in cls.model_fields}
         if not isinstance(given := data.get("settings", {}), dict):
             raise ValueError(f"settings: expected a table, found {given!r}")  # noqa: TRY004 - pydantic reports it
@@ -259,13 +290,17 @@ class EmbeddingSettings(EntrySettings):
         if "texts" in method.needs and self.vectors is not None:
             raise ValueError(f"{self.name} learns from text and does not read embeddings.vectors")
         if self.units == "subwords" and not method.joint:
-            joint = ", ".join(name for name in EMBEDDING_METHODS.names() if EMBEDDING_METHODS.get(name).joint)
+            joint = ", ".join(
+                name for name in EMBEDDING_METHODS.names() if EMBEDDING_METHODS.get(name).joint
+            )
             message = f"units = 'subwords': {self.name} learns each language separately, so shared tokens would get two"
             raise ValueError(f"{message} vectors; joint methods: {joint}")
 
     def method(self) -> EmbeddingMethod:
         """Return the method with its settings."""
-        built: EmbeddingMethod = EMBEDDING_METHODS.build({"name": self.name, **self.settings}, "embeddings")
+        built: EmbeddingMethod = EMBEDDING_METHODS.build(
+            {"name": self.name, **self.settings}, "embeddings"
+        )
         return built
 
 
@@ -279,7 +314,9 @@ class DiagnosticSettings(Settings):
     sentences in both directions; and the cosine of translations minus that of other pairs.
     """
 
-    every: int = Field(0, ge=0, description="Steps between measurements; also at the start and the end; 0: off.")
+    every: int = Field(
+        0, ge=0, description="Steps between measurements; also at the start and the end; 0: off."
+    )
     pairs: int = Field(
         128,
         ge=8,
@@ -293,14 +330,18 @@ class TrainSettings(Settings):
     """Length, batches, optimization, evaluation and checkpoints of pre-training."""
 
     steps: int = Field(1000, ge=1, description="Number of updates.")
-    tokens_per_update: int = Field(4096, ge=16, description="Tokens of an update with padding, over all devices.")
+    tokens_per_update: int = Field(
+        4096, ge=16, description="Tokens of an update with padding, over all devices."
+    )
     tokens_per_micro_batch: int | None = Field(
         None,
         ge=16,
         description="Tokens that a device processes at once; an update is the sum of micro-batches, shared between the "
         "processes. Default: the whole update, which only one process can train.",
     )
-    alternate: bool = Field(False, description="Alternate objectives, one update each (XLM); else sample by weight.")
+    alternate: bool = Field(
+        False, description="Alternate objectives, one update each (XLM); else sample by weight."
+    )
     language_alpha: Alpha = Field(
         "0.7",
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
@@ -309,7 +350,9 @@ class TrainSettings(Settings):
     sampling_unit: Literal["tokens", "sentences"] = Field(
         "sentences", description="Unit of a language's size in language sampling."
     )
-    optimizer: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimizer and learning rate.")
+    optimizer: OptimizerSettings = Field(
+        default_factory=OptimizerSettings, description="Optimizer and learning rate."
+    )
     precision: Literal["auto", "no", "bf16", "fp16"] = Field(
         "auto",
         description="Autocast precision of matrix products; 'auto': bf16 if the hardware supports it (GPUs since "
@@ -321,25 +364,37 @@ class TrainSettings(Settings):
         description="Recompute activations of each layer in the backward pass: updates take about a third longer, and "
         "activations take the memory of one layer and of the inputs of all (Chen et al. 2016).",
     )
-    compile: bool = Field(False, description="Compile the layers with torch.compile; the first updates take minutes.")
-    evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
+    compile: bool = Field(
+        False, description="Compile the layers with torch.compile; the first updates take minutes."
+    )
+    evaluate_every: int = Field(
+        0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end."
+    )
     evaluate_tokens: int = Field(
-        20_000, ge=256, description="Maximum held-out tokens per language (source tokens per direction)."
+        20_000,
+        ge=256,
+        description="Maximum held-out tokens per language (source tokens per direction).",
     )
     diagnostics: DiagnosticSettings = Field(
         default_factory=DiagnosticSettings, description="Cross-lingual diagnostics."
     )
-    patience: int = Field(0, ge=0, description="Evaluations without improvement before stopping at the best; 0: off.")
+    patience: int = Field(
+        0, ge=0, description="Evaluations without improvement before stopping at the best; 0: off."
+    )
     stop_by: Literal["perplexity", "bleu", "round-trip"] = Field(
         "perplexity",
         description="Criterion of patience and of the best checkpoint. perplexity: mean; bleu: mean BLEU of greedy "
         "translations of the dev text of the task mt in all learned directions (as XLM's code); round-trip: the same "
         "for round trips of the task round_trip, which needs no parallel text (Lample et al. 2018a).",
     )
-    checkpoint_every: int = Field(1000, ge=0, description="Steps between checkpoints; 0: only at the end and SIGTERM.")
+    checkpoint_every: int = Field(
+        1000, ge=0, description="Steps between checkpoints; 0: only at the end and SIGTERM."
+    )
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
     threads: int | None = Field(None, ge=1, le=1024, description="Torch threads; default: torch's.")
-    trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
+    trackers: list[
+        Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]
+    ] = Field(
         [],
         description="Experiment trackers for losses and scores, through accelerate; each needs its package. Cells of a "
         "study are runs of their own.",
@@ -371,7 +426,11 @@ class TrainSettings(Settings):
         """Raise a SettingsError, which names other counts, unless the micro-batches divide evenly by processes."""
         if self.micro_batches % count == 0:
             return
-        divisors = [str(number) for number in range(1, self.micro_batches + 1) if self.micro_batches % number == 0]
+        divisors = [
+            str(number)
+            for number in range(1, self.micro_batches + 1)
+            if self.micro_batches % number == 0
+        ]
         most = self.tokens_per_update // count
         raise SettingsError(
             f"micro-batches ({self.micro_batches}) cannot be shared by {count} processes evenly; use "
@@ -385,7 +444,9 @@ class Published(Settings):
     where: str = Field(description="Paper, table and row: see `interlace list published`.")
     task: str = Field("", description="Task, if the table has the row for several; default: all.")
     system: str = Field("", description="System, if several share the row's name.")
-    columns: list[str] | None = Field(None, min_length=1, description="Languages or settings; default: all of the row.")
+    columns: list[str] | None = Field(
+        None, min_length=1, description="Languages or settings; default: all of the row."
+    )
     note: str = Field("", description="Note on the comparison with this recipe.")
 
     @model_validator(mode="after")
@@ -404,12 +465,16 @@ class Published(Settings):
 class OriginalPattern(Settings):
     """Files of the original language, and the names of the files that are derived from them."""
 
-    original: LanguagePattern = Field(description="Original files below the data root; '*' matches any name.")
+    original: LanguagePattern = Field(
+        description="Original files below the data root; '*' matches any name."
+    )
     derived: LanguagePattern = Field(
-        "", description="Derived files, with {language} and as many '*'; default: named as the original files."
+        "",
+        description="Derived files, with {language} and as many '*'; default: named as the original files.",
     )
     reader: dict[str, Any] | str = Field(
-        "", description="Reader: its name, or a table with its settings. Default: by the name of the file."
+        "",
+        description="Reader: its name, or a table with its settings. Default: by the name of the file.",
     )
 
     @property
@@ -461,7 +526,8 @@ class DerivedLanguage(Settings):
         "", description="Word alignments of the training translations: a path pattern with {pair}."
     )
     dictionary: Annotated[PairPattern, WrittenPattern] = Field(
-        "", description="Dictionary of the training text: a path pattern with {source} and {target}."
+        "",
+        description="Dictionary of the training text: a path pattern with {source} and {target}.",
     )
     parallel: float = Field(
         1.0,
@@ -516,7 +582,9 @@ class DerivedLanguage(Settings):
         """Return the transformations of language `name` with their files under the data root, which must exist."""
         self.check_files(name)
         try:
-            return Chain(transformations=tuple(_located(one, root) for one in self.chain().transformations))
+            return Chain(
+                transformations=tuple(_located(one, root) for one in self.chain().transformations)
+            )
         except DataError as error:
             raise DataError(f"derived.{name}.settings: {error}") from None
 
@@ -525,7 +593,9 @@ def files_of(transformation: Transformation) -> Iterator[tuple[str, Path | tuple
     """Yield the fields of a transformation that name files."""
     for name in type(transformation).model_fields:
         value = getattr(transformation, name)
-        if isinstance(value, Path) or (isinstance(value, tuple) and value and isinstance(value[0], Path)):
+        if isinstance(value, Path) or (
+            isinstance(value, tuple) and value and isinstance(value[0], Path)
+        ):
             yield name, value
 
 
@@ -533,9 +603,13 @@ def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]
     """Reject derived languages without an original, and pairs other than with the original."""
     for name, language in derived.items():
         if "-" in name:
-            raise SettingsError(f"derived.{name}: a language name has no '-'; write {name.replace('-', '_')!r}")
+            raise SettingsError(
+                f"derived.{name}: a language name has no '-'; write {name.replace('-', '_')!r}"
+            )
         if language.of == name:
-            raise SettingsError(f"derived.{name}.of: {name!r} cannot be derived from itself; expected another language")
+            raise SettingsError(
+                f"derived.{name}.of: {name!r} cannot be derived from itself; expected another language"
+            )
         if language.of in derived:
             raise SettingsError(
                 f"derived.{name}.of: {language.of!r} is derived itself; expected {derived[language.of].of!r}, with all "
@@ -569,4 +643,6 @@ def _located(transformation: Transformation, root: Root) -> Transformation:
 def _check_names(names: Iterable[str]) -> None:
     for name in names:
         if name not in TRANSFORMATIONS.names():
-            raise ValueError(f"there is no transformation {name!r}{did_you_mean(name, TRANSFORMATIONS.names())}")
+            raise ValueError(
+                f"there is no transformation {name!r}{did_you_mean(name, TRANSFORMATIONS.names())}"
+            )

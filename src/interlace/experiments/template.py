@@ -42,7 +42,11 @@ def recipe_template(name: str, languages: Sequence[str] = ()) -> str:
     published = data.pop("published", [])
     lines = [*_HEADER.format(name=name).splitlines(), *_table((), Recipe.model_fields, data)]
     for row in published:
-        lines += ["", "[[published]]", *(f"{key} = {toml_value(value)}" for key, value in row.items())]
+        lines += [
+            "",
+            "[[published]]",
+            *(f"{key} = {toml_value(value)}" for key, value in row.items()),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -64,10 +68,15 @@ def _for_own_text(data: Mapping[str, Any], languages: Sequence[str]) -> dict[str
 
 
 def _table(
-    path: tuple[str, ...], fields: Mapping[str, FieldInfo], data: Mapping[str, Any], defaults: BaseModel | None = None
+    path: tuple[str, ...],
+    fields: Mapping[str, FieldInfo],
+    data: Mapping[str, Any],
+    defaults: BaseModel | None = None,
 ) -> Iterator[str]:
     """Yield a table's keys first, as TOML requires, then the tables inside; `defaults` are those of an unset table."""
-    if "settings" not in fields:  # keys of the entry that the table names, which a recipe writes beside the table's own
+    if (
+        "settings" not in fields
+    ):  # keys of the entry that the table names, which a recipe writes beside the table's own
         data = {**data, **data.get("settings", {})}
     tables: list[Iterator[str]] = []
     for key, field in fields.items():
@@ -85,7 +94,9 @@ def _table(
                 shown = default
             else:
                 shown = None
-            tables.append(_subtable(where, field, _fields(where, section, value or {}), value, shown))
+            tables.append(
+                _subtable(where, field, _fields(where, section, value or {}), value, shown)
+            )
         elif where != ("published",):  # a list of tables, which come last
             yield from _key(key, field, default, value)
     for table in tables:
@@ -117,16 +128,28 @@ def _key(key: str, field: FieldInfo, default: Any, value: Any) -> Iterator[str]:
     yield from _comment(
         f"{field.description or ''} ({kind}{f'; default: {known}' if value is not None and known else ''})"
     )
-    yield f"#{_name(key)} = {known}".rstrip() if value is None else f"{_name(key)} = {toml_value(value)}"
+    yield (
+        f"#{_name(key)} = {known}".rstrip()
+        if value is None
+        else f"{_name(key)} = {toml_value(value)}"
+    )
 
 
 def _subtable(
-    path: tuple[str, ...], field: FieldInfo, fields: Mapping[str, FieldInfo], value: Any, defaults: BaseModel | None
+    path: tuple[str, ...],
+    field: FieldInfo,
+    fields: Mapping[str, FieldInfo],
+    value: Any,
+    defaults: BaseModel | None,
 ) -> Iterator[str]:
     """Yield a table; all of it as comments if the recipe does not set it."""
     yield from _comment(field.description or "")
     lines = [f"[{'.'.join(map(_name, path))}]", *_table(path, fields, value or {}, defaults)]
-    yield from lines if value is not None else (f"#{line}" if line and line[0] != "#" else line for line in lines)
+    yield from (
+        lines
+        if value is not None
+        else (f"#{line}" if line and line[0] != "#" else line for line in lines)
+    )
 
 
 def _entry(path: tuple[str, ...], value: Mapping[str, Any]) -> Iterator[str]:
@@ -135,32 +158,52 @@ def _entry(path: tuple[str, ...], value: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(path, _ENTRIES[path[:-1]](path[-1], value), value)
 
 
-def _of_registry(registry: Any, name: str, own: Mapping[str, FieldInfo] = {}) -> dict[str, FieldInfo]:
+def _of_registry(
+    registry: Any, name: str, own: Mapping[str, FieldInfo] = {}
+) -> dict[str, FieldInfo]:
     """Return the fields of an entry, after those that the section has itself."""
-    return {**{key: field for key, field in own.items() if key != "settings"}, **registry.get(name).model_fields}
+    return {
+        **{key: field for key, field in own.items() if key != "settings"},
+        **registry.get(name).model_fields,
+    }
 
 
-_TASK = {"task": FieldInfo(annotation=str, default=None, description="The task, if the table has another name.")}
+_TASK = {
+    "task": FieldInfo(
+        annotation=str, default=None, description="The task, if the table has another name."
+    )
+}
 _ENTRIES: dict[tuple[str, ...], Any] = {  # tables of named entries -> the fields of one
     ("corpora",): lambda _name, _entry: CorpusGroup.model_fields,
     ("derived",): lambda _name, _entry: DerivedLanguage.model_fields,
     ("filters",): lambda name, _entry: _of_registry(FILTERS, name),
-    ("objectives",): lambda name, _entry: _of_registry(OBJECTIVES, name, ObjectiveEntry.model_fields),
+    ("objectives",): lambda name, _entry: _of_registry(
+        OBJECTIVES, name, ObjectiveEntry.model_fields
+    ),
     ("evaluate", "tasks"): lambda name, entry: _of_registry(TASKS, entry.get("task", name), _TASK),
 }
 
 
-def _fields(path: tuple[str, ...], section: type[BaseModel], value: Mapping[str, Any]) -> Mapping[str, FieldInfo]:
+def _fields(
+    path: tuple[str, ...], section: type[BaseModel], value: Mapping[str, Any]
+) -> Mapping[str, FieldInfo]:
     """Return the fields of a section; `[align]` and `[embeddings]` also have those of the entry that they name."""
-    registries: dict[tuple[str, ...], Any] = {("align",): ALIGNERS, ("embeddings",): EMBEDDING_METHODS}
+    registries: dict[tuple[str, ...], Any] = {
+        ("align",): ALIGNERS,
+        ("embeddings",): EMBEDDING_METHODS,
+    }
     registry = registries.get(path)
     if registry is None:
         return section.model_fields
-    return _of_registry(registry, value.get("name", section.model_fields["name"].default), section.model_fields)
+    return _of_registry(
+        registry, value.get("name", section.model_fields["name"].default), section.model_fields
+    )
 
 
 def _comment(text: str) -> list[str]:
-    return textwrap.wrap(text.strip(), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    return textwrap.wrap(
+        text.strip(), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )
 
 
 def _name(key: str) -> str:
@@ -172,7 +215,9 @@ def _name(key: str) -> str:
 def toml_value(value: Any) -> str:
     """Return a value as TOML: a string, number, boolean, list or inline table."""
     if isinstance(value, dict):
-        inside = ", ".join(f"{_name(key)} = {toml_value(one)}" for key, one in value.items() if one is not None)
+        inside = ", ".join(
+            f"{_name(key)} = {toml_value(one)}" for key, one in value.items() if one is not None
+        )
         return f"{{ {inside} }}"
     if isinstance(value, (list, tuple)):
         line = f"[{', '.join(map(toml_value, value))}]"

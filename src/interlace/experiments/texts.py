@@ -42,7 +42,9 @@ class RecipeTexts:
             filters=tuple(filters),
         )
 
-    def in_language(self, language: str, groups: Iterable[CorpusGroup] | None = None) -> Iterator[CorpusText]:
+    def in_language(
+        self, language: str, groups: Iterable[CorpusGroup] | None = None
+    ) -> Iterator[CorpusText]:
         """Yield the training texts with a language, parallel ones included; default: those of all groups."""
         for group in self.recipe.corpora.values() if groups is None else groups:
             for corpus in group.trained:
@@ -85,7 +87,9 @@ class RecipeTexts:
         try:
             files = group.files("train", corpus, self.root)
             times = tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in files)
-            return _suitable_tokenizer(json.dumps(group.reader), tuple(files), times, tuple(corpus.split("-")))
+            return _suitable_tokenizer(
+                json.dumps(group.reader), tuple(files), times, tuple(corpus.split("-"))
+            )
         except DataError:
             return ""
 

@@ -110,7 +110,9 @@ class LineTranslator:
         )  # fmt: skip
         self.source = source
 
-    def windows(self, lines: Iterable[str], size: int, first: int = 0, keep: Path | None = None) -> Iterator[Window]:
+    def windows(
+        self, lines: Iterable[str], size: int, first: int = 0, keep: Path | None = None
+    ) -> Iterator[Window]:
         """Yield translations of `size` lines at a time; only one window is in memory.
 
         Larger windows give batches of more even length. first: the number of the first line, from 0. keep: a folder of
@@ -174,7 +176,9 @@ def kept_windows(output: Path | None) -> Iterator[Path | None]:
         return
     folder = output.with_name(f".{output.name}.windows")
     if folder.is_dir():
-        check_contents(folder, [f"{'[0-9a-f]' * 32}.json"], "translations of an interrupted command")
+        check_contents(
+            folder, [f"{'[0-9a-f]' * 32}.json"], "translations of an interrupted command"
+        )
         log.info("%s: using the translations of an interrupted command", output)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -213,7 +217,9 @@ class Shard:
         found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
         number, of = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= of:
-            raise SettingsError(f"--shard {text!r}: expected I/N, from 1/N to N/N, such as 1/4 for the first of four")
+            raise SettingsError(
+                f"--shard {text!r}: expected I/N, from 1/N to N/N, such as 1/4 for the first of four"
+            )
         return cls(number, of)
 
     def lines_of(self, path: Path) -> LineRange:
@@ -246,7 +252,9 @@ class LineRange:
 class BackTranslationSettings(Settings):
     """How text is back-translated, and which pairs are kept."""
 
-    search: SearchSettings = Field(default_factory=SearchSettings, description="Search of translations.")
+    search: SearchSettings = Field(
+        default_factory=SearchSettings, description="Search of translations."
+    )
     tag: str = Field(
         "",
         description="A word before each synthetic sentence, such as '<BT>' (Caswell et al. 2019). It is "
@@ -256,17 +264,25 @@ class BackTranslationSettings(Settings):
         {"ratio": {"unit": "characters"}, "identical": {"min_words": 3}},
         description="Filters of pairs, applied in order: see `interlace list filters`. The real side is the source.",
     )
-    unfinished: bool = Field(False, description="Keep translations of maximum length, which are often cut.")
-    word_tokenizer: WordTokenizerName = Field("unicode", description="Word tokenizer of the filters.")
+    unfinished: bool = Field(
+        False, description="Keep translations of maximum length, which are often cut."
+    )
+    word_tokenizer: WordTokenizerName = Field(
+        "unicode", description="Word tokenizer of the filters."
+    )
     window: int = Field(
-        2000, ge=1, description="Lines read before they are translated; more give batches of more even length."
+        2000,
+        ge=1,
+        description="Lines read before they are translated; more give batches of more even length.",
     )
 
     @field_validator("tag")
     @classmethod
     def _is_word(cls, tag: str) -> str:
         if tag.split() != [tag] * bool(tag) or not tag.isprintable():
-            raise SettingsError(f"tag {tag!r}: expected one word of printable characters without spaces")
+            raise SettingsError(
+                f"tag {tag!r}: expected one word of printable characters without spaces"
+            )
         return tag
 
     def model_post_init(self, _context: Any) -> None:
@@ -304,27 +320,45 @@ def back_translate(
             for window in translator.windows(text, settings.window, text.first, keep):
                 real = window.lines
                 made = [one.text for one in window.translations]
-                full = np.array([bool(line.strip() and row.strip()) for line, row in zip(real, made, strict=True)])
-                ended = np.array([settings.unfinished or not one.full for one in window.translations])
+                full = np.array(
+                    [
+                        bool(line.strip() and row.strip())
+                        for line, row in zip(real, made, strict=True)
+                    ]
+                )
+                ended = np.array(
+                    [settings.unfinished or not one.full for one in window.translations]
+                )
                 pairs = plain((real, made), (source, target), settings.word_tokenizer)
                 kept = np.flatnonzero(chain.keep(pairs, full & ended)).tolist()
-                counts.update(empty=int((~full).sum()), unfinished=int((full & ~ended).sum()), pairs=len(kept))
+                counts.update(
+                    empty=int((~full).sum()), unfinished=int((full & ~ended).sum()), pairs=len(kept)
+                )
                 write(real[row].strip() for row in kept)
                 write_made(prefix + made[row].strip() for row in kept)
                 done += len(window)
                 progress("translating", done, len(text))
         counts.update(chain.dropped)
         if not counts["pairs"]:
-            why = ", ".join(f"{count:,} dropped by {rule}" for rule, count in counts.items() if count)
+            why = ", ".join(
+                f"{count:,} dropped by {rule}" for rule, count in counts.items() if count
+            )
             raise DataError(f"{text.path}: no pair is left: {why}")
-        about = {"from": source, "to": target, "pairs": counts.pop("pairs"), "dropped": dict(counts)}
+        about = {
+            "from": source,
+            "to": target,
+            "pairs": counts.pop("pairs"),
+            "dropped": dict(counts),
+        }
         write_json(folder / BACK_TRANSLATED, {**about, "settings": settings.dump()})
     return about
 
 
 def check_direction(name: str, source: str, target: str) -> None:
     """Raise a SettingsError that names the learned directions unless both languages of a direction are given."""
-    missing = " and ".join(option for option, value in (("--from", source), ("--to", target)) if not value)
+    missing = " and ".join(
+        option for option, value in (("--from", source), ("--to", target)) if not value
+    )
     if missing:
         _, metadata = translation_model(name)
         if metadata is not None:

@@ -46,7 +46,9 @@ class LearnedVocab(Artifact[Vocab]):
         """Learn the vocabulary."""
         settings = self.settings
         lines = _lines_of(self.texts)
-        vocab = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed)
+        vocab = Vocab.learn(
+            lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed
+        )
         vocab.save(folder)
 
     def open(self, folder: Path) -> Vocab:
@@ -98,7 +100,9 @@ class ExtendedVocab(Artifact[Vocab]):
         """Load the extended vocabulary."""
         extension = Extension.open(folder)
         if len(extension.pieces) < self.settings.extend:
-            log.info("the text gives %d new tokens, not %d", len(extension.pieces), self.settings.extend)
+            log.info(
+                "the text gives %d new tokens, not %d", len(extension.pieces), self.settings.extend
+            )
         return self.base.with_tokenizer(Vocab.load(folder).tokenizer, extension)
 
 
@@ -134,7 +138,9 @@ def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
     """Return the text that the vocabulary is learned from, by language."""
     wanted = recipe.vocab.corpora
     groups = [group for name, group in recipe.corpora.items() if not wanted or name in wanted]
-    by_language = {language: list(texts.in_language(language, groups)) for language in recipe.languages}
+    by_language = {
+        language: list(texts.in_language(language, groups)) for language in recipe.languages
+    }
     return {language: corpora for language, corpora in by_language.items() if corpora}
 
 

@@ -195,7 +195,11 @@ class Workspace:
 
     def _names_in(self, split: str) -> list[str]:
         """Return the names of the corpora with text in a split."""
-        return [name for name, place in self.names.items() if getattr(self.recipe.corpora[place.group], split)]
+        return [
+            name
+            for name, place in self.names.items()
+            if getattr(self.recipe.corpora[place.group], split)
+        ]
 
     def _priors(self, name: str) -> Path | CorpusAlignments | None:
         """Return the source of the prior lexicon: a dictionary's path, or the alignments of another group."""
@@ -204,14 +208,20 @@ class Workspace:
         else:
             priors = None
         group, corpus = self.names[name]
-        if priors is None or priors == group:  # the group of the priors is aligned first, without any
+        if (
+            priors is None or priors == group
+        ):  # the group of the priors is aligned first, without any
             return None
         if priors not in self.recipe.corpora:
             return self.root / priors.format(**names_of(corpus))
         pairs = self.recipe.corpora[priors].pairs
         if corpus not in pairs:
-            raise SettingsError(f"align.priors: the group {priors!r} has no pair {corpus!r}{did_you_mean('', pairs)}")
-        name_of_priors = next(other for other, place in self.names.items() if place == (priors, corpus))
+            raise SettingsError(
+                f"align.priors: the group {priors!r} has no pair {corpus!r}{did_you_mean('', pairs)}"
+            )
+        name_of_priors = next(
+            other for other, place in self.names.items() if place == (priors, corpus)
+        )
         return self.alignments(name_of_priors)
 
 

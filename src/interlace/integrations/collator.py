@@ -52,8 +52,18 @@ TRANSLATION = "translation"
 LANGUAGE = "language"
 _SIDES = ("source", "target")
 _ANNOTATIONS = ("links", "confidence", "phrases", "scores")
-_WIDTHS = {"links": 2, "phrases": 4, "scores": 4, "source_spans": 2, "target_spans": 2}  # values per entry; else 1
-_LABELS_ONLY = (Objective.loss, Clm.loss, Alm.loss)  # losses that are a cross-entropy of the vocabulary head
+_WIDTHS = {
+    "links": 2,
+    "phrases": 4,
+    "scores": 4,
+    "source_spans": 2,
+    "target_spans": 2,
+}  # values per entry; else 1
+_LABELS_ONLY = (
+    Objective.loss,
+    Clm.loss,
+    Alm.loss,
+)  # losses that are a cross-entropy of the vocabulary head
 
 
 def collator(
@@ -92,7 +102,9 @@ def collator(
     else:
         traits = traits_of(getattr(model, "config", model))
     if "max_length" not in settings:
-        learner = learner.model_copy(update={"max_length": min(learner.max_length, traits.max_length)})
+        learner = learner.model_copy(
+            update={"max_length": min(learner.max_length, traits.max_length)}
+        )
     resources: dict[str, Any] = {"languages": tuple(languages)}
     if aligned is not None:
         resources["word_tokenizer"] = aligned.pairs.word_tokenizer
@@ -184,7 +196,9 @@ class ObjectiveCollator:
         lexicons = {}
         if self.lexicon is not None:
             lexicons[self.languages[0], self.languages[1]] = self.lexicon
-        resources = Resources(self.vocab, self.traits, seed=self.seed, lexicons=lexicons, languages=self.languages)
+        resources = Resources(
+            self.vocab, self.traits, seed=self.seed, lexicons=lexicons, languages=self.languages
+        )
         return self.objective.prepare(resources)
 
     @property
@@ -225,7 +239,8 @@ class ObjectiveCollator:
                     column += [row.reshape(-1) for row in ragged[name]]
         if not columns[self.columns[0]]:
             log.warning(
-                "%s: no sequence is left of a mapped batch; map more rows at a time (batch_size)", self.objective.name
+                "%s: no sequence is left of a mapped batch; map more rows at a time (batch_size)",
+                self.objective.name,
             )
         return columns
 
@@ -240,7 +255,9 @@ class ObjectiveCollator:
         if self.objective.reads is not Pairs:
             return [self._packed(side) for side in sides]
         if len(sides) == 1:
-            raise DataError(f"{self.objective.name} reads pairs; expected sentences in {' and '.join(self.languages)}")
+            raise DataError(
+                f"{self.objective.name} reads pairs; expected sentences in {' and '.join(self.languages)}"
+            )
         pairs = self._packed(Pairs(sides[0], sides[1]))
         if self.aligner is None or not self.objective.needs:
             return [pairs]
@@ -259,7 +276,9 @@ class ObjectiveCollator:
         """Return the tokens of a side; raise a DataError if it is in another language."""
         for text in texts:
             if text.language not in self.languages:
-                raise DataError(f"text in {text.language}; the collator's languages are {self.languages}")
+                raise DataError(
+                    f"text in {text.language}; the collator's languages are {self.languages}"
+                )
         return Sentences.concatenate(list(self.vocab.encode_texts(texts)))
 
     def _chunks(self, rows: Any) -> list[Any]:
@@ -271,7 +290,9 @@ class ObjectiveCollator:
             lines = []
             for number, line in enumerate(side, 1):
                 if not isinstance(line, str):
-                    raise DataError(f"row {number} of a mapped batch: expected text, found {line!r}; filter such rows")
+                    raise DataError(
+                        f"row {number} of a mapped batch: expected text, found {line!r}; filter such rows"
+                    )
                 lines.append(" ".join(line.splitlines()))
             texts.append(Text.of(lines, language, self.word_tokenizer))
         if len(texts) == 1:
@@ -285,7 +306,9 @@ class ObjectiveCollator:
             sides: list[Sequence[Any]] = []
             for language in self.languages:
                 if not all(language in (row or ()) for row in rows[TRANSLATION]):
-                    raise DataError(f"{TRANSLATION!r} of the rows has no {language!r}; see the collator's languages")
+                    raise DataError(
+                        f"{TRANSLATION!r} of the rows has no {language!r}; see the collator's languages"
+                    )
                 sides.append([row[language] for row in rows[TRANSLATION]])
             return sides
         if named and set(self.languages) <= set(rows):
@@ -326,7 +349,9 @@ class ObjectiveCollator:
         columns: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
         if self.objective.reads is Pairs:
             for side, language in zip(_SIDES, self.languages, strict=True):
-                columns[side] = Sentences(columns.pop(f"{side}_ids"), columns.pop(f"{side}_words"), language)
+                columns[side] = Sentences(
+                    columns.pop(f"{side}_ids"), columns.pop(f"{side}_words"), language
+                )
             if "text" in self.objective.needs:
                 columns["text"] = (
                     TextColumns(columns.pop("source_characters"), columns.pop("source_spans")),
@@ -341,7 +366,9 @@ class ObjectiveCollator:
             by_language.append(replace(of_language, language=self.languages[number]))
         return by_language
 
-    def batches(self, examples: Sequence[Any], step: int | None = None, slot: int = 0) -> list[Batch]:
+    def batches(
+        self, examples: Sequence[Any], step: int | None = None, slot: int = 0
+    ) -> list[Batch]:
         """Return the objective's batch of each part of `gather`.
 
         step, slot: key of the masks, as in our own loop. None: the key is the content of the rows, so that masks depend
@@ -353,7 +380,9 @@ class ObjectiveCollator:
         if step is None:
             rate = getattr(getattr(self.objective, "masking", None), "rate", "")
             if ":" in rate:
-                raise SettingsError(f"masking.rate = {rate!r} depends on the step; give it, or use a number")
+                raise SettingsError(
+                    f"masking.rate = {rate!r} depends on the step; give it, or use a number"
+                )
             digest = blake2b(digest_size=8)
             for part in examples:
                 sentences = part.source if isinstance(part, Pairs) else part
@@ -363,7 +392,9 @@ class ObjectiveCollator:
         rng = generator(Purpose.BATCH, self.seed, step, slot)
         return [self.objective.batch(part, self.prepared, step, rng) for part in examples]
 
-    def __call__(self, rows: Sequence[Mapping[str, Any]], step: int | None = None) -> dict[str, Tensor]:
+    def __call__(
+        self, rows: Sequence[Mapping[str, Any]], step: int | None = None
+    ) -> dict[str, Tensor]:
         """Return the inputs of a transformers model, all (B, L): `input_ids`, `attention_mask`, `labels` and others.
 
         `labels` are -100 where nothing is predicted, and shifted by one for a causal model, as transformers expects.
@@ -375,7 +406,9 @@ class ObjectiveCollator:
         from torch.nn.utils.rnn import pad_sequence
 
         if type(self.objective).loss not in _LABELS_ONLY:
-            raise SettingsError(f"{self.objective.name} has a loss of its own; train it with interlace.Trainer")
+            raise SettingsError(
+                f"{self.objective.name} has a loss of its own; train it with interlace.Trainer"
+            )
         columns: dict[str, list[Tensor]] = {}  # sequences of all batches by input
         for batch in self.batches(self.gather(rows), step):
             labels = np.full_like(batch.inputs["input_ids"], -100, np.int64)
@@ -386,7 +419,9 @@ class ObjectiveCollator:
         padding = {"labels": -100, "input_ids": self.vocab.pad}
         padded = {}
         for name, column in columns.items():
-            padded[name] = pad_sequence(column, batch_first=True, padding_value=padding.get(name, 0))
+            padded[name] = pad_sequence(
+                column, batch_first=True, padding_value=padding.get(name, 0)
+            )
         return padded
 
     def loss(self, outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
@@ -400,7 +435,9 @@ class ObjectiveCollator:
         if self.causal:
             logits, labels = logits[:, :-1], labels[:, 1:]
         count = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
-        return cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="sum") / count
+        return (
+            cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="sum") / count
+        )
 
     @property
     def causal(self) -> bool:
@@ -430,18 +467,26 @@ class Phrases:
         alignments = aligned.alignments
         table = count_phrases(types, alignments.links, rules, confidence=alignments.confidence)
         if not len(table):
-            raise DataError(f"{objective.name}: the {len(types)} aligned pairs have no phrases; try another aligner")
+            raise DataError(
+                f"{objective.name}: the {len(types)} aligned pairs have no phrases; try another aligner"
+            )
         return cls(table, rules)
 
     def find(self, pairs: Any, words: WordPairs) -> Any:
         """Return the pairs with those of their phrases that are in the table, and the phrases' scores."""
         spans = phrase_pairs(
-            words.source.lengths, words.target.lengths, pairs.links, self.rules, confidence=pairs.confidence.flat
+            words.source.lengths,
+            words.target.lengths,
+            pairs.links,
+            self.rules,
+            confidence=pairs.confidence.flat,
         )
         source = _renumbered(words.source, self._source_types.find(words.source_types))
         target = _renumbered(words.target, self._target_types.find(words.target_types))
         phrases, rows = self.table.select(source, target, spans)
-        scores = self.table.scores[rows][:, [2, 0, 3, 1]]  # from the order of Moses to that of `Pairs`
+        scores = self.table.scores[rows][
+            :, [2, 0, 3, 1]
+        ]  # from the order of Moses to that of `Pairs`
         return replace(pairs, phrases=phrases, scores=Ragged(scores, phrases.offsets))
 
     @cached_property
@@ -484,12 +529,18 @@ def vocab_of(tokenizer: Any) -> Vocab:
     if isinstance(tokenizer, (str, Path)):
         return Vocab.load(tokenizer)
     if not hasattr(tokenizer, "save_pretrained"):
-        raise SettingsError(f"expected a tokenizer of transformers, or its name, found {type(tokenizer).__name__}")
+        raise SettingsError(
+            f"expected a tokenizer of transformers, or its name, found {type(tokenizer).__name__}"
+        )
     with TemporaryDirectory() as folder:
         tokenizer.save_pretrained(folder)
-        if type(tokenizer).__name__.endswith("Legacy"):  # slow; the class without this suffix reads the same files
+        if type(tokenizer).__name__.endswith(
+            "Legacy"
+        ):  # slow; the class without this suffix reads the same files
             path = Path(folder) / "tokenizer_config.json"
-            path.write_text(path.read_text(encoding="utf-8").replace("Legacy", ""), encoding="utf-8")
+            path.write_text(
+                path.read_text(encoding="utf-8").replace("Legacy", ""), encoding="utf-8"
+            )
         vocab = Vocab.load(folder)
     vocab.name = str(tokenizer.name_or_path) or type(tokenizer).__name__
     return vocab
@@ -498,7 +549,11 @@ def vocab_of(tokenizer: Any) -> Vocab:
 def _without_caches(value: Any) -> Any:
     """Return a copy of one of our objects, without the values of cached properties in it or in its attributes."""
     kind = type(value)
-    if not kind.__module__.startswith("interlace.") or not hasattr(value, "__dict__") or isinstance(value, BaseModel):
+    if (
+        not kind.__module__.startswith("interlace.")
+        or not hasattr(value, "__dict__")
+        or isinstance(value, BaseModel)
+    ):
         return value
     bare = copy(value)
     for name, attribute in vars(value).items():

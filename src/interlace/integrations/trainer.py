@@ -74,7 +74,9 @@ class ObjectiveModel(nn.Module):
             losses.append(loss)
             for term, total in batch_totals.items():
                 totals.setdefault(term, []).append(total)
-        return torch.stack(losses).sum(), {term: torch.stack(parts).sum() for term, parts in totals.items()}
+        return torch.stack(losses).sum(), {
+            term: torch.stack(parts).sum() for term, parts in totals.items()
+        }
 
 
 class ObjectiveTrainer(Trainer):
@@ -116,18 +118,26 @@ class ObjectiveTrainer(Trainer):
     ) -> None:
         args = args or TrainingArguments()
         _check_processes(args)
-        args.remove_unused_columns = False  # columns are those of the objective, not of the model's `forward`
+        args.remove_unused_columns = (
+            False  # columns are those of the objective, not of the model's `forward`
+        )
         if isinstance(train_dataset, Mapping):
-            raise SettingsError(f"train_dataset has splits {listed(train_dataset)}; give one, such as data['train']")
+            raise SettingsError(
+                f"train_dataset has splits {listed(train_dataset)}; give one, such as data['train']"
+            )
         if pairs is not None and train_dataset is not None:
             raise SettingsError("give either pairs or train_dataset")
         if lexicon is not None and not isinstance(objective, str):
             raise SettingsError("give the lexicon to interlace.collator, which made the objective")
         accelerator: Any = args.accelerator_config
-        accelerator.dispatch_batches = False  # each process reads its own rows, because ours are no tensors to send
+        accelerator.dispatch_batches = (
+            False  # each process reads its own rows, because ours are no tensors to send
+        )
         if isinstance(objective, str):
             if processing_class is None:
-                raise SettingsError("give the tokenizer as processing_class, or a collator as objective")
+                raise SettingsError(
+                    "give the tokenizer as processing_class, or a collator as objective"
+                )
             objective = collator(
                 objective,
                 processing_class,
@@ -139,7 +149,9 @@ class ObjectiveTrainer(Trainer):
         self.collator = replace(objective, traits=Backbone(model).traits, seed=args.seed)
         self.collator.check()
         self._sums: Counter[Any] = Counter()  # of losses and their counts since the last log
-        gather: Any = self.collator.gather  # makes examples; batches are made where the step is known
+        gather: Any = (
+            self.collator.gather
+        )  # makes examples; batches are made where the step is known
         super().__init__(
             ObjectiveModel(model, self.collator),
             args,
@@ -158,11 +170,15 @@ class ObjectiveTrainer(Trainer):
             return {name: self._rows(part) for name, part in data.items()}
         if hasattr(data, "chunks") or hasattr(data, "pairs"):
             columns = self.collator.map(data)
-            return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            return [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ]
         names = getattr(data, "column_names", None)
         if names is None and hasattr(data, "map"):
             names = list(next(iter(data), {}))  # a stream may know its columns only from its rows
-        if not names or set(names) >= set(self.collator.columns):  # other data has the collator's columns
+        if not names or set(names) >= set(
+            self.collator.columns
+        ):  # other data has the collator's columns
             return data
         return data.map(self.collator.map, batched=True, remove_columns=names)
 
@@ -181,7 +197,9 @@ class ObjectiveTrainer(Trainer):
             batches = self.collator.batches(examples, step, slot)
             samples.append(batches)
             all_batches += batches
-        if len(samples) < num_batches:  # a stream ends; the Trainer would add the rest to the next update
+        if (
+            len(samples) < num_batches
+        ):  # a stream ends; the Trainer would add the rest to the next update
             return [], None
         return samples, StepCounts(self.accelerator).reduced(_counts(all_batches))
 
@@ -191,7 +209,11 @@ class ObjectiveTrainer(Trainer):
     # ---- losses ----
 
     def compute_loss(
-        self, model: nn.Module, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+        self,
+        model: nn.Module,
+        inputs: Any,
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
     ) -> Any:
         """Return the share of these batches in the loss of the update."""
         counts = _counts(inputs)
@@ -199,10 +221,14 @@ class ObjectiveTrainer(Trainer):
         if model.training:
             self._sums.update(totals)
             self._sums.update({f"{term} count": count for term, count in counts.items()})
-        loss = loss * self.accelerator.num_processes  # gradients are averaged over processes, but we need the sum
+        loss = (
+            loss * self.accelerator.num_processes
+        )  # gradients are averaged over processes, but we need the sum
         return (loss, {}) if return_outputs else loss
 
-    def prediction_step(self, model: nn.Module, inputs: Any, *_: Any, **__: Any) -> tuple[Tensor, None, None]:
+    def prediction_step(
+        self, model: nn.Module, inputs: Any, *_: Any, **__: Any
+    ) -> tuple[Tensor, None, None]:
         """Return the loss of a batch with the objective's evaluation settings, and fixed masks."""
         evaluated = replace(self.collator, objective=self.collator.objective.for_evaluation())
         batches = self._prepare_inputs(evaluated.batches(inputs))
@@ -213,10 +239,14 @@ class ObjectiveTrainer(Trainer):
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add the mean of each loss term since the last log."""
         if "loss" in logs and self._sums:
-            sums = StepCounts(self.accelerator).reduced({key: float(value) for key, value in self._sums.items()})
+            sums = StepCounts(self.accelerator).reduced(
+                {key: float(value) for key, value in self._sums.items()}
+            )
             for term, total in sums.items():
                 if f"{term} count" in sums:
-                    logs[f"{self.collator.objective.name}/{term}"] = total / max(sums[f"{term} count"], 1)
+                    logs[f"{self.collator.objective.name}/{term}"] = total / max(
+                        sums[f"{term} count"], 1
+                    )
             self._sums.clear()
         super().log(logs, start_time)
 
@@ -240,7 +270,12 @@ class ObjectiveTrainer(Trainer):
         """Write the transformers model without the heads, as an ordinary checkpoint."""
         super().save_model(output_dir, _internal_call)
         whole: Any = self.model
-        if _internal_call and output_dir is not None and self.args.should_save and whole.heads.state_dict():
+        if (
+            _internal_call
+            and output_dir is not None
+            and self.args.should_save
+            and whole.heads.state_dict()
+        ):
             save_model(whole.heads, str(Path(output_dir) / HEADS))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:  # noqa: ARG002
@@ -251,7 +286,9 @@ class ObjectiveTrainer(Trainer):
                 try:
                     load_model(whole.heads, path)
                 except (OSError, RuntimeError, SafetensorError) as error:
-                    raise CheckpointError(f"{path}: missing, damaged or of another objective: {error}") from error
+                    raise CheckpointError(
+                        f"{path}: missing, damaged or of another objective: {error}"
+                    ) from error
 
     def _load_best_model(self) -> None:
         self._load_from_checkpoint(str(self.state.best_model_checkpoint))
@@ -259,10 +296,14 @@ class ObjectiveTrainer(Trainer):
 
 def _check_processes(args: TrainingArguments) -> None:
     if args.n_gpu > 1:
-        raise SettingsError("several GPUs need a process each: start with torchrun or accelerate launch")
+        raise SettingsError(
+            "several GPUs need a process each: start with torchrun or accelerate launch"
+        )
     for name in ("fsdp", "deepspeed"):
         if getattr(args, name) or os.environ.get(f"ACCELERATE_USE_{name.upper()}") == "true":
-            raise SettingsError(f"{name} is not supported by interlace.Trainer; several processes use DDP")
+            raise SettingsError(
+                f"{name} is not supported by interlace.Trainer; several processes use DDP"
+            )
 
 
 def _counts(batches: Sequence[Batch]) -> Counts:

@@ -66,6 +66,8 @@ def _target_modules(model: Any, targets: list[str]) -> list[str]:
     wanted: set[str] = set()
     for target in targets:
         if target not in names:
-            raise SettingsError(f"model.lora.targets: no linear layer {target!r}{did_you_mean(target, names)}")
+            raise SettingsError(
+                f"model.lora.targets: no linear layer {target!r}{did_you_mean(target, names)}"
+            )
         wanted.update(names[target])
     return sorted(wanted)

@@ -78,13 +78,20 @@ def attention(
     if attention_mask is not None:
         # the minimum instead of -inf: a padded query of a local window may have no key at all
         scores = scores.masked_fill(~attention_mask, torch.finfo(scores.dtype).min)
-    with torch.autocast("cpu", enabled=False):  # autocast would compute these lines in float32 and round the result
+    with torch.autocast(
+        "cpu", enabled=False
+    ):  # autocast would compute these lines in float32 and round the result
         weights = apply_dropout(scores.softmax(dim=-1), dropout)
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), None
 
 
 def encoder_attention(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **options: Any,
 ) -> tuple[Tensor, None]:
     """Return `attention` of an encoder; packed in training, where something is padded and the hardware can do it."""
     learning = module.training and torch.is_grad_enabled()
@@ -94,12 +101,18 @@ def encoder_attention(
     real = attention_mask[:, 0].diagonal(dim1=1, dim2=2)  # a real token sees at least itself
     window = options.get("sliding_window")
     reach = -1 if window is None else window - 1  # to both sides
-    return packed_attention(query, key, value, real, scaling=options.get("scaling"), reach=reach), None
+    return packed_attention(
+        query, key, value, real, scaling=options.get("scaling"), reach=reach
+    ), None
 
 
 def has_varlen(query: Tensor) -> bool:
     """Return whether torch's variable-length attention can run: half precision on GPUs since Ampere."""
-    if varlen_attn is None or not query.is_cuda or query.dtype not in {torch.bfloat16, torch.float16}:
+    if (
+        varlen_attn is None
+        or not query.is_cuda
+        or query.dtype not in {torch.bfloat16, torch.float16}
+    ):
         return False
     head_size = query.shape[-1]
     if head_size % 8 or head_size > 256:
@@ -121,17 +134,29 @@ def packed_attention(
     flat = real.flatten()  # (B * L,)
     real_before = flat.cumsum(0)
     padding_before = (~flat).cumsum(0)
-    packed_index = torch.where(flat, real_before - 1, real_before[-1] + padding_before - 1)  # (B * L,)
+    packed_index = torch.where(
+        flat, real_before - 1, real_before[-1] + padding_before - 1
+    )  # (B * L,)
     ends = functional.pad(real.sum(1).cumsum(0), (1, 0)).to(torch.int32)  # (B + 1,)
     is_real = flat[:, None, None]
 
     def pack(states: Tensor) -> Tensor:
-        states = torch.where(is_real, states.transpose(1, 2).flatten(0, 1), 0)  # its gradient is undefined at padding
+        states = torch.where(
+            is_real, states.transpose(1, 2).flatten(0, 1), 0
+        )  # its gradient is undefined at padding
         return torch.empty_like(states).index_copy(0, packed_index, states)
 
     window = (reach, reach)
     attended = varlen_attn(
-        pack(query), pack(key), pack(value), ends, ends, length, length, scale=scaling, window_size=window
+        pack(query),
+        pack(key),
+        pack(value),
+        ends,
+        ends,
+        length,
+        length,
+        scale=scaling,
+        window_size=window,
     )
     return torch.where(is_real, attended[packed_index], 0).view(rows, length, *attended.shape[1:])
 
@@ -171,7 +196,9 @@ def _replace_dropout(module: nn.Module) -> None:
             _replace_dropout(child)
 
 
-def attention_arguments(model: Any, family: Family, inputs: dict[str, Tensor], *, causal: bool) -> dict[str, Any]:
+def attention_arguments(
+    model: Any, family: Family, inputs: dict[str, Tensor], *, causal: bool
+) -> dict[str, Any]:
     """Return the encoder's arguments for bidirectional or causal attention.
 
     Every family supports both, call by call, so one backbone can alternate `clm` and `mlm` and a causal model can be

@@ -27,7 +27,14 @@ Pooling = Literal["first", "mean", "max"]
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|attentions|layer_norm[12]|ffns)\.(\d+)\.")
 _EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
 _PARTS = "qkv"
-_OWN_KEYS = ("model_type", "architectures", "transformers_version", "is_causal", "use_cache", "tie_word_embeddings")
+_OWN_KEYS = (
+    "model_type",
+    "architectures",
+    "transformers_version",
+    "is_causal",
+    "use_cache",
+    "tie_word_embeddings",
+)
 
 
 class Backbone(nn.Module):
@@ -78,7 +85,9 @@ class Backbone(nn.Module):
         states: Tensor = self._encoder(inputs, causal=causal).last_hidden_state
         return states
 
-    def hidden_states(self, inputs: dict[str, Tensor], *, causal: bool | None = None) -> tuple[Tensor, ...]:
+    def hidden_states(
+        self, inputs: dict[str, Tensor], *, causal: bool | None = None
+    ) -> tuple[Tensor, ...]:
         """Return the (B, L, H) states after the embeddings and after each layer; the last equal those of `encode`."""
         return tuple(self._encoder(inputs, causal=causal, output_hidden_states=True).hidden_states)
 
@@ -122,7 +131,12 @@ class Backbone(nn.Module):
         return self.input_embeddings.device
 
     def save_pretrained(
-        self, folder: Path, vocab: Vocab, *, fold_language: str | None = None, dtype: torch.dtype = torch.float32
+        self,
+        folder: Path,
+        vocab: Vocab,
+        *,
+        fold_language: str | None = None,
+        dtype: torch.dtype = torch.float32,
     ) -> Path:
         """Write an ordinary checkpoint with its tokenizer that plain transformers can load, atomically.
 
@@ -136,10 +150,18 @@ class Backbone(nn.Module):
                 self._write(partial, vocab, fold_language, dtype)
                 vocab.save_files(partial)
         except OSError as error:
-            raise CheckpointError(f"{folder}: cannot be written: {error.strerror or error}") from error
+            raise CheckpointError(
+                f"{folder}: cannot be written: {error.strerror or error}"
+            ) from error
         return folder
 
-    def _write(self, folder: Path, vocab: Vocab, fold_language: str | None, dtype: torch.dtype) -> None:  # noqa: ARG002
+    def _write(
+        self,
+        folder: Path,
+        vocab: Vocab,  # noqa: ARG002
+        fold_language: str | None,
+        dtype: torch.dtype,
+    ) -> None:
         """Write weights and configuration; a causal model as transformers' class for causal language modeling."""
         from transformers import AutoModelForCausalLM
 
@@ -163,14 +185,23 @@ class Backbone(nn.Module):
         write_config(folder / CONFIG, {**config, **changes})
 
     def _encoder(self, inputs: dict[str, Tensor], causal: bool | None, **options: Any) -> Any:
-        foreign = set(inputs) - {"input_ids", "attention_mask", "position_ids", self.traits.language_input}
+        foreign = set(inputs) - {
+            "input_ids",
+            "attention_mask",
+            "position_ids",
+            self.traits.language_input,
+        }
         if foreign:
             name = min(foreign)
-            raise SettingsError(f"{self.traits.family} models cannot read {name!r}; they would ignore or misread it")
+            raise SettingsError(
+                f"{self.traits.family} models cannot read {name!r}; they would ignore or misread it"
+            )
         length = inputs["input_ids"].shape[1]
         limit = self.traits.max_length
         if length > limit:
-            raise SettingsError(f"a sequence of {length} tokens, but the model reads at most {limit}; lower max_length")
+            raise SettingsError(
+                f"a sequence of {length} tokens, but the model reads at most {limit}; lower max_length"
+            )
         padding = 0
         if "attention_mask" in inputs:
             padding = min(-length % self.length_multiple, limit - length)
@@ -194,7 +225,9 @@ def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tens
     for name, tensor in tensors.items():
         key = (tensor.data_ptr(), tensor.shape, tensor.dtype)
         if key not in by_memory:
-            by_memory[key] = tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype)
+            by_memory[key] = tensor.detach().to(
+                "cpu", dtype if tensor.is_floating_point() else tensor.dtype
+            )
         copies[name] = by_memory[key]
     return copies
 
@@ -242,7 +275,9 @@ def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
 
 def unused_bias(model: Any) -> Tensor | None:
     """Return the bias of an untied BERT or RoBERTa head that nothing reads, or None."""
-    head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(model, "lm_head", None)
+    head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(
+        model, "lm_head", None
+    )
     bias: Tensor | None = getattr(head, "bias", None)
     if bias is None or bias is head.decoder.bias:
         return None
@@ -283,7 +318,11 @@ def to_encoder_form(decoder: Any) -> Any:
 
     config = ModernBertConfig(**_shared_settings(decoder.config, ModernBertConfig))
     make: Any = ModernBertForMaskedLM._from_config  # noqa: SLF001 - the way to choose the attention kernel
-    model = make(config, dtype=torch.float32, attn_implementation=decoder.config._attn_implementation)  # noqa: SLF001
+    model = make(
+        config,
+        dtype=torch.float32,
+        attn_implementation=decoder.config._attn_implementation,  # noqa: SLF001
+    )
     tensors = decoder.state_dict()
     renamed: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
@@ -305,4 +344,8 @@ def _shared_settings(config: Any, kind: Any) -> dict[str, Any]:
     """Return the settings that both configurations have."""
     fields = set(kind().to_dict()) - set(_OWN_KEYS)
     shared = {name: value for name, value in config.to_dict().items() if name in fields}
-    return {**shared, "local_attention": 2 * config.sliding_window, "tie_word_embeddings": config.tie_word_embeddings}
+    return {
+        **shared,
+        "local_attention": 2 * config.sliding_window,
+        "tie_word_embeddings": config.tie_word_embeddings,
+    }

@@ -19,10 +19,28 @@ from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
 from interlace.models.adapters import add_adapters
 from interlace.models.attention import install_kernels
-from interlace.models.backbone import Backbone, encoder_weight_name, freeze_unused_bias, parts_of, to_encoder_form
-from interlace.models.checkpoint_files import find_checkpoint, opening, quiet, read_config, read_weights, weight_files
+from interlace.models.backbone import (
+    Backbone,
+    encoder_weight_name,
+    freeze_unused_bias,
+    parts_of,
+    to_encoder_form,
+)
+from interlace.models.checkpoint_files import (
+    find_checkpoint,
+    opening,
+    quiet,
+    read_config,
+    read_weights,
+    weight_files,
+)
 from interlace.models.families import DECODER, LANGUAGES_KEY, MODEL_TYPES, SEQ2SEQ, family_of
-from interlace.models.languages import LanguageMapping, add_languages, equalize_segments, map_languages
+from interlace.models.languages import (
+    LanguageMapping,
+    add_languages,
+    equalize_segments,
+    map_languages,
+)
 from interlace.models.seq2seq import (
     DECODER_SIDE,
     ENCODER_SIDE,
@@ -71,14 +89,18 @@ def build_model(
         DataError: there are no vectors, or none of a token of the vocabulary.
     """
     if seq2seq and (settings.freeze or settings.lora is not None):
-        raise SettingsError("model.freeze and model.lora are for encoders; a translation model is trained as a whole")
+        raise SettingsError(
+            "model.freeze and model.lora are for encoders; a translation model is trained as a whole"
+        )
     builder = _ModelBuilder(settings, vocab, languages, seed)
     if seq2seq:
         backbone: Backbone = builder.seq2seq()
     else:
         backbone = builder.encoder(causal=causal)
     if settings.vectors is not None:
-        initialize_from_vectors(backbone, builder.models_without_checkpoint(backbone), settings, vocab)
+        initialize_from_vectors(
+            backbone, builder.models_without_checkpoint(backbone), settings, vocab
+        )
     freeze_parts(backbone, settings)
     if settings.lora is not None:
         add_adapters(backbone, settings.lora, seed)
@@ -126,7 +148,9 @@ class _ModelBuilder:
         source = backbone if same_start else self._decoder_start(str(decoding.start))
         available = int(source.model.config.num_hidden_layers)
         if decoding.layers is not None and decoding.layers > available:
-            raise SettingsError(f"model.decoder.layers = {decoding.layers}, but its start has {available}")
+            raise SettingsError(
+                f"model.decoder.layers = {decoding.layers}, but its start has {available}"
+            )
         decoder = fresh_decoder(source.model.config, self.seed, decoding.layers)
         if decoding.take != "none" and (settings.start or decoding.start):
             if shared and settings.start is not None and settings.take != "none" and not same_start:
@@ -140,13 +164,17 @@ class _ModelBuilder:
                 decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
             if shared:
                 _copy_shared_embeddings(encoder, source, decoding.start)
-        return join(encoder, decoder, share=shared, notes=() if source is backbone else source.notes)
+        return join(
+            encoder, decoder, share=shared, notes=() if source is backbone else source.notes
+        )
 
     def models_without_checkpoint(self, backbone: Backbone) -> list[Any]:
         """Return the transformers models of a backbone whose embeddings come from no checkpoint."""
         models = [backbone.model]
         decoder = self.settings.decoder
-        if isinstance(backbone, Seq2Seq) and (decoder is None or decoder.start is None or decoder.take == "none"):
+        if isinstance(backbone, Seq2Seq) and (
+            decoder is None or decoder.start is None or decoder.take == "none"
+        ):
             models.append(backbone.decoder.model)
         return models
 
@@ -155,7 +183,9 @@ class _ModelBuilder:
         settings = self.settings
         languages = tuple(self.languages) if settings.languages == "embeddings" else ()
         if start is None:
-            return from_shape(settings.shape or Shape(), self.vocab, languages, self.seed, causal=causal)
+            return from_shape(
+                settings.shape or Shape(), self.vocab, languages, self.seed, causal=causal
+            )
         mapping = LanguageMapping(settings.language_names, settings.language_copies)
         return load(start, self.vocab, languages, seed=self.seed, causal=causal, mapping=mapping)
 
@@ -186,7 +216,9 @@ class _ModelBuilder:
         source = self._whole_model(start)
         if isinstance(source, Seq2Seq):
             message = f"model.decoder.start = {start!r} is a translation model"
-            raise SettingsError(f"{message}; name it in model.start to continue with both its sides")
+            raise SettingsError(
+                f"{message}; name it in model.start to continue with both its sides"
+            )
         return source
 
 
@@ -212,7 +244,12 @@ def _is_same_start(start: str | None, encoder_start: str | None) -> bool:
 
 
 def from_shape(
-    shape: Shape, vocab: Vocab, languages: Sequence[str] = (), seed: int = 0, *, causal: bool = False
+    shape: Shape,
+    vocab: Vocab,
+    languages: Sequence[str] = (),
+    seed: int = 0,
+    *,
+    causal: bool = False,
 ) -> Backbone:
     """Return a fresh model; its weights depend only on the shape, the vocabulary's size and the seed.
 
@@ -253,7 +290,9 @@ def _random_model(config: Any, seed: int | None) -> Any:
     with quiet(), torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
-        return maker.from_config(config, dtype=torch.float32, attn_implementation=None, trust_remote_code=False)
+        return maker.from_config(
+            config, dtype=torch.float32, attn_implementation=None, trust_remote_code=False
+        )
 
 
 def encoder_config(shape: Shape, vocab: Vocab) -> Any:
@@ -297,7 +336,9 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
     if shape.family == "bert":
         return transformers.BertConfig(**common)
     if vocab.pad > 1024:  # RoBERTa reserves a position for every id up to the padding's
-        message = f"a roberta model reserves {vocab.pad + 1} positions for padding with this vocabulary"
+        message = (
+            f"a roberta model reserves {vocab.pad + 1} positions for padding with this vocabulary"
+        )
         raise SettingsError(f"{message} (its padding has the id {vocab.pad}); use family = 'bert'")
     common["max_position_embeddings"] += vocab.pad + 1
     return transformers.RobertaConfig(type_vocab_size=1, **common)
@@ -353,7 +394,9 @@ class _Adaptation:
             extend_embeddings(model, self.vocab.extension, self.seed)
 
 
-def _load_encoder(folder: Path, config: dict[str, Any], adaptation: _Adaptation, causal: bool | None) -> Backbone:
+def _load_encoder(
+    folder: Path, config: dict[str, Any], adaptation: _Adaptation, causal: bool | None
+) -> Backbone:
     vocab = adaptation.vocab
     if vocab is not None:
         check_vocab(config, vocab, folder)
@@ -368,10 +411,16 @@ def _load_encoder(folder: Path, config: dict[str, Any], adaptation: _Adaptation,
         extra_weights = {prefix + name: tensor for name, tensor in extra_weights.items()}
     notes: tuple[str, ...] = ()
     if opened.random:
-        notes = (f"{folder}: its vocabulary head is incomplete; random weights: {listed(opened.random)}",)
+        notes = (
+            f"{folder}: its vocabulary head is incomplete; random weights: {listed(opened.random)}",
+        )
     if causal is None:
-        causal = config["model_type"] == DECODER or any(config.get(key) is True for key in _CAUSAL_KEYS)
-    return Backbone(_ready(model), extra_weights, notes, causal=causal, fresh_head=bool(opened.random))
+        causal = config["model_type"] == DECODER or any(
+            config.get(key) is True for key in _CAUSAL_KEYS
+        )
+    return Backbone(
+        _ready(model), extra_weights, notes, causal=causal, fresh_head=bool(opened.random)
+    )
 
 
 def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation) -> Seq2Seq:
@@ -381,7 +430,9 @@ def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation)
             check_vocab(model.config.to_dict(), adaptation.vocab, folder)
         adaptation.apply(model, folder)
     install_kernels(sides.encoder.model, own_attention=True)
-    encoder = Backbone(sides.encoder.model, sides.encoder.extra_weights)  # with the traits of its new languages
+    encoder = Backbone(
+        sides.encoder.model, sides.encoder.extra_weights
+    )  # with the traits of its new languages
     return join(encoder, sides.decoder, share=sides.shared)
 
 
@@ -389,7 +440,9 @@ def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
     """Check that the tokenizer is the checkpoint's, by its size, and by its padding where positions depend on it."""
     rows = int(config.get("vocab_size", config.get("n_words", 0)))
     size = vocab.size if vocab.extension is None else vocab.extension.base
-    if not size <= rows <= size + max(128, size // 50):  # embeddings may have more rows: rounded up, or 2 % more
+    if (
+        not size <= rows <= size + max(128, size // 50)
+    ):  # embeddings may have more rows: rounded up, or 2 % more
         raise CheckpointError(
             f"{folder}: the model has {rows} tokens, the vocabulary {size}; use the checkpoint's own tokenizer"
         )
@@ -427,7 +480,9 @@ def _open(folder: Path, config: dict[str, Any], seed: int) -> _OpenedModel:
     import transformers
 
     kind = config["model_type"]
-    opener: Any = transformers.AutoModelForCausalLM if kind == DECODER else transformers.AutoModelForMaskedLM
+    opener: Any = (
+        transformers.AutoModelForCausalLM if kind == DECODER else transformers.AutoModelForMaskedLM
+    )
     bidirectional = {key: False for key in _CAUSAL_KEYS if config.get(key) is True}
     with opening(folder):
         parsed = transformers.CONFIG_MAPPING[kind].from_dict({**config, **bidirectional})
@@ -450,7 +505,9 @@ def _open(folder: Path, config: dict[str, Any], seed: int) -> _OpenedModel:
         missing = {encoder_weight_name(key) for key in missing}
     for name, shape, expected in sorted(info["mismatched_keys"]):
         path = weight_files(folder).get(name, folder)
-        raise CheckpointError(f"{path}: {name} has shape {tuple(shape)}, its configuration says {tuple(expected)}")
+        raise CheckpointError(
+            f"{path}: {name} has shape {tuple(shape)}, its configuration says {tuple(expected)}"
+        )
     family = MODEL_TYPES[kind]
     of_encoder = [name for name in sorted(missing) if not name.startswith(family.head)]
     if of_encoder:
@@ -486,7 +543,9 @@ def _open_sides(folder: Path, config: dict[str, Any]) -> _Sides:
     if embeddings is not None:
         return _Sides(encoder, decoder, embeddings == "shared")
     weight = decoder.model.get_input_embeddings().weight
-    equal = weight.shape == encoder.input_embeddings.shape and torch.equal(weight, encoder.input_embeddings)
+    equal = weight.shape == encoder.input_embeddings.shape and torch.equal(
+        weight, encoder.input_embeddings
+    )
     return _Sides(encoder, decoder, equal)
 
 
@@ -513,10 +572,14 @@ def fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
     """Copy weights into a model, in place; a CheckpointError names one that is missing, unless tied, or misshapen."""
     for name, weight in untied_state(model).items():
         if name not in tensors:
-            raise CheckpointError(f"{where}: lacks the weight {name}; copy or write the checkpoint again")
+            raise CheckpointError(
+                f"{where}: lacks the weight {name}; copy or write the checkpoint again"
+            )
         if tensors[name].shape != weight.shape:
             shape = tuple(tensors[name].shape)
-            raise CheckpointError(f"{where}: {name} has shape {shape}, its configuration says {tuple(weight.shape)}")
+            raise CheckpointError(
+                f"{where}: {name} has shape {shape}, its configuration says {tuple(weight.shape)}"
+            )
         weight.copy_(tensors[name])
 
 
@@ -531,7 +594,9 @@ def _side_config(data: Mapping[str, Any], folder: Path) -> Any:
     kind = str(data.get("model_type", "unknown"))
     if kind not in MODEL_TYPES:
         known = ", ".join(MODEL_TYPES)
-        raise CheckpointError(f"{folder}: a translation model with a {kind!r} side; supported are {known}")
+        raise CheckpointError(
+            f"{folder}: a translation model with a {kind!r} side; supported are {known}"
+        )
     with opening(folder):
         config: Any = AutoConfig.for_model(**data)
         _check_size(config, folder)
@@ -548,7 +613,9 @@ def _check_size(config: Any, folder: Path) -> None:
     count = sum(weight.numel() for weight in model.parameters())
     size = sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
     if size < count:
-        raise CheckpointError(f"{folder}: its configuration says {count:,} weights, its files have {size:,} bytes")
+        raise CheckpointError(
+            f"{folder}: its configuration says {count:,} weights, its files have {size:,} bytes"
+        )
 
 
 def freeze_parts(backbone: Backbone, settings: ModelSettings) -> None:

@@ -28,7 +28,14 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "extension.json")
-_ENCODER_FILES = (CONFIG, WEIGHTS, INDEX, "model-*-of-*.safetensors", "generation_config.json", *_TOKENIZER_FILES)
+_ENCODER_FILES = (
+    CONFIG,
+    WEIGHTS,
+    INDEX,
+    "model-*-of-*.safetensors",
+    "generation_config.json",
+    *_TOKENIZER_FILES,
+)
 CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
     *_ENCODER_FILES,
     *(f"encoder/{name}" for name in _ENCODER_FILES),
@@ -46,7 +53,9 @@ def find_checkpoint(start: str | Path) -> Path:
         return check_folder(path)
     must_not_be_special(path, "checkpoint")
     if path.exists():
-        raise CheckpointError(f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
+        raise CheckpointError(
+            f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}"
+        )
     try:
         return download(str(start), ["*.json", "*.safetensors", "*.txt", "*.model"])
     except DataError as error:
@@ -87,17 +96,30 @@ def read_config(folder: Path) -> dict[str, Any]:
         inner = folder / "model" / CONFIG
         hint = f"; did you mean {inner.parent}?" if inner.is_file() else ""
         raise CheckpointError(f"{folder}: not a checkpoint, it has no {CONFIG}{hint}")
-    config = read_json(path, ModelConfig, remedy="expected a model's configuration", error=CheckpointError)
+    config = read_json(
+        path, ModelConfig, remedy="expected a model's configuration", error=CheckpointError
+    )
     kind = config["model_type"]
     if config.get("quantization_config"):
-        raise CheckpointError(f"{path}: its weights are quantised; start from the original checkpoint")
+        raise CheckpointError(
+            f"{path}: its weights are quantised; start from the original checkpoint"
+        )
     if kind not in MODEL_TYPES and kind not in SEQ2SEQ:
-        raise CheckpointError(f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
+        raise CheckpointError(
+            f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}"
+        )
     return dict(without_unused(without_code(config)))
 
 
 # Keys of a configuration that shape what transformers builds around an encoder, which is not read here.
-_UNUSED = {"num_labels", "id2label", "label2id", "problem_type", "classifier_dropout", "chunk_size_feed_forward"}
+_UNUSED = {
+    "num_labels",
+    "id2label",
+    "label2id",
+    "problem_type",
+    "classifier_dropout",
+    "chunk_size_feed_forward",
+}
 
 
 def without_unused(config: Any) -> Any:
@@ -114,7 +136,9 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 
 _WEIGHT_TYPES = ("F16", "BF16", "F32", "F64")
-_NUMBERS = re.compile(r"(.+\.)?(position|token_type)_ids")  # of old checkpoints, which are no weights
+_NUMBERS = re.compile(
+    r"(.+\.)?(position|token_type)_ids"
+)  # of old checkpoints, which are no weights
 
 
 def weight_files(folder: Path) -> dict[str, Path]:
@@ -129,12 +153,18 @@ def weight_files(folder: Path) -> dict[str, Path]:
                     kind = file.get_slice(name).get_dtype()
                     if kind not in _WEIGHT_TYPES and not _NUMBERS.fullmatch(name):
                         expected = ", ".join(_WEIGHT_TYPES)
-                        raise CheckpointError(f"{path}: {name} has values of {kind}, expected one of {expected}")
+                        raise CheckpointError(
+                            f"{path}: {name} has values of {kind}, expected one of {expected}"
+                        )
                     file_of[name] = path
         except FileNotFoundError as error:
-            raise CheckpointError(f"{path}: missing, though {INDEX} names it; copy the whole checkpoint") from error
+            raise CheckpointError(
+                f"{path}: missing, though {INDEX} names it; copy the whole checkpoint"
+            ) from error
         except (SafetensorError, OSError) as error:
-            raise CheckpointError(f"{path}: damaged or truncated ({error}); copy or write it again") from error
+            raise CheckpointError(
+                f"{path}: damaged or truncated ({error}); copy or write it again"
+            ) from error
     return file_of
 
 

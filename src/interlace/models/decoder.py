@@ -60,13 +60,17 @@ class KVCache:
         if not bool((counts == per_source).all()):
             owners = source_of
             per_source = 1
-        if len(owners) == len(self.sources[0][0]) and bool((owners[1:] > owners[:-1]).all()):  # all, in their order
+        if len(owners) == len(self.sources[0][0]) and bool(
+            (owners[1:] > owners[:-1]).all()
+        ):  # all, in their order
             return KVCache(self.sources, self.mask, written, self.length, per_source)
         sources = [(key[owners], value[owners]) for key, value in self.sources]
         mask = None if self.mask is None else self.mask[owners]
         return KVCache(sources, mask, written, self.length, per_source)
 
-    def append(self, layer: int, key: Tensor, value: Tensor, window: int | None) -> tuple[Tensor, Tensor]:
+    def append(
+        self, layer: int, key: Tensor, value: Tensor, window: int | None
+    ) -> tuple[Tensor, Tensor]:
         """Store the next position of one layer, (R, A, 1, D) each; return the keys and values that it attends to.
 
         These are all stored ones including its own, or the last `window`.
@@ -75,7 +79,9 @@ class KVCache:
             rows, heads, _, size = key.shape
             self.written.append(key.new_empty((rows, 2 * heads, CACHE_STEP, size)))
         if self.length == self.written[layer].shape[2]:
-            self.written[layer] = pad(self.written[layer], (0, 0, 0, max(CACHE_STEP, self.length // 2)))
+            self.written[layer] = pad(
+                self.written[layer], (0, 0, 0, max(CACHE_STEP, self.length // 2))
+            )
         buffer = self.written[layer]
         heads = key.shape[1]
         buffer[:, :heads, self.length] = key[:, :, 0]
@@ -91,7 +97,9 @@ class KVCache:
         if self.per_source == 1:
             return scaled_dot_product_attention(query, key, value, self.mask)
         rows, heads, _, size = query.shape
-        grouped = query.view(-1, self.per_source, heads, size).transpose(1, 2)  # (S, A, per_source, D)
+        grouped = query.view(-1, self.per_source, heads, size).transpose(
+            1, 2
+        )  # (S, A, per_source, D)
         attended = scaled_dot_product_attention(grouped, key, value, self.mask)
         return attended.transpose(1, 2).reshape(rows, heads, 1, size)
 
@@ -122,7 +130,12 @@ class CrossAttentionDecoder(nn.Module, ABC):
         return len(self.layers)
 
     def forward(
-        self, source: Tensor, mask: Tensor | None, ids: Tensor, languages: Tensor | None, first: Tensor | None = None
+        self,
+        source: Tensor,
+        mask: Tensor | None,
+        ids: Tensor,
+        languages: Tensor | None,
+        first: Tensor | None = None,
     ) -> Tensor:
         """Return the (B, T, H) states of all tokens of `ids` (B, T), each of which attends to itself and earlier ones.
 
@@ -141,18 +154,28 @@ class CrossAttentionDecoder(nn.Module, ABC):
         return self._final_norm(states)
 
     def run_layer(
-        self, layer: int, states: Tensor, rotations: Any, local: Tensor | None, source: Tensor, visible: Tensor | None
+        self,
+        layer: int,
+        states: Tensor,
+        rotations: Any,
+        local: Tensor | None,
+        source: Tensor,
+        visible: Tensor | None,
     ) -> Any:
         """Return the (B, T, H) states after a layer; `local` and `visible` are masks of both attentions, or None."""
         query, key, value = self._self_attention_inputs(layer, states, rotations)
         attended = self._attend(query, key, value, local, causal=local is None)
         states = self._add_self_attention(layer, states, attended)
         key, value = self._source_keys_values(layer, source)
-        attended = self._attend(self._source_query(layer, states), key, value, visible, causal=False)
+        attended = self._attend(
+            self._source_query(layer, states), key, value, visible, causal=False
+        )
         states = self._add_cross_attention(layer, states, attended)
         return self._add_feed_forward(layer, states)
 
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    def _attend(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool
+    ) -> Tensor:
         dropout = self.attention_dropout if self.training else 0.0
         attended, _ = attention(self, query, key, value, mask, dropout=dropout, is_causal=causal)
         return attended.flatten(2)
@@ -192,7 +215,9 @@ class CrossAttentionDecoder(nn.Module, ABC):
         """Return the rotations of positions `first` and on, for all layers, where a family has them."""
 
     @abstractmethod
-    def _self_attention_inputs(self, layer: int, states: Tensor, rotations: Any) -> tuple[Any, Any, Any]:
+    def _self_attention_inputs(
+        self, layer: int, states: Tensor, rotations: Any
+    ) -> tuple[Any, Any, Any]:
         """Return query, key and value of self-attention."""
 
     def _window(self, layer: int) -> int | None:  # noqa: ARG002 - few families have one
@@ -245,12 +270,19 @@ class BertDecoder(CrossAttentionDecoder):
             positions = positions + first
         else:
             positions = positions + first[:, None]
-            positions = positions.clamp(max=self.config.max_position_embeddings - 1)  # padding may go beyond
+            positions = positions.clamp(
+                max=self.config.max_position_embeddings - 1
+            )  # padding may go beyond
         segments = torch.zeros_like(ids) if languages is None else languages
         embeddings: Any = self.model.base_model.embeddings
         return embeddings(input_ids=ids, token_type_ids=segments, position_ids=positions)
 
-    def _self_attention_inputs(self, layer: int, states: Tensor, rotations: None) -> tuple[Any, Any, Any]:  # noqa: ARG002
+    def _self_attention_inputs(
+        self,
+        layer: int,
+        states: Tensor,
+        rotations: None,  # noqa: ARG002
+    ) -> tuple[Any, Any, Any]:
         part = self.layers[layer].attention.self
         query = self._split_heads(part.query(states))
         key = self._split_heads(part.key(states))
@@ -317,13 +349,17 @@ class ModernBertDecoder(CrossAttentionDecoder):
         rotate = self.model.base_model.rotary_emb
         return {kind: rotate(states, numbers, kind) for kind in set(self.config.layer_types)}
 
-    def _self_attention_inputs(self, layer: int, states: Tensor, rotations: Any) -> tuple[Any, Any, Any]:
+    def _self_attention_inputs(
+        self, layer: int, states: Tensor, rotations: Any
+    ) -> tuple[Any, Any, Any]:
         from transformers.models.modernbert.modeling_modernbert import apply_rotary_pos_emb
 
         block = self.layers[layer]
         query, key, value = block.attn.Wqkv(block.attn_norm(states)).chunk(3, dim=-1)
         cosines, sines = rotations[block.attention_type]
-        query, key = apply_rotary_pos_emb(self._split_heads(query), self._split_heads(key), cosines, sines)
+        query, key = apply_rotary_pos_emb(
+            self._split_heads(query), self._split_heads(key), cosines, sines
+        )
         return query, key, self._split_heads(value)
 
     def _window(self, layer: int) -> int | None:

@@ -55,13 +55,20 @@ class Traits:
         """Return whether to feed language ids; raise a SettingsError about `name` if required but missing."""
         if setting is True and not self.has_languages:
             message = f"{name}: language_ids = true, but this {self.family} model has no language embeddings"
-            raise SettingsError(f"{message}; set model.languages = 'embeddings' or {name}.language_ids = 'auto'")
+            raise SettingsError(
+                f"{message}; set model.languages = 'embeddings' or {name}.language_ids = 'auto'"
+            )
         if setting == "auto":
             return self.has_languages
         return setting
 
     def encoder_inputs(
-        self, layout: Layout, languages: tuple[str, ...], *, restart: bool = False, language_ids: bool = True
+        self,
+        layout: Layout,
+        languages: tuple[str, ...],
+        *,
+        restart: bool = False,
+        language_ids: bool = True,
     ) -> dict[str, NDArray[Any]]:
         """Return the encoder's arrays for sequences of one or two sides.
 
@@ -71,7 +78,9 @@ class Traits:
         inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
         if not layout.real.all():
             inputs["attention_mask"] = layout.real.astype(np.int64)
-        inner_padding = (layout.real[:, 1:] > layout.real[:, :-1]).any()  # after it, columns are not positions
+        inner_padding = (
+            layout.real[:, 1:] > layout.real[:, :-1]
+        ).any()  # after it, columns are not positions
         if restart or inner_padding:
             inputs["position_ids"] = layout.positions(self.first_position, restart=restart)
         if language_ids and self.has_languages:
@@ -120,13 +129,19 @@ class Family:
             head = model.cls.predictions
             change = head.transform
             activation = change.transform_act_fn
-            return VocabularyHead(change.dense, lambda states: change.LayerNorm(activation(states)), head.decoder)
+            return VocabularyHead(
+                change.dense, lambda states: change.LayerNorm(activation(states)), head.decoder
+            )
         if self.name == "roberta":
             head = model.lm_head
-            return VocabularyHead(head.dense, lambda states: head.layer_norm(gelu(states)), head.decoder)
+            return VocabularyHead(
+                head.dense, lambda states: head.layer_norm(gelu(states)), head.decoder
+            )
         if self.name == "modernbert":
             head = model.head
-            return VocabularyHead(head.dense, lambda states: head.norm(head.act(states)), model.decoder)
+            return VocabularyHead(
+                head.dense, lambda states: head.norm(head.act(states)), model.decoder
+            )
         return VocabularyHead(None, lambda states: states, model.pred_layer.proj)
 
     def language_embedding(self, model: Any) -> nn.Embedding | None:
@@ -148,8 +163,13 @@ _ROBERTA = Family("roberta", ("lm_head.",), "token_type_ids", "embeddings.token_
 _MODERNBERT = Family("modernbert", ("head.", "decoder."))
 _XLM = Family("xlm", ("pred_layer.",), "langs", "lang_embeddings")
 
-SEQ2SEQ = ("encoder-decoder", "interlace-seq2seq")  # transformers' translation models, and ours for ModernBERT
-DECODER = "modernbert-decoder"  # ModernBERT's causal class; a backbone holds it in the encoder's form
+SEQ2SEQ = (
+    "encoder-decoder",
+    "interlace-seq2seq",
+)  # transformers' translation models, and ours for ModernBERT
+DECODER = (
+    "modernbert-decoder"  # ModernBERT's causal class; a backbone holds it in the encoder's form
+)
 
 # `model_type` of a transformers configuration -> family
 MODEL_TYPES: dict[str, Family] = {
@@ -167,7 +187,9 @@ def family_of(config: Any) -> Family:
     """Return the family of a transformers configuration; otherwise a CheckpointError lists the possible model types."""
     kind = str(getattr(config, "model_type", "unknown"))
     if kind not in MODEL_TYPES:
-        raise CheckpointError(f"a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
+        raise CheckpointError(
+            f"a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}"
+        )
     return MODEL_TYPES[kind]
 
 

@@ -15,7 +15,9 @@ from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.randomness import Generator
 from interlace.models.families import LANGUAGES_KEY, family_of, language_ids
 
-FOLDED_KEY = "interlace_folded_language"  # of a configuration: the language that callers without ids get
+FOLDED_KEY = (
+    "interlace_folded_language"  # of a configuration: the language that callers without ids get
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
         check_language(rows, name, f"model.language_names.{language}")
         if rows.get(language, rows[name]) != rows[name]:
             message = f"model.language_names.{language} = {name!r}: the checkpoint has its own {language!r}"
-            raise SettingsError(f"{message}; remove this name, or rename the language in the recipe")
+            raise SettingsError(
+                f"{message}; remove this name, or rename the language in the recipe"
+            )
         named[language] = rows[name]
     if named:
         setattr(model.config, LANGUAGES_KEY, {**rows, **named})
@@ -60,7 +64,9 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
     new_rows = language_ids(model.config)
     for language in new:
         copied_language = mapping.copies.get(language)
-        weight[new_rows[language]] = mean if copied_language is None else weight[rows[copied_language]]
+        weight[new_rows[language]] = (
+            mean if copied_language is None else weight[rows[copied_language]]
+        )
 
 
 def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = None) -> None:
@@ -82,7 +88,9 @@ def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = 
     default = weight[:1] * 0 if is_xlm else weight[:1]  # XLM adds nothing without ids
     values = default.repeat(len(new), 1)
     if rng is not None:
-        noise = rng.normal(scale=float(getattr(config, "initializer_range", 0.02)), size=(len(new), width))
+        noise = rng.normal(
+            scale=float(getattr(config, "initializer_range", 0.02)), size=(len(new), width)
+        )
         values = values + torch.from_numpy(noise).to(values)
     grown = torch.cat([weight, values])
     embedding.weight = nn.Parameter(grown, requires_grad=embedding.weight.requires_grad)
@@ -153,6 +161,12 @@ def _embedding(model: Any) -> nn.Embedding:
     family = family_of(model.config)
     embedding = family.language_embedding(model)
     if embedding is None:
-        model_name = "an XLM checkpoint without them" if family.name == "xlm" else f"the {family.name} family"
-        raise SettingsError(f"{model_name} cannot take language embeddings; set model.languages = 'none'")
+        model_name = (
+            "an XLM checkpoint without them"
+            if family.name == "xlm"
+            else f"the {family.name} family"
+        )
+        raise SettingsError(
+            f"{model_name} cannot take language embeddings; set model.languages = 'none'"
+        )
     return embedding

@@ -140,7 +140,9 @@ def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> di
     inputs = add_specials(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
     traits = model.traits
     if traits.language_input is not None and traits.languages:
-        inputs[traits.language_input] = torch.full_like(inputs["input_ids"], traits.language_id(source))
+        inputs[traits.language_input] = torch.full_like(
+            inputs["input_ids"], traits.language_id(source)
+        )
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
 
 
@@ -173,7 +175,11 @@ def eval_mode(*models: nn.Module) -> Iterator[None]:
 
 
 def generate(
-    settings: SearchSettings, state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints
+    settings: SearchSettings,
+    state: DecodingState,
+    first: Tensor,
+    limits: Tensor,
+    constraints: TokenConstraints,
 ) -> Hypotheses:
     """Return hypotheses of each source by the kind of search that settings choose; raise a CheckpointError for NaN.
 
@@ -183,7 +189,13 @@ def generate(
     if settings.beam == 1:
         return greedy_search(state, first, limits, constraints)
     return beam_search(
-        state, first, limits, constraints, settings.beam, penalty=settings.length_penalty, stop=settings.stop
+        state,
+        first,
+        limits,
+        constraints,
+        settings.beam,
+        penalty=settings.length_penalty,
+        stop=settings.stop,
     )
 
 
@@ -193,7 +205,9 @@ def steps_between_reads(device: torch.device) -> int:
 
 
 @torch.no_grad()
-def greedy_search(state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints) -> Hypotheses:
+def greedy_search(
+    state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints
+) -> Hypotheses:
     """Return one hypothesis a source, of the most likely token at each step; the lowest id among equals.
 
     For arguments and errors see `generate`.
@@ -263,7 +277,9 @@ def beam_search(
     every = steps_between_reads(device)
     mask = _ConstraintMask(constraints, limits, device)
     results = _FinishedBeams.none(sources, width, max_length, device)  # of all sources
-    rows = torch.arange(sources, device=device)  # (B,) sources that are not finished; the next four are theirs
+    rows = torch.arange(
+        sources, device=device
+    )  # (B,) sources that are not finished; the next four are theirs
     finished = results
     live = _LiveBeams(torch.zeros((sources, 1), device=device), first.new_zeros((sources, 1, 0)))
     done = torch.zeros(sources, dtype=torch.bool, device=device)
@@ -273,7 +289,9 @@ def beam_search(
         candidates = _Candidates.of(state.step(tokens), live, mask, width, wait=every == 1)
         finished = finished.updated(candidates, live, penalty, done, wait=every == 1)
         live, parents = live.extended(candidates)
-        best_possible = _best_possible_scores(live, mask.limits.view(-1, beams)[:, 0], penalty, stop)
+        best_possible = _best_possible_scores(
+            live, mask.limits.view(-1, beams)[:, 0], penalty, stop
+        )
         # negated, so that a source at its limit is finished whatever its scores are
         done = done | ~(finished.scores[:, -1] < best_possible)
         reading = live.length % every == 0 or live.length > max_length
@@ -283,7 +301,9 @@ def beam_search(
             if bool(done.any()):
                 results.put(rows[done], finished.take(done))
                 left = (~done).nonzero()[:, 0]
-        sequences = (left[:, None] * beams + parents[left]).view(-1)  # (B * K,) the sequences that are extended
+        sequences = (left[:, None] * beams + parents[left]).view(
+            -1
+        )  # (B * K,) the sequences that are extended
         mask.select(sequences, read=reading)
         state = state.select(sequences, None if reading else width)
         rows = rows[left]
@@ -323,7 +343,9 @@ class _Candidates:
     ends: Tensor
 
     @classmethod
-    def of(cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, width: int, *, wait: bool) -> _Candidates:
+    def of(
+        cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, width: int, *, wait: bool
+    ) -> _Candidates:
         """Return the candidates from (B * G, V) scores of the next token.
 
         Of K = 2 beams with sums -1 and -2, let the next tokens a and b have log-probabilities -1 and -3 after the first
@@ -335,7 +357,9 @@ class _Candidates:
         values, ids = top_k(scores, 2 * width, wait=wait)  # (B * G, C), C = min(2K, V)
         sources = len(live.sums)
         choices = ids.shape[1]
-        sums = (values - log_totals[:, None] + live.sums.view(-1, 1)).view(sources, -1)  # (B, G * C)
+        sums = (values - log_totals[:, None] + live.sums.view(-1, 1)).view(
+            sources, -1
+        )  # (B, G * C)
         sums, order = sums.sort(dim=1, descending=True, stable=True)
         sums = sums[:, : 2 * width]
         order = order[:, : 2 * width]
@@ -396,7 +420,9 @@ class _FinishedBeams:
     ids: Tensor
 
     @classmethod
-    def none(cls, sources: int, width: int, max_length: int, device: torch.device) -> _FinishedBeams:
+    def none(
+        cls, sources: int, width: int, max_length: int, device: torch.device
+    ) -> _FinishedBeams:
         """Return no hypotheses, for the start of the search."""
         return cls(
             scores=torch.full((sources, width), NEVER, device=device),
@@ -407,7 +433,9 @@ class _FinishedBeams:
 
     def take(self, rows: Tensor) -> _FinishedBeams:
         """Return the hypotheses of some sources, given by indices or a mask."""
-        return _FinishedBeams(self.scores[rows], self.logprobs[rows], self.lengths[rows], self.ids[rows])
+        return _FinishedBeams(
+            self.scores[rows], self.logprobs[rows], self.lengths[rows], self.ids[rows]
+        )
 
     def put(self, rows: Tensor, beams: _FinishedBeams) -> None:
         """Replace the hypotheses of some sources."""
@@ -467,7 +495,9 @@ class _ConstraintMask:
     def check(self) -> None:
         """Raise an error if scores were NaN."""
         if bool(self._has_nan):
-            raise CheckpointError("the model's scores are NaN; its weights are damaged, or training diverged")
+            raise CheckpointError(
+                "the model's scores are NaN; its weights are damaged, or training diverged"
+            )
 
     def apply(self, scores: Tensor, length: int) -> None:
         """Set (R, V) scores to -inf, in place, where a sequence of `length` tokens may not continue.
@@ -529,8 +559,12 @@ def _top_k_without_reads(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     values, ids = scores.topk(count)
     last = values[:, count - 1 : count]
     numbers = torch.arange(size, device=scores.device)
-    equal = torch.where(scores == last, numbers, size).topk(count, largest=False).values  # lowest ids first
+    equal = (
+        torch.where(scores == last, numbers, size).topk(count, largest=False).values
+    )  # lowest ids first
     above = (values > last).sum(1, keepdim=True)  # these are first
     turn = torch.arange(count, device=scores.device)
-    replacement = equal.gather(1, (turn - above).clamp(min=0)).clamp(max=size - 1)  # NaN equals none
+    replacement = equal.gather(1, (turn - above).clamp(min=0)).clamp(
+        max=size - 1
+    )  # NaN equals none
     return values, torch.where(turn < above, ids, replacement)

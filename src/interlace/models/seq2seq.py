@@ -56,14 +56,20 @@ class Seq2Seq(Backbone):
     decoder_language_input: name of the input of `decode` for language ids, or None.
     """
 
-    def __init__(self, encoder: Backbone, decoder: CrossAttentionDecoder, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, encoder: Backbone, decoder: CrossAttentionDecoder, notes: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(encoder.model, encoder.extra_weights, (*encoder.notes, *notes))
         self.decoder = decoder
         positions = int(decoder.config.max_position_embeddings)
         self.max_target_length = positions - decoder.family.first_position(decoder.config)
-        self.traits = replace(self.traits, max_length=min(self.traits.max_length, self.max_target_length))
+        self.traits = replace(
+            self.traits, max_length=min(self.traits.max_length, self.max_target_length)
+        )
         self.decoder_languages: dict[str, int] = language_ids(decoder.config)
-        self.decoder_language_input = decoder.family.language_input if self.decoder_languages else None
+        self.decoder_language_input = (
+            decoder.family.language_input if self.decoder_languages else None
+        )
 
     @property
     def encoder(self) -> Backbone:
@@ -76,7 +82,11 @@ class Seq2Seq(Backbone):
         return self.decoder.model.get_input_embeddings().weight is self.input_embeddings
 
     def decode(
-        self, states: Tensor, mask: Tensor | None, inputs: dict[str, Tensor], first: Tensor | None = None
+        self,
+        states: Tensor,
+        mask: Tensor | None,
+        inputs: dict[str, Tensor],
+        first: Tensor | None = None,
     ) -> Tensor:
         """Return the (B, T, H) states from which `logits` predicts the next token of each position.
 
@@ -93,7 +103,9 @@ class Seq2Seq(Backbone):
         """
         foreign = set(inputs) - {"input_ids", self.decoder_language_input}
         if foreign:
-            raise SettingsError(f"this {self.decoder.family.name} decoder cannot read {min(foreign)!r}")
+            raise SettingsError(
+                f"this {self.decoder.family.name} decoder cannot read {min(foreign)!r}"
+            )
         self._check_length(inputs["input_ids"].shape[1])
         languages = None
         if self.decoder_language_input is not None:
@@ -120,10 +132,14 @@ class Seq2Seq(Backbone):
         self._check_length(cache.length + 1)
         return self.logits(self.decoder.step(cache, tokens, languages)).float()
 
-    def _write(self, folder: Path, vocab: Vocab, fold_language: str | None, dtype: torch.dtype) -> None:
+    def _write(
+        self, folder: Path, vocab: Vocab, fold_language: str | None, dtype: torch.dtype
+    ) -> None:
         """Write both sides, a BERT or RoBERTa decoder as an `EncoderDecoderModel`; `models.build.load` opens it."""
         if fold_language is not None:
-            message = "export.fold_language: a translation model reads one language and writes another"
+            message = (
+                "export.fold_language: a translation model reads one language and writes another"
+            )
             raise SettingsError(f"{message}; remove this setting")
         if self.decoder.family.name == "modernbert":
             _save_in_two_folders(self, folder, vocab, dtype)
@@ -132,7 +148,9 @@ class Seq2Seq(Backbone):
 
     def _check_length(self, length: int) -> None:
         if length > self.max_target_length:
-            raise SettingsError(f"a target of {length} tokens, but the decoder writes at most {self.max_target_length}")
+            raise SettingsError(
+                f"a target of {length} tokens, but the decoder writes at most {self.max_target_length}"
+            )
 
 
 def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAttentionDecoder:
@@ -143,8 +161,12 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
     """
     family = family_of(config).name
     if family not in _HEADS:
-        message = f"a model of the {family} family cannot be a decoder; those of {', '.join(_HEADS)} can"
-        raise SettingsError(f"{message}: give the decoder a shape of its own, [model.decoder.shape] family = 'bert'")
+        message = (
+            f"a model of the {family} family cannot be a decoder; those of {', '.join(_HEADS)} can"
+        )
+        raise SettingsError(
+            f"{message}: give the decoder a shape of its own, [model.decoder.shape] family = 'bert'"
+        )
     config = copy.deepcopy(config)
     if layers is not None:
         config.num_hidden_layers = layers
@@ -166,7 +188,9 @@ def empty_decoder(config: Any) -> CrossAttentionDecoder:
 
     is_modernbert = family_of(config).name == "modernbert"
     maker: Any = AutoModelForMaskedLM if is_modernbert else AutoModelForCausalLM
-    model = maker.from_config(config, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
+    model = maker.from_config(
+        config, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False
+    )
     decoder = ModernBertDecoder(model) if is_modernbert else BertDecoder(model)
     install_kernels(model, own_attention=False)
     return decoder
@@ -181,7 +205,11 @@ def copy_weights(decoder: CrossAttentionDecoder, source: Any) -> None:
 
 
 def join(
-    encoder: Backbone, decoder: CrossAttentionDecoder, *, share: bool = True, notes: tuple[str, ...] = ()
+    encoder: Backbone,
+    decoder: CrossAttentionDecoder,
+    *,
+    share: bool = True,
+    notes: tuple[str, ...] = (),
 ) -> Seq2Seq:
     """Return both as one model, with one vocabulary head and, if they `share` them, one set of input embeddings.
 
@@ -193,12 +221,16 @@ def join(
         raise SettingsError(f"{message}; give model.decoder a start or a shape of that width")
     if rows != encoder.vocab_size:
         message = f"the encoder has {encoder.vocab_size} tokens, the decoder {rows}"
-        raise SettingsError(f"{message}; start both sides from checkpoints with the same vocabulary")
+        raise SettingsError(
+            f"{message}; start both sides from checkpoints with the same vocabulary"
+        )
     languages = encoder.traits.languages
     decoder_languages = language_ids(decoder.config)
     if decoder_languages and languages != decoder_languages:
         message = f"encoder and decoder number languages differently ({languages} and {decoder_languages})"
-        raise SettingsError(f"{message}; start both from checkpoints with the same languages in the same order")
+        raise SettingsError(
+            f"{message}; start both from checkpoints with the same languages in the same order"
+        )
     _share(encoder, decoder, embeddings=share)
     freeze_unused_bias(decoder.model)
     return Seq2Seq(encoder, decoder, notes)
@@ -220,7 +252,9 @@ def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: boo
     else:
         for name, parameter in encoder.model.named_parameters():
             if name.startswith(encoder.family.head) and parameter is not weight:
-                parameter.requires_grad_(requires_grad=False)  # the encoder's own head is never used
+                parameter.requires_grad_(
+                    requires_grad=False
+                )  # the encoder's own head is never used
 
 
 def _save_encoder_decoder(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torch.dtype) -> None:
@@ -235,11 +269,16 @@ def _save_encoder_decoder(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: tor
             encoder[name.removeprefix(prefix)] = weight
     encoder |= model.model.base_model.state_dict()
     tensors = {}
-    for side, weights in ((ENCODER_SIDE, encoder), (DECODER_SIDE, untied_state(model.decoder.model))):
+    for side, weights in (
+        (ENCODER_SIDE, encoder),
+        (DECODER_SIDE, untied_state(model.decoder.model)),
+    ):
         for name, weight in cpu_copies(weights, dtype).items():
             tensors[f"{side}.{name}"] = weight.clone()
     save_file(tensors, folder / WEIGHTS, {"format": "pt"})
-    config = EncoderDecoderConfig.from_encoder_decoder_configs(model.model.config, model.decoder.config)
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(
+        model.model.config, model.decoder.config
+    )
     data = {
         **config.to_dict(),
         "architectures": ["EncoderDecoderModel"],

@@ -21,9 +21,12 @@ class Shape(Settings):
     """Architecture and size of a fresh encoder."""
 
     family: Literal["bert", "roberta", "modernbert"] = Field(
-        "bert", description="Architecture; modernbert has rotary positions, gated layers and no language embeddings."
+        "bert",
+        description="Architecture; modernbert has rotary positions, gated layers and no language embeddings.",
     )
-    layers: int = Field(6, ge=1, le=1000, description="Transformer layers (XLM: 12; for translation 6).")
+    layers: int = Field(
+        6, ge=1, le=1000, description="Transformer layers (XLM: 12; for translation 6)."
+    )
     width: int = Field(256, ge=8, le=65_536, description="Hidden size (XLM: 1024).")
     heads: int = Field(4, ge=1, description="Attention heads; must divide the width (XLM: 8).")
     feed_forward: int | None = Field(
@@ -33,22 +36,37 @@ class Shape(Settings):
         description="Inner size of a layer; none: 4 x width, 8/3 x width in modernbert's gated layers.",
     )
     max_length: int = Field(
-        256, ge=8, le=1 << 20, description="Maximum sequence length in tokens with specials (XLM: 256)."
+        256,
+        ge=8,
+        le=1 << 20,
+        description="Maximum sequence length in tokens with specials (XLM: 256).",
     )
-    dropout: float = Field(0.1, ge=0, lt=1, description="Share of states dropped in training (XLM: 0.1).")
-    attention_dropout: float = Field(0.1, ge=0, lt=1, description="Share of attention weights dropped (XLM: 0.1).")
+    dropout: float = Field(
+        0.1, ge=0, lt=1, description="Share of states dropped in training (XLM: 0.1)."
+    )
+    attention_dropout: float = Field(
+        0.1, ge=0, lt=1, description="Share of attention weights dropped (XLM: 0.1)."
+    )
     init_std: float = Field(
-        0.02, gt=0, description="Standard deviation of random weights (BERT: 0.02; XLM's embeddings: width^-0.5)."
+        0.02,
+        gt=0,
+        description="Standard deviation of random weights (BERT: 0.02; XLM's embeddings: width^-0.5).",
     )
     tie: bool = Field(True, description="Share input and output embeddings (Press & Wolf 2017).")
-    local_attention: int = Field(128, ge=2, description="modernbert: window of local layers in tokens, both sides.")
+    local_attention: int = Field(
+        128, ge=2, description="modernbert: window of local layers in tokens, both sides."
+    )
 
     def model_post_init(self, _context: object) -> None:
         """Check that heads divide the width, and evenly for rotary positions."""
         if self.width % self.heads:
-            raise ValueError(f"width must be a multiple of heads, found {self.width} and {self.heads}")
+            raise ValueError(
+                f"width must be a multiple of heads, found {self.width} and {self.heads}"
+            )
         if self.family == "modernbert" and self.width // self.heads % 2:
-            raise ValueError(f"modernbert: width / heads must be even, found {self.width} / {self.heads}")
+            raise ValueError(
+                f"modernbert: width / heads must be even, found {self.width} / {self.heads}"
+            )
 
     @property
     def inner(self) -> int:
@@ -64,25 +82,35 @@ class DecoderSettings(Settings):
     """Decoder of a translation model; the encoder is that of [model] (XLM, section 5.1: nine combinations)."""
 
     start: str | None = Field(
-        None, description="Folder or hub name of the checkpoint to start from; none: that of the encoder."
+        None,
+        description="Folder or hub name of the checkpoint to start from; none: that of the encoder.",
     )
     take: Take = Field(
         "whole",
         description="Weights to take from the start: all layers and the head ('whole'), the input embeddings alone "
         "('embeddings'), or none. Cross-attention is always random.",
     )
-    shape: Shape | None = Field(None, description="Shape of a fresh decoder; none: that of the start or the encoder.")
-    layers: int | None = Field(None, ge=1, le=1000, description="Number of layers, the lowest of the start; none: all.")
+    shape: Shape | None = Field(
+        None, description="Shape of a fresh decoder; none: that of the start or the encoder."
+    )
+    layers: int | None = Field(
+        None, ge=1, le=1000, description="Number of layers, the lowest of the start; none: all."
+    )
     embeddings: Literal["shared", "own"] = Field(
-        "shared", description="Whether encoder and decoder share input embeddings, or the decoder has its own."
+        "shared",
+        description="Whether encoder and decoder share input embeddings, or the decoder has its own.",
     )
 
     def model_post_init(self, _context: object) -> None:
         """Check that a decoder has either a shape or a start."""
         if self.shape is not None and (self.start is not None or self.layers is not None):
-            raise ValueError("model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'")
+            raise ValueError(
+                "model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'"
+            )
         if self.shape is not None and self.take != "whole":
-            raise ValueError(f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it")
+            raise ValueError(
+                f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it"
+            )
 
 
 class LoraSettings(Settings):
@@ -97,14 +125,17 @@ class LoraSettings(Settings):
         description="Linear layers that get adapters: 'attention', 'feed_forward', or names such as 'query'.",
     )
     train: list[Part] = Field(
-        [], description="Parts also trained in full: 'embeddings' (of new tokens), 'head', layers such as '0-3'."
+        [],
+        description="Parts also trained in full: 'embeddings' (of new tokens), 'head', layers such as '0-3'.",
     )
 
 
 class ModelSettings(Settings):
     """The backbone of a recipe: a checkpoint to start from, or the shape of a fresh one."""
 
-    start: str | None = Field(None, description="Folder or hub name of the checkpoint to start from.")
+    start: str | None = Field(
+        None, description="Folder or hub name of the checkpoint to start from."
+    )
     take: Take = Field(
         "whole",
         description="What to take from the start: everything ('whole'), its input embeddings alone ('embeddings'), or "
@@ -123,7 +154,8 @@ class ModelSettings(Settings):
         "or their 'own' (XLM's code).",
     )
     languages: Literal["none", "embeddings"] = Field(
-        "none", description="'embeddings': a language vector added to every token (XLM, section 3.1)."
+        "none",
+        description="'embeddings': a language vector added to every token (XLM, section 3.1).",
     )
     language_names: dict[str, str] = Field(
         {}, description="Language of the recipe -> the start's name for it, such as zh_cn = 'zh'."
@@ -134,20 +166,25 @@ class ModelSettings(Settings):
         "languages get the mean of the start's languages.",
     )
     decoder: DecoderSettings | None = Field(
-        None, description="Decoder of a translation model; none: initialized like the encoder, with shared embeddings."
+        None,
+        description="Decoder of a translation model; none: initialized like the encoder, with shared embeddings.",
     )
     freeze: list[Part] = Field(
-        [], description="Parts that keep their initial weights: 'embeddings', 'head', and layers from 0, such as '0-3'."
+        [],
+        description="Parts that keep their initial weights: 'embeddings', 'head', and layers from 0, such as '0-3'.",
     )
 
     lora: LoraSettings | None = Field(
-        None, description="Low-rank adapters: they are trained in place of the model, whose weights are frozen."
+        None,
+        description="Low-rank adapters: they are trained in place of the model, whose weights are frozen.",
     )
 
     def model_post_init(self, _context: object) -> None:
         """Check that the settings do not contradict each other."""
         if self.freeze and self.lora is not None:
-            raise ValueError("give either 'freeze' or 'lora': adapters freeze the whole model, except lora.train")
+            raise ValueError(
+                "give either 'freeze' or 'lora': adapters freeze the whole model, except lora.train"
+            )
         if self.shape is not None:
             parts = self.freeze if self.lora is None else self.lora.train
             chosen_layers(parts, self.shape.layers, "freeze")
@@ -166,11 +203,19 @@ class ModelSettings(Settings):
             raise ValueError(f"take = {self.take!r} needs a 'start'")
         decoder = self.decoder or DecoderSettings()
         if decoder.start is None and decoder.take != "whole":
-            raise ValueError(f"decoder.take = {decoder.take!r} needs a 'start' of encoder or decoder")
+            raise ValueError(
+                f"decoder.take = {decoder.take!r} needs a 'start' of encoder or decoder"
+            )
 
     def _check_languages(self) -> None:
-        if self.languages == "embeddings" and self.shape is not None and self.shape.family == "modernbert":
-            raise ValueError("languages = 'embeddings': the modernbert family cannot take language embeddings")
+        if (
+            self.languages == "embeddings"
+            and self.shape is not None
+            and self.shape.family == "modernbert"
+        ):
+            raise ValueError(
+                "languages = 'embeddings': the modernbert family cannot take language embeddings"
+            )
         if self.start is None and (self.language_names or self.language_copies):
             raise ValueError("language_names and language_copies need a 'start'")
         if self.language_copies and self.languages == "none":
@@ -182,7 +227,9 @@ class ModelSettings(Settings):
                 raise ValueError(f"vectors_spread = {self.vectors_spread!r} needs 'vectors'")
             return
         if self.start is not None:
-            raise ValueError("give either 'start' or 'vectors', not both: a checkpoint has its own embeddings")
+            raise ValueError(
+                "give either 'start' or 'vectors', not both: a checkpoint has its own embeddings"
+            )
         decoder = self.decoder or DecoderSettings()
         if decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared":
             message = "'vectors' and decoder.start both initialize the shared embeddings"
@@ -200,7 +247,9 @@ def chosen_layers(parts: list[str], depth: int, where: str) -> list[str]:
         first = int(start)
         last = int(stop or start)
         if not first <= last < depth:
-            raise SettingsError(f"{where} = {part!r}, but the model has the layers 0 to {depth - 1}")
+            raise SettingsError(
+                f"{where} = {part!r}, but the model has the layers 0 to {depth - 1}"
+            )
         names += [str(layer) for layer in range(first, last + 1)]
     return names
 
@@ -233,12 +282,19 @@ class SearchSettings(Settings):
         "if it ended next; 'sure', none ever could be (XLM).",
     )  # fmt: skip
     max_ratio: float = Field(
-        1.5, ge=0, le=100, description="Maximum length of a translation: this times the source's, plus max_extra (XLM)."
+        1.5,
+        ge=0,
+        le=100,
+        description="Maximum length of a translation: this times the source's, plus max_extra (XLM).",
     )
-    max_extra: int = Field(10, ge=0, le=10_000, description="Tokens added to that maximum (XLM: 10).")
+    max_extra: int = Field(
+        10, ge=0, le=10_000, description="Tokens added to that maximum (XLM: 10)."
+    )
     allow_unk: bool = Field(False, description="Allow generating `<unk>`.")
 
     def limits(self, lengths: NDArray[Any], limit: int) -> NDArray[np.int64]:
         """Return the maximum lengths of translations from source lengths; `limit` is the model's own maximum."""
-        allowed: NDArray[np.int64] = (self.max_ratio * lengths + self.max_extra).astype("int64").clip(0, limit)
+        allowed: NDArray[np.int64] = (
+            (self.max_ratio * lengths + self.max_extra).astype("int64").clip(0, limit)
+        )
         return allowed

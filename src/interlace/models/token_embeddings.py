@@ -53,12 +53,21 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
     rows = int(model.get_input_embeddings().weight.shape[0])
     new_size = _extended_size(rows, extension)
     if new_size > rows:
-        with torch.random.fork_rng(devices=[]):  # resizing draws rows, all of which are replaced here
+        with torch.random.fork_rng(
+            devices=[]
+        ):  # resizing draws rows, all of which are replaced here
             model.resize_token_embeddings(new_size, mean_resizing=False)
     rng = generator(Purpose.INIT, seed, step=_DRAWS)
     head = model.get_output_embeddings()
-    tensors = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None), unused_bias(model)]
-    by_memory = {tensor.data_ptr(): tensor.data for tensor in tensors if tensor is not None}  # tied ones once
+    tensors = [
+        model.get_input_embeddings().weight,
+        head.weight,
+        getattr(head, "bias", None),
+        unused_bias(model),
+    ]
+    by_memory = {
+        tensor.data_ptr(): tensor.data for tensor in tensors if tensor is not None
+    }  # tied ones once
     with torch.no_grad():
         for tensor in by_memory.values():
             new = _new_rows(tensor[: extension.base], extension, rng)
@@ -99,7 +108,9 @@ def _new_rows(old: Tensor, extension: Extension, rng: np.random.Generator) -> Te
     return torch.where(spelled, sums / counts, drawn)
 
 
-def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: ModelSettings, vocab: Vocab) -> None:
+def initialize_from_vectors(
+    backbone: Backbone, fresh: list[Any], settings: ModelSettings, vocab: Vocab
+) -> None:
     """Copy the vectors of `settings.vectors` into the embeddings of fresh models, in place.
 
     Tokens without a vector keep their random rows. The backbone's `notes` and `initialization` record the counts.
@@ -112,7 +123,9 @@ def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: Mode
     rows, values = _matching(vectors, vocab, settings.vectors)  # (n,), (n, H)
     spread = float(np.sqrt(np.square(values, dtype=np.float64).mean()))
     if not 0 < spread < np.inf:
-        raise DataError(f"{settings.vectors}: the vectors are all zero, or contain values that are not finite")
+        raise DataError(
+            f"{settings.vectors}: the vectors are all zero, or contain values that are not finite"
+        )
     weights = {}  # tied ones once
     for model in fresh:
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
@@ -122,13 +135,21 @@ def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: Mode
         for weight in weights.values():
             scale = 1.0
             if settings.vectors_spread == "drawn":
-                scale = float(weight.square().mean().sqrt()) / spread  # of each tensor: a head may be drawn otherwise
+                scale = (
+                    float(weight.square().mean().sqrt()) / spread
+                )  # of each tensor: a head may be drawn otherwise
             scales.append(scale)
             weight[torch.from_numpy(rows)] = torch.from_numpy(values * np.float32(scale)).to(weight)
     size = backbone.vocab_size
-    backbone.initialization["vectors"] = {"rows": len(rows), "of": size, "scale": round(scales[0], 6)}
+    backbone.initialization["vectors"] = {
+        "rows": len(rows),
+        "of": size,
+        "scale": round(scales[0], 6),
+    }
     share = f"{len(rows):,} of {size:,} token embeddings ({len(rows) / size:.1%})"
-    backbone.notes += (f"{share} start as vectors of {settings.vectors}, times {scales[0]:.4g}; the others are random",)
+    backbone.notes += (
+        f"{share} start as vectors of {settings.vectors}, times {scales[0]:.4g}; the others are random",
+    )
     if len(rows) < _FEW * len(vectors):
         log.warning(
             "%s: only %s of its %s vectors belong to tokens of the model; does the tokenizer match (vocab.start)?",
@@ -144,7 +165,9 @@ def read_vectors(settings: ModelSettings) -> WordVectors:
     name = str(settings.vectors)
     path = user_path(name)
     width = (settings.shape or Shape()).width
-    vectors = WordVectors.read(path, SUBWORDS) if is_text_file(name) else WordVectors.load(path, SUBWORDS)
+    vectors = (
+        WordVectors.read(path, SUBWORDS) if is_text_file(name) else WordVectors.load(path, SUBWORDS)
+    )
     if vectors.width != width:
         raise SettingsError(
             f"model.vectors = {name!r}: the vectors have width {vectors.width}, the model {width}; set "
@@ -171,11 +194,15 @@ def check_vectors(settings: ModelSettings) -> None:
         content = "has no vectors"
         if languages or languages_of_run:
             content = f"has word vectors ({listed(languages or languages_of_run)})"
-        raise DataError(f"{folder}: {content}; expected subword vectors of a recipe with embeddings.units = 'subwords'")
+        raise DataError(
+            f"{folder}: {content}; expected subword vectors of a recipe with embeddings.units = 'subwords'"
+        )
     must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
 
 
-def _matching(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _matching(
+    vectors: WordVectors, vocab: Vocab, name: str | None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return (n,) ids of the tokens that have a vector, and their (n, H) vectors."""
     id_of = vocab.tokenizer.get_vocab(with_added_tokens=True)
     ids = np.array([id_of.get(word, -1) for word in vectors.words], np.int64)

@@ -100,7 +100,9 @@ class Translator:
         if max_length is not None:
             self.max_length = min(self.max_length, max_length)
         self.max_target = model.max_target_length - 1
-        self.constraints = TokenConstraints.of(vocab, model.vocab_size, allow_unk=self.settings.allow_unk)
+        self.constraints = TokenConstraints.of(
+            vocab, model.vocab_size, allow_unk=self.settings.allow_unk
+        )
         budget = BatchBudget.of(model)
         beam = self.settings.beam
         self.tokens = max(1, (budget.tokens if tokens is None else tokens) // beam)
@@ -112,11 +114,15 @@ class Translator:
         """Translate lines, in order, long ones in pieces; raise a CheckpointError if the model's scores are NaN."""
         pieces, line_numbers = self._pieces(lines)
         translations: list[list[LineTranslation]] = [[] for _ in lines]
-        for line_number, translation in zip(line_numbers.tolist(), self._translated(pieces), strict=True):
+        for line_number, translation in zip(
+            line_numbers.tolist(), self._translated(pieces), strict=True
+        ):
             translations[line_number].append(translation)
         lines_of_unknown = line_numbers[pieces.rows()[pieces.flat == self.vocab.unk]]
         unknown = np.bincount(lines_of_unknown, minlength=len(lines)).tolist()
-        return [self._joined(parts, count) for parts, count in zip(translations, unknown, strict=True)]
+        return [
+            self._joined(parts, count) for parts, count in zip(translations, unknown, strict=True)
+        ]
 
     def _pieces(self, lines: Sequence[str]) -> tuple[Ragged, NDArray[np.int64]]:
         """Return the tokens of each non-empty piece of each line, and the line of each piece.
@@ -167,21 +173,31 @@ class Translator:
                 if hypotheses is None:
                     self._halve(ids, rows)
                     left = np.concatenate([rows, *waiting])
-                    waiting = [left[batch] for batch in batches(ids.lengths[left], self.tokens, self.rows)]
+                    waiting = [
+                        left[batch] for batch in batches(ids.lengths[left], self.tokens, self.rows)
+                    ]
                     continue
-                for row, translation in zip(rows.tolist(), self._decoded(hypotheses, limits), strict=True):
+                for row, translation in zip(
+                    rows.tolist(), self._decoded(hypotheses, limits), strict=True
+                ):
                     translations[row] = translation
         return translations
 
     def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
         """Halve the batch size after a batch did not fit into memory; raise an error if it was a single piece."""
         if len(rows) == 1:
-            message = f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.beam}"
+            message = (
+                f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.beam}"
+            )
             raise SettingsError(f"{message} does not fit into the free memory; lower the beam size")
         torch.cuda.empty_cache()
         half = len(rows) // 2
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
-        log.info("batch size reduced from %s to %s sentences: out of memory", f"{len(rows):,}", f"{half:,}")
+        log.info(
+            "batch size reduced from %s to %s sentences: out of memory",
+            f"{len(rows):,}",
+            f"{half:,}",
+        )
 
     def _generate(self, ids: Ragged, limits: NDArray[np.int64]) -> Hypotheses:
         inputs = encoder_inputs(self.model, ids, self.vocab, self.source)
@@ -189,7 +205,9 @@ class Translator:
         first = torch.full((len(ids),), self.first, device=self.model.device)
         return generate(self.settings, state, first, torch.from_numpy(limits), self.constraints)
 
-    def _decoded(self, hypotheses: Hypotheses, limits: NDArray[np.int64]) -> Iterator[LineTranslation]:
+    def _decoded(
+        self, hypotheses: Hypotheses, limits: NDArray[np.int64]
+    ) -> Iterator[LineTranslation]:
         """Yield the best hypothesis of each piece as text."""
         skip = not self.settings.allow_unk  # the only special token that can occur
         ids = [row.tolist() for row in hypotheses.ranked()]
@@ -253,7 +271,9 @@ class BatchBudget:
             return cls()
         reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         free = torch.cuda.mem_get_info(device)[0] + reserved
-        return cls.within(free, cache_bytes(model.width, int(model.decoder.config.num_hidden_layers)))
+        return cls.within(
+            free, cache_bytes(model.width, int(model.decoder.config.num_hidden_layers))
+        )
 
     @classmethod
     def within(cls, free: int, token: int) -> BatchBudget:
@@ -302,7 +322,9 @@ def _end_of_piece(line: str, starts: NDArray[np.int64], begin: int, limit: int) 
     stops = [stop for stop in range(begin + limit, begin, -1) if starts[stop] > starts[stop - 1]]
     for marks in (_SENTENCE_END, _CLAUSE_END, None):
         for stop in stops:
-            if stop >= earliest and _is_boundary(line, int(starts[begin]), int(starts[stop]), marks):
+            if stop >= earliest and _is_boundary(
+                line, int(starts[begin]), int(starts[stop]), marks
+            ):
                 return stop
     return stops[0] if stops else begin + limit
 

@@ -188,7 +188,9 @@ class Objective(RegistryEntry, ABC):
 
     reads: ClassVar[type] = Sentences  # or Pairs
     streams: ClassVar[bool] = False  # full sequences of running text instead of single sentences
-    architecture: ClassVar[str] = "masked"  # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
+    architecture: ClassVar[str] = (
+        "masked"  # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
+    )
     generates: ClassVar[bool] = False  # the model also generates text in a loss
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
@@ -197,9 +199,13 @@ class Objective(RegistryEntry, ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
 
     max_length: int = Field(
-        256, ge=8, description="Maximum sequence length in tokens, special tokens included (XLM: 256)."
+        256,
+        ge=8,
+        description="Maximum sequence length in tokens, special tokens included (XLM: 256).",
     )
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
+    language_ids: BoolOrAuto = Field(
+        "auto", description="Feed language ids; 'auto': if the model embeds them."
+    )
 
     @property
     def needs_frequencies(self) -> bool:
@@ -249,7 +255,9 @@ class Objective(RegistryEntry, ABC):
 
     def for_evaluation(self) -> Self:
         """Return the objective used for held-out perplexity, with settings that are comparable between runs."""
-        return self.model_copy(update={name: part.for_evaluation() for name, part in self._components().items()})
+        return self.model_copy(
+            update={name: part.for_evaluation() for name, part in self._components().items()}
+        )
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Return annotations of a batch of numpy arrays, by default the predicted tokens."""

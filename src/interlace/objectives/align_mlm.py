@@ -59,11 +59,16 @@ class AlignMlm(Mlm):
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
     language_ids: BoolOrAuto = Field(
-        "auto", description="Feed language ids; 'auto': if the model embeds them (ALIGN-MLM, G.5: none)."
+        "auto",
+        description="Feed language ids; 'auto': if the model embeds them (ALIGN-MLM, G.5: none).",
     )
-    dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
+    dictionary: Dictionary = Field(
+        default_factory=Dictionary, description="Dictionaries to learn from."
+    )
     alignment_weight: float = Field(
-        1.0, ge=0, description="Weight of `align` relative to `mlm` (ALIGN-MLM, G.5: 10, from scratch)."
+        1.0,
+        ge=0,
+        description="Weight of `align` relative to `mlm` (ALIGN-MLM, G.5: 10, from scratch).",
     )
     alignment_loss: Literal["cosine", "hinge", "contrastive"] = Field(
         "cosine",
@@ -72,7 +77,8 @@ class AlignMlm(Mlm):
         "(InfoNCE).",
     )
     embeddings: Literal["input", "output", "both"] = Field(
-        "input", description="Which embeddings to align; tied ones are the same (ALIGN-MLM's code: input)."
+        "input",
+        description="Which embeddings to align; tied ones are the same (ALIGN-MLM's code: input).",
     )
     layer: int | Literal["middle"] | None = Field(
         None,
@@ -88,20 +94,30 @@ class AlignMlm(Mlm):
     pairs_per_step: Literal["all"] | int = Field(
         "all", description="Number of entries per step, drawn uniformly (ALIGN-MLM's code: all)."
     )
-    negatives: int = Field(256, ge=1, description="Number of target words per step that hinge and contrastive draw.")
+    negatives: int = Field(
+        256, ge=1, description="Number of target words per step that hinge and contrastive draw."
+    )
     margin: float = Field(0.4, gt=0, le=2, description="Margin of hinge, in cosine.")
     temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
 
     def model_post_init(self, _context: object) -> None:
         """Check that a step has at least one entry, and that every setting that is set has an effect."""
         if self.layer is not None and self.embeddings != "input":
-            raise ValueError(f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect")
-        used = {"cosine": (), "hinge": ("negatives", "margin"), "contrastive": ("negatives", "temperature")}
+            raise ValueError(
+                f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect"
+            )
+        used = {
+            "cosine": (),
+            "hinge": ("negatives", "margin"),
+            "contrastive": ("negatives", "temperature"),
+        }
         for name in ("negatives", "margin", "temperature"):
             value = getattr(self, name)
             default = AlignMlm.model_fields[name].default
             if name not in used[self.alignment_loss] and value != default:
-                raise ValueError(f"{name} = {value} has no effect with alignment_loss = {self.alignment_loss!r}")
+                raise ValueError(
+                    f"{name} = {value} has no effect with alignment_loss = {self.alignment_loss!r}"
+                )
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
             raise ValueError(f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}")
 
@@ -125,33 +141,51 @@ class AlignMlm(Mlm):
             raise SettingsError(f"{self.name}: layer = {self.layer!r} needs language_ids = false")
         return PreparedAlignMlm(**vars(text), entries=entries)
 
-    def batch(self, examples: Sentences, prepared: PreparedAlignMlm, step: int, rng: Generator) -> Batch:
+    def batch(
+        self, examples: Sentences, prepared: PreparedAlignMlm, step: int, rng: Generator
+    ) -> Batch:
         """Mask the text; add the entries of the step, which its micro-batches share."""
         batch = super().batch(examples, prepared, step, rng)
         batch.counts["align"] = prepared.entries.count
         extra = prepared.entries.arrays(step)
-        return replace(batch, extra=extra if self.layer is None else extra | self._sequences(extra, prepared))
+        return replace(
+            batch, extra=extra if self.layer is None else extra | self._sequences(extra, prepared)
+        )
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return the cross-entropy of the masked tokens and the alignment loss of the entries."""
         terms = super().loss(backbone, heads, batch)
         if self.layer is not None:
-            total = self._alignment(self._states(backbone, batch.extra), batch.extra["align_places"], batch.extra)
+            total = self._alignment(
+                self._states(backbone, batch.extra), batch.extra["align_places"], batch.extra
+            )
             return {**terms, "align": Term(total, self.alignment_weight)}
-        aligned = {"input": backbone.input_embeddings, "output": backbone.model.get_output_embeddings().weight}
+        aligned = {
+            "input": backbone.input_embeddings,
+            "output": backbone.model.get_output_embeddings().weight,
+        }
         if self.embeddings != "both":
             aligned = {"": aligned[self.embeddings]}
         elif aligned["input"] is aligned["output"]:
             del aligned["output"]
-        losses = [self._alignment(weights, batch.extra["align_ids"], batch.extra) for weights in aligned.values()]
+        losses = [
+            self._alignment(weights, batch.extra["align_ids"], batch.extra)
+            for weights in aligned.values()
+        ]
         align = Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)
         return {**terms, "align": align}
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Add the entries and the negatives."""
         extra = batch.extra
-        words = [vocab.decode(ids).strip() for ids in np.split(extra["align_ids"], extra["align_starts"][1:])]
-        pairs = [f"{words[a]}-{words[b]}" for a, b in zip(extra["align_source"], extra["align_target"], strict=True)]
+        words = [
+            vocab.decode(ids).strip()
+            for ids in np.split(extra["align_ids"], extra["align_starts"][1:])
+        ]
+        pairs = [
+            f"{words[a]}-{words[b]}"
+            for a, b in zip(extra["align_source"], extra["align_target"], strict=True)
+        ]
         if len(pairs) > PREVIEWED:
             more = f" and {len(pairs) - PREVIEWED} more"
         else:
@@ -161,13 +195,21 @@ class AlignMlm(Mlm):
             notes.append(f"negatives: {' '.join(words[word] for word in negatives[:PREVIEWED])}")
         return Preview(super().preview(batch, vocab).lines, notes)
 
-    def _sequences(self, extra: dict[str, NDArray[np.int64]], prepared: PreparedAlignMlm) -> dict[str, NDArray[Any]]:
+    def _sequences(
+        self, extra: dict[str, NDArray[np.int64]], prepared: PreparedAlignMlm
+    ) -> dict[str, NDArray[Any]]:
         """Return the encoder's input for the step's words, and (T,) the place of each token in it."""
-        ids = Ragged(extra["align_ids"].astype(np.int32), np.append(extra["align_starts"], len(extra["align_ids"])))
+        ids = Ragged(
+            extra["align_ids"].astype(np.int32),
+            np.append(extra["align_starts"], len(extra["align_ids"])),
+        )
         words = Sentences(ids, Ragged(np.zeros_like(ids.values), ids.offsets), "")
         layout = sentence_layout(words, prepared.vocab, self.max_subwords + SPECIALS)
         inputs = prepared.traits.encoder_inputs(layout, (), language_ids=False)
-        return {"align_places": np.flatnonzero(layout.content), **{_INPUT + key: inputs[key] for key in inputs}}
+        return {
+            "align_places": np.flatnonzero(layout.content),
+            **{_INPUT + key: inputs[key] for key in inputs},
+        }
 
     def _states(self, backbone: Backbone, extra: dict[str, Tensor]) -> Tensor:
         """Return the (W * L, H) states of the layer for the step's words, each a sequence of its own."""
@@ -186,7 +228,9 @@ class AlignMlm(Mlm):
         import torch
         from torch.nn.functional import cross_entropy, embedding_bag, normalize
 
-        with torch.autocast(weights.device.type, enabled=False):  # in bfloat16 a cosine has two digits
+        with torch.autocast(
+            weights.device.type, enabled=False
+        ):  # in bfloat16 a cosine has two digits
             words = embedding_bag(ids, weights, extra["align_starts"], mode="mean").float()
             words = normalize(words)  # (W, H)
             source = words[extra["align_source"]]
@@ -194,11 +238,15 @@ class AlignMlm(Mlm):
             if self.alignment_loss == "cosine":
                 return (1 - positive).sum()
             negative = source @ words[extra["align_negatives"]].T  # (P, K)
-            negative = negative.index_put(tuple(extra["align_known"]), negative.new_tensor(-torch.inf))
+            negative = negative.index_put(
+                tuple(extra["align_known"]), negative.new_tensor(-torch.inf)
+            )
             if self.alignment_loss == "hinge":
                 return (self.margin - positive + negative.amax(dim=1)).clamp(min=0).sum()
             scores = torch.cat([positive[:, None], negative], dim=1) / self.temperature
-            return cross_entropy(scores, scores.new_zeros(len(scores), dtype=torch.long), reduction="sum")
+            return cross_entropy(
+                scores, scores.new_zeros(len(scores), dtype=torch.long), reduction="sum"
+            )
 
 
 @dataclass(frozen=True)
@@ -246,7 +294,9 @@ class AlignmentEntries:
     def _sources_of(self) -> Ragged:
         """The source words that each word translates."""
         order = np.argsort(self.target, kind="stable")
-        return Ragged.from_lengths(self.source[order], np.bincount(self.target, minlength=len(self.words)))
+        return Ragged.from_lengths(
+            self.source[order], np.bincount(self.target, minlength=len(self.words))
+        )
 
     def _arrays(
         self, source: NDArray[np.int64], target: NDArray[np.int64], negatives: NDArray[np.int64]

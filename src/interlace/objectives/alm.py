@@ -51,24 +51,33 @@ class Alm(Objective):
     reads = Pairs
     term: ClassVar[str] = "alm"
 
-    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    masking: Masking = Field(
+        default_factory=Masking, description="Which tokens are predicted and how they are masked."
+    )
     code_switching: switching.CodeSwitching = Field(
-        default_factory=switching.CodeSwitching, description="Which phrases are exchanged, and how many."
+        default_factory=switching.CodeSwitching,
+        description="Which phrases are exchanged, and how many.",
     )
     phrases: Literal["stored", "extracted"] = Field(
         "stored",
         description="'stored': found once, with the phrase table's probabilities. 'extracted': from word alignments "
         "in every batch; takes less disk space, and scores phrases by link confidence only.",
     )
-    extraction: PhraseRules = Field(default_factory=PhraseRules, description="Rules for 'extracted' phrases.")
+    extraction: PhraseRules = Field(
+        default_factory=PhraseRules, description="Rules for 'extracted' phrases."
+    )
 
     def model_post_init(self, _context: object) -> None:
         """Reject settings that would be ignored."""
         if self.phrases == "extracted" and self.code_switching.target_choice == "table_argmax":
-            raise ValueError("phrases = 'extracted' has no table for code_switching.target_choice = 'table_argmax'")
+            raise ValueError(
+                "phrases = 'extracted' has no table for code_switching.target_choice = 'table_argmax'"
+            )
         longest = self.code_switching.max_phrase_length
         if self.phrases == "extracted" and longest > self.extraction.max_phrase_length:
-            raise ValueError(f"code_switching.max_phrase_length = {longest} exceeds extraction.max_phrase_length")
+            raise ValueError(
+                f"code_switching.max_phrase_length = {longest} exceeds extraction.max_phrase_length"
+            )
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
@@ -91,9 +100,14 @@ class Alm(Objective):
         sentences = prepared.vocab.encode_text(lines.text.text())
         layout = sentence_layout(sentences, prepared.vocab, self.max_length)
         layout = replace(layout, sides=_sides_of_tokens(layout, lines))
-        batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
+        batch = self.masking.batch(
+            layout, examples.languages, prepared, term=self.term, step=step, rng=rng
+        )
         is_mixed = switched.kinds >= switching.MONOLINGUAL
-        batch.counts |= {MIXED: len(is_mixed), REPLACED: max(int(switched.words[is_mixed].sum()), 1)}
+        batch.counts |= {
+            MIXED: len(is_mixed),
+            REPLACED: max(int(switched.words[is_mixed].sum()), 1),
+        }
         sums = {MIXED: is_mixed.sum(), REPLACED: switched.replaced_words.sum()}
         batch.extra |= {name: np.array([value], np.float32) for name, value in sums.items()}
         return batch
@@ -119,7 +133,9 @@ class Alm(Objective):
             if pairs.text is None:
                 raise _missing("text")
             confidence = None if pairs.confidence is None else pairs.confidence.flat
-            return switching.SwitchCandidates.extracted(pairs.text, pairs.links, confidence, self.extraction)
+            return switching.SwitchCandidates.extracted(
+                pairs.text, pairs.links, confidence, self.extraction
+            )
         if pairs.known is None and self.code_switching.target_choice == "table_argmax":
             raise _missing("translations from a phrase table", "; or set target_choice = 'in_pair'")
         if pairs.phrases is None:

@@ -70,7 +70,9 @@ class BackTranslation(Seq2SeqObjective):
         description="Languages to translate into, one drawn for each batch; none: all other languages of the recipe.",
     )
     max_ratio: float = Field(
-        1.3, gt=0, description="A translation of n tokens has at most max_ratio x n + max_extra tokens (XLM: 1.3)."
+        1.3,
+        gt=0,
+        description="A translation of n tokens has at most max_ratio x n + max_extra tokens (XLM: 1.3).",
     )
     max_extra: int = Field(5, ge=0, description="See max_ratio (XLM: 5).")
 
@@ -87,7 +89,13 @@ class BackTranslation(Seq2SeqObjective):
             intermediate_languages=languages,
         )
 
-    def batch(self, examples: Sentences, prepared: PreparedBackTranslation, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(
+        self,
+        examples: Sentences,
+        prepared: PreparedBackTranslation,
+        step: int,  # noqa: ARG002
+        rng: Generator,
+    ) -> Batch:
         """Lay out what the first pass reads and the second writes; raise a SettingsError for a lone language."""
         vocab = prepared.vocab
         language = examples.language
@@ -100,11 +108,20 @@ class BackTranslation(Seq2SeqObjective):
             raise SettingsError(f"{message}; name one in intermediate_languages")
         other = others[int(rng.integers(len(others)))]
         lengths = layout.lengths - SPECIALS
-        limits = np.minimum((self.max_ratio * lengths).astype(np.int64) + self.max_extra, self.max_length - SPECIALS)
+        limits = np.minimum(
+            (self.max_ratio * lengths).astype(np.int64) + self.max_extra, self.max_length - SPECIALS
+        )
         target = np.array([vocab.target(other)], np.int64)
-        batch.extra |= {"target": target, "limits": limits, "roles": prepared.roles, "banned_ids": prepared.banned_ids}
+        batch.extra |= {
+            "target": target,
+            "limits": limits,
+            "roles": prepared.roles,
+            "banned_ids": prepared.banned_ids,
+        }
         if prepared.language_ids:
-            batch.extra["target_language"] = np.array([prepared.traits.language_id(other)], np.int64)
+            batch.extra["target_language"] = np.array(
+                [prepared.traits.language_id(other)], np.int64
+            )
         batch.counts |= {COPIED: len(examples), LENGTH: int(lengths.sum())}
         return batch
 
@@ -120,7 +137,9 @@ class BackTranslation(Seq2SeqObjective):
             languages = batch.extra["target_language"]
             inputs[name] = languages.expand_as(inputs["input_ids"]).contiguous()
         terms = super().loss(backbone, heads, replace(batch, inputs=inputs))
-        terms[COPIED] = Term(copied_share(ids, lengths, batch.inputs["input_ids"]).sum(), weight=0.0)
+        terms[COPIED] = Term(
+            copied_share(ids, lengths, batch.inputs["input_ids"]).sum(), weight=0.0
+        )
         terms[LENGTH] = Term(lengths.sum().float(), weight=0.0)
         return terms
 
@@ -145,9 +164,13 @@ class BackTranslation(Seq2SeqObjective):
         languages = None
         if "target_language" in extra and model.decoder_language_input is not None:
             languages = extra["target_language"].expand(rows)
-        rules = TokenConstraints(end, pad, (*extra["banned_ids"].tolist(), *range(size, model.vocab_size)))
+        rules = TokenConstraints(
+            end, pad, (*extra["banned_ids"].tolist(), *range(size, model.vocab_size))
+        )
         with eval_mode(model), torch.no_grad():
-            decoding = ModelState(model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages)
+            decoding = ModelState(
+                model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages
+            )
             found = greedy_search(decoding, extra["target"].expand(rows), extra["limits"], rules)
         torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
         return found.ids[:, 0], found.lengths[:, 0]

@@ -52,7 +52,8 @@ class Clm(Objective):
         "its paper, section 3.2, predicts all).",
     )
     predict_ends: bool = Field(
-        True, description="Predict the sentence ends inside a sequence (XLM's code), so that generation can stop."
+        True,
+        description="Predict the sentence ends inside a sequence (XLM's code), so that generation can stop.",
     )
 
     def model_post_init(self, _context: Any) -> None:
@@ -72,11 +73,15 @@ class Clm(Objective):
         """Predict every predictable token, from the state of its left neighbor; nothing is drawn."""
         layout = sentence_layout(examples, prepared.vocab, self.max_length)
         columns = np.arange(1, layout.ids.shape[1])
-        inside = (columns < layout.lengths[:, None] - 1) & (columns > self.context_size)  # (B, L - 1)
+        inside = (columns < layout.lengths[:, None] - 1) & (
+            columns > self.context_size
+        )  # (B, L - 1)
         rows, before = np.nonzero(inside & prepared.predictable[layout.ids[:, 1:]])
         labels = layout.ids[rows, before + 1]
         counts = {self.term: len(labels)}
-        return Batch.of(layout, (examples.language,), prepared, at=(rows, before), labels=labels, counts=counts)
+        return Batch.of(
+            layout, (examples.language,), prepared, at=(rows, before), labels=labels, counts=counts
+        )
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Return the cross-entropy of the tokens to the right of `batch.at`."""

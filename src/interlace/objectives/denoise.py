@@ -46,8 +46,12 @@ class Noise(Settings):
         description="Units move by fewer places than this: they are sorted by place + U(0, shuffle); 0: no shuffling "
         "(XLM: 3). A number or a schedule over steps, as the others.",
     )
-    drop: Rate = Field("0.1", description="Share of units to drop; one unit always remains (XLM: 0.1).")
-    blank: Rate = Field("0.1", description="Share of units to replace by masks, one for each token (XLM: 0.1).")
+    drop: Rate = Field(
+        "0.1", description="Share of units to drop; one unit always remains (XLM: 0.1)."
+    )
+    blank: Rate = Field(
+        "0.1", description="Share of units to replace by masks, one for each token (XLM: 0.1)."
+    )
     unit: Literal["word", "subword"] = Field(
         "word",
         description="Unit that is moved, dropped and masked: words (Lample et al. 2018) or subwords (XLM's code).",
@@ -73,7 +77,9 @@ class Noise(Settings):
         tokens = np.bincount(rows, moved.lengths, minlength=len(sentences)).astype(np.int64)
         numbers = Ragged.from_lengths(order, np.bincount(rows, minlength=len(sentences))).columns()
         words = np.repeat(numbers, moved.lengths).astype(np.int32)
-        return Sentences(Ragged.from_lengths(ids, tokens), Ragged.from_lengths(words, tokens), sentences.language)
+        return Sentences(
+            Ragged.from_lengths(ids, tokens), Ragged.from_lengths(words, tokens), sentences.language
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +105,16 @@ class Denoise(Seq2SeqObjective):
         description="Share of words to replace by a dictionary translation before the noise, a number or a schedule "
         "over steps. Word-by-word translation can initialize back-translation (Lample et al. 2018).",
     )
-    dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries for translation_rate.")
+    dictionary: Dictionary = Field(
+        default_factory=Dictionary, description="Dictionaries for translation_rate."
+    )
 
     def model_post_init(self, _context: Any) -> None:
         """Reject a dictionary that is not used."""
         if not self.needs and self.dictionary != Dictionary():
-            raise ValueError("dictionary is set, but translation_rate is 0; set translation_rate too")
+            raise ValueError(
+                "dictionary is set, but translation_rate is 0; set translation_rate too"
+            )
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
@@ -127,7 +137,9 @@ class Denoise(Seq2SeqObjective):
         """Return the objective without translated words."""
         return super().for_evaluation().model_copy(update={"translation_rate": "0"})
 
-    def batch(self, examples: Sentences, prepared: PreparedDenoise, step: int, rng: Generator) -> Batch:
+    def batch(
+        self, examples: Sentences, prepared: PreparedDenoise, step: int, rng: Generator
+    ) -> Batch:
         """Read the noised sentences, write the original ones."""
         vocab = prepared.vocab
         language = examples.language
@@ -191,7 +203,9 @@ def word_translations(dictionaries: Dictionaries) -> dict[str, WordTranslations]
     for language, columns in pairs.items():
         distinct = np.unique(np.concatenate(columns, axis=1), axis=1)
         own, counts = np.unique(distinct[0], return_counts=True)
-        tables[language] = WordTranslations(dictionaries.words, own, Ragged.from_lengths(distinct[1], counts))
+        tables[language] = WordTranslations(
+            dictionaries.words, own, Ragged.from_lengths(distinct[1], counts)
+        )
     return tables
 
 
@@ -211,7 +225,9 @@ def translate_words(
     starts = units.starts
     lengths = units.lengths
     rows = units.rows
-    spans = Ragged(np.stack([starts, starts + lengths], axis=1), np.array([0, len(starts)]))  # of the text as one row
+    spans = Ragged(
+        np.stack([starts, starts + lengths], axis=1), np.array([0, len(starts)])
+    )  # of the text as one row
     known = table.index.find(Ragged(ids, np.array([0, len(ids)])), spans)
     known[rng.random(len(known)) >= share] = -1
     chosen = np.flatnonzero(known >= 0)
@@ -221,7 +237,9 @@ def translate_words(
     growth = np.zeros(len(starts), np.int64)
     growth[chosen] = table.words.lengths[translation] - lengths[chosen]
     grown = np.cumsum(growth)
-    before = np.append(0, grown)[np.searchsorted(rows, np.arange(len(sentences)))]  # of the sentences before
+    before = np.append(0, grown)[
+        np.searchsorted(rows, np.arange(len(sentences)))
+    ]  # of the sentences before
     fits = (grown - before[rows] <= (max_tokens - sentences.lengths)[rows])[chosen]
     chosen = chosen[fits]
     translation = translation[fits]
@@ -231,4 +249,8 @@ def translate_words(
     words = both.take(which)
     per_row = np.bincount(rows, words.lengths, minlength=len(sentences)).astype(np.int64)
     owners = np.repeat(sentences.words.flat[starts], words.lengths)
-    return Sentences(Ragged.from_lengths(words.flat, per_row), Ragged.from_lengths(owners, per_row), sentences.language)
+    return Sentences(
+        Ragged.from_lengths(words.flat, per_row),
+        Ragged.from_lengths(owners, per_row),
+        sentences.language,
+    )

@@ -54,22 +54,30 @@ class DictMlm(Mlm):
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
     language_ids: BoolOrAuto = Field(
-        "auto", description="Feed language ids; 'auto': if the model embeds them (ALIGN-MLM, G.4: on)."
+        "auto",
+        description="Feed language ids; 'auto': if the model embeds them (ALIGN-MLM, G.4: on).",
     )
-    dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
+    dictionary: Dictionary = Field(
+        default_factory=Dictionary, description="Dictionaries to learn from."
+    )
     mode: Literal["label", "input"] = Field(
         "label",
         description="label: predict a translation (Chaudhary et al. 2020; ALIGN-MLM, G.4, in words); input: show a "
         "translation, unmasked, and predict the word itself (ALIGN-MLM's code).",
     )
     probability: float = Field(
-        0.5, ge=0, le=1, description="Share of the chosen tokens looked up in the dictionary (DICT-MLM-50: 0.5)."
+        0.5,
+        ge=0,
+        le=1,
+        description="Share of the chosen tokens looked up in the dictionary (DICT-MLM-50: 0.5).",
     )
     whole_words: bool = Field(
-        True, description="Look up only tokens that are whole words; false: any token of that form (ALIGN-MLM's code)."
+        True,
+        description="Look up only tokens that are whole words; false: any token of that form (ALIGN-MLM's code).",
     )
     multi_subword: Literal["drop", "first"] = Field(
-        "drop", description="Translations of several tokens: dropped, or replaced by their first token."
+        "drop",
+        description="Translations of several tokens: dropped, or replaced by their first token.",
     )
 
     def prepare(self, resources: Resources) -> PreparedDictMlm:
@@ -78,21 +86,32 @@ class DictMlm(Mlm):
         vocab = resources.vocab
         seed = resources.seed
         max_tokens = 1 if self.multi_subword == "drop" else None
-        dictionaries = self.dictionary.prepare(lexicons, vocab, self.name, seed=seed, max_tokens=max_tokens)
+        dictionaries = self.dictionary.prepare(
+            lexicons, vocab, self.name, seed=seed, max_tokens=max_tokens
+        )
         text = replace(super().prepare(resources), dictionaries=dictionaries)
         shown = text.language_ids and self.mode == "input"
         languages = {language for split in dictionaries.splits for language in split.languages}
-        ids = {language: resources.traits.language_id(language) if shown else 0 for language in sorted(languages)}
-        return PreparedDictMlm(**vars(text), translations=translation_tables(dictionaries, vocab.size, ids))
+        ids = {
+            language: resources.traits.language_id(language) if shown else 0
+            for language in sorted(languages)
+        }
+        return PreparedDictMlm(
+            **vars(text), translations=translation_tables(dictionaries, vocab.size, ids)
+        )
 
-    def batch(self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator) -> Batch:
+    def batch(
+        self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator
+    ) -> Batch:
         """Mask the text as `mlm`, then translate a share of the predictions."""
         batch = super().batch(examples, prepared, step, rng)
         table = prepared.translations.get(examples.language)
         if table is None:
             return batch
         rows, columns = batch.at
-        chosen = words = np.flatnonzero(rng.random(len(batch.labels), dtype=np.float32) < self.probability)
+        chosen = words = np.flatnonzero(
+            rng.random(len(batch.labels), dtype=np.float32) < self.probability
+        )
         if self.whole_words:
             words = chosen[_is_whole_word(examples, rows[chosen], columns[chosen])]
         tokens = batch.labels[words]
@@ -115,7 +134,9 @@ class DictMlm(Mlm):
         return batch
 
 
-def translation_tables(dictionaries: Dictionaries, size: int, language_ids: Mapping[str, int]) -> dict[str, Ragged]:
+def translation_tables(
+    dictionaries: Dictionaries, size: int, language_ids: Mapping[str, int]
+) -> dict[str, Ragged]:
     """Return by language, for each of the `size` token ids, rows of (translation, its language id).
 
     Entries are read in both directions. Words of several tokens have no row; of a translation of several tokens the
@@ -126,21 +147,31 @@ def translation_tables(dictionaries: Dictionaries, size: int, language_ids: Mapp
     for language, other, (source, target) in dictionaries.directions():
         words = dictionaries.words
         single = words.lengths[source] == 1
-        pair = np.stack([words.values[words.offsets[side[single]]] for side in (source, target)]).astype(np.int64)
+        pair = np.stack(
+            [words.values[words.offsets[side[single]]] for side in (source, target)]
+        ).astype(np.int64)
         pair = pair[:, pair[0] != pair[1]]
-        found.setdefault(language, []).append(np.concatenate([pair, np.full((1, pair.shape[1]), language_ids[other])]))
+        found.setdefault(language, []).append(
+            np.concatenate([pair, np.full((1, pair.shape[1]), language_ids[other])])
+        )
     tables = {}
     for language, parts in found.items():
         columns = np.concatenate(parts, axis=1)
         distinct, first = np.unique(columns[:2], axis=1, return_index=True)
         if len(first):
-            tables[language] = Ragged.from_lengths(columns[1:, first].T, np.bincount(distinct[0], minlength=size))
+            tables[language] = Ragged.from_lengths(
+                columns[1:, first].T, np.bincount(distinct[0], minlength=size)
+            )
     if not tables:
-        raise DataError(f"dict_mlm: no word of its dictionary is a single token: {'; '.join(dictionaries.notes)}")
+        raise DataError(
+            f"dict_mlm: no word of its dictionary is a single token: {'; '.join(dictionaries.notes)}"
+        )
     return tables
 
 
-def _is_whole_word(examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_whole_word(
+    examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Return whether the token at each place of `sentence_layout` is the only one of its word."""
     words = examples.words
     first = words.offsets[rows] - words.offsets[0]

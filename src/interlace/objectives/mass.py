@@ -37,7 +37,9 @@ class Mass(Seq2SeqObjective):
 
     term: ClassVar[str] = "mass"
 
-    share: float = Field(0.5, gt=0, le=1, description="Length of the fragment (Song et al. 2019, section 4.1: 50 %).")
+    share: float = Field(
+        0.5, gt=0, le=1, description="Length of the fragment (Song et al. 2019, section 4.1: 50 %)."
+    )
     at_edge: float = Field(
         0.4,
         ge=0,
@@ -46,9 +48,14 @@ class Mass(Seq2SeqObjective):
         "(MASS's code: 0.4; its paper, section 3.1, says random).",
     )
     mask_share: float = Field(
-        0.8, ge=0, le=1, description="Share of the fragment that the encoder sees as the mask (MASS, section 4.1: 0.8)."
+        0.8,
+        ge=0,
+        le=1,
+        description="Share of the fragment that the encoder sees as the mask (MASS, section 4.1: 0.8).",
     )
-    random_share: float = Field(0.1, ge=0, le=1, description="Share seen as a random token (MASS, section 4.1: 0.1).")
+    random_share: float = Field(
+        0.1, ge=0, le=1, description="Share seen as a random token (MASS, section 4.1: 0.1)."
+    )
     decoder: Literal["placed", "fragment", "masked"] = Field(
         "placed",
         description="Decoder input: the fragment at its positions in the sentence (MASS, section 4.1), the fragment at "
@@ -98,14 +105,18 @@ def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generat
     anywhere = rng.random(len(lengths))
     latest = lengths - sizes
     starts = np.floor(anywhere * (latest + 1)).astype(np.int64)
-    starts = np.where(edge < at_edge, np.where(edge < at_edge / 2, 0, latest), starts).astype(np.int64)
+    starts = np.where(edge < at_edge, np.where(edge < at_edge / 2, 0, latest), starts).astype(
+        np.int64
+    )
     return starts, starts + sizes
 
 
 def within(rows: Ragged, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return (total,) whether each value is between the start and the stop of its row."""
     columns = rows.columns()
-    return np.asarray((columns >= np.repeat(starts, rows.lengths)) & (columns < np.repeat(stops, rows.lengths)))
+    return np.asarray(
+        (columns >= np.repeat(starts, rows.lengths)) & (columns < np.repeat(stops, rows.lengths))
+    )
 
 
 def fragment_layout(
@@ -130,7 +141,9 @@ def fragment_layout(
     if masked:
         read[columns < lengths[:, None]] = vocab.mask
     read[:, 0] = targets
-    ended = Ragged.from_lengths(np.insert(ids.flat, ids.offsets[1:] - ids.offsets[0], vocab.end), ids.lengths + 1)
+    ended = Ragged.from_lengths(
+        np.insert(ids.flat, ids.offsets[1:] - ids.offsets[0], vocab.end), ids.lengths + 1
+    )
     labels = ended.flat[within(ended, starts, stops)].astype(np.int64)
     rows, places = np.nonzero((columns >= before[:, None]) & (columns < ends[:, None]))
     inner = places + 1 < ends[rows]  # the last token is predicted, not read

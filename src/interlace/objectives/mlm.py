@@ -26,7 +26,9 @@ class Mlm(Objective):
     streams: ClassVar[bool] = True
     term: ClassVar[str] = "mlm"
 
-    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    masking: Masking = Field(
+        default_factory=Masking, description="Which tokens are predicted and how they are masked."
+    )
     packed: bool = Field(
         False,
         description="Pack whole sentences into each sequence, the same ones in every epoch (Tang et al. 2022, appendix "
@@ -44,4 +46,6 @@ class Mlm(Objective):
     def batch(self, examples: Sentences, prepared: Any, step: int, rng: Generator) -> Batch:
         """Mask tokens of the text; separators and special tokens are never predicted."""
         layout = sentence_layout(examples, prepared.vocab, self.max_length)
-        return self.masking.batch(layout, (examples.language,), prepared, term=self.term, step=step, rng=rng)
+        return self.masking.batch(
+            layout, (examples.language,), prepared, term=self.term, step=step, rng=rng
+        )

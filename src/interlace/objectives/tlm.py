@@ -16,7 +16,15 @@ from interlace.core.errors import SettingsError
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import MAX_SPECIALS, pair_layout
-from interlace.objectives import LAYOUT, Batch, BoolOrAuto, Objective, PairLayoutOrAuto, Resources, with_pair_layout
+from interlace.objectives import (
+    LAYOUT,
+    Batch,
+    BoolOrAuto,
+    Objective,
+    PairLayoutOrAuto,
+    Resources,
+    with_pair_layout,
+)
 from interlace.objectives.common.masking import Masking, PreparedMasked
 
 
@@ -30,10 +38,13 @@ class Tlm(Objective):
     reads = Pairs
     term: ClassVar[str] = "tlm"
 
-    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    masking: Masking = Field(
+        default_factory=Masking, description="Which tokens are predicted and how they are masked."
+    )
     layout: PairLayoutOrAuto = Field("auto", description=LAYOUT)
     reset_positions: BoolOrAuto = Field(
-        "auto", description="Restart positions on the second side (XLM); 'auto': if language ids distinguish the sides."
+        "auto",
+        description="Restart positions on the second side (XLM); 'auto': if language ids distinguish the sides.",
     )
     packed: bool | Literal["halves"] = Field(
         False,
@@ -50,7 +61,9 @@ class Tlm(Objective):
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables; check that the model can restart positions if the setting requires it."""
         if self.packed == "halves" and not resources.traits.restarts:
-            raise SettingsError(f"tlm: packed = 'halves', but layers of {resources.traits.family} ignore positions")
+            raise SettingsError(
+                f"tlm: packed = 'halves', but layers of {resources.traits.family} ignore positions"
+            )
         return with_pair_layout(self.masking.prepare(super().prepare(resources), resources), self)
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
@@ -68,5 +81,9 @@ class Tlm(Objective):
         layout = prepared.layout
         restart = prepared.restart
         halves = self.packed == "halves"
-        rows = pair_layout(examples, prepared.vocab, self.max_length, layout, restart=restart, inner_padding=halves)
-        return self.masking.batch(rows, examples.languages, prepared, term=self.term, step=step, rng=rng)
+        rows = pair_layout(
+            examples, prepared.vocab, self.max_length, layout, restart=restart, inner_padding=halves
+        )
+        return self.masking.batch(
+            rows, examples.languages, prepared, term=self.term, step=step, rng=rng
+        )

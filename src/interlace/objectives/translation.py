@@ -31,7 +31,8 @@ class Translation(Seq2SeqObjective):
     term: ClassVar[str] = "translation"
 
     directions: Literal["both", "forward", "backward"] = Field(
-        "both", description="Translate from source to target, backward, or both ways (XLM's ro<->en: both)."
+        "both",
+        description="Translate from source to target, backward, or both ways (XLM's ro<->en: both).",
     )
     label_smoothing: float = Field(
         0.1,
@@ -43,7 +44,9 @@ class Translation(Seq2SeqObjective):
 
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Read one side, write the other."""
-        backward = self.directions == "backward" or (self.directions == "both" and bool(rng.integers(2)))
+        backward = self.directions == "backward" or (
+            self.directions == "both" and bool(rng.integers(2))
+        )
         if backward:
             source, target = (examples.target, examples.source)
         else:

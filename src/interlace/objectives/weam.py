@@ -73,7 +73,9 @@ class Weam(Objective):
         description="Which tokens are predicted and how they are masked (Yang et al. 2021, section 3.1: rate 0.3).",
     )
     cross_lingual_weight: float = Field(
-        1.0, ge=0, description="Lambda, the weight of the prediction from exchanged states (eq. 11: 1); 0: `tlm`."
+        1.0,
+        ge=0,
+        description="Lambda, the weight of the prediction from exchanged states (eq. 11: 1); 0: `tlm`.",
     )
     expansion: Expansion = Field(
         "all",
@@ -96,14 +98,17 @@ class Weam(Objective):
         "(eq. 9 to 11, literally: both terms are sums, so the weight of the second falls with the aligned share).",
     )
     exclude_masked_partners: bool = Field(
-        False, description="Ignore partners that are predicted themselves; the paper (section 2) does not say."
+        False,
+        description="Ignore partners that are predicted themselves; the paper (section 2) does not say.",
     )
     segment_ids: bool = Field(
-        False, description="Number the sides 0 and 1 in `token_type_ids`; false: all 0. The paper does not say."
+        False,
+        description="Number the sides 0 and 1 in `token_type_ids`; false: all 0. The paper does not say.",
     )
     layout: PairLayoutOrAuto = Field("auto", description=LAYOUT)
     reset_positions: BoolOrAuto = Field(
-        False, description="Restart positions on the second side; the paper's do not restart (section 2)."
+        False,
+        description="Restart positions on the second side; the paper's do not restart (section 2).",
     )
 
     @field_validator("masking", mode="before")
@@ -119,7 +124,9 @@ class Weam(Objective):
         prepared = self.masking.prepare(super().prepare(resources), resources)
         traits = resources.traits
         if self.segment_ids and traits.language_input != "token_type_ids":
-            raise SettingsError(f"weam: segment_ids = true, but {traits.family} models have no token_type_ids")
+            raise SettingsError(
+                f"weam: segment_ids = true, but {traits.family} models have no token_type_ids"
+            )
         if self.segment_ids and prepared.language_ids:
             raise SettingsError(
                 "weam: segment and language ids share token_type_ids; set segment_ids = false or language_ids = false"
@@ -128,8 +135,12 @@ class Weam(Objective):
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides, mask both as `tlm`, and find the partners of masked tokens."""
-        layout = pair_layout(examples, prepared.vocab, self.max_length, prepared.layout, restart=prepared.restart)
-        batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
+        layout = pair_layout(
+            examples, prepared.vocab, self.max_length, prepared.layout, restart=prepared.restart
+        )
+        batch = self.masking.batch(
+            layout, examples.languages, prepared, term=self.term, step=step, rng=rng
+        )
         if self.segment_ids:
             batch.inputs["token_type_ids"] = layout.sides.astype(np.int64)
         if not self.cross_lingual_weight:
@@ -137,7 +148,9 @@ class Weam(Objective):
         links = require_links(examples, "weam")
         if self.normalization == "one_to_one":
             keep = one_to_one(links, examples.confidence)
-            links = Ragged.from_lengths(links.flat[keep], np.bincount(links.rows()[keep], minlength=len(links)))
+            links = Ragged.from_lengths(
+                links.flat[keep], np.bincount(links.rows()[keep], minlength=len(links))
+            )
         found = exchange_states(
             layout,
             links,
@@ -148,9 +161,17 @@ class Weam(Objective):
             exclude_masked=self.exclude_masked_partners,
         )
         predictions = len(batch.labels)
-        batch.counts |= {CROSS: predictions if self.average == "masked" else len(found.which), SHARE: predictions}
+        batch.counts |= {
+            CROSS: predictions if self.average == "masked" else len(found.which),
+            SHARE: predictions,
+        }
         aligned = np.array([found.aligned], np.float32)
-        extra = {"which": found.which, "to": found.to, "places": found.places, "weights": found.weights}
+        extra = {
+            "which": found.which,
+            "to": found.to,
+            "places": found.places,
+            "weights": found.weights,
+        }
         return replace(batch, extra={**extra, "aligned": aligned})
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
@@ -165,26 +186,38 @@ class Weam(Objective):
             table = backbone.family.language_embedding(backbone.model)
             rows = 0 if table is None else table.num_embeddings
             if rows < 2:
-                raise SettingsError(f"weam: segment_ids = true needs 2 segment embeddings, but the model has {rows}")
+                raise SettingsError(
+                    f"weam: segment_ids = true needs 2 segment embeddings, but the model has {rows}"
+                )
         if not self.cross_lingual_weight:
             return nn.ModuleDict()
         layers: dict[str, nn.Module] = {"exchanged": identity_layer(backbone.width)}
         dense = backbone.vocabulary_head().dense
-        return nn.ModuleDict(layers if dense is None else {**layers, "dense": deepcopy(dense).requires_grad_()})
+        return nn.ModuleDict(
+            layers if dense is None else {**layers, "dense": deepcopy(dense).requires_grad_()}
+        )
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return both cross-entropies from one pass of the encoder."""
-        from interlace.objectives.common.losses import linear_cross_entropy, vocabulary_loss, weighted_sums
+        from interlace.objectives.common.losses import (
+            linear_cross_entropy,
+            vocabulary_loss,
+            weighted_sums,
+        )
 
         states = backbone.encode(batch.inputs)  # (B, L, H)
         extra = batch.extra
         terms = {self.term: Term(vocabulary_loss(backbone, states[batch.at], batch.labels)[0])}
         if self.cross_lingual_weight:  # eq. 5 to 8
             which = extra["which"]
-            swapped = weighted_sums(states, extra["places"], extra["to"], extra["weights"], len(which))
+            swapped = weighted_sums(
+                states, extra["places"], extra["to"], extra["weights"], len(which)
+            )
             changed = heads["exchanged"](swapped)
             head = backbone.vocabulary_head()
-            features = head.finish(heads["dense"](changed) if "dense" in heads else changed)  # (A, H)
+            features = head.finish(
+                heads["dense"](changed) if "dense" in heads else changed
+            )  # (A, H)
             total, _ = linear_cross_entropy(features, head.decoder, batch.labels[which])
             terms[CROSS] = Term(total, self.cross_lingual_weight)
             terms[SHARE] = Term(extra["aligned"].sum(), 0.0)
@@ -199,7 +232,9 @@ class Weam(Objective):
         whole[batch.at] = batch.labels
         which, to, places = (batch.extra[name] for name in ("which", "to", "places"))
         names = token_texts(vocab, whole.reshape(-1)[places])
-        partners = [[names[at] for at in np.flatnonzero(to == number)] for number in range(len(which))]
+        partners = [
+            [names[at] for at in np.flatnonzero(to == number)] for number in range(len(which))
+        ]
         texts = ["+".join(found) or "nothing" for found in partners]
         exchanged = place_texts(batch.at[0][which], batch.at[1][which], texts)
         return Preview({**preview.lines, "also from": exchanged})
@@ -277,7 +312,9 @@ def _partners(
         rows = place // width
         return np.asarray((2 * rows + sides[place]) * max_words + words[place])
 
-    tokens = np.bincount(keys_of(places), minlength=len(layout.ids) * 2 * max_words)  # of each word, by key
+    tokens = np.bincount(
+        keys_of(places), minlength=len(layout.ids) * 2 * max_words
+    )  # of each word, by key
     first_token = np.cumsum(tokens) - tokens  # of each word, in `places`
     predicted_words = keys_of(predicted)
     linked = _links_by_word(links, max_words, predicted_words, len(tokens))
@@ -288,7 +325,9 @@ def _partners(
         start = first_token[partner]
         count = tokens[partner]
     else:
-        rank = np.searchsorted(places, predicted) - first_token[predicted_words]  # of the predicted token in its word
+        rank = (
+            np.searchsorted(places, predicted) - first_token[predicted_words]
+        )  # of the predicted token in its word
         own_tokens = tokens[predicted_words[prediction]]
         start, count = _partner_range(rank[prediction], own_tokens, tokens[partner], expansion)
         start += first_token[partner]
@@ -315,11 +354,16 @@ def _links_by_word(links: Ragged, max_words: int, wanted: NDArray[np.int64], wor
 
 
 def _partner_range(
-    rank: NDArray[np.int64], mine: NDArray[np.int64], theirs: NDArray[np.int64], expansion: Expansion
+    rank: NDArray[np.int64],
+    mine: NDArray[np.int64],
+    theirs: NDArray[np.int64],
+    expansion: Expansion,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first partner, and how many, of token `rank` of a word of `mine` tokens aligned with `theirs`."""
     if expansion == "first":
         return np.zeros_like(rank), ((rank == 0) & (theirs > 0)).astype(np.int64)
-    longer = mine >= theirs  # each token of the longer word has one partner, of the shorter one several
+    longer = (
+        mine >= theirs
+    )  # each token of the longer word has one partner, of the shorter one several
     start, end = (-(-place * theirs // mine) for place in (rank, rank + 1))  # rounded up
     return np.where(longer, rank * theirs // mine, start), np.where(longer, theirs > 0, end - start)

@@ -55,7 +55,8 @@ class WordAligned(Objective):
         description="Links that are the unique best of both words, or all (Cao et al. 2020, section 3: one-to-one).",
     )
     pooling: Pooling = Field(
-        "last", description="Vector of a word: its last token (Cao et al. 2020), its first, or their mean."
+        "last",
+        description="Vector of a word: its last token (Cao et al. 2020), its first, or their mean.",
     )
     distance: Literal["mean", "sum"] = Field(
         "mean",
@@ -63,10 +64,13 @@ class WordAligned(Objective):
         "and objectives, or their sum (Cao et al. 2020, section 3.3, literally).",
     )
     anchor_language: str = Field(
-        "en", description="Language whose words stay near the initial model (Cao et al. 2020: English), or 'both'."
+        "en",
+        description="Language whose words stay near the initial model (Cao et al. 2020: English), or 'both'.",
     )
     anchor_weight: float = Field(
-        1.0, ge=0, description="Weight of `anchor` (Cao et al. 2020: 1); 0: no copy of the initial model."
+        1.0,
+        ge=0,
+        description="Weight of `anchor` (Cao et al. 2020: 1); 0: no copy of the initial model.",
     )
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
@@ -92,7 +96,9 @@ class WordAligned(Objective):
         words = batch_words(layout, self.pooling)
         one, other = self._links(examples, words, first)
         counts = {self.term: len(one)}
-        arrays: dict[str, NDArray[Any]] = {name: getattr(words, name) for name in ("places", "to", "weights", "heads")}
+        arrays: dict[str, NDArray[Any]] = {
+            name: getattr(words, name) for name in ("places", "to", "weights", "heads")
+        }
         extra = {"one": one, "other": other, **arrays}
         if self.anchor_weight:
             if self.anchor_language == BOTH:
@@ -106,7 +112,9 @@ class WordAligned(Objective):
                 extra[f"{ANCHOR}_{name}"] = array[: count if name == "heads" else pieces]
         at = np.divmod(words.heads[one], layout.ids.shape[1])
         labels = layout.ids.reshape(-1)[words.heads[other]]
-        batch = Batch.of(layout, languages, prepared, at=at, labels=labels, counts=counts, extra=extra)
+        batch = Batch.of(
+            layout, languages, prepared, at=at, labels=labels, counts=counts, extra=extra
+        )
         return replace(batch, sides=None)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
@@ -143,10 +151,15 @@ class WordAligned(Objective):
             for word, partner in zip(extra[mine].tolist(), extra[theirs].tolist(), strict=True):
                 partners.setdefault(word, []).append(words[partner])
         at = np.array(list(partners), np.int64)
-        aligned = place_texts(rows[at], columns[at], ["+".join(others) for others in partners.values()])
+        aligned = place_texts(
+            rows[at], columns[at], ["+".join(others) for others in partners.values()]
+        )
         count = len(extra.get(f"{ANCHOR}_heads", ()))
         return Preview(
-            {"aligned to": aligned, "anchored": place_texts(rows[:count], columns[:count], ["initial"] * count)}
+            {
+                "aligned to": aligned,
+                "anchored": place_texts(rows[:count], columns[:count], ["initial"] * count),
+            }
         )
 
     def _first_side(self, languages: tuple[str, str]) -> int:
@@ -160,7 +173,9 @@ class WordAligned(Objective):
             )
         return languages.index(self.anchor_language)
 
-    def _links(self, pairs: Pairs, words: BatchWords, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _links(
+        self, pairs: Pairs, words: BatchWords, first: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (links,) the word of the first side, and that of the second."""
         links = require_links(pairs, "word_aligned")
         rows = links.rows()
@@ -207,7 +222,9 @@ def batch_words(layout: Layout, pooling: Pooling) -> BatchWords:
     words = layout.words.reshape(-1)[places].astype(np.int64)
     rows = len(layout.ids)
     width = int(words.max(initial=0)) + 1
-    pieces = np.bincount(places // max(layout.ids.shape[1], 1) * width + words, minlength=rows * width)
+    pieces = np.bincount(
+        places // max(layout.ids.shape[1], 1) * width + words, minlength=rows * width
+    )
     there = pieces > 0
     numbers = np.where(there, np.cumsum(there) - 1, -1).reshape(rows, width)
     size = pieces[there]
@@ -224,7 +241,9 @@ def _word_vectors(states: Tensor, extra: dict[str, Any], prefix: str = "") -> Te
     """Return (words, H) float32 vectors."""
     from interlace.objectives.common.losses import weighted_sums
 
-    places, to, weights, heads = (extra[prefix + name] for name in ("places", "to", "weights", "heads"))
+    places, to, weights, heads = (
+        extra[prefix + name] for name in ("places", "to", "weights", "heads")
+    )
     return weighted_sums(states, places, to, weights, len(heads))
 
 

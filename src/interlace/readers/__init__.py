@@ -16,7 +16,9 @@ from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name
 
-HUB = "hub:"  # begins the name of a data set of the Hugging Face hub, which stands in place of a path
+HUB = (
+    "hub:"  # begins the name of a data set of the Hugging Face hub, which stands in place of a path
+)
 BY_SUFFIX = {  # readers of files that are not plain lines
     **dict.fromkeys((".jsonl", ".ndjson", ".parquet", ".arrow"), "dataset"),
     ".tmx": "tmx",
@@ -32,7 +34,9 @@ class Reader(RegistryEntry, ABC):
     """Reads one file format. Its fields name columns, label names and the like."""
 
     by_line: ClassVar[bool] = False  # whether line numbers of the file are row numbers
-    joins_words: ClassVar[bool] = False  # whether lines are the words of the file, joined by `join_tokens`
+    joins_words: ClassVar[bool] = (
+        False  # whether lines are the words of the file, joined by `join_tokens`
+    )
 
     @abstractmethod
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
@@ -64,7 +68,9 @@ class RowSubset(Reader):
     """
 
     reader: dict[str, Any] | str = Field("lines", description="Reader of the files.")
-    rows: str = Field("", pattern=ROWS_PATTERN, description="Range 'first:last'; 'last' is excluded.")
+    rows: str = Field(
+        "", pattern=ROWS_PATTERN, description="Range 'first:last'; 'last' is excluded."
+    )
     share: float = Field(1.0, gt=0, le=1, description="Share of those rows to draw.")
     seed: int = Field(0, ge=0, description="Random seed of the draw.")
 
@@ -88,7 +94,9 @@ class RowSubset(Reader):
                 break
         if not selected_rows:
             share = f", share {self.share:g}" if self.share < 1 else ""
-            raise DataError(f"{paths[0]}: rows {self.rows or ':'!r}{share} select none of its {read_rows:,} rows")
+            raise DataError(
+                f"{paths[0]}: rows {self.rows or ':'!r}{share} select none of its {read_rows:,} rows"
+            )
 
     def _drawn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(n,) which of consecutive rows are drawn."""
@@ -96,7 +104,9 @@ class RowSubset(Reader):
             return np.zeros(0, np.bool_)
         first_block = int(numbers[0]) // _BLOCK
         blocks = range(first_block, int(numbers[-1]) // _BLOCK + 1)
-        draws = np.concatenate([generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK) for block in blocks])
+        draws = np.concatenate(
+            [generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK) for block in blocks]
+        )
         return np.asarray(draws[numbers - first_block * _BLOCK] < self.share)
 
 

@@ -19,7 +19,13 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.readers import Reader
-from interlace.readers.common.text import TaggedLine, check_sentence, chunks_with_notes, expect, tagged_text
+from interlace.readers.common.text import (
+    TaggedLine,
+    check_sentence,
+    chunks_with_notes,
+    expect,
+    tagged_text,
+)
 from interlace.text import Text
 from interlace.text.lines import read_lines
 
@@ -70,19 +76,31 @@ class Conllu(Reader):
     """
 
     tag: Literal["upos", "xpos"] = Field("upos", description="Universal or treebank-specific tags.")
-    trees: bool = Field(False, description="Whether to read heads and relations; an error if the file has none.")
+    trees: bool = Field(
+        False, description="Whether to read heads and relations; an error if the file has none."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another. Lines are rebuilt from tokens; those that differ from `# text` are counted."""
-        expect("conllu", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
+        expect(
+            "conllu",
+            "files of one language",
+            paths,
+            languages,
+            fits=bool(paths) and len(languages) == 1,
+        )
         for chunk, notes in chunks_with_notes(paths, self._sentences):
             tagged = []
             for sentence in chunk:
-                tagged.append(TaggedLine(sentence.line, sentence.spans, [word.tag for word in sentence.words]))
+                tagged.append(
+                    TaggedLine(sentence.line, sentence.spans, [word.tag for word in sentence.words])
+                )
             text = tagged_text(tagged, languages[0], "pos", "conllu", notes)
             if self.trees:
                 tags = text.tags | {"deprel": [sentence.relations for sentence in chunk]}
-                text = replace(text, tags=tags, heads=Ragged.of([sentence.heads for sentence in chunk]))
+                text = replace(
+                    text, tags=tags, heads=Ragged.of([sentence.heads for sentence in chunk])
+                )
             yield text
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
@@ -114,10 +132,14 @@ class Conllu(Reader):
         """Yield the token of a line; none for an empty node."""
         cells = line.split("\t")
         if len(cells) != _COLUMNS:
-            raise DataError(f"{path}, line {number}: {len(cells)} tab-separated columns, CoNLL-U has {_COLUMNS}")
+            raise DataError(
+                f"{path}, line {number}: {len(cells)} tab-separated columns, CoNLL-U has {_COLUMNS}"
+            )
         match = _ID.fullmatch(cells[0])
         if match is None:
-            raise DataError(f"{path}, line {number}: {cells[0]!r} is not a CoNLL-U id such as 4, 4-5 or 8.1")
+            raise DataError(
+                f"{path}, line {number}: {cells[0]!r} is not a CoNLL-U id such as 4, 4-5 or 8.1"
+            )
         if match[3] is not None:
             return
         first = int(match[1])
@@ -125,7 +147,9 @@ class Conllu(Reader):
             first=first,
             last=int(match[2] or first),
             form=cells[1].strip(),
-            tag=intern(cells[3] if self.tag == "upos" else cells[4]),  # one string per tag instead of one per word
+            tag=intern(
+                cells[3] if self.tag == "upos" else cells[4]
+            ),  # one string per tag instead of one per word
             space="SpaceAfter=No" not in cells[9].split("|"),
             head=cells[6],
             relation=intern(cells[7]),
@@ -144,7 +168,11 @@ def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
         words = [token]
         if token.is_multiword:
             covered = token.last
-            parts = [part for part in tokens[index + 1 :] if not part.is_multiword and part.first <= token.last]
+            parts = [
+                part
+                for part in tokens[index + 1 :]
+                if not part.is_multiword and part.first <= token.last
+            ]
             words = parts
             if not _spells(parts, token.form):
                 words = parts[:1]
@@ -202,10 +230,14 @@ def _check_cycles(path: Path, sentence: _Sentence) -> None:
                 break
             ancestor = heads[ancestor]
         if ancestor == position:
-            raise DataError(f"{path}, line {word.line}: the word is in a cycle of heads; expected a tree")
+            raise DataError(
+                f"{path}, line {word.line}: the word is in a cycle of heads; expected a tree"
+            )
 
 
-def _uppermost(path: Path, word: _Token, positions: dict[int, int], merged: dict[int, _Token]) -> _Token:
+def _uppermost(
+    path: Path, word: _Token, positions: dict[int, int], merged: dict[int, _Token]
+) -> _Token:
     """Return the word among those at its position that depends on none of the others."""
     position = positions[word.first]
     for _ in range(len(merged) + 1):

@@ -21,7 +21,12 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.readers import Reader
 from interlace.readers.common import text as common
-from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
+from interlace.readers.common.questions import (
+    AnsweredQuestion,
+    JsonNode,
+    question_pairs,
+    read_question,
+)
 from interlace.readers.common.tables import ColumnTable
 from interlace.text import Text, TextPairs
 
@@ -41,7 +46,10 @@ _USUAL = {
 
 
 def _column_field(setting: str, what: str) -> Any:
-    return Field(None, description=f"Column of {what}; default: the first present of {', '.join(_USUAL[setting])}.")
+    return Field(
+        None,
+        description=f"Column of {what}; default: the first present of {', '.join(_USUAL[setting])}.",
+    )
 
 
 class DatasetReader(Reader):
@@ -64,11 +72,16 @@ class DatasetReader(Reader):
     second: str | None = _column_field("second", "a pair's second text")
     label: str | None = _column_field("label", "the label of a pair or a line")
     text: str | None = _column_field("text", "plain text")
-    language_column: str = Field("language", description="Column of the language; rows of other languages are skipped.")
-    language_names: dict[str, str] = Field(
-        {}, description="Language -> its name in that column, or the part before the first '-', as in TyDi QA's ids."
+    language_column: str = Field(
+        "language", description="Column of the language; rows of other languages are skipped."
     )
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    language_names: dict[str, str] = Field(
+        {},
+        description="Language -> its name in that column, or the part before the first '-', as in TyDi QA's ids.",
+    )
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""
@@ -78,7 +91,9 @@ class DatasetReader(Reader):
             table = ColumnTable.open(path)
             yield from self._read_table(table, _format_of(self, table, languages), languages[-1])
 
-    def _read_table(self, table: ColumnTable, row_format: _RowFormat, language: str) -> Iterator[Text | TextPairs]:
+    def _read_table(
+        self, table: ColumnTable, row_format: _RowFormat, language: str
+    ) -> Iterator[Text | TextPairs]:
         label = _column(self, table, "label")
         used_columns = {*row_format.columns, label, self.language_column, _TRANSLATION, _ID}
         columns = [column for column in table.columns if column in used_columns]
@@ -93,7 +108,9 @@ class DatasetReader(Reader):
             yield row_format.text_of(chunk, notes)
             notes.clear()
 
-    def _of_language(self, language: str, rows: Iterable[JsonNode], table: ColumnTable) -> Iterator[JsonNode]:
+    def _of_language(
+        self, language: str, rows: Iterable[JsonNode], table: ColumnTable
+    ) -> Iterator[JsonNode]:
         """Yield the rows of a language by their column."""
         language_name = self.language_names.get(language, language)
         other_languages: Counter[str] = Counter()
@@ -125,7 +142,9 @@ class _RowFormat(ABC):
     multilingual: ClassVar[bool] = False
 
     @classmethod
-    def match(cls, reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]) -> _RowFormat | None:
+    def match(
+        cls, reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]
+    ) -> _RowFormat | None:
         """Return the format if the table has its columns."""
         columns = tuple(_column(reader, table, name) for name in cls.required)
         return cls(reader, table, languages, columns) if all(columns) else None
@@ -139,7 +158,9 @@ class _RowFormat(ABC):
         """Yield the rows whose text is not null, and count the others."""
         for row in rows:
             values = self.texts_of(row)
-            if any(values.has(column) and values.get(column) is None for column in self.text_columns):
+            if any(
+                values.has(column) and values.get(column) is None for column in self.text_columns
+            ):
                 notes["rows without text (null) left out"] += 1
             else:
                 yield row
@@ -156,9 +177,13 @@ class _RowFormat(ABC):
     def text_of(self, chunk: list[Any], notes: Counter[str]) -> Text | TextPairs:
         """Return a chunk of items as text."""
 
-    def plain(self, sides: list[list[str]], notes: Counter[str], labels: list[str] | None = None) -> Text | TextPairs:
+    def plain(
+        self, sides: list[list[str]], notes: Counter[str], labels: list[str] | None = None
+    ) -> Text | TextPairs:
         """Return one side as text, two as pairs."""
-        text: Text | TextPairs = common.plain(sides, self.languages, self.reader.word_tokenizer, labels, notes)
+        text: Text | TextPairs = common.plain(
+            sides, self.languages, self.reader.word_tokenizer, labels, notes
+        )
         return text
 
     def label_name(self, column: str, row: JsonNode, value: object) -> str:
@@ -173,7 +198,9 @@ class _RowFormat(ABC):
         if not names:
             return str(int(value))
         if value >= len(names):
-            raise row.error(f"{column!r} is {value}, but there are {len(names)} names: {listed(names)}")
+            raise row.error(
+                f"{column!r} is {value}, but there are {len(names)} names: {listed(names)}"
+            )
         return names[value]
 
 
@@ -188,8 +215,14 @@ class _QuestionRows(_RowFormat):
 
     def item(self, row: JsonNode, notes: Counter[str]) -> AnsweredQuestion:
         context, question, answers = self.columns
-        values = {"question": row.text(question), "answers": _answers(row, answers), "id": row.value.get(_ID, "")}
-        return read_question(replace(row, value=values), common.one_line(row.text(context), notes), notes)
+        values = {
+            "question": row.text(question),
+            "answers": _answers(row, answers),
+            "id": row.value.get(_ID, ""),
+        }
+        return read_question(
+            replace(row, value=values), common.one_line(row.text(context), notes), notes
+        )
 
     def text_of(self, chunk: list[AnsweredQuestion], notes: Counter[str]) -> TextPairs:
         return question_pairs(chunk, self.languages, self.reader.word_tokenizer, notes)
@@ -222,13 +255,17 @@ class _TaggedRows(_RowFormat):
         tags = row.get(self.columns[1])
         if not (isinstance(tokens, list) and isinstance(tags, list) and len(tokens) == len(tags)):
             names = " and ".join(map(repr, self.columns))
-            raise row.error(f"{names} should be lists of one length, found {tokens!r:.60} and {tags!r:.60}")
+            raise row.error(
+                f"{names} should be lists of one length, found {tokens!r:.60} and {tags!r:.60}"
+            )
         for token, value in zip(tokens, tags, strict=True):
             tag = self.label_name(self.columns[1], row, value)
             if not (isinstance(token, str) and token.strip()):
                 notes["tokens of white space left out"] += 1
             elif self.kind == "names" and not common.is_iob(tag):
-                raise row.error(f"tag {tag!r} of {token!r}, expected O, B-TYPE or I-TYPE (IOB2); numbers need names")
+                raise row.error(
+                    f"tag {tag!r} of {token!r}, expected O, B-TYPE or I-TYPE (IOB2); numbers need names"
+                )
             elif self.kind == "pos" and tag == "_":
                 notes["multiword tokens left out, their words kept"] += 1
             else:
@@ -253,7 +290,11 @@ class _PairRows(_RowFormat):
         label = ""
         if self.label:
             label = self.label_name(self.label, row, row.get(self.label))
-        return common.one_line(row.text(first), notes), common.one_line(row.text(second), notes), label
+        return (
+            common.one_line(row.text(first), notes),
+            common.one_line(row.text(second), notes),
+            label,
+        )
 
     def text_of(self, chunk: list[tuple[str, str, str]], notes: Counter[str]) -> Text | TextPairs:
         first_texts, second_texts, labels = common.columns_of(chunk)
@@ -266,7 +307,9 @@ class _TranslationRows(_RowFormat):
     multilingual = True
 
     @classmethod
-    def match(cls, reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]) -> _RowFormat | None:
+    def match(
+        cls, reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]
+    ) -> _RowFormat | None:
         """Return the format if every language has its column."""
         names = tuple(reader.language_names.get(language, language) for language in languages)
         if _TRANSLATION in table.columns or all(name in table.columns for name in names):
@@ -306,7 +349,13 @@ class _TextRows(_RowFormat):
         return self.plain([chunk], notes)
 
 
-_FORMATS: list[type[_RowFormat]] = [_QuestionRows, _TaggedRows, _PairRows, _TranslationRows, _TextRows]
+_FORMATS: list[type[_RowFormat]] = [
+    _QuestionRows,
+    _TaggedRows,
+    _PairRows,
+    _TranslationRows,
+    _TextRows,
+]
 
 
 def _format_of(reader: DatasetReader, table: ColumnTable, languages: list[str]) -> _RowFormat:
@@ -326,7 +375,9 @@ def _column(reader: DatasetReader, table: ColumnTable, setting: str) -> str:
     if column is None:
         return next((name for name in _USUAL[setting] if name in table.columns), "")
     if column not in table.columns:
-        raise DataError(f"{table.path}: there is no column {column!r}{did_you_mean(column, table.columns)}")
+        raise DataError(
+            f"{table.path}: there is no column {column!r}{did_you_mean(column, table.columns)}"
+        )
     return column
 
 
@@ -339,5 +390,10 @@ def _answers(row: JsonNode, column: str) -> list[dict[str, Any]]:
         texts = value.get("text")
         starts = value.get("answer_start", value.get("start"))
         if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):
-            return [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
-    raise row.error(f"{column!r} is {value!r:.60}, expected lists 'text' and 'answer_start' of one length")
+            return [
+                {"text": text, "answer_start": start}
+                for text, start in zip(texts, starts, strict=True)
+            ]
+    raise row.error(
+        f"{column!r} is {value!r:.60}, expected lists 'text' and 'answer_start' of one length"
+    )

@@ -25,4 +25,8 @@ class Gold(Reader):
         for start in range(0, len(pairs), readers.CHUNK):
             yield pairs.where((rows >= start) & (rows < start + readers.CHUNK))
             # the notes of the first chunk count the whole text
-            pairs = replace(pairs, source=replace(pairs.source, notes={}), target=replace(pairs.target, notes={}))
+            pairs = replace(
+                pairs,
+                source=replace(pairs.source, notes={}),
+                target=replace(pairs.target, notes={}),
+            )

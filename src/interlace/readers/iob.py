@@ -29,7 +29,13 @@ class Iob(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
-        common.expect("iob", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
+        common.expect(
+            "iob",
+            "files of one language",
+            paths,
+            languages,
+            fits=bool(paths) and len(languages) == 1,
+        )
         for chunk, notes in common.chunks_with_notes(paths, self._sentences):
             yield common.tagged_text(chunk, languages[0], "names", "iob", notes)
 
@@ -58,9 +64,15 @@ class Iob(Reader):
     def _cells(self, path: Path, number: int, line: str) -> tuple[str, str]:
         """Return the token and the tag of a line."""
         cells = line.split("\t") if "\t" in line else line.split(" ")
-        if len(cells) < 2 or not all(-len(cells) <= column < len(cells) for column in (self.token, self.tag)):
-            raise DataError(f"{path}, line {number}: {len(cells)} columns, expected a token and a tag: {line[:60]!r}")
+        if len(cells) < 2 or not all(
+            -len(cells) <= column < len(cells) for column in (self.token, self.tag)
+        ):
+            raise DataError(
+                f"{path}, line {number}: {len(cells)} columns, expected a token and a tag: {line[:60]!r}"
+            )
         tag = cells[self.tag].strip()
         if not common.is_iob(tag):
-            raise DataError(f"{path}, line {number}: tag {tag!r}, expected O, B-TYPE or I-TYPE (IOB2)")
+            raise DataError(
+                f"{path}, line {number}: tag {tag!r}, expected O, B-TYPE or I-TYPE (IOB2)"
+            )
         return cells[self.token].strip(), intern(tag)  # one string per tag instead of one per word

@@ -19,7 +19,9 @@ class Joined(Reader):
     empty sides, because alignments are counted by line.
     """
 
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read one file after another; `languages` are source and target."""

@@ -19,7 +19,9 @@ class PlainLines(Reader):
 
     by_line: ClassVar[bool] = True
 
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or the files of two languages in parallel."""
@@ -57,7 +59,9 @@ def _pairs(source_path: Path, target_path: Path) -> Iterator[tuple[str, str]]:
         yield source, target
 
 
-def _unequal(source_path: Path, source_lines: int, target_path: Path, target_lines: int) -> DataError:
+def _unequal(
+    source_path: Path, source_lines: int, target_path: Path, target_lines: int
+) -> DataError:
     return DataError(
         f"{source_path} has {source_lines} lines and {target_path} has {target_lines}; the sides must correspond"
     )

@@ -37,19 +37,33 @@ class Nli(Reader):
     premise: str | None = _column("premise")
     hypothesis: str | None = _column("hypothesis")
     label: str | None = _column("label")
-    language_column: str = Field("language", description="Column of the language; rows of other languages are skipped.")
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    language_column: str = Field(
+        "language", description="Column of the language; rows of other languages are skipped."
+    )
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read one file after another; both sides of the pairs are in the one language."""
-        expect("nli", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
+        expect(
+            "nli",
+            "files of one language",
+            paths,
+            languages,
+            fits=bool(paths) and len(languages) == 1,
+        )
         language = languages[0]
         empty = f"{listed(paths)}: no labelled pair of language {language!r}"
         for chunk, notes in chunks_with_notes(paths, partial(self._pairs, language), empty):
             premises, hypotheses, labels = columns_of(chunk)
-            yield plain((premises, hypotheses), (language, language), self.word_tokenizer, labels, notes)
+            yield plain(
+                (premises, hypotheses), (language, language), self.word_tokenizer, labels, notes
+            )
 
-    def _pairs(self, language: str, path: Path, notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
+    def _pairs(
+        self, language: str, path: Path, notes: Counter[str]
+    ) -> Iterator[tuple[str, str, str]]:
         columns = [getattr(self, column) or usual for column, usual in _USUAL.items()]
         for row in tsv_rows(path, columns, header=True, optional=(self.language_column,)):
             premise, hypothesis, label, row_language = row.cells
@@ -60,6 +74,8 @@ class Nli(Reader):
             if name == _UNDECIDED:
                 notes["pairs without a majority label left out"] += 1
             elif name not in LABELS:
-                raise row.error(f"label {label!r}, expected one of {', '.join(LABELS)} (or {_UNDECIDED!r}: left out)")
+                raise row.error(
+                    f"label {label!r}, expected one of {', '.join(LABELS)} (or {_UNDECIDED!r}: left out)"
+                )
             else:
                 yield premise, hypothesis, name

@@ -8,7 +8,12 @@ from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.readers import Reader
-from interlace.readers.common.questions import AnsweredQuestion, question_pairs, read_json, read_question
+from interlace.readers.common.questions import (
+    AnsweredQuestion,
+    question_pairs,
+    read_json,
+    read_question,
+)
 from interlace.readers.common.text import chunks_with_notes, expect, one_line
 from interlace.text import TextPairs
 
@@ -22,12 +27,20 @@ class Squad(Reader):
     this is counted in the notes.
     """
 
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read one file after another; two languages are those of the passages and of the questions."""
         fits = bool(paths) and 1 <= len(languages) <= 2
-        expect("squad", "files of one language, or those of passages and questions", paths, languages, fits=fits)
+        expect(
+            "squad",
+            "files of one language, or those of passages and questions",
+            paths,
+            languages,
+            fits=fits,
+        )
         empty = f"{listed(paths)}: there is no question in it"
         for chunk, notes in chunks_with_notes(paths, _questions, empty):
             yield question_pairs(chunk, (languages[0], languages[-1]), self.word_tokenizer, notes)

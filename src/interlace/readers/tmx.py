@@ -25,11 +25,19 @@ class Tmx(Reader):
     segment in each language are left out and counted; of several segments in a language the first is read.
     """
 
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one file after another."""
-        expect("tmx", "files of one language or two", paths, languages, fits=bool(paths) and len(languages) in {1, 2})
+        expect(
+            "tmx",
+            "files of one language or two",
+            paths,
+            languages,
+            fits=bool(paths) and len(languages) in {1, 2},
+        )
         for chunk, notes in chunks_with_notes(paths, partial(_rows, languages)):
             yield plain(columns_of(chunk), languages, self.word_tokenizer, notes=notes)
 
@@ -44,8 +52,12 @@ def _rows(languages: list[str], path: Path, notes: Counter[str]) -> Iterator[lis
             code = variant.get("xml:lang") or variant.get("lang")
             segment = variant.find("seg")
             if code is None or segment is None:
-                raise DataError(f"{path}, line {line}: a <tuv> without a language or without <seg>, expected both")
-            segments.setdefault(code.lower().replace("_", "-"), one_line(_text(segment), notes).strip())
+                raise DataError(
+                    f"{path}, line {line}: a <tuv> without a language or without <seg>, expected both"
+                )
+            segments.setdefault(
+                code.lower().replace("_", "-"), one_line(_text(segment), notes).strip()
+            )
         row = [_in_language(language, segments) for language in languages]
         if None in row:
             notes["units without a segment in each language left out"] += 1

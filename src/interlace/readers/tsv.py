@@ -19,11 +19,14 @@ class Tsv(Reader):
     """A table with one sentence per cell. By default the header names the columns by language."""
 
     columns: tuple[str | _Number, ...] = Field(
-        (), description="Column of each language, by name or number from 0; default: the languages' names."
+        (),
+        description="Column of each language, by name or number from 0; default: the languages' names.",
     )
     header: bool = Field(True, description="Whether the first line names the columns.")
     label: str | _Number | None = Field(None, description="Column of a label, by name or number.")
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one file after another; cells may be empty."""
@@ -35,7 +38,9 @@ class Tsv(Reader):
         elif not columns:
             columns = list(range(len(languages)))
         if len(columns) != len(languages):
-            raise DataError(f"the reader 'tsv' has {len(columns)} columns for {len(languages)} languages; one each")
+            raise DataError(
+                f"the reader 'tsv' has {len(columns)} columns for {len(languages)} languages; one each"
+            )
         if self.label is not None:
             columns.append(self.label)
         rows = (row.cells for path in paths for row in tsv_rows(path, columns, header=self.header))

@@ -30,7 +30,14 @@ _MEDIA = re.compile(
 _DROPPED = "ref references gallery math chem syntaxhighlight source timeline score imagemap".split()
 _LITERAL = {"nowiki", "pre"}
 _LIST = "\0"  # begins an item of a list
-_TAG_TEXT = {"br": "\n", "table": "\n\n", "li": _LIST, "dd": _LIST, "dt": _LIST, **dict.fromkeys(_DROPPED, "")}
+_TAG_TEXT = {
+    "br": "\n",
+    "table": "\n\n",
+    "li": _LIST,
+    "dd": _LIST,
+    "dt": _LIST,
+    **dict.fromkeys(_DROPPED, ""),
+}
 _LIST_LINE = re.compile(rf"^[ \t]*{_LIST}.*$", re.MULTILINE)
 _MAGIC = re.compile(r"__[^\W\d_]+__")  # such as __NOTOC__
 _INTERLANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?|simple")  # [[de:Anarchie]], in old dumps
@@ -42,12 +49,21 @@ _INTERWIKI = re.compile(
 _EMPTY_BRACKETS = re.compile(r" ?\([\s,;:]*\)")  # what is left of a template
 _MARK = "\1"  # around apostrophes that are bold or italics
 _STYLE = re.compile(f"{_MARK}('+){_MARK}")
-_CONVERTED = set("ban crh gan iu kk ku sh shi sr tg uz zh".split())  # languages whose text MediaWiki converts
+_CONVERTED = set(
+    "ban crh gan iu kk ku sh shi sr tg uz zh".split()
+)  # languages whose text MediaWiki converts
 _VARIANT = re.compile(r"-\{([^{}]*)\}-")
-_CHOICE = re.compile(rf"(?:^|;|=>)\s*((?:{'|'.join(_CONVERTED)}|wuu)(?:-[a-z]+)?)\s*:([^;]*)", re.IGNORECASE)
+_CHOICE = re.compile(
+    rf"(?:^|;|=>)\s*((?:{'|'.join(_CONVERTED)}|wuu)(?:-[a-z]+)?)\s*:([^;]*)", re.IGNORECASE
+)
 _NOT_SHOWN = {"-", "H", "T"}  # flags of rules of the page's title, or for words elsewhere
 _MAX_NESTED = 10  # variants in variants, MediaWiki's own limit
-_SAME_SCRIPT = [{"hans", "cn", "sg", "my"}, {"hant", "tw", "hk", "mo"}, {"cyrl", "ec"}, {"latn", "el"}]
+_SAME_SCRIPT = [
+    {"hans", "cn", "sg", "my"},
+    {"hant", "tw", "hk", "mo"},
+    {"cyrl", "ec"},
+    {"latn", "el"},
+]
 
 
 class Wikipedia(Reader):
@@ -58,23 +74,37 @@ class Wikipedia(Reader):
     Pages on which the parser crashes or takes too long are left out and counted.
     """
 
-    min_characters: int = Field(1, ge=1, description="Minimum length of a paragraph, in characters.")
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+    min_characters: int = Field(
+        1, ge=1, description="Minimum length of a paragraph, in characters."
+    )
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one dump after another; a file without any article is rejected."""
-        expect("wikipedia", "dumps of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
+        expect(
+            "wikipedia",
+            "dumps of one language",
+            paths,
+            languages,
+            fits=bool(paths) and len(languages) == 1,
+        )
         try:
             import mwparserfromhell  # noqa: F401
         except ModuleNotFoundError as error:
-            raise MissingDependencyError("the reader 'wikipedia'", "mwparserfromhell", "wikipedia") from error
+            raise MissingDependencyError(
+                "the reader 'wikipedia'", "mwparserfromhell", "wikipedia"
+            ) from error
         empty = f"{listed(paths)}: no paragraph of {self.min_characters} characters"
         with GuardedFunction(page_paragraphs) as parse:
             rows = partial(self._paragraphs, languages[0], parse)
             for lines, notes in chunks_with_notes(paths, rows, empty):
                 yield plain([lines], languages, self.word_tokenizer, notes=notes)
 
-    def _paragraphs(self, language: str, parse: GuardedFunction, path: Path, notes: Counter[str]) -> Iterator[str]:
+    def _paragraphs(
+        self, language: str, parse: GuardedFunction, path: Path, notes: Counter[str]
+    ) -> Iterator[str]:
         articles = 0
         lost = 0
         for lines in parse.map(_articles(path, language)):
@@ -85,7 +115,9 @@ class Wikipedia(Reader):
                 continue
             yield from (line for line in lines if len(line) >= self.min_characters)
         if not articles:
-            raise DataError(f"{path}: no article; expected a MediaWiki dump with <page> elements in namespace 0")
+            raise DataError(
+                f"{path}: no article; expected a MediaWiki dump with <page> elements in namespace 0"
+            )
         if lost == articles:
             raise DataError(f"{path}: {_LOST}: all {articles:,}")
 

@@ -31,7 +31,9 @@ def __getattr__(name: str) -> Any:
 class _CallableModule(ModuleType):
     """Makes `interlace.report([run], "report.html")` write a page, though the name is that of the package."""
 
-    def __call__(self, runs: Sequence[Any], output: Path | str = "report.html", baseline: str = "") -> Path:
+    def __call__(
+        self, runs: Sequence[Any], output: Path | str = "report.html", baseline: str = ""
+    ) -> Path:
         """Write one self-contained HTML page about finished runs, and return its path.
 
         baseline: folder or name of the run that the others are compared with; default: the one that others start from,

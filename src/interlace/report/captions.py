@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from interlace.report.tables import LOWER
 from interlace.report.text import number
 from interlace.scores import SUPERVISED, ZERO_SHOT, ScoreTable, from_to, held_out
-from interlace.scores.aggregation import GAP, OTHERS, Measure, Result, Results, System, averaged_languages
+from interlace.scores.aggregation import (
+    GAP,
+    OTHERS,
+    Measure,
+    Result,
+    Results,
+    System,
+    averaged_languages,
+)
 from interlace.scores.comparison import different_examples
 from interlace.scores.statistics import ALPHA
 
@@ -65,12 +73,16 @@ def mean_notes(measures: Iterable[Measure], results: Results) -> list[str]:
 def words_notes(measures: Sequence[Measure], rows: ScoreTable) -> list[str]:
     """Return sentences on the words that scores of a dictionary are over."""
     notes = []
-    held_out_tasks = {row.task for row in rows if row.metric == held_out.HELD_OUT_SHARE and row.score}
+    held_out_tasks = {
+        row.task for row in rows if row.metric == held_out.HELD_OUT_SHARE and row.score
+    }
     for measure in measures:
         if measure.metric.endswith(held_out.ALL_WORDS):
             notes.append(held_out.NOTE.format(metric=measure.metric))
         elif measure.main and measure.task in held_out_tasks:
-            notes.append(f"{measure.metric} is over held-out words (no dictionary entry read in training).")
+            notes.append(
+                f"{measure.metric} is over held-out words (no dictionary entry read in training)."
+            )
     return list(dict.fromkeys(notes))
 
 

@@ -96,7 +96,9 @@ class ComparisonTable:
     @cached_property
     def tests(self) -> dict[tuple[Measure, System], Comparison]:
         """The tests against the baseline over runs."""
-        tests = compare(self.scores_over_same_words, self.baseline or None, metrics=self._shown_metrics)
+        tests = compare(
+            self.scores_over_same_words, self.baseline or None, metrics=self._shown_metrics
+        )
         return {(test.measure, test.system): test for test in tests}
 
     @cached_property
@@ -141,7 +143,9 @@ class ComparisonTable:
         table = self._table(name, f"{self.title}: {name.replace('.', ', ')}", measures, systems)
         rows = captions.rows_of(measures, self.scores_over_same_words)
         results = list(chain.from_iterable(self.results[measure].values() for measure in measures))
-        return replace(table, caption=" ".join([table.caption, *captions.data_notes(rows, results)]))
+        return replace(
+            table, caption=" ".join([table.caption, *captions.data_notes(rows, results)])
+        )
 
     def published_table(self, name: str) -> Table | None:
         """Return the table of a task and setting with cited rows below; None if no row has figures of its columns."""
@@ -160,11 +164,16 @@ class ComparisonTable:
     def _measures(self, name: str) -> list[Measure]:
         return list(chain.from_iterable(task.measures for task in self.tasks_by_table[name]))
 
-    def _table(self, name: str, title: str, measures: Sequence[Measure], systems: Sequence[System]) -> Table:
+    def _table(
+        self, name: str, title: str, measures: Sequence[Measure], systems: Sequence[System]
+    ) -> Table:
         best = {measure: significant_best(measure, self.results[measure]) for measure in measures}
         lines = []
         for system in systems:
-            entries = [self._entry(measure, system, is_best=system == best[measure]) for measure in measures]
+            entries = [
+                self._entry(measure, system, is_best=system == best[measure])
+                for measure in measures
+            ]
             lines.append(Line(system.label, (Entry(self._run_count(measures, system)), *entries)))
         columns = [Column("runs")]
         columns += [Column(measure.name, _column_group(measure)) for measure in measures]
@@ -187,12 +196,20 @@ class ComparisonTable:
 
     def _run_count(self, measures: Sequence[Measure], system: System) -> str:
         """Return how many values each mean of a system is over, such as `4` or `3 to 4`."""
-        counts = [len(self.results[measure][system].sample) for measure in measures if system in self.results[measure]]
+        counts = [
+            len(self.results[measure][system].sample)
+            for measure in measures
+            if system in self.results[measure]
+        ]
         return from_to(counts)
 
     def _caption(self, measures: Sequence[Measure], systems: Sequence[System]) -> str:
         rows = captions.rows_of(measures, self.scores_over_same_words)
-        notes = [captions.MEANS_NOTE, captions.checkpoints_note(systems), captions.direction_note(measures)]
+        notes = [
+            captions.MEANS_NOTE,
+            captions.checkpoints_note(systems),
+            captions.direction_note(measures),
+        ]
         if len(self.systems) > 1:
             notes += captions.significance_notes(self.baseline_label)
             notes.append(self._too_few_runs_note(measures))
@@ -206,7 +223,9 @@ class ComparisonTable:
         smallest_p: dict[str, float] = {}
         for (measure, system), test in self.tests.items():
             if measure in measures and not test.can_be_significant:
-                smallest_p[system.label] = max(smallest_p.get(system.label, 0.0), test.adjusted_min_p)
+                smallest_p[system.label] = max(
+                    smallest_p.get(system.label, 0.0), test.adjusted_min_p
+                )
         if not smallest_p:
             return ""
         parts = ", ".join(f"{label} {p:.2g}" for label, p in smallest_p.items())
@@ -275,7 +294,11 @@ class TaskScores:
     @property
     def others(self) -> list[Measure]:
         """The languages other than the source."""
-        return [measure for measure in self.measures if measure.language != OTHERS and not measure.is_source]
+        return [
+            measure
+            for measure in self.measures
+            if measure.language != OTHERS and not measure.is_source
+        ]
 
     @property
     def summary(self) -> Measure | None:

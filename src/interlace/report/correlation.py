@@ -72,7 +72,11 @@ def correlation_tables(scores: ScoreTable, title: str) -> list[Table]:
         head = "\N{MINUS SIGN} difference" if task.is_gap else task.first.setting
         columns.append(Column(f"{task.first.task}, {head}"))
     caption = " ".join(filter(None, [_CAPTION, scores.candidates_note()]))
-    return [Table("alignment", f"{title}: alignment and transfer", tuple(columns), tuple(lines), caption)]
+    return [
+        Table(
+            "alignment", f"{title}: alignment and transfer", tuple(columns), tuple(lines), caption
+        )
+    ]
 
 
 def _by_metric(results: Results) -> list[_MetricScores]:
@@ -113,7 +117,9 @@ def _published_lines(tasks: Sequence[_MetricScores]) -> list[Line]:
 def _correlation(probe: _MetricScores, task: _MetricScores) -> Entry | None:
     """Correlate a probe with the change by transfer over systems and languages; greater is better on both sides."""
     changes = _changes(task)
-    lone = len({system.name for _, system in changes}) == 1  # its variants are compared with each other
+    lone = (
+        len({system.name for _, system in changes}) == 1
+    )  # its variants are compared with each other
     points: dict[tuple[Any, Any], tuple[float, float]] = {}
     for (language, system), mean in probe.means().items():
         if (language, system) not in changes:
@@ -123,11 +129,15 @@ def _correlation(probe: _MetricScores, task: _MetricScores) -> Entry | None:
     correlation, conditions = rank_correlation(points, generator(Purpose.STATISTICS, 0, 4))
     if math.isnan(correlation.statistic):
         return None
-    greater_is_better = task.first.greater_is_better != task.is_gap  # of the task's score: a smaller gap is better
+    greater_is_better = (
+        task.first.greater_is_better != task.is_gap
+    )  # of the task's score: a smaller gap is better
     sign = 1 if probe.first.greater_is_better == greater_is_better else -1
     mark = IMPOSSIBLE if correlation.min_p >= ALPHA else ""
     statistic = f"{sign * correlation.statistic:.2f}"
-    return Entry(f"{statistic} ({p_value(correlation.p)}{mark}, n = {correlation.n} x {conditions})")
+    return Entry(
+        f"{statistic} ({p_value(correlation.p)}{mark}, n = {correlation.n} x {conditions})"
+    )
 
 
 def _changes(task: _MetricScores) -> dict[tuple[str, System], float]:

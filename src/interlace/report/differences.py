@@ -34,11 +34,15 @@ _ALL_WORDS = (
 )
 
 
-def difference_tables(comparisons: Sequence[Comparison], title: str, scores: Iterable[Score] = ()) -> list[Table]:
+def difference_tables(
+    comparisons: Sequence[Comparison], title: str, scores: Iterable[Score] = ()
+) -> list[Table]:
     """Return a table `differences.TASK` for each task and setting, a row per system, metric and language."""
     groups: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in comparisons:
-        groups.setdefault((comparison.measure.task, comparison.measure.setting), []).append(comparison)
+        groups.setdefault((comparison.measure.task, comparison.measure.setting), []).append(
+            comparison
+        )
     table = ScoreTable(scores)
     tables = []
     for key, name in table_names(groups).items():
@@ -48,7 +52,9 @@ def difference_tables(comparisons: Sequence[Comparison], title: str, scores: Ite
     return tables
 
 
-def _difference_table(name: str, title: str, comparisons: Sequence[Comparison], caption: str) -> Table:
+def _difference_table(
+    name: str, title: str, comparisons: Sequence[Comparison], caption: str
+) -> Table:
     rows: dict[tuple[Measure, System], dict[Unit, Comparison]] = {}
     for comparison in comparisons:
         rows.setdefault((comparison.measure, comparison.system), {})[comparison.unit] = comparison
@@ -64,7 +70,13 @@ def _difference_table(name: str, title: str, comparisons: Sequence[Comparison], 
             entries += _entries(by_unit.get(unit))
         baseline = next(iter(by_unit.values())).baseline
         lines.append(Line(f"{system.label} \N{MINUS SIGN} {baseline.label}", tuple(entries)))
-    return Table(f"differences.{name}", f"{title}: differences in {name}", tuple(columns), tuple(lines), caption)
+    return Table(
+        f"differences.{name}",
+        f"{title}: differences in {name}",
+        tuple(columns),
+        tuple(lines),
+        caption,
+    )
 
 
 def _entries(comparison: Comparison | None) -> list[Entry | None]:
@@ -75,12 +87,16 @@ def _entries(comparison: Comparison | None) -> list[Entry | None]:
     difference = comparison.difference
     interval = None
     if not math.isnan(difference.low):
-        interval = Entry(f"{measure.format_difference(difference.low)} to {measure.format_difference(difference.high)}")
+        interval = Entry(
+            f"{measure.format_difference(difference.low)} to {measure.format_difference(difference.high)}"
+        )
     mark = "" if comparison.can_be_significant else IMPOSSIBLE
     return [
         Entry(measure.format_difference(difference.value), bold=comparison.significant),
         interval,
-        Entry(f"{short_p(comparison.adjusted_p)}{mark} ({comparison.n})", bold=comparison.significant),
+        Entry(
+            f"{short_p(comparison.adjusted_p)}{mark} ({comparison.n})", bold=comparison.significant
+        ),
     ]
 
 

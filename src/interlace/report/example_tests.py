@@ -23,7 +23,9 @@ class ExampleComparisons:
     untested: list[Untested] = field(default_factory=list)
 
 
-def compare_over_examples(scores: ScoreTable, baseline: str, root: Path = Path()) -> ExampleComparisons:
+def compare_over_examples(
+    scores: ScoreTable, baseline: str, root: Path = Path()
+) -> ExampleComparisons:
     """Compare over test examples in every task that has outcomes and that the baseline is scored in.
 
     root: the folder that runs are relative to. Comparisons that are impossible are logged.
@@ -40,7 +42,9 @@ def compare_over_examples(scores: ScoreTable, baseline: str, root: Path = Path()
             results.comparisons.extend(
                 compare(rows, baseline, "examples", outcomes=read, draws=_DRAWS, untested=untested)
             )
-            results.comparisons.extend(compare(rows, baseline, "both", outcomes=read, untested=untested))
+            results.comparisons.extend(
+                compare(rows, baseline, "both", outcomes=read, untested=untested)
+            )
     _log_untested(results.untested)
     return results
 
@@ -51,7 +55,12 @@ def _log_untested(untested: Sequence[Untested]) -> None:
     for comparison in untested:
         if comparison.unit == "examples":  # over both: too few runs, or the same reason again
             measure = comparison.measure
-            pair = (measure.task, measure.setting, comparison.system.label, comparison.baseline.label)
+            pair = (
+                measure.task,
+                measure.setting,
+                comparison.system.label,
+                comparison.baseline.label,
+            )
             languages.setdefault((*pair, comparison.reason), []).append(measure.name)
     for (task, setting, system, baseline, reason), names in languages.items():
         message = "%s, %s: %s is not compared with %s over test examples in %s: %s"

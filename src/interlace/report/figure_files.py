@@ -28,7 +28,9 @@ def write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> lis
     check_figures_folder(folder)
     written = []
     with atomic_folder(folder) as partial:
-        (partial / _MARK).write_text("Figures of a report, written by interlace.\n", encoding="utf-8")
+        (partial / _MARK).write_text(
+            "Figures of a report, written by interlace.\n", encoding="utf-8"
+        )
         for name, drawings in figures.items():
             for number, drawing in enumerate(drawings, 1):
                 file_name = f"{name}-{number}.svg"

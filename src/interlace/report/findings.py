@@ -28,7 +28,9 @@ def findings_tables(verdicts: Sequence[Verdict], title: str) -> list[Table]:
     columns += [Column(head) for head in _NUMBER_HEADS]
     decimals = 1 if all(verdict.finding.margin % 1 == 0 for verdict in verdicts) else 2
     lines = [Line(verdict.finding.claim, _entries(verdict, decimals)) for verdict in verdicts]
-    return [Table("findings", f"{title}: findings", tuple(columns), tuple(lines), _CAPTION, "claim")]
+    return [
+        Table("findings", f"{title}: findings", tuple(columns), tuple(lines), _CAPTION, "claim")
+    ]
 
 
 def _entries(verdict: Verdict, decimals: int) -> tuple[Entry, ...]:
@@ -38,7 +40,9 @@ def _entries(verdict: Verdict, decimals: int) -> tuple[Entry, ...]:
     finding = verdict.finding
     difference = verdict.difference
     sign = _PLUS_MINUS if finding.kind == "equal" else ""
-    interval = "" if math.isnan(difference.low) else f"{text(difference.low)} to {text(difference.high)}"
+    interval = (
+        "" if math.isnan(difference.low) else f"{text(difference.low)} to {text(difference.high)}"
+    )
     texts = [finding.source, finding.family, verdict.verdict]
     texts += [text(mean) for mean in verdict.means]
     texts += [text(difference.value), interval, f"{sign}{finding.margin:g} {verdict.unit}"]

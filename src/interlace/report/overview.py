@@ -37,14 +37,23 @@ def overview(scores: ScoreTable) -> Table:
     if any(row.language == row.source for row in main):
         title += " (mean: without the source)"
     lower = direction_note(task.first for task in tasks)
-    notes = (lower, main.collapse_note(), main.candidates_note(), comparison.scores_over_same_words.majority_note())
-    return Table("scores", title, tuple(columns), tuple(lines), " ".join(filter(None, notes)), "task")
+    notes = (
+        lower,
+        main.collapse_note(),
+        main.candidates_note(),
+        comparison.scores_over_same_words.majority_note(),
+    )
+    return Table(
+        "scores", title, tuple(columns), tuple(lines), " ".join(filter(None, notes)), "task"
+    )
 
 
 def _source_first(scores: ScoreTable) -> list[str]:
     """Return the languages by code, those that tasks are fine-tuned on first."""
     sources = scores.unique("source")
-    return sorted(scores.unique("language"), key=lambda language: (language not in sources, language))
+    return sorted(
+        scores.unique("language"), key=lambda language: (language not in sources, language)
+    )
 
 
 def _columns(task: TaskScores, languages: Sequence[str]) -> list[Measure | None]:

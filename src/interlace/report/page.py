@@ -20,7 +20,15 @@ from interlace.report.runs import ReportedRun, all_scores, first_of_each, read_r
 from interlace.report.section import Section
 from interlace.report.sections import sections_of
 from interlace.report.tables import html_fragment
-from interlace.report.text import BLEU, language_name, language_names, number, p_value, render, style_sheet
+from interlace.report.text import (
+    BLEU,
+    language_name,
+    language_names,
+    number,
+    p_value,
+    render,
+    style_sheet,
+)
 from interlace.scores import ZERO_SHOT, ScoreTable, from_to
 from interlace.scores.aggregation import Measure
 from interlace.scores.comparison import significance_against
@@ -45,7 +53,9 @@ def write_report(runs: Sequence[Path], into: Path, baseline: str = "") -> Path:
     read = read_runs(runs, baseline)
     sections = sections_of(read)
     if into.is_dir():
-        raise DataError(f"{into}: is a folder; name the file of the report, for instance {into / 'report.html'}")
+        raise DataError(
+            f"{into}: is a folder; name the file of the report, for instance {into / 'report.html'}"
+        )
     folder = into.with_name(f"{into.stem}-figures")
     figures = {section.anchor: section.figures for section in sections if section.figures}
     try:
@@ -55,7 +65,9 @@ def write_report(runs: Sequence[Path], into: Path, baseline: str = "") -> Path:
         if not is_stream(into):
             figure_files.write_figures(figures, folder)
     except OSError as error:
-        raise DataError(f"{error.filename or into}: cannot be written: {error.strerror or error}") from None
+        raise DataError(
+            f"{error.filename or into}: cannot be written: {error.strerror or error}"
+        ) from None
     return into
 
 
@@ -76,7 +88,9 @@ def _page(runs: Sequence[ReportedRun], sections: Sequence[Section]) -> str:
     head = page_head(runs)
     table = ""
     if scores:
-        table = html_fragment(replace(ComparisonTable(scores, title="").main(), caption="", head="System"))
+        table = html_fragment(
+            replace(ComparisonTable(scores, title="").main(), caption="", head="System")
+        )
     return render(
         "page",
         title=head.title,

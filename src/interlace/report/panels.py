@@ -29,7 +29,12 @@ class PanelFigure:
 
 
 def panel_figure(
-    caption: str, curves: Curves, unit: str, span: Domain, shown: Sequence[str], title: Callable[[str], str] = str
+    caption: str,
+    curves: Curves,
+    unit: str,
+    span: Domain,
+    shown: Sequence[str],
+    title: Callable[[str], str] = str,
 ) -> PanelFigure:
     """Draw the panels that are `shown`."""
     panels = [line_panel(title(name), curves[name], span, unit) for name in shown]
@@ -37,7 +42,9 @@ def panel_figure(
     return PanelFigure(caption, panels, hidden)
 
 
-def panel_section(title: str, lead: str, runs: Sequence[ReportedRun], figures: Sequence[PanelFigure]) -> list[Section]:
+def panel_section(
+    title: str, lead: str, runs: Sequence[ReportedRun], figures: Sequence[PanelFigure]
+) -> list[Section]:
     """Return a section of small multiples with a key of the runs; none without figures."""
     if not figures:
         return []
@@ -50,7 +57,9 @@ def panel_section(title: str, lead: str, runs: Sequence[ReportedRun], figures: S
     return [Section(title, lead, body, drawings)]
 
 
-def curves_of(runs: Sequence[ReportedRun], logged: Logged, panels: Mapping[str, str]) -> dict[str, list[Curve]]:
+def curves_of(
+    runs: Sequence[ReportedRun], logged: Logged, panels: Mapping[str, str]
+) -> dict[str, list[Curve]]:
     """Return the curves of each panel, one a run. panels: name of a score -> panel, which shows the mean of several."""
     short = short_names(runs)
     names_by_panel: dict[str, list[str]] = {}

@@ -110,7 +110,9 @@ class SampleRow(_Part):
     @model_validator(mode="after")
     def _check(self) -> SampleRow:
         if len(self.at) != len(self.targets):
-            raise ValueError(f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} tokens")
+            raise ValueError(
+                f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} tokens"
+            )
         if any(not 0 <= position < len(self.tokens) for position in [*self.at, *self.changed]):
             raise ValueError(f"a position is outside the row of {len(self.tokens)} tokens")
         if self.sides and len(self.sides) != len(self.tokens):
@@ -160,7 +162,9 @@ class AlignmentMatrix(_Part):
         target_length = len(self.target)
         for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
             if not (0 <= i < source_length and 0 <= j < target_length):
-                raise ValueError(f"a link {i}-{j} between {source_length} and {target_length} words")
+                raise ValueError(
+                    f"a link {i}-{j} between {source_length} and {target_length} words"
+                )
         if self.confidence and len(self.confidence) != len(self.links):
             raise ValueError(f"{len(self.confidence)} confidences of {len(self.links)} links")
         return self
@@ -239,7 +243,9 @@ def first_of_each(runs: Iterable[ReportedRun]) -> list[ReportedRun]:
 
 
 def of_first_runs(
-    runs: Sequence[ReportedRun], items: Callable[[ReportedRun], Iterable[T]], key: Callable[[T], str]
+    runs: Sequence[ReportedRun],
+    items: Callable[[ReportedRun], Iterable[T]],
+    key: Callable[[T], str],
 ) -> dict[str, list[T]]:
     """Group the items of runs by key; all items of a key are from the first run that has it."""
     groups: dict[str, list[T]] = {}
@@ -283,10 +289,15 @@ def _baseline_label(runs: Sequence[ReportedRun], baseline: str) -> str:
         ancestor = next((run for run in runs if _is_ancestor(run, runs)), runs[0])
         return ancestor.label
     for run in runs:
-        if baseline in {run.label, run.folder.name} or Path(baseline).resolve() == run.folder.resolve():
+        if (
+            baseline in {run.label, run.folder.name}
+            or Path(baseline).resolve() == run.folder.resolve()
+        ):
             return run.label
     labels = list(dict.fromkeys(run.label for run in runs))
-    raise DataError(f"--baseline {baseline!r}: none of the runs ({listed(labels)}){did_you_mean(baseline, labels)}")
+    raise DataError(
+        f"--baseline {baseline!r}: none of the runs ({listed(labels)}){did_you_mean(baseline, labels)}"
+    )
 
 
 def _is_ancestor(run: ReportedRun, runs: Sequence[ReportedRun]) -> bool:
@@ -299,7 +310,9 @@ def _starts_from(run: ReportedRun, start: ReportedRun) -> bool:
     """Return whether a run's encoder, decoder or embeddings start from another run, or from a checkpoint."""
     model = run.recipe.get("model") or {}
     decoder = model.get("decoder") or {}
-    names = [name for name in (model.get("start"), decoder.get("start"), model.get("vectors")) if name]
+    names = [
+        name for name in (model.get("start"), decoder.get("start"), model.get("vectors")) if name
+    ]
     if not start.recipe:
         return not set(names).isdisjoint(start.scores.unique("model"))
     folder = start.folder.resolve()
@@ -330,7 +343,9 @@ def _read_run(folder: Path) -> ReportedRun:
     metrics = _read_metrics(folder / run_folder.METRICS)
     scores_path = folder / run_folder.SCORES
     entries = scores_of_model(folder, read_json(scores_path, list[dict[str, Any]], None) or [])
-    scores = table_of_entries(entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe))
+    scores = table_of_entries(
+        entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe)
+    )
     return ReportedRun(
         folder=folder,
         recipe=recipe,
@@ -358,7 +373,9 @@ def _check_folder(folder: Path) -> None:
             f"{folder}: a study's folder, not a run's; `interlace study` writes its report to "
             f"{folder / 'report.html'}, and its runs are in {folder / 'cells'}"
         )
-    raise DataError(f"{folder}: not a run folder: it has neither {run_folder.RECIPE} nor {run_folder.SCORES}")
+    raise DataError(
+        f"{folder}: not a run folder: it has neither {run_folder.RECIPE} nor {run_folder.SCORES}"
+    )
 
 
 def _near_folders(folder: Path) -> str:
@@ -366,7 +383,9 @@ def _near_folders(folder: Path) -> str:
     if not folder.parent.is_dir():
         return ""
     siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()]
-    hashed = sorted(name for name in siblings if re.fullmatch(rf"{re.escape(folder.name)}-[0-9a-f]{{6}}", name))
+    hashed = sorted(
+        name for name in siblings if re.fullmatch(rf"{re.escape(folder.name)}-[0-9a-f]{{6}}", name)
+    )
     near = hashed or get_close_matches(folder.name, siblings, n=1)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
@@ -403,7 +422,9 @@ def _read_words(path: Path) -> ConceptWords | None:
         return None
     try:
         with safe_open(path, "np") as file:
-            concepts = checked(parse_json((file.metadata() or {})["concepts"]), list[dict[str, str]], str(path))
+            concepts = checked(
+                parse_json((file.metadata() or {})["concepts"]), list[dict[str, str]], str(path)
+            )
             words = ConceptWords(concepts, file.get_tensor("before"), file.get_tensor("after"))
     except (SafetensorError, KeyError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
@@ -490,7 +511,9 @@ class _ScoringCondition:
 
 def _scoring_conditions(run: ReportedRun) -> dict[tuple[str, str, str], _ScoringCondition]:
     """Return what scores were computed with, by task, setting and language."""
-    section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)  # of scores without a settings key
+    section = json.dumps(
+        run.recipe.get("evaluate"), sort_keys=True
+    )  # of scores without a settings key
     conditions = {}
     for row in run.scores:
         condition = _ScoringCondition(row.settings_key or section, row.files_key)

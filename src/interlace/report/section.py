@@ -37,7 +37,9 @@ class CaptionedFigure:
     drawing: Drawing
 
 
-def figure_section(title: str, lead: str, figures: Sequence[CaptionedFigure], note: str = "") -> list[Section]:
+def figure_section(
+    title: str, lead: str, figures: Sequence[CaptionedFigure], note: str = ""
+) -> list[Section]:
     """Return a section of drawings; none without drawings."""
     if not figures:
         return []

@@ -63,7 +63,10 @@ def unfinished_note(cells: Sequence[GridCell], scores: ScoreTable) -> str:
     if not unfinished_counts:
         return ""
     total = Counter(cell.label for cell in cells)
-    parts = [f"{label} {total[label] - count} of {total[label]}" for label, count in unfinished_counts.items()]
+    parts = [
+        f"{label} {total[label] - count} of {total[label]}"
+        for label, count in unfinished_counts.items()
+    ]
     return f" Finished runs: {', '.join(parts)}."
 
 

@@ -58,7 +58,9 @@ def element(name: str, *children: object, **attributes: object) -> Markup:
 def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
-    return re.sub("[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(str(value)))  # not allowed in XML
+    return re.sub(
+        "[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(str(value))
+    )  # not allowed in XML
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,8 @@ def _rules(theme: int) -> list[_Rule]:
     """Return the style sheet in the colours of a theme, without variables, which few programs know."""
     colours = _colours(theme)
     basic = (
-        f"svg {{ font-family: {_FONTS}; }} text {{ fill: {colours['ink']}; }} .paper {{ fill: {colours['paper']}; }}"
+        f"svg {{ font-family: {_FONTS}; }} text {{ fill: {colours['ink']}; }} "
+        f".paper {{ fill: {colours['paper']}; }}"
     )
     rules = [_Rule([frozenset()], basic)]
     sheet = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", style_sheet())
@@ -191,7 +194,9 @@ def path(points: Sequence[tuple[float, float]], style: int) -> Markup:
     """Return a line through points in the colour and dashes of a style."""
     steps = "L".join(f"{_plain(float(x))} {_plain(float(y))}" for x, y in points)
     style %= STYLES
-    return element("path", d=f"M{steps}", class_=f"curve c{style}", stroke_dasharray=_DASHES[style] or None)
+    return element(
+        "path", d=f"M{steps}", class_=f"curve c{style}", stroke_dasharray=_DASHES[style] or None
+    )
 
 
 def whisker(x1: float, y1: float, x2: float, y2: float, style: int) -> list[Markup]:
@@ -201,7 +206,9 @@ def whisker(x1: float, y1: float, x2: float, y2: float, style: int) -> list[Mark
     return [line(x1, y1, x2, y2, f"whisker c{style % STYLES}")]
 
 
-def marker(x: float, y: float, style: int, title: str = "", half: float = 4.2, colour: int | None = None) -> Markup:
+def marker(
+    x: float, y: float, style: int, title: str = "", half: float = 4.2, colour: int | None = None
+) -> Markup:
     """Return the marker of a style with a hover title; another style may give the colour."""
     shape = _SHAPES[style % STYLES]
     if colour is None:
@@ -211,7 +218,9 @@ def marker(x: float, y: float, style: int, title: str = "", half: float = 4.2, c
     if shape.outline == "circle":
         return element("circle", inside, cx=x, cy=y, r=half, class_=class_)
     scaled = re.sub(r"-?\d*\.?\d+", lambda number: _plain(float(number[0]) * half), shape.outline)
-    return element("path", inside, d=scaled, transform=f"translate({_plain(x)} {_plain(y)})", class_=class_)
+    return element(
+        "path", inside, d=scaled, transform=f"translate({_plain(x)} {_plain(y)})", class_=class_
+    )
 
 
 def key(style: int, with_line: bool = False) -> Drawing:
@@ -233,7 +242,11 @@ class KeyLines:
 
 
 def key_lines(
-    styles: Mapping[str, int], y: float, width: float, shape: int | None = None, colour: int | None = None
+    styles: Mapping[str, int],
+    y: float,
+    width: float,
+    shape: int | None = None,
+    colour: int | None = None,
 ) -> KeyLines:
     """Return markers with names in as many lines as they need.
 

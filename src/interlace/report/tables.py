@@ -113,7 +113,11 @@ def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
     """Write each table as `NAME.md`, `NAME.tex` and `NAME.html`."""
     written = []
     for table in tables:
-        for suffix, text in (("md", markdown(table)), ("tex", latex(table)), ("html", html_page(table))):
+        for suffix, text in (
+            ("md", markdown(table)),
+            ("tex", latex(table)),
+            ("html", html_page(table)),
+        ):
             path = file_in(folder, f"{table.name}.{suffix}")
             with atomic(path) as partial:
                 partial.write_text(text, encoding="utf-8")

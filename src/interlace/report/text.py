@@ -44,7 +44,9 @@ qu Quechua|ro Romanian|ru Russian|sa Sanskrit|si Sinhala|sk Slovak|sl Slovene|so
 su Sundanese|sv Swedish|sw Swahili|ta Tamil|te Telugu|tg Tajik|th Thai|tl Tagalog|tr Turkish|tt Tatar|ug Uyghur
 uk Ukrainian|ur Urdu|uz Uzbek|vi Vietnamese|wo Wolof|xh Xhosa|yi Yiddish|yo Yoruba|zh Chinese|zu Zulu
 """
-_NAMES = dict(entry.split(" ", 1) for entry in _LANGUAGES.strip().replace("\n", "|").split("|"))  # ISO 639
+_NAMES = dict(
+    entry.split(" ", 1) for entry in _LANGUAGES.strip().replace("\n", "|").split("|")
+)  # ISO 639
 
 
 def number(value: float, digits: int = 1) -> str:

@@ -54,7 +54,15 @@ def transfer_tables(scores: ScoreTable, title: str, cited: Sequence[CitedRow] = 
     if theirs:
         notes.append(THEIRS)
     caption = " ".join(filter(None, notes))
-    return [Table("transfer", f"{title}: transfer and alignment", tuple(columns), (*lines, *theirs), caption)]
+    return [
+        Table(
+            "transfer",
+            f"{title}: transfer and alignment",
+            tuple(columns),
+            (*lines, *theirs),
+            caption,
+        )
+    ]
 
 
 def _means(results: Results, language: str, system: System) -> dict[_Key, float]:
@@ -110,4 +118,7 @@ def _is_of_same_system(row: PublishedRow, rows: Sequence[PublishedRow]) -> bool:
     first = rows[0]
     if (row.cite, row.system, row.condition) != (first.cite, first.system, first.condition):
         return False
-    return all(member.table.number == row.table.number or member.table.task != row.table.task for member in rows)
+    return all(
+        member.table.number == row.table.number or member.table.task != row.table.task
+        for member in rows
+    )

@@ -26,7 +26,8 @@ ORACLE = ", oracle"  # behind translate-test on human translations
 MAJORITY = "majority class"  # metric: percent of the examples in the most frequent class
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning
 COLLAPSED_NOTE = (
-    COLLAPSED + ": includes a collapsed fine-tuning ({} of {} here), which predicts the same label or the same answer "
+    COLLAPSED
+    + ": includes a collapsed fine-tuning ({} of {} here), which predicts the same label or the same answer "
     "positions for every example."
 )
 
@@ -315,7 +316,9 @@ def table_of_entries(
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):
         place = f"{where}, entry {number}"
-        present = {key: value for key, value in entry.items() if value is not None or key == "score"}
+        present = {
+            key: value for key, value in entry.items() if value is not None or key == "score"
+        }
         read = checked(present, ScoreEntry, place)
         values = {key: value for key, value in read.items() if key in _TYPES and value is not None}
         values["setting"] = setting_name(read)

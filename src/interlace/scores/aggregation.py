@@ -156,7 +156,9 @@ def aggregate(table: ScoreTable, metrics: Mapping[str, Sequence[str]] = {}) -> R
             by_system.setdefault(system_of(row), []).append(row)
     results: Results = {}
     for measure, by_system in rows.items():
-        results[measure] = {system: _result(system_rows) for system, system_rows in by_system.items()}
+        results[measure] = {
+            system: _result(system_rows) for system, system_rows in by_system.items()
+        }
     results |= _gaps(results)
     results |= _means(results)
     return _in_order(results, metrics)
@@ -167,7 +169,9 @@ def _check_metrics(table: ScoreTable, metrics: Metrics) -> None:
         known = table.filter(task=task).unique("metric")
         for name in names:
             if known and name not in known:
-                raise SettingsError(f"evaluate.metrics: {task} has no metric {name!r}{did_you_mean(name, known)}")
+                raise SettingsError(
+                    f"evaluate.metrics: {task} has no metric {name!r}{did_you_mean(name, known)}"
+                )
 
 
 def _result(rows: Sequence[Score]) -> Result:
@@ -176,7 +180,12 @@ def _result(rows: Sequence[Score]) -> Result:
         by_run.setdefault(row.run, {})[row.seed] = row.score
     first = rows[0]
     interval = None
-    if len(rows) == 1 and first.low is not None and first.high is not None and math.isfinite(first.low + first.high):
+    if (
+        len(rows) == 1
+        and first.low is not None
+        and first.high is not None
+        and math.isfinite(first.low + first.high)
+    ):
         interval = (first.low, first.high)
     return Result(
         by_run=by_run,
@@ -192,12 +201,16 @@ def _combined(results: Sequence[Result], combine: Callable[[list[float]], float]
     by_run: dict[str, dict[int, float]] = {}
     for run, seeds in results[0].by_run.items():
         for seed in seeds:
-            values = [result.by_run[run][seed] for result in results if seed in result.by_run.get(run, {})]
+            values = [
+                result.by_run[run][seed] for result in results if seed in result.by_run.get(run, {})
+            ]
             if len(values) == len(results):
                 by_run.setdefault(run, {})[seed] = combine(values)
     if not by_run:
         return None
-    return Result(by_run, results[0].pretrained, collapsed=any(result.collapsed for result in results))
+    return Result(
+        by_run, results[0].pretrained, collapsed=any(result.collapsed for result in results)
+    )
 
 
 def _gaps(results: Results) -> Results:
@@ -206,7 +219,9 @@ def _gaps(results: Results) -> Results:
     for measure, supervised in results.items():
         if measure.setting != SUPERVISED:
             continue
-        less_is_better = None if measure.greater_is_better is None else not measure.greater_is_better
+        less_is_better = (
+            None if measure.greater_is_better is None else not measure.greater_is_better
+        )
         gap_measure = replace(measure, setting=GAP, greater_is_better=less_is_better, main=False)
         for system, zero_shot in results.get(replace(measure, setting=ZERO_SHOT), {}).items():
             if system in supervised:
@@ -265,5 +280,7 @@ def _in_order(results: Results, metrics: Metrics) -> Results:
 def averaged_languages(results: Results, mean: Measure) -> list[str]:
     """Return the languages of a mean."""
     measures = [measure for measure in results if measure.group == mean.group]
-    languages = [measure for measure in measures if measure.language != OTHERS and not measure.is_source]
+    languages = [
+        measure for measure in measures if measure.language != OTHERS and not measure.is_source
+    ]
     return [measure.language for measure in _shared(results, languages)]

@@ -126,7 +126,9 @@ def _pairs(systems: Sequence[System], baseline: str | None) -> list[_Pair]:
     """Return each system with its baseline, if it has one; an unknown baseline is a SettingsError."""
     names = list(dict.fromkeys(system.name for system in systems))
     if baseline is not None and baseline not in names:
-        raise SettingsError(f"the scores have no system {baseline!r}{did_you_mean(baseline, names)}")
+        raise SettingsError(
+            f"the scores have no system {baseline!r}{did_you_mean(baseline, names)}"
+        )
     pairs = []
     for system in systems:
         reference_system = reference(system, systems, baseline)
@@ -135,7 +137,9 @@ def _pairs(systems: Sequence[System], baseline: str | None) -> list[_Pair]:
     return pairs
 
 
-def reference(system: System, systems: Sequence[System], baseline: str | None = None) -> System | None:
+def reference(
+    system: System, systems: Sequence[System], baseline: str | None = None
+) -> System | None:
     """Return what a system is tested against: the baseline with the same settings, or the first variant of itself.
 
     None, a setting that a checkpoint does not have, agrees with any.
@@ -143,7 +147,9 @@ def reference(system: System, systems: Sequence[System], baseline: str | None = 
     name = baseline or systems[0].name
     if system.name != name:
         candidates = (candidate for candidate in systems if candidate.name == name)
-        return next((candidate for candidate in candidates if _have_same_axes(system, candidate)), None)
+        return next(
+            (candidate for candidate in candidates if _have_same_axes(system, candidate)), None
+        )
     is_alone = all(candidate.name == name for candidate in systems)
     return systems[0] if is_alone and system != systems[0] else None
 
@@ -218,7 +224,9 @@ class _ExampleTests:
                 except DataError as error:
                     if untested is None:
                         raise
-                    untested.append(Untested(measure, pair.system, pair.baseline, str(error), self.unit))
+                    untested.append(
+                        Untested(measure, pair.system, pair.baseline, str(error), self.unit)
+                    )
         return comparisons
 
     def _test(self, measure: Measure, pair: _Pair, rng: Generator) -> Comparison:
@@ -237,13 +245,21 @@ class _ExampleTests:
         baseline_scores = by_system[pair.baseline].against(by_system[pair.system])
         fewest = min(len(system_scores), len(baseline_scores))
         if fewest < MIN_RUNS:
-            raise DataError(f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}")
+            raise DataError(
+                f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}"
+            )
         baseline_runs = self.outcomes.runs(measure, pair.baseline)
         test = examples.crossed_test(self.outcomes.runs(measure, pair.system), baseline_runs)
         return self._comparison(measure, pair, test.interval, p=test.p, min_p=0.0)
 
     def _comparison(
-        self, measure: Measure, pair: _Pair, interval: statistics.Interval, *, p: float, min_p: float
+        self,
+        measure: Measure,
+        pair: _Pair,
+        interval: statistics.Interval,
+        *,
+        p: float,
+        min_p: float,
     ) -> Comparison:
         """Return a comparison; intervals over examples are shares, which become percent."""
         scale = 100.0 if measure.unit == "%" else 1.0
@@ -303,8 +319,12 @@ class _Outcomes:
         return pooled
 
     def _rows_by_language(self, measure: Measure, system: System) -> list[list[Score]]:
-        languages = [measure.language] if measure.language else averaged_languages(self.results, measure)
-        return [self._rows[measure.task, measure.setting, language, system] for language in languages]
+        languages = (
+            [measure.language] if measure.language else averaged_languages(self.results, measure)
+        )
+        return [
+            self._rows[measure.task, measure.setting, language, system] for language in languages
+        ]
 
     def _mean(self, rows: Sequence[Score]) -> examples.Examples:
         """Return the mean outcomes of some rows of one system and language."""
@@ -343,7 +363,9 @@ def best_of(measure: Measure, by_system: Mapping[System, Result]) -> System | No
     return max(by_system, key=lambda system: sign * by_system[system].mean)
 
 
-def significance_against(by_system: Mapping[System, Result], best: System) -> dict[System, statistics.Significance]:
+def significance_against(
+    by_system: Mapping[System, Result], best: System
+) -> dict[System, statistics.Significance]:
     """Test one system against each other; `p` and `min_p` are after Holm over the others."""
     rivals = [system for system in by_system if system != best]
     tests = []

@@ -37,7 +37,9 @@ def bleu(sums: Floats) -> Floats:
     reference = sums[1]
     correct = sums[2 : 2 + BLEU_ORDERS]  # (4, ...)
     total = sums[2 + BLEU_ORDERS :]  # (4, ...)
-    smoothed = np.where(correct > 0, correct, 0.5 ** np.cumsum((correct <= 0) & (total > 0), axis=0))
+    smoothed = np.where(
+        correct > 0, correct, 0.5 ** np.cumsum((correct <= 0) & (total > 0), axis=0)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(smoothed) - np.log(total)
         penalty = np.minimum(0.0, 1 - reference / length)
@@ -50,7 +52,11 @@ def perplexity(sums: Floats) -> Floats:
     return np.asarray(np.exp(np.minimum(ratio(sums), 50.0)), np.float64)
 
 
-MEASURES: dict[str, Callable[[Any], Floats]] = {"ratio": ratio, "bleu": bleu, "perplexity": perplexity}
+MEASURES: dict[str, Callable[[Any], Floats]] = {
+    "ratio": ratio,
+    "bleu": bleu,
+    "perplexity": perplexity,
+}
 
 
 @dataclass(frozen=True)
@@ -131,7 +137,9 @@ def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRA
     return Interval(a.total, low, high, n)
 
 
-def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
+def paired_bootstrap(
+    a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS
+) -> Interval:
     """Return score(a) - score(b) with a percentile interval, both resampled alike (Koehn 2004).
 
     `n` is the number of examples that count for either system. The ends are nan with one example or one group.
@@ -173,7 +181,9 @@ def _percentiles(values: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Significance:
+def approximate_randomization(
+    a: Examples, b: Examples, rng: Generator, draws: int = DRAWS
+) -> Significance:
     """Test whether two systems differ on the same examples by swapping their outcomes at random (Noreen 1989).
 
     Outcomes of one group are swapped together. `n` is the number of examples that count for either system.
@@ -185,7 +195,9 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
     a_sums = a.group_sums(a.groups)  # (C, G)
     b_sums = b.group_sums(a.groups)
     observed = a.total - b.total
-    gains = (b_sums - a_sums).T  # (G, C): what the sums of `a` gain if the outcomes of a group are swapped
+    gains = (
+        b_sums - a_sums
+    ).T  # (G, C): what the sums of `a` gain if the outcomes of a group are swapped
     a_total = a_sums.sum(axis=1)  # (C,)
     both_total = (a_sums + b_sums).sum(axis=1)
     differences = np.empty(draws)
@@ -194,7 +206,9 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
         is_swapped = rng.integers(0, 2, size=(size, len(gains)), dtype=np.int8)
         sums = a_total + is_swapped.astype(np.float64) @ gains  # (size, C)
         differences[begin : begin + size] = a.value(sums.T) - b.value((both_total - sums).T)
-    return Significance(observed, extreme_share(differences, observed, exact=False), n, 1 / (1 + draws))
+    return Significance(
+        observed, extreme_share(differences, observed, exact=False), n, 1 / (1 + draws)
+    )
 
 
 def mean_over_sets(parts: Sequence[Examples]) -> Examples:
@@ -251,7 +265,9 @@ def _joined_groups(groupings: Sequence[NDArray[np.int64] | None], size: int) -> 
 
     group_nodes = np.concatenate(nodes)
     example_nodes = np.tile(np.arange(size), len(nodes))
-    graph = coo_array((np.ones(len(group_nodes)), (example_nodes, group_nodes)), (node_count, node_count))
+    graph = coo_array(
+        (np.ones(len(group_nodes)), (example_nodes, group_nodes)), (node_count, node_count)
+    )
     _, labels = connected_components(graph, directed=False)
     return np.asarray(labels[:size], np.int64)
 
@@ -280,7 +296,9 @@ class _CrossedSide:
     effects: Floats
 
     @classmethod
-    def of(cls, runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]) -> _CrossedSide:
+    def of(
+        cls, runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]
+    ) -> _CrossedSide:
         """Measure the runs of a system; counted: (G,) the groups that count for any run."""
         scores = np.array([run.total for run in runs])
         without_group = []  # by run (G,) the score without each group
@@ -328,7 +346,9 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
     variance = max(run_variance + example_variance - both_variance, run_variance, example_variance)
     n = min(len(a), len(b))
     if variance == 0:
-        return CrossedTest(Interval(difference, difference, difference, n), 0.0, float(difference == 0))
+        return CrossedTest(
+            Interval(difference, difference, difference, n), 0.0, float(difference == 0)
+        )
     freedom = _degrees_of_freedom(
         variance,
         [
@@ -354,9 +374,13 @@ def _degrees_of_freedom(variance: float, parts: Sequence[tuple[float, int]]) -> 
 def _pair_count(a: Examples, b: Examples) -> int:
     """Return how many examples count for either; raise DataError unless both have the same examples and measure."""
     if len(a.score) != len(b.score):
-        raise DataError(f"expected the same test examples for both systems, found {len(a.score)} and {len(b.score)}")
+        raise DataError(
+            f"expected the same test examples for both systems, found {len(a.score)} and {len(b.score)}"
+        )
     if a.measure != b.measure:
-        raise DataError(f"expected the same measure for both systems, found {a.measure} and {b.measure}")
+        raise DataError(
+            f"expected the same measure for both systems, found {a.measure} and {b.measure}"
+        )
     if a.identity != b.identity:
         raise DataError(
             "the systems were scored on different test examples; evaluate both on the same files, and on the same "

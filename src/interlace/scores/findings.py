@@ -17,7 +17,9 @@ from interlace.scores.comparison import MIN_RUNS
 from interlace.scores.held_out import add_all_words
 from interlace.scores.statistics import ALPHA, Interval, difference_interval, holm, permutation_test
 
-MAX_FAMILY = 6  # exact tests of five runs against five cannot be significant after Holm in a larger family
+MAX_FAMILY = (
+    6  # exact tests of five runs against five cannot be significant after Holm in a larger family
+)
 
 VerdictName = Literal["confirmed", "refuted", "undecided", "pending"]
 """confirmed: the test is significant in the claimed direction, or for `equal` the interval is within the margin.
@@ -29,9 +31,13 @@ class FindingSide(Settings):
 
     system: str = Field("", description="A system of the study.")
     task: str = Field("", description="A task of the study.")
-    setting: str = Field("", description="How the task is trained: zero-shot, supervised, ..; difference: their gap.")
+    setting: str = Field(
+        "", description="How the task is trained: zero-shot, supervised, ..; difference: their gap."
+    )
     metric: str = Field("", description="Default: the task's main metric.")
-    language: str | None = Field(None, description="Language, pair or direction; default: the mean without the source.")
+    language: str | None = Field(
+        None, description="Language, pair or direction; default: the mean without the source."
+    )
     axes: dict[str, Any] = Field({}, description="Values of the study's axes.")
 
 
@@ -40,12 +46,17 @@ class StudyFinding(FindingSide):
 
     claim: str = Field(min_length=1, description="The claim, a sentence.")
     source: str = Field("", description="Who claims it: paper and table.")
-    family: str = Field(description=f"Findings that are corrected together by Holm's method, at most {MAX_FAMILY}.")
+    family: str = Field(
+        description=f"Findings that are corrected together by Holm's method, at most {MAX_FAMILY}."
+    )
     against: FindingSide = Field(description="The second side: what differs from the first.")
     kind: Literal["better", "equal"] = Field(
-        "better", description="better: the first side is; equal: they differ by less than the margin."
+        "better",
+        description="better: the first side is; equal: they differ by less than the margin.",
     )
-    margin: float = Field(gt=0, description="Smallest difference that matters, in the unit of the metric.")
+    margin: float = Field(
+        gt=0, description="Smallest difference that matters, in the unit of the metric."
+    )
 
     @property
     def sides(self) -> tuple[FindingSide, FindingSide]:
@@ -85,7 +96,9 @@ def judge(findings: Mapping[str, StudyFinding], table: ScoreTable, runs: int) ->
     table: its scores. runs: registered runs of each system; a side with fewer, or fewer than five, is pending.
     """
     table = add_all_words(table)
-    results = aggregate(table, {task: rows.unique("metric") for task, rows in table.group("task").items()})
+    results = aggregate(
+        table, {task: rows.unique("metric") for task, rows in table.group("task").items()}
+    )
     family_sizes = Counter(finding.family for finding in findings.values())
     verdicts = []
     for slot, (name, finding) in enumerate(findings.items()):
@@ -111,7 +124,9 @@ class _Trial:
         fewest = min(len(first.scores), len(second.scores))
         if first.measure is None or fewest < self.min_runs:
             missing = Interval(math.nan, math.nan, math.nan, 0)
-            return Verdict(self.name, self.finding, "pending", missing, math.nan, fewest, (math.nan, math.nan))
+            return Verdict(
+                self.name, self.finding, "pending", missing, math.nan, fewest, (math.nan, math.nan)
+            )
         sign = -1 if first.measure.greater_is_better is False else 1
         a = [sign * score for score in first.scores]
         b = [sign * score for score in second.scores]
@@ -139,10 +154,16 @@ def _sample(side: FindingSide, results: Results) -> _Sample:
     axes = {(key, str(value)) for key, value in side.axes.items()}
     metrics = {side.metric}
     if not side.metric:
-        metrics = {measure.metric for measure in results if measure.task == side.task and measure.main}
+        metrics = {
+            measure.metric for measure in results if measure.task == side.task and measure.main
+        }
     place = (side.task, side.setting or ZERO_SHOT, side.language or OTHERS)
     for measure, by_system in results.items():
-        if (measure.task, measure.setting, measure.language) != place or measure.metric not in metrics:
+        if (
+            measure.task,
+            measure.setting,
+            measure.language,
+        ) != place or measure.metric not in metrics:
             continue
         for system, result in by_system.items():
             if system.name == side.system and axes <= set(system.axes):

@@ -42,7 +42,10 @@ def add_all_words(table: ScoreTable) -> ScoreTable:
     for row in table:
         rows.append(row)
         over_all = row.metric + ALL_WORDS
-        if (row.task, over_all) in metrics_over_all and (_evaluation_of(row), over_all) not in known:
+        if (row.task, over_all) in metrics_over_all and (
+            _evaluation_of(row),
+            over_all,
+        ) not in known:
             rows.append(replace(row, metric=over_all, main=False))
     return ScoreTable(rows)
 
@@ -86,7 +89,9 @@ def different_words(table: ScoreTable) -> list[str]:
     """
     shares = {_evaluation_of(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
     tasks: dict[str, None] = {}
-    for (task, _setting, _language), rows in table.filter(main=True).group("task", "setting", "language").items():
+    for (task, _setting, _language), rows in (
+        table.filter(main=True).group("task", "setting", "language").items()
+    ):
         by_label: dict[str, set[float]] = {}
         by_seed: dict[int | None, set[float]] = {}
         for row in rows:
@@ -109,6 +114,8 @@ def comparable_metrics(table: ScoreTable, metrics: Metrics) -> dict[str, Sequenc
     comparable: dict[str, Sequence[str]] = dict(metrics)
     for task in different_words(table):
         names = metrics.get(task) or table.filter(task=task, main=True).unique("metric")
-        over_all = [name + ALL_WORDS if (task, name + ALL_WORDS) in known else name for name in names]
+        over_all = [
+            name + ALL_WORDS if (task, name + ALL_WORDS) in known else name for name in names
+        ]
         comparable[task] = list(dict.fromkeys(over_all))
     return comparable

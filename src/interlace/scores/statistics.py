@@ -82,7 +82,9 @@ def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Inte
     return Interval(value, float(interval.low), float(interval.high), n)
 
 
-def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
+def permutation_test(
+    a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS
+) -> Significance:
     """Test whether two independent samples have the same mean; `p` is the larger one of two tests.
 
     1. A permutation test of Welch's t, which keeps its level where both samples have the same distribution (Janssen
@@ -119,7 +121,9 @@ def _welch_p(x: Floats, y: Floats) -> float:
 def _welch_test(x: Floats, y: Floats) -> Any:
     from scipy.stats import ttest_ind
 
-    with warnings.catch_warnings():  # scipy warns of a sample without variance, where its results are still right
+    with (
+        warnings.catch_warnings()
+    ):  # scipy warns of a sample without variance, where its results are still right
         warnings.simplefilter("ignore", RuntimeWarning)
         return ttest_ind(x, y, equal_var=False)
 
@@ -239,7 +243,9 @@ def _centered_ranks(values: Floats) -> Floats:
     return ranks
 
 
-def rank_correlation(points: Mapping[tuple[Any, Any], tuple[float, float]], rng: Generator) -> tuple[Significance, int]:
+def rank_correlation(
+    points: Mapping[tuple[Any, Any], tuple[float, float]], rng: Generator
+) -> tuple[Significance, int]:
     """Return Spearman's correlation within conditions, of points named (condition, system), and how many conditions.
 
     Conditions with a single system, and systems that do not occur in every other condition, are left out.
@@ -271,5 +277,7 @@ def _vector(values: ArrayLike, name: str) -> Floats:
     """Return (n,) the values; raise DataError unless they are one row of finite numbers."""
     x = np.asarray(values, np.float64)
     if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
-        raise DataError(f"{name}: expected a row of finite numbers, found {np.asarray(values)!r:.80}")
+        raise DataError(
+            f"{name}: expected a row of finite numbers, found {np.asarray(values)!r:.80}"
+        )
     return x

@@ -56,7 +56,10 @@ Setting = Literal["zero-shot", "supervised", "translate-train", "translate-test"
 language, fine-tuned on its own training text. translate-train: the same with the source's training text translated into
 each language. translate-test: fine-tuned on the source language, scored on test text translated into it."""
 
-PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
+PER_LANGUAGE: tuple[Setting, ...] = (
+    "supervised",
+    "translate-train",
+)  # settings with one fine-tuning a language
 
 SelectionRule = Literal["source-dev", "mean-dev", "per-language-dev", "last"]
 """Whose development set selects the weights and the learning rate: the source language's, the mean over all languages,
@@ -77,25 +80,37 @@ class Tuning(Settings):
         description="Peak learning rate; of a list, `select` chooses one (XTREME: 2e-5; small models need about 1e-3).",
     )
     epochs: float = Field(3.0, gt=0, description="Passes over the training set.")
-    tokens_per_batch: int = Field(2048, ge=16, description="Tokens per batch over all processes, padding included.")
+    tokens_per_batch: int = Field(
+        2048, ge=16, description="Tokens per batch over all processes, padding included."
+    )
     micro_batches: int = Field(
         1,
         ge=1,
         description="Parts of a batch that are computed one after another, or by as many processes; an update is the "
         "same for any number of processes that divides it.",
     )
-    warmup_share: float = Field(0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate.")
+    warmup_share: float = Field(
+        0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate."
+    )
     weight_decay: float = Field(0.0, ge=0, description="Decoupled weight decay of AdamW.")
-    betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Decay rates of Adam's moments (ALM: 0.9, 0.997).")
-    select: SelectionRule = Field("source-dev", description="Whose dev set selects the weights and the learning rate.")
-    checks: int = Field(1, ge=1, description="Dev evaluations per epoch (XLM: every 20,000 examples).")
+    betas: tuple[Decay, Decay] = Field(
+        (0.9, 0.999), description="Decay rates of Adam's moments (ALM: 0.9, 0.997)."
+    )
+    select: SelectionRule = Field(
+        "source-dev", description="Whose dev set selects the weights and the learning rate."
+    )
+    checks: int = Field(
+        1, ge=1, description="Dev evaluations per epoch (XLM: every 20,000 examples)."
+    )
 
     def model_post_init(self, _context: Any) -> None:
         """Require a dev set for a learning-rate sweep and for periodic evaluation."""
         if self.select != "last":
             return
         if len(self.rates) > 1:
-            raise SettingsError("tuning.select = 'last' cannot choose among several learning rates; name a dev rule")
+            raise SettingsError(
+                "tuning.select = 'last' cannot choose among several learning rates; name a dev rule"
+            )
         if self.checks > 1:
             raise SettingsError(
                 "tuning.select = 'last' evaluates no dev set, so tuning.checks has no effect; name a dev rule"
@@ -118,8 +133,12 @@ class Tuning(Settings):
 class HeadSettings(Settings):
     """Settings that a task passes on to its head."""
 
-    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).")
-    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
+    max_length: int = Field(
+        256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128)."
+    )
+    dropout: float = Field(
+        0.1, ge=0, lt=1, description="Dropout probability before the linear layer."
+    )
 
 
 class TaskHead(HeadSettings, Objective):
@@ -148,11 +167,26 @@ class TaskHead(HeadSettings, Objective):
         return nn.ModuleDict({"dropout": nn.Dropout(self.dropout), "linear": linear})
 
     def batch_of(
-        self, layout: Layout, languages: tuple[str, ...], prepared: Prepared, at: Any, labels: Any, **extra: Any
+        self,
+        layout: Layout,
+        languages: tuple[str, ...],
+        prepared: Prepared,
+        at: Any,
+        labels: Any,
+        **extra: Any,
     ) -> Batch:
         """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
-        inputs = prepared.traits.encoder_inputs(layout, languages, language_ids=prepared.language_ids)
-        return Batch(inputs, at, labels.astype(np.int64), {self.term: float(len(labels))}, layout.tokens, extra)
+        inputs = prepared.traits.encoder_inputs(
+            layout, languages, language_ids=prepared.language_ids
+        )
+        return Batch(
+            inputs,
+            at,
+            labels.astype(np.int64),
+            {self.term: float(len(labels))},
+            layout.tokens,
+            extra,
+        )
 
     def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - subclasses use it
         """Return remarks on these examples that are logged once before training."""
@@ -175,7 +209,11 @@ class TaskHead(HeadSettings, Objective):
         """Return the sum of cross-entropies over predictions."""
         from torch.nn.functional import cross_entropy
 
-        return {self.term: Term(cross_entropy(self.logits(backbone, heads, batch), batch.labels, reduction="sum"))}
+        return {
+            self.term: Term(
+                cross_entropy(self.logits(backbone, heads, batch), batch.labels, reduction="sum")
+            )
+        }
 
     def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
         """Return (N,) predictions, aligned with `batch.at`: the most likely classes."""
@@ -251,14 +289,24 @@ class Task(Settings, ABC):
     metric: ClassVar[str]  # name of the main metric, a key of `Scores.metrics`
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
-    same_scale: ClassVar[tuple[str, ...] | None] = None  # further metrics with the main one's scale; None: unknown
+    same_scale: ClassVar[tuple[str, ...] | None] = (
+        None  # further metrics with the main one's scale; None: unknown
+    )
     other_scales: ClassVar[dict[str, Scale]] = {}  # further metrics with a scale of their own
-    scoring_version: ClassVar[int] = 1  # raised when the same files and settings lead to other scores than before
-    text_type: ClassVar[type[Text | TextPairs] | None] = None  # what `reader` returns; None: no running text
-    static_vectors: ClassVar[bool] = False  # whether it can also score static word vectors: `measure_words`
+    scoring_version: ClassVar[int] = (
+        1  # raised when the same files and settings lead to other scores than before
+    )
+    text_type: ClassVar[type[Text | TextPairs] | None] = (
+        None  # what `reader` returns; None: no running text
+    )
+    static_vectors: ClassVar[bool] = (
+        False  # whether it can also score static word vectors: `measure_words`
+    )
 
     files: Files = Field("", description="Files under the data root.")
-    targets: list[str] | None = Field(None, description="Languages to score; none: those of the recipe.")
+    targets: list[str] | None = Field(
+        None, description="Languages to score; none: those of the recipe."
+    )
 
     _run: Path | None = PrivateAttr(None)
 
@@ -293,7 +341,9 @@ class Task(Settings, ABC):
         if self.text_type is None:
             return []
         languages = self.reader_languages(query)
-        return read_text(self.name, task.reader, languages, self.text_type, find_parts(self.files, query))
+        return read_text(
+            self.name, task.reader, languages, self.text_type, find_parts(self.files, query)
+        )
 
     def reader_languages(self, query: FileQuery) -> list[str]:
         """Return the languages that the reader is called with."""
@@ -330,9 +380,13 @@ class Task(Settings, ABC):
 class FineTuneTask(HeadSettings, Task):
     """A task that a model with a head is fine-tuned for."""
 
-    translatable: ClassVar[bool] = False  # whether gold labels hold for a translation of the text: translate-test
+    translatable: ClassVar[bool] = (
+        False  # whether gold labels hold for a translation of the text: translate-test
+    )
 
-    settings: list[Setting] = Field(["zero-shot"], min_length=1, description="Evaluation settings to train and score.")
+    settings: list[Setting] = Field(
+        ["zero-shot"], min_length=1, description="Evaluation settings to train and score."
+    )
     translations: Literal["machine", "human"] = Field(
         "machine",
         description="Who translated the files of translate-.. settings ('human': XNLI's own test sets); recorded with "

@@ -24,7 +24,12 @@ from interlace.core.ragged import Ragged, distinct_rows
 from interlace.data import Pairs
 from interlace.readers import READERS
 from interlace.tasks import Scores
-from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, Translations, read_entries
+from interlace.tasks.common.dictionaries import (
+    DictionaryTask,
+    TrainingEntries,
+    Translations,
+    read_entries,
+)
 from interlace.tasks.common.files import FileQuery, Files, find_file, find_parts
 from interlace.tasks.common.vectors import single_words, spellable
 
@@ -76,7 +81,9 @@ class EmbeddingAlignment(DictionaryTask):
         """Return the dictionary, and the text of candidates."""
         paths = super().read_files(split, language, root)
         if self.candidates == "text":
-            paths += [part.path for part in find_parts(self.text, self.query(split, language, root))]
+            paths += [
+                part.path for part in find_parts(self.text, self.query(split, language, root))
+            ]
         return paths
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> EncodedEntries:
@@ -92,7 +99,9 @@ class EmbeddingAlignment(DictionaryTask):
             words=words,
             trained=trained,
             shared=trained.shares_rows(vocab, source.ids, target.ids),
-            text_ids=self._text_ids(query, vocab) if self.candidates == "text" else np.zeros(0, np.int64),
+            text_ids=self._text_ids(query, vocab)
+            if self.candidates == "text"
+            else np.zeros(0, np.int64),
         )
 
     def _text_ids(self, query: FileQuery, vocab: Vocab) -> NDArray[np.integer]:
@@ -100,7 +109,9 @@ class EmbeddingAlignment(DictionaryTask):
         in_text = np.zeros(vocab.size, np.bool_)
         for part in find_parts(self.text, query):
             if part.rows:
-                raise DataError(f"{part.path}: the subwords of a language are counted in whole files; remove the rows")
+                raise DataError(
+                    f"{part.path}: the subwords of a language are counted in whole files; remove the rows"
+                )
             reader: Any = READERS.build("conllu" if ".conllu" in part.path.suffixes else "lines")
             for sentences in vocab.encode_texts(reader.read_chunks([part.path], [query.language])):
                 in_text[sentences.ids.flat] = True
@@ -115,7 +126,9 @@ class EmbeddingAlignment(DictionaryTask):
         sources = examples.source.ids
         targets = examples.target.ids
         target_fits = spellable(targets, vocab, single=True)
-        is_alike = np.array([np.array_equal(*pair) for pair in zip(sources, targets, strict=True)], np.bool_)
+        is_alike = np.array(
+            [np.array_equal(*pair) for pair in zip(sources, targets, strict=True)], np.bool_
+        )
         is_usable = spellable(sources, vocab, single=True) & target_fits & ~is_alike
         kept = np.flatnonzero(is_usable)
         if not len(kept):
@@ -133,7 +146,9 @@ class EmbeddingAlignment(DictionaryTask):
             return {"p@1": 100 * float(hits[words].mean())}
 
         kept_words, first_entries = distinct_rows(sources.take(kept))
-        groups = examples.trained.groups(examples.words.take(kept), kept_words, examples.shared[kept])
+        groups = examples.trained.groups(
+            examples.words.take(kept), kept_words, examples.shared[kept]
+        )
         metrics = groups.metrics(f"{self.name}, {examples.name}", metrics_of)
         words, _ = distinct_rows(sources)  # (m,) the source word of each entry
         metrics["coverage"] = 100 * len(hits) / len(np.unique(words))
@@ -170,7 +185,9 @@ class EmbeddingAlignment(DictionaryTask):
         )
         return np.asarray(best_ranks == 1)
 
-    def _language_vectors(self, backbone: Backbone, examples: EncodedEntries) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _language_vectors(
+        self, backbone: Backbone, examples: EncodedEntries
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """(H,) what is added to the rows of source words, and to those of candidates: what the model adds, if known."""
         languages = (examples.source.language, examples.target.language)
         traits = backbone.traits

@@ -68,12 +68,22 @@ characters in the passage. An empty one has start and end -1 and the score -inf.
 class SpanSettings(HeadSettings):
     """Settings of span extraction, with the defaults of Devlin et al.'s code."""
 
-    max_length: int = Field(384, ge=16, description="Maximum sequence length in tokens (BERT's code: 384).")
-    max_question: int = Field(
-        64, ge=1, description="Maximum question length in tokens, at most half a sequence; truncated (code: 64)."
+    max_length: int = Field(
+        384, ge=16, description="Maximum sequence length in tokens (BERT's code: 384)."
     )
-    stride: int = Field(128, ge=1, description="Tokens from the beginning of a window to that of the next (code: 128).")
-    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout probability before the linear layer (code: 0).")
+    max_question: int = Field(
+        64,
+        ge=1,
+        description="Maximum question length in tokens, at most half a sequence; truncated (code: 64).",
+    )
+    stride: int = Field(
+        128,
+        ge=1,
+        description="Tokens from the beginning of a window to that of the next (code: 128).",
+    )
+    dropout: float = Field(
+        0.0, ge=0, lt=1, description="Dropout probability before the linear layer (code: 0)."
+    )
 
 
 class Mlqa(SpanSettings, FineTuneTask):
@@ -88,14 +98,18 @@ class Mlqa(SpanSettings, FineTuneTask):
         description="SQuAD v1.1 files under the data root: a pattern, or patterns by split or 'test.de'; {context} and "
         "{question} are the languages of a target such as 'en-de'. '..json[:3000]' are the first 3,000 questions.",
     )
-    reader: ReaderSettings = Field("squad", description="Reader of the files; must return passages and questions.")
+    reader: ReaderSettings = Field(
+        "squad", description="Reader of the files; must return passages and questions."
+    )
     normalization: AnswerRules = Field(
         "mlqa",
         description="How answers are compared: 'mlqa' by the passage's language, 'squad' by English rules in all "
         "languages (XQuAD, TyDi QA GoldP).",
     )
     tuning: Tuning = Field(
-        default_factory=lambda: Tuning(learning_rate=3e-5, epochs=3, tokens_per_batch=8192, weight_decay=1e-4),
+        default_factory=lambda: Tuning(
+            learning_rate=3e-5, epochs=3, tokens_per_batch=8192, weight_decay=1e-4
+        ),
         description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 sequences per batch).",
     )
 
@@ -123,7 +137,9 @@ class Mlqa(SpanSettings, FineTuneTask):
             blank = np.array([not line.strip() for line in lines], np.bool_)
             placed = questions.spans[:, 0] >= 0
             notes["questions left out: they have no text"] = int(blank.sum())
-            notes["questions left out: their answer has no place in the passage"] = int((~placed & ~blank).sum())
+            notes["questions left out: their answer has no place in the passage"] = int(
+                (~placed & ~blank).sum()
+            )
             questions = questions.take(placed & ~blank)
         log_notes(self.name, path, notes)
         if not any(questions.answers):
@@ -150,7 +166,9 @@ class Mlqa(SpanSettings, FineTuneTask):
         identity = identity_of(examples.ids, *examples.answers)
         passages = np.unique(examples.owners, return_inverse=True)[1]
         f1 = np.nan_to_num(compared.f1)
-        return Scores(metrics, Examples(f1, has_answer.astype(np.float64), identity, groups=passages))
+        return Scores(
+            metrics, Examples(f1, has_answer.astype(np.float64), identity, groups=passages)
+        )
 
     def _compared(self, examples: Questions, spans: NDArray[Any]) -> AnswerScores:
         texts = best_texts(examples, spans)
@@ -182,7 +200,9 @@ def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
             passages.append(sentences)
             characters.append(offsets)
     if not len(answers) == len(spans) == len(owners):
-        raise DataError("the reader gives pairs without answers; set another 'reader', such as 'squad'")
+        raise DataError(
+            "the reader gives pairs without answers; set another 'reader', such as 'squad'"
+        )
     texts = list(numbers)
     graphemes = at_graphemes(Ragged.concatenate(characters), texts)
     passage_numbers = np.array(owners, np.int64)
@@ -190,7 +210,9 @@ def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
         questions=encode((chunk.target for chunk in chunks), vocab),
         passages=Sentences.concatenate(passages),
         owners=passage_numbers,
-        spans=subwords_in_span(graphemes, passage_numbers, np.array(spans, np.int32).reshape(-1, 2)),
+        spans=subwords_in_span(
+            graphemes, passage_numbers, np.array(spans, np.int32).reshape(-1, 2)
+        ),
         characters=graphemes,
         texts=texts,
         answers=answers,
@@ -230,12 +252,16 @@ class SpanExtractor(SpanSettings, TaskHead):
         ends = begins + pairs.target.lengths
         columns = np.arange(layout.ids.shape[1])
         is_open = (columns >= begins[:, None]) & (columns < ends[:, None])  # (B, L)
-        spelled_lengths = np.diff(prepared.vocab.surfaces.spelled.offsets)  # of each subword of the vocabulary
+        spelled_lengths = np.diff(
+            prepared.vocab.surfaces.spelled.offsets
+        )  # of each subword of the vocabulary
         is_open[is_open] = spelled_lengths[layout.ids[is_open]] > 0
         labels = np.where(examples.spans >= 0, examples.spans + begins[:, None], 0)
         rows = np.arange(len(examples))
         at = (rows, np.zeros_like(rows))
-        return self.batch_of(layout, pairs.languages, prepared, at, labels, open=is_open, begins=begins)
+        return self.batch_of(
+            layout, pairs.languages, prepared, at, labels, open=is_open, begins=begins
+        )
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (B, L, H) states of all subwords."""
@@ -290,7 +316,9 @@ class SpanExtractor(SpanSettings, TaskHead):
             remarks.append(f"{questions} questions are read in {len(examples)} windows")
         if answered < questions:
             lost = questions - answered
-            remarks.append(f"{lost} of {questions} answers do not fit into a window and are not trained on")
+            remarks.append(
+                f"{lost} of {questions} answers do not fit into a window and are not trained on"
+            )
         return remarks
 
     def class_columns(self, sequences: Windows) -> list[NDArray[np.integer]]:
@@ -305,7 +333,9 @@ class SpanExtractor(SpanSettings, TaskHead):
         """Return `gold_spans`."""
         return gold_spans(examples)
 
-    def merge(self, examples: Questions, sequences: Windows, predictions: NDArray[Any]) -> NDArray[Any]:
+    def merge(
+        self, examples: Questions, sequences: Windows, predictions: NDArray[Any]
+    ) -> NDArray[Any]:
         """Return the (q,) best answer of each question from all its windows.
 
         Spans without a character are left out. Of equally good ones the first in the passage is taken.
@@ -313,7 +343,9 @@ class SpanExtractor(SpanSettings, TaskHead):
         window, rank = np.nonzero(predictions["start"] >= 0)
         spans = predictions[window, rank]  # (m,)
         questions = sequences.owners[window]
-        subwords = np.stack([spans["start"], spans["end"]], axis=1) + sequences.firsts[window][:, None]
+        subwords = (
+            np.stack([spans["start"], spans["end"]], axis=1) + sequences.firsts[window][:, None]
+        )
         characters = _characters(examples, examples.owners[questions], subwords)
         start, end = characters.T
         order = np.lexsort((end, start, -spans["score"], questions))  # by question, the best first
@@ -340,7 +372,9 @@ def gold_spans(questions: Questions) -> NDArray[Any]:
     return spans
 
 
-def _characters(questions: Questions, passages: NDArray[Any], spans: NDArray[Any]) -> NDArray[np.int32]:
+def _characters(
+    questions: Questions, passages: NDArray[Any], spans: NDArray[Any]
+) -> NDArray[np.int32]:
     """(n, 2) the characters of a span of subwords of each given passage; (-1, -1) for an empty one."""
     is_filled = spans[:, 0] >= 0
     first_subwords = questions.characters.offsets[passages[is_filled]]
@@ -403,7 +437,9 @@ def answer_words(answer: str, rules: AnswerRules, language: str) -> tuple[str, .
     return tuple(text.split())
 
 
-def compare_answers(answer: str, gold: Sequence[str], rules: AnswerRules, language: str) -> tuple[float, float]:
+def compare_answers(
+    answer: str, gold: Sequence[str], rules: AnswerRules, language: str
+) -> tuple[float, float]:
     """Return (F1 of words, exact match), each against the nearest gold answer, 0 to 1."""
     words = answer_words(answer, rules, language)
     best_f1 = 0.0

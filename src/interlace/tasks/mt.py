@@ -25,7 +25,14 @@ from interlace.tasks.common.files import (
     find_parts,
     read_text,
 )
-from interlace.tasks.common.translation import SourceLines, TextMetric, TranslationTask, bleu, chrf, tokenized_bleu
+from interlace.tasks.common.translation import (
+    SourceLines,
+    TextMetric,
+    TranslationTask,
+    bleu,
+    chrf,
+    tokenized_bleu,
+)
 from interlace.text import TextPairs
 from interlace.text.word_tokenizers import WordTokenizerName
 
@@ -51,11 +58,16 @@ class Mt(TranslationTask):
         "the source for one side and the target for the other; without it, both sides are in one file. Files of the "
         "opposite direction are used too.",
     )
-    reader: ReaderSettings = Field("lines", description="Reader of the files, such as 'lines' or 'tsv'.")
-    word_tokenizer: WordTokenizerName = Field(
-        "unicode", description="Word tokenizer of 'tokenized bleu', such as 'moses' or 'by_language', as in papers."
+    reader: ReaderSettings = Field(
+        "lines", description="Reader of the files, such as 'lines' or 'tsv'."
     )
-    round_trip: bool = Field(False, description="Also translate back, as the task 'round_trip': 'round-trip bleu'.")
+    word_tokenizer: WordTokenizerName = Field(
+        "unicode",
+        description="Word tokenizer of 'tokenized bleu', such as 'moses' or 'by_language', as in papers.",
+    )
+    round_trip: bool = Field(
+        False, description="Also translate back, as the task 'round_trip': 'round-trip bleu'."
+    )
 
     def query(self, split: str, language: str, root: Root) -> FileQuery:
         """Return what to look for in `files`: both sides of the direction."""
@@ -73,14 +85,18 @@ class Mt(TranslationTask):
                     sources.append(source)
                     references.append(target)
         if not sources:
-            raise DataError(f"{self.name}: the {split} data of {direction} is empty: no line has text on both sides")
+            raise DataError(
+                f"{self.name}: the {split} data of {direction} is empty: no line has text on both sides"
+            )
         lengths = vocab.encode(sources, language=direction.source).lengths
         return SourceLines(direction, sources, references, lengths)
 
     def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
         """Read both sides, from files of the direction or of the opposite one."""
         source, target = self._sides(query)
-        return read_text(self.name, self.reader, [query.source, query.language], TextPairs, source, target)
+        return read_text(
+            self.name, self.reader, [query.source, query.language], TextPairs, source, target
+        )
 
     def read_files(self, split: str, language: str, root: Root) -> list[Path]:
         """Return the files of both sides, of the direction or the opposite one."""
@@ -99,9 +115,13 @@ class Mt(TranslationTask):
             except MissingDataError as error:
                 messages.append(str(error))
         first, second = sorted(messages)
-        raise MissingDataError(f"{first}; opposite direction: {second.removeprefix(f'{self.name}: ')}")
+        raise MissingDataError(
+            f"{first}; opposite direction: {second.removeprefix(f'{self.name}: ')}"
+        )
 
-    def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:
+    def compare(
+        self, examples: SourceLines, outputs: list[str], back: list[str]
+    ) -> dict[str, TextMetric]:
         """Compare the outputs with the references, and what came back with the sources."""
         target = examples.direction.target
         references = examples.references
@@ -126,5 +146,7 @@ class Mt(TranslationTask):
         scores = super().measure(backbone, vocab, examples)
         outcomes: Any = scores.outcomes
         length, reference_length = outcomes.columns[:2].sum(axis=1)
-        scores.metrics["length ratio"] = float(length / reference_length) if reference_length else 0.0
+        scores.metrics["length ratio"] = (
+            float(length / reference_length) if reference_length else 0.0
+        )
         return scores

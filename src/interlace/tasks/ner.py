@@ -42,14 +42,17 @@ class Ner(TaggingTask):
         description="Files of a token and its tag per line, under the data root: a pattern, or patterns by split or "
         "'test.de'.",
     )
-    reader: ReaderSettings = Field("iob", description="Reader of the files; must return tags of kind 'names'.")
+    reader: ReaderSettings = Field(
+        "iob", description="Reader of the files; must return tags of kind 'names'."
+    )
     types: tuple[str, ...] = Field(
         ("PER", "ORG", "LOC"),
         min_length=1,
         description="Entity types to train on and score (PAN-X: PER, ORG, LOC; MasakhaNER: DATE too).",
     )
     other_types: Literal["error", "outside"] = Field(
-        "error", description="Entities of other types in a file: an error, or counted in the log and read as O."
+        "error",
+        description="Entities of other types in a file: an error, or counted in the log and read as O.",
     )
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=10),
@@ -62,7 +65,9 @@ class Ner(TaggingTask):
             if count > 1:
                 raise ValueError(f"types: {kind!r} is given {count} times")
             if not kind or kind.startswith(("B-", "I-")):
-                raise ValueError(f"types: {kind!r}; types are named without B- and I-, such as 'PER'")
+                raise ValueError(
+                    f"types: {kind!r}; types are named without B- and I-, such as 'PER'"
+                )
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -84,7 +89,9 @@ class Ner(TaggingTask):
                 tags_of_words = chain.from_iterable(chunk.tags.get(self.tag_kind, ()))
                 counts = Counter(tag for tag in tags_of_words if tag not in numbers)
                 log_notes(
-                    self.name, path, {f"words of other types read as O ({listed(sorted(counts))})": counts.total()}
+                    self.name,
+                    path,
+                    {f"words of other types read as O ({listed(sorted(counts))})": counts.total()},
                 )
                 other_tags |= counts.keys()
             numbers |= dict.fromkeys(other_tags, 0)
@@ -155,7 +162,11 @@ def entity_rates(gold: int, predicted: int, right: int) -> dict[str, float]:
     """Return `f1`, `precision` and `recall` in percent from numbers of entities; 0 where there are none."""
     if not right:
         return {"f1": 0.0, "precision": 0.0, "recall": 0.0}
-    return {"f1": 200 * right / (predicted + gold), "precision": 100 * right / predicted, "recall": 100 * right / gold}
+    return {
+        "f1": 200 * right / (predicted + gold),
+        "precision": 100 * right / predicted,
+        "recall": 100 * right / gold,
+    }
 
 
 def tag_numbers(types: Sequence[str]) -> dict[str, int]:

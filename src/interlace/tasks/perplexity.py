@@ -54,7 +54,11 @@ class Perplexity(ProbeTask):
     scores_source: ClassVar[bool] = True
     text_type: ClassVar[type[Text]] = Text
     other_scales: ClassVar[dict[str, Scale]] = {
-        **{f"{kind}perplexity per {unit}": ("", False) for kind in ("", "pseudo-") for unit in ("word", "subword")},
+        **{
+            f"{kind}perplexity per {unit}": ("", False)
+            for kind in ("", "pseudo-")
+            for unit in ("word", "subword")
+        },
         **{f"{kind}bits per character": ("", False) for kind in ("", "pseudo-")},
         **dict.fromkeys(("unknown", "cut"), ("%", False)),
     }
@@ -65,14 +69,17 @@ class Perplexity(ProbeTask):
         "text of early stopping.",
     )
     reader: ReaderSettings = Field(
-        "lines", description="Reader of the files; its 'word_tokenizer' determines words ('whitespace' by default)."
+        "lines",
+        description="Reader of the files; its 'word_tokenizer' determines words ('whitespace' by default).",
     )
     per: Literal["word", "subword"] = Field(
         "subword",
         description="Unit of the main metric; scores hold both. 'word' compares vocabularies, and needs a word "
         "tokenizer that finds words (zh, ja, th).",
     )
-    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's (XLM: 256).")
+    max_length: int = Field(
+        256, ge=8, description="Maximum sequence length in tokens, at most the model's (XLM: 256)."
+    )
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
 
     @property
@@ -127,14 +134,18 @@ class Perplexity(ProbeTask):
         if self.per == "subword":  # only models with the same vocabulary measure the same thing
             identified.append(text.ids.flat)
         identity = identity_of(*identified)
-        outcomes = Examples(likelihood.nats, weight.astype(np.float64), identity, measure="perplexity")
+        outcomes = Examples(
+            likelihood.nats, weight.astype(np.float64), identity, measure="perplexity"
+        )
         return Scores(metrics, outcomes, metric=name)
 
     def _unknown(self, text: SpelledSentences, vocab: Vocab) -> float:
         """Return the percentage of subwords that the vocabulary cannot spell; warn of many, reject all."""
         is_known = known_subwords(text, vocab)
         if not is_known.any():
-            raise DataError(f"{self.name}: the vocabulary spells nothing of the text in {text.language!r}")
+            raise DataError(
+                f"{self.name}: the vocabulary spells nothing of the text in {text.language!r}"
+            )
         unknown = 100 * float((~is_known).mean())
         if unknown > _MAX_UNKNOWN:
             message = "%s: the vocabulary cannot spell %.0f %% of the subwords in %r, and the score is over the others"

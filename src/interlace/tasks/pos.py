@@ -39,16 +39,21 @@ class Pos(TaggingTask):
     metric: ClassVar[str] = "accuracy"
     same_scale: ClassVar[tuple[str, ...]] = ("f1",)
     scoring_version: ClassVar[int] = 2
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "without subwords", "left out"), ("%", False))
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
+        ("unread", "without subwords", "left out"), ("%", False)
+    )
     tag_kind: ClassVar[str] = "pos"
 
     files: Files = Field(
         "pos/{split}.{language}.conllu",
         description="CoNLL-U files under the data root: a pattern, or patterns by split or 'test.de'.",
     )
-    reader: ReaderSettings = Field("conllu", description="Reader of the files; must return tags of kind 'pos'.")
+    reader: ReaderSettings = Field(
+        "conllu", description="Reader of the files; must return tags of kind 'pos'."
+    )
     tuning: Tuning = Field(
-        default_factory=lambda: Tuning(epochs=10), description="How the task is fine-tuned (ALIGN-MLM: 10 epochs)."
+        default_factory=lambda: Tuning(epochs=10),
+        description="How the task is fine-tuned (ALIGN-MLM: 10 epochs).",
     )
 
     @property
@@ -102,7 +107,9 @@ class Pos(TaggingTask):
 
 _SINGLE = np.array([tag.startswith("S") for tag in TAGS])
 _LAST_WITH_REST = {tag[1:]: number for number, tag in enumerate(TAGS)}
-_TYPES = np.array([_LAST_WITH_REST[tag[1:]] for tag in TAGS])  # one number for all tags with the same rest
+_TYPES = np.array(
+    [_LAST_WITH_REST[tag[1:]] for tag in TAGS]
+)  # one number for all tags with the same rest
 _OUTSIDE = _TYPES[TAGS.index("X")]  # seqeval's O has an empty rest, too
 
 

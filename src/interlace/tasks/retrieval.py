@@ -18,7 +18,15 @@ from interlace.data import Pairs
 from interlace.models.settings import layer_number
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scores
-from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, encode, find_parts, read_text
+from interlace.tasks.common.files import (
+    Chunks,
+    FileQuery,
+    Files,
+    ReaderSettings,
+    encode,
+    find_parts,
+    read_text,
+)
 from interlace.tasks.common.prediction import InputLimits
 from interlace.tasks.common.vectors import layer_vectors
 from interlace.text import TextPairs
@@ -51,12 +59,19 @@ class Retrieval(ProbeTask):
         "the source for one side and the target for the other; without it, both sides are in one file. Tatoeba's are "
         "'tatoeba.{target3}-{source3}.{language3}'.",
     )
-    reader: ReaderSettings = Field("lines", description="Reader of the files, such as 'lines' or 'tsv'.")
-    source: str = Field("en", description="The source language of pairs; the target is the language that is scored.")
-    layer: int | None = Field(
-        None, description="Layer of the states: 0 embeddings, -1 the last; none: at two thirds (8 of 12)."
+    reader: ReaderSettings = Field(
+        "lines", description="Reader of the files, such as 'lines' or 'tsv'."
     )
-    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's own.")
+    source: str = Field(
+        "en", description="The source language of pairs; the target is the language that is scored."
+    )
+    layer: int | None = Field(
+        None,
+        description="Layer of the states: 0 embeddings, -1 the last; none: at two thirds (8 of 12).",
+    )
+    max_length: int = Field(
+        256, ge=8, description="Maximum sequence length in tokens, at most the model's own."
+    )
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
 
     @property
@@ -95,7 +110,9 @@ class Retrieval(ProbeTask):
         source = self.vectors(backbone, vocab, examples.source)
         target = self.vectors(backbone, vocab, examples.target)
         scores = both_ways(unit(source), unit(target), examples)
-        centered = both_ways(unit(source - source.mean(axis=0)), unit(target - target.mean(axis=0)), examples)
+        centered = both_ways(
+            unit(source - source.mean(axis=0)), unit(target - target.mean(axis=0)), examples
+        )
         scores.metrics["p@1, centered"] = centered["p@1"]
         return scores
 
@@ -112,7 +129,9 @@ def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:
         "p@1 into source": source_score,
     }
     both = (into_target.astype(np.float64) + into_source) / 2
-    word_counts = [side.word_counts for side in (pairs.source, pairs.target) if side.word_counts is not None]
+    word_counts = [
+        side.word_counts for side in (pairs.source, pairs.target) if side.word_counts is not None
+    ]
     return Scores(metrics, Examples(both, np.ones(len(both)), identity_of(*word_counts)))
 
 

@@ -24,7 +24,10 @@ class RoundTrip(TranslationTask):
 
     metric: ClassVar[str] = "round-trip bleu"
     same_scale: ClassVar[tuple[str, ...]] = ()
-    other_scales: ClassVar[dict[str, Scale]] = {"round-trip chrf": ("chrF", True), **TranslationTask.other_scales}
+    other_scales: ClassVar[dict[str, Scale]] = {
+        "round-trip chrf": ("chrF", True),
+        **TranslationTask.other_scales,
+    }
     text_type: ClassVar[type[Text]] = Text
 
     files: Files = Field(
@@ -32,7 +35,9 @@ class RoundTrip(TranslationTask):
         description="Plain text under the data root: a pattern, or patterns by split or 'test.de'. {language} is the "
         "one that is translated from, and back into.",
     )
-    reader: ReaderSettings = Field("lines", description="Reader of the files, such as 'lines' or 'tsv'.")
+    reader: ReaderSettings = Field(
+        "lines", description="Reader of the files, such as 'lines' or 'tsv'."
+    )
 
     def query(self, split: str, language: str, root: Root) -> FileQuery:
         """Return what to look for in `files`: text in the language that is translated from."""
@@ -48,9 +53,16 @@ class RoundTrip(TranslationTask):
         if not kept:
             raise DataError(f"{self.name}: {chunks[0][0]}: no line holds text")
         kept = kept[:MAX_SENTENCES]
-        return SourceLines(direction, kept, kept, vocab.encode(kept, language=direction.source).lengths)
+        return SourceLines(
+            direction, kept, kept, vocab.encode(kept, language=direction.source).lengths
+        )
 
-    def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:  # noqa: ARG002
+    def compare(
+        self,
+        examples: SourceLines,
+        outputs: list[str],  # noqa: ARG002
+        back: list[str],
+    ) -> dict[str, TextMetric]:
         """Compare the text that came back with the original text."""
         right = self.normalized(examples.sources, examples.direction.source)
         letters = self.signed(chrf(back, right, lower_case=self.lower_case))

@@ -24,7 +24,15 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scale, Scores
-from interlace.tasks.common.files import Chunks, FileQuery, Files, find_file, find_parts, log, log_notes
+from interlace.tasks.common.files import (
+    Chunks,
+    FileQuery,
+    Files,
+    find_file,
+    find_parts,
+    log,
+    log_notes,
+)
 from interlace.tasks.common.prediction import inference
 
 if TYPE_CHECKING:
@@ -58,9 +66,13 @@ class WordAlignment(SimilaritySettings, ProbeTask):
     metric: ClassVar[str] = "aer"
     same_scale: ClassVar[tuple[str, ...]] = ()
     greater_is_better: ClassVar[bool] = False
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("precision", "recall", "f1"), ("%", True))
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
+        ("precision", "recall", "f1"), ("%", True)
+    )
 
-    source: str = Field("en", description="The language of the source words; the target is the scored language.")
+    source: str = Field(
+        "en", description="The language of the source words; the target is the scored language."
+    )
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}.tok",
         description="The aligned words, under the data root: plain or numbered lines, a file per side ({language} is "
@@ -73,9 +85,12 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         "lines, GIZA++.",
     )
     base: Literal[0, 1] | None = Field(
-        None, description="Number of a sentence's first word; none: detected from sentence lengths, and logged."
+        None,
+        description="Number of a sentence's first word; none: detected from sentence lengths, and logged.",
     )
-    format: str | None = Field(None, description=f"Format of the alignments; none: detected ({', '.join(FORMATS)}).")
+    format: str | None = Field(
+        None, description=f"Format of the alignments; none: detected ({', '.join(FORMATS)})."
+    )
     method: Literal["argmax", "itermax", "softmax"] = Field(
         "argmax",
         description="'argmax': mutually most similar words; 'itermax': that repeated (Jalili Sabet et al. 2020, "
@@ -120,17 +135,26 @@ class WordAlignment(SimilaritySettings, ProbeTask):
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> Scores:
         """Return `aer`, `precision`, `recall` and `f1`, in percent."""
-        settings = {name: getattr(self, name) for name in ("method", *SimilaritySettings.model_fields)}
+        settings = {
+            name: getattr(self, name) for name in ("method", *SimilaritySettings.model_fields)
+        }
         with inference(backbone):
             aligner = Similarity(start="the model", standardize=False, **settings)
             alignments = aligner.with_backbone(backbone, vocab).align(examples.pairs)
         counts = agreement_by_pair(alignments.links, examples.sure, examples.possible)  # (n, 5)
         agreement = Agreement(*map(int, counts.sum(axis=0)))
-        metrics = {name: 100 * getattr(agreement, name) for name in ("aer", "precision", "recall", "f1")}
+        metrics = {
+            name: 100 * getattr(agreement, name) for name in ("aer", "precision", "recall", "f1")
+        }
         links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)
         weight = links + sure
         errors = weight - in_sure - in_possible
-        gold = (examples.sure.lengths, examples.sure.flat, examples.possible.lengths, examples.possible.flat)
+        gold = (
+            examples.sure.lengths,
+            examples.sure.flat,
+            examples.possible.lengths,
+            examples.possible.flat,
+        )
         return Scores(metrics, Examples(errors, weight, identity_of(*gold)))
 
     def _sides(self, query: FileQuery) -> list[Path]:

@@ -77,11 +77,15 @@ class WordSimilarity(ProbeTask):
         "header (SimLex-999); {language} is 'en', or 'en-de' for pairs across two languages.",
     )
     gold: Files | None = Field(
-        None, description="Scores in files of their own, one per line for each pair of `files` (SemEval-2017 task 2)."
+        None,
+        description="Scores in files of their own, one per line for each pair of `files` (SemEval-2017 task 2).",
     )
-    column: str = Field("", description="Name of the score's column in the header; none: the third.")
+    column: str = Field(
+        "", description="Name of the score's column in the header; none: the third."
+    )
     missing: Literal["skip", "midpoint"] = Field(
-        "skip", description="Pairs with a word without a vector: skipped, or given a cosine of 0.5 (SemEval-2017)."
+        "skip",
+        description="Pairs with a word without a vector: skipped, or given a cosine of 0.5 (SemEval-2017).",
     )
     reading: WordVectorSettings = Field(
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
@@ -108,7 +112,9 @@ class WordSimilarity(ProbeTask):
     def measure(self, backbone: Backbone, vocab: Vocab, examples: JudgedPairs) -> Scores:
         """Measure a model's vectors of single words."""
         words: dict[str, list[str]] = {}
-        for language, side in zip(examples.languages, (examples.first, examples.second), strict=True):
+        for language, side in zip(
+            examples.languages, (examples.first, examples.second), strict=True
+        ):
             words[language] = words.get(language, []) + side
         vectors = {}
         for language, words_of_language in words.items():
@@ -120,7 +126,9 @@ class WordSimilarity(ProbeTask):
 
         Raise a DataError if fewer than three pairs have vectors, or all judgments are equal.
         """
-        first, second = (vectors_of(self.name, vectors, language) for language in examples.languages)
+        first, second = (
+            vectors_of(self.name, vectors, language) for language in examples.languages
+        )
         first_rows = first.find(examples.first, fold=True)
         second_rows = second.find(examples.second, fold=True)
         is_known = (first_rows >= 0) & (second_rows >= 0)
@@ -170,7 +178,9 @@ def read_table(path: Path, column: str = "") -> list[JudgedPair]:
         cells = _cells(line)
         if number == 1 and column:
             if column not in cells:
-                raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
+                raise DataError(
+                    f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}"
+                )
             must_be_unique([column], cells, path)
             score_column = cells.index(column)
             continue
@@ -200,10 +210,14 @@ def read_two_files(words: Path, gold: Path) -> list[JudgedPair]:
     for number, (line, judged) in enumerate(zip_longest(read_lines(words), read_lines(gold)), 1):
         if line is None or judged is None:
             short, long = (words, gold) if line is None else (gold, words)
-            raise DataError(f"{short} ends before line {number}, but {long} does not; they must correspond by line")
+            raise DataError(
+                f"{short} ends before line {number}, but {long} does not; they must correspond by line"
+            )
         cells = _cells(line)
         if len(cells) != 2 or not all(cells):
-            raise DataError(f"{words}, line {number}: expected two words separated by a tab, found {line[:60]!r}")
+            raise DataError(
+                f"{words}, line {number}: expected two words separated by a tab, found {line[:60]!r}"
+            )
         score = _number(judged)
         if score is None:
             raise DataError(f"{gold}, line {number}: expected a score, found {judged[:60]!r}")

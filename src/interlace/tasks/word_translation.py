@@ -19,7 +19,12 @@ from interlace.core.errors import DataError
 from interlace.core.neighbors import Csls, ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.tasks import Scale, Scores
-from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, Translations, read_entries
+from interlace.tasks.common.dictionaries import (
+    DictionaryTask,
+    TrainingEntries,
+    Translations,
+    read_entries,
+)
 from interlace.tasks.common.files import find_file
 from interlace.tasks.common.vectors import WordVectorSettings, vectors_of, whole_words
 
@@ -68,7 +73,10 @@ class WordTranslation(DictionaryTask):
         *(f"{name} {by}" for by in ("cosine", "csls") for name in ("p@1", "p@5", "p@10", "mrr")),
         *("identical", "coverage", "held out"),
     )
-    other_scales: ClassVar[dict[str, Scale]] = {"mean cosine": ("cosine", True), "mean distance": ("L2", False)}
+    other_scales: ClassVar[dict[str, Scale]] = {
+        "mean cosine": ("cosine", True),
+        "mean distance": ("L2", False),
+    }
     static_vectors: ClassVar[bool] = True
 
     candidates: Literal["dictionary", "vocabulary"] = Field(
@@ -80,25 +88,35 @@ class WordTranslation(DictionaryTask):
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
     )
 
-    def examples(self, split: str, language: str, vocab: Vocab | None, root: Root) -> DictionaryEntries:
+    def examples(
+        self, split: str, language: str, vocab: Vocab | None, root: Root
+    ) -> DictionaryEntries:
         """Read the dictionary into `language`."""
         query = self.query(split, language, root).require_pair()
         words = read_entries(find_file(self.files, query))
         trained = self.training_entries(query)
         shared = np.zeros(len(words), np.bool_)
         if vocab is not None:
-            shared = trained.shares_rows(vocab, vocab.encode_words(words.source), vocab.encode_words(words.target))
+            shared = trained.shares_rows(
+                vocab, vocab.encode_words(words.source), vocab.encode_words(words.target)
+            )
         return DictionaryEntries((self.source, language), words, trained, shared)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: DictionaryEntries) -> Scores:
         """Measure a model's vectors of single words."""
         candidates = whole_words(vocab)[:MAX_WORDS] if self.candidates == "vocabulary" else []
         vectors = {}
-        for language, words in zip(examples.languages, (examples.words.source, examples.words.target), strict=True):
-            vectors[language] = self.reading.vectors(backbone, vocab, language, [*words, *candidates])
+        for language, words in zip(
+            examples.languages, (examples.words.source, examples.words.target), strict=True
+        ):
+            vectors[language] = self.reading.vectors(
+                backbone, vocab, language, [*words, *candidates]
+            )
         return self.measure_words(vectors, examples)
 
-    def measure_words(self, vectors: Mapping[str, WordVectors], examples: DictionaryEntries) -> Scores:
+    def measure_words(
+        self, vectors: Mapping[str, WordVectors], examples: DictionaryEntries
+    ) -> Scores:
         """Return `p@1`, `p@5`, `p@10` and `mrr`, each by `csls` and by `cosine`, and what follows.
 
         `p@1 csls, not identical` over words without an identically spelled translation, if there are such; `mean
@@ -107,7 +125,10 @@ class WordTranslation(DictionaryTask):
         `coverage` over held-out words, `held out` as their share, and the same names with `, all` and `, seen`.
         Raise a DataError if no entry has vectors on both sides.
         """
-        source, target = (vectors_of(self.name, vectors, language).top(MAX_WORDS) for language in examples.languages)
+        source, target = (
+            vectors_of(self.name, vectors, language).top(MAX_WORDS)
+            for language in examples.languages
+        )
         entries = self._entries_with_vectors(source, target, examples)
         source_candidates = self._candidates(source, entries.source_rows)
         target_candidates = self._candidates(target, entries.target_rows)
@@ -115,13 +136,17 @@ class WordTranslation(DictionaryTask):
         groups = examples.trained.groups(entries.spelled, entries.words, entries.shared)
         metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", ranking.metrics)
 
-        number_of_word = {word: number for number, word in enumerate(dict.fromkeys(examples.words.source))}
+        number_of_word = {
+            word: number for number, word in enumerate(dict.fromkeys(examples.words.source))
+        }
         numbers = np.array([number_of_word[word] for word in examples.words.source], np.int64)
         covered = np.unique(numbers[entries.numbers])
         metrics["coverage"] = 100 * len(covered) / len(number_of_word)
         identity = examples.trained.identity(examples.words, examples.shared)
         outcomes = groups.outcomes(numbers, entries.first_numbers, ranking.csls == 1, identity)
-        return Scores(metrics, outcomes, details={"candidates": {self.candidates: len(target_candidates)}})
+        return Scores(
+            metrics, outcomes, details={"candidates": {self.candidates: len(target_candidates)}}
+        )
 
     def _candidates(self, vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sorted rows of a side that are candidates, or that candidates count neighbors among."""
@@ -184,7 +209,9 @@ class _EntriesWithVectors:
         source = [self.source.words[row] for row in self.source_rows]
         return Translations(source, [self.target.words[row] for row in self.target_rows])
 
-    def ranking(self, source_candidates: NDArray[np.int64], target_candidates: NDArray[np.int64]) -> _Ranking:
+    def ranking(
+        self, source_candidates: NDArray[np.int64], target_candidates: NDArray[np.int64]
+    ) -> _Ranking:
         """Rank the target candidates of each source word, and compare the words of each entry.
 
         source_candidates, target_candidates: sorted rows. CSLS counts neighbors of the latter among the former.

@@ -19,4 +19,6 @@ class Xnli(PairClassificationTask):
         "nli/{split}.{language}.tsv",
         description="NLI tables under the data root: a pattern, or patterns by split or 'test.de'.",
     )
-    reader: ReaderSettings = Field("nli", description="Reader of the files; its settings name other columns.")
+    reader: ReaderSettings = Field(
+        "nli", description="Reader of the files; its settings name other columns."
+    )

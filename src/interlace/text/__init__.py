@@ -24,10 +24,14 @@ def check_lines(lines: Sequence[str]) -> None:
     """Raise a DataError if a line contains a line feed, or a lone surrogate, which UTF-8 cannot encode."""
     for number, line in enumerate(lines, 1):
         if "\n" in line:
-            raise DataError(f"line {number} contains a line feed: {line[:60]!r}; expected one string a line")
+            raise DataError(
+                f"line {number} contains a line feed: {line[:60]!r}; expected one string a line"
+            )
         surrogate = None if line.isascii() else _SURROGATE.search(line)
         if surrogate is not None:
-            raise DataError(f"line {number} contains {surrogate[0]!r} at {surrogate.start()}, which is not a character")
+            raise DataError(
+                f"line {number} contains {surrogate[0]!r} at {surrogate.start()}, which is not a character"
+            )
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,9 @@ class Text:
     heads: Ragged | None = None
 
     @classmethod
-    def of(cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "whitespace") -> Text:
+    def of(
+        cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "whitespace"
+    ) -> Text:
         """Tokenize lines (`interlace list word-tokenizers`); line feeds or lone surrogates in them are a DataError."""
         from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
@@ -129,8 +135,13 @@ class TextPairs:
     ) -> TextPairs:
         """Tokenize lines and their translations, as `Text.of`; raise a DataError if their numbers differ."""
         if len(source) != len(target):
-            raise DataError(f"{len(source)} source lines, but {len(target)} target lines; the sides must correspond")
-        return cls(Text.of(source, languages[0], word_tokenizer), Text.of(target, languages[1], word_tokenizer))
+            raise DataError(
+                f"{len(source)} source lines, but {len(target)} target lines; the sides must correspond"
+            )
+        return cls(
+            Text.of(source, languages[0], word_tokenizer),
+            Text.of(target, languages[1], word_tokenizer),
+        )
 
     def __len__(self) -> int:
         return len(self.source)
@@ -139,7 +150,10 @@ class TextPairs:
         """Select pairs by a mask (n,), with their labels; the notes stay."""
         if mask.all():
             return self
-        columns: dict[str, Any] = {"source": self.source.where(mask), "target": self.target.where(mask)}
+        columns: dict[str, Any] = {
+            "source": self.source.where(mask),
+            "target": self.target.where(mask),
+        }
         if self.links is not None:
             columns["links"] = self.links.take(mask)
         for name in ("labels", "answers", "ids"):

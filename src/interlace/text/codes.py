@@ -25,7 +25,17 @@ _BIBLIOGRAPHIC = """
 bo:tib cs:cze cy:wel de:ger el:gre eu:baq fa:per fr:fre hy:arm is:ice ka:geo mi:mao mk:mac ms:may my:bur nl:dut ro:rum
 sk:slo sq:alb zh:chi
 """  # ISO 639-2/B, in older data sets and libraries
-_CHINESE = ("yue", "wuu", "nan", "hak", "gan", "hsn", "cdo", "cjy", "lzh")  # written in Han, so words as in zh
+_CHINESE = (
+    "yue",
+    "wuu",
+    "nan",
+    "hak",
+    "gan",
+    "hsn",
+    "cdo",
+    "cjy",
+    "lzh",
+)  # written in Han, so words as in zh
 
 THREE = dict(pair.split(":") for pair in _CODES.split())
 """ISO 639-1 to ISO 639-3."""

@@ -19,10 +19,17 @@ from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
 _COMPRESSED_BLOCK = 1 << 16  # the same of gzip, bzip2 and xz: a file may have many small streams
-MAX_LINE = 8 << 20  # bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
+MAX_LINE = (
+    8 << 20
+)  # bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
-COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
+COMPRESSED = {
+    ".gz": "gzip",
+    ".bz2": "bzip2",
+    ".xz": "xz",
+    ".zst": "zstd",
+}  # suffixes that are read and written
 _MARKS = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
@@ -76,7 +83,9 @@ def read_lines(path: Path | str, max_line: int = MAX_LINE) -> Iterator[str]:
         if not feed:
             unfinished.append(data)
             _check_zeros(data, path, line_number)
-            check_length(sum(map(len, unfinished)), f"{path}, line {line_number}", max_bytes=max_line)
+            check_length(
+                sum(map(len, unfinished)), f"{path}, line {line_number}", max_bytes=max_line
+            )
             continue
         lines = _decoded(b"".join([*unfinished, whole_lines]), path, line_number)
         yield from lines
@@ -99,7 +108,9 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
 def check_length(size: int, place: str, what: str = "a line", max_bytes: int = MAX_LINE) -> None:
     """Raise a DataError that names the place if there are more bytes than the limit: a small archive may hold them."""
     if size > max_bytes:
-        raise DataError(f"{place}: {what} of more than {max_bytes >> 20} MB; expected sentences or documents")
+        raise DataError(
+            f"{place}: {what} of more than {max_bytes >> 20} MB; expected sentences or documents"
+        )
 
 
 def read_blocks(path: Path | str) -> Iterator[bytes]:
@@ -123,7 +134,9 @@ class _GzipDecompressor:
     """Decompresses a member of a gzip file, with the methods of `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
-        self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)  # 16: with the header and checksum of gzip
+        self._stream = zlib.decompressobj(
+            zlib.MAX_WBITS | 16
+        )  # 16: with the header and checksum of gzip
         self.needs_input = True
 
     @property
@@ -136,7 +149,9 @@ class _GzipDecompressor:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         block = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
-        self.needs_input = not (self.eof or self._stream.unconsumed_tail or len(block) == max_length)
+        self.needs_input = not (
+            self.eof or self._stream.unconsumed_tail or len(block) == max_length
+        )
         return block
 
 
@@ -272,7 +287,9 @@ def binary_format(begin: bytes) -> str:
             return about
     if begin.count(0) * 8 <= len(begin):  # text has hardly any
         return ""
-    zero_places = "".join(str(place) for place in range(4) if begin[place::4].count(0) * 8 > len(begin))
+    zero_places = "".join(
+        str(place) for place in range(4) if begin[place::4].count(0) * 8 > len(begin)
+    )
     encoding = _ZERO_PLACES.get(zero_places)
     if encoding is None:
         return "binary"
@@ -287,7 +304,9 @@ def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
     except UnicodeDecodeError as error:
         line = first + data.count(b"\n", 0, error.start)
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1)
-        message = f"{path}, line {line}: not valid UTF-8 at byte {column + 1} (0x{data[error.start]:02x})"
+        message = (
+            f"{path}, line {line}: not valid UTF-8 at byte {column + 1} (0x{data[error.start]:02x})"
+        )
         raise DataError(f"{message}; convert the file to UTF-8") from None
     lines = text.split("\n")
     if "\r" in text:
@@ -299,4 +318,6 @@ def _check_zeros(data: bytes, path: Path | str, first: int) -> None:
     """Raise a DataError that names the line if there are many NUL bytes in a row."""
     if _ZEROS in data:
         line = first + data.count(b"\n", 0, data.index(_ZEROS))
-        raise DataError(f"{path}, line {line}: {len(_ZEROS)} or more NUL bytes in a row; expected text")
+        raise DataError(
+            f"{path}, line {line}: {len(_ZEROS)} or more NUL bytes in a row; expected text"
+        )

@@ -21,11 +21,13 @@ class Normalization(Settings):
     """Normalization before tokenization, in this order: Romanian letters, lower case, accents, Unicode form."""
 
     form: Literal["NFC", "NFKC", "none"] = Field(
-        "NFC", description="Unicode form of the result; NFKC also folds compatibility characters such as ligatures."
+        "NFC",
+        description="Unicode form of the result; NFKC also folds compatibility characters such as ligatures.",
     )
     lower_case: bool = Field(False, description="Lower-case (XLM's 15-language models).")
     remove_accents: bool = Field(
-        False, description="Decompose and drop non-spacing marks (XLM's 15-language models); also drops vowel signs."
+        False,
+        description="Decompose and drop non-spacing marks (XLM's 15-language models); also drops vowel signs.",
     )
     romanian: Literal["keep", "comma", "strip"] = Field(
         "keep",
@@ -34,7 +36,9 @@ class Normalization(Settings):
 
     def lines(self, lines: Sequence[str], language: str = "") -> list[str]:
         """Normalize lines, which must not contain line feeds; returns the same list if nothing changes."""
-        text = "\n".join(lines)  # no form or case rule crosses a line feed, so one call serves all lines
+        text = "\n".join(
+            lines
+        )  # no form or case rule crosses a line feed, so one call serves all lines
         normalized = self.text(text, language)
         if normalized == text:
             return lines if isinstance(lines, list) else list(lines)

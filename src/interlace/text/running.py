@@ -7,7 +7,11 @@ import numpy as np
 from interlace.core.ragged import Ragged
 from interlace.text.columns import LINE_FEED, TextColumns
 from interlace.text.scripts import is_unspaced
-from interlace.text.word_tokenizers.common.characters import CharacterClasses, code_points, line_starts
+from interlace.text.word_tokenizers.common.characters import (
+    CharacterClasses,
+    code_points,
+    line_starts,
+)
 
 _TIGHT = 1
 _LOOSE = 2
@@ -43,17 +47,24 @@ def running_text(rows: Ragged, spellings: list[str]) -> TextColumns:
     word_starts = words.offsets[:-1] - (np.cumsum(touches_next) - touches_next)
     word_ends = word_starts + words.lengths - 1
     row_starts = np.append(word_starts, len(joined))[first_words[:-1]]
-    spans = np.stack([word_starts, word_ends], axis=1) - np.repeat(row_starts, rows.lengths)[:, None]
+    spans = (
+        np.stack([word_starts, word_ends], axis=1) - np.repeat(row_starts, rows.lengths)[:, None]
+    )
     joined = np.insert(joined, row_starts[rows.lengths == 0], LINE_FEED)
     line_ends = np.flatnonzero(joined == LINE_FEED) + 1
-    return TextColumns(Ragged(joined, np.append(0, line_ends)), Ragged(spans.astype(np.int32), first_words))
+    return TextColumns(
+        Ragged(joined, np.append(0, line_ends)), Ragged(spans.astype(np.int32), first_words)
+    )
 
 
 def is_tight(character: str) -> bool:
     """Return whether no space separates this character from text: unspaced scripts and their punctuation."""
     if not character:
         return False
-    wide_mark = unicodedata.category(character)[0] in "PS" and unicodedata.east_asian_width(character) in "WF"
+    wide_mark = (
+        unicodedata.category(character)[0] in "PS"
+        and unicodedata.east_asian_width(character) in "WF"
+    )
     return wide_mark or is_unspaced(character)
 
 

@@ -13,12 +13,34 @@ _BY_FIRST_WORD = {
     "OHM": "Greek", "HENTAIGANA": "Hiragana",
 }  # fmt: skip
 _TWO_WORDS = frozenset(
-    "OLD ITALIC,OLD PERSIAN,OLD TURKIC,NEW TAI,TAI LE,TAI THAM,TAI VIET,MEETEI MAYEK,OL CHIKI,SYLOTI NAGRI".split(",")
+    "OLD ITALIC,OLD PERSIAN,OLD TURKIC,NEW TAI,TAI LE,TAI THAM,TAI VIET,MEETEI MAYEK,OL CHIKI,SYLOTI NAGRI".split(
+        ","
+    )
 )
 _WIDTHS = {"FULLWIDTH", "HALFWIDTH"}
-_NO_SCRIPT = {"MODIFIER", "COMBINING", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "MICRO", "VARIATION"}
+_NO_SCRIPT = {
+    "MODIFIER",
+    "COMBINING",
+    "MATHEMATICAL",
+    "DOUBLE-STRUCK",
+    "SCRIPT",
+    "MICRO",
+    "VARIATION",
+}
 UNSPACED = frozenset(
-    {"Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tai Le", "New Tai", "Tai Tham"}
+    {
+        "Han",
+        "Hiragana",
+        "Katakana",
+        "Bopomofo",
+        "Thai",
+        "Lao",
+        "Khmer",
+        "Myanmar",
+        "Tai Le",
+        "New Tai",
+        "Tai Tham",
+    }
     | {"Yi", "Tai Viet", "Javanese", "Balinese"}
 )
 """Scripts that write words without spaces."""

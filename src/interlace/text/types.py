@@ -34,7 +34,9 @@ class WordTypes:
     def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) number of each spelling; new ones are added."""
         numbers = self._numbers
-        return np.fromiter((numbers.setdefault(spelling, len(numbers)) for spelling in spellings), np.int32)
+        return np.fromiter(
+            (numbers.setdefault(spelling, len(numbers)) for spelling in spellings), np.int32
+        )
 
     def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) number of each spelling, -1 if unknown."""
@@ -61,10 +63,14 @@ def _spelt(text: Text) -> Any:
     units = np.frombuffer(data, np.uint8)  # (bytes,)
     first_bytes = np.flatnonzero((units & 0xC0) != 0x80)  # (C,) of characters
     byte_of_character = np.append(first_bytes, len(units))
-    spans = text.words.flat + line_starts(text.lines)[text.words.rows()][:, None]  # (W, 2) characters of all lines
+    spans = (
+        text.words.flat + line_starts(text.lines)[text.words.rows()][:, None]
+    )  # (W, 2) characters of all lines
     spans = byte_of_character[spans]
     offsets = np.append(spans.reshape(-1), len(units)).astype(np.int64)  # (2 W + 1,)
-    words_and_gaps = pa.LargeStringArray.from_buffers(2 * len(spans), pa.py_buffer(offsets), pa.py_buffer(data))
+    words_and_gaps = pa.LargeStringArray.from_buffers(
+        2 * len(spans), pa.py_buffer(offsets), pa.py_buffer(data)
+    )
     return words_and_gaps.take(arrow_numbers(np.arange(0, 2 * len(spans), 2)))
 
 

@@ -7,7 +7,15 @@ from interlace.toy.concepts import CONCEPTS
 from interlace.toy.corpus import ToyCorpus, toy_version, write_toy
 from interlace.toy.languages import LANGUAGES, ToyLanguage, language, links, pairs, text
 from interlace.toy.sampling import sample
-from interlace.toy.scenes import ANSWER_ROLES, SPLITS, Phrase, Scene, answerable_roles, problems, split_of
+from interlace.toy.scenes import (
+    ANSWER_ROLES,
+    SPLITS,
+    Phrase,
+    Scene,
+    answerable_roles,
+    problems,
+    split_of,
+)
 from interlace.toy.sentences import ToySentence, ToyWord
 
 __all__ = [

@@ -27,7 +27,9 @@ class VerbConcept(NamedTuple):
 
     subject: frozenset[str]
     objects: frozenset[str]
-    flags: frozenset[str]  # companion, recipient, goal (requires one), timed (past and future require a time phrase)
+    flags: frozenset[
+        str
+    ]  # companion, recipient, goal (requires one), timed (past and future require a time phrase)
     manners: tuple[str, ...]
     topics: frozenset[str]
     places: tuple[str, ...]
@@ -215,13 +217,27 @@ _GIVEN = """
 anna f | peter m | maria f | thomas m | elena f | daniel m | sara f | david m | laura f | martin m | julia f
 robert m | sofia f | leo m | nina f | omar m
 """
-MANNERS: tuple[str, ...] = tuple("slowly quickly quietly loudly carefully happily patiently secretly".split())
-SURNAMES: tuple[str, ...] = tuple("weber silva kaya sharma chen smith moreno novak rossi haddad".split())
+MANNERS: tuple[str, ...] = tuple(
+    "slowly quickly quietly loudly carefully happily patiently secretly".split()
+)
+SURNAMES: tuple[str, ...] = tuple(
+    "weber silva kaya sharma chen smith moreno novak rossi haddad".split()
+)
 TOWNS: tuple[str, ...] = tuple(
     "berlin london paris madrid istanbul vienna rome moscow beijing new_delhi tokyo cairo".split()
 )
 NUMERALS: tuple[str, ...] = tuple("two three four five six seven eight nine ten".split())
-DETERMINERS: tuple[str, ...] = ("the", "a", "this", "these", *NUMERALS, "many", "some", "every", "no")
+DETERMINERS: tuple[str, ...] = (
+    "the",
+    "a",
+    "this",
+    "these",
+    *NUMERALS,
+    "many",
+    "some",
+    "every",
+    "no",
+)
 _EXTRA = {  # further tags, by members
     "building": "hospital school university library restaurant market museum theater factory church castle house hotel",
     "building_room": "kitchen office house hotel workshop restaurant shop",
@@ -245,23 +261,39 @@ def _set(field: str) -> frozenset[str]:
 
 
 def _nouns() -> Iterator[tuple[str, NounConcept]]:
-    rows = [(concept, "person", topics, gender, "person") for concept, gender, topics in cells(_PERSONS)]
-    rows += [(concept, f"{tags},animal", topics, "", "animal") for concept, tags, topics in cells(_ANIMALS)]
-    rows += [(concept, f"{tags},object", topics, "", hypernym) for concept, tags, topics, hypernym in cells(_THINGS)]
+    rows = [
+        (concept, "person", topics, gender, "person") for concept, gender, topics in cells(_PERSONS)
+    ]
+    rows += [
+        (concept, f"{tags},animal", topics, "", "animal")
+        for concept, tags, topics in cells(_ANIMALS)
+    ]
+    rows += [
+        (concept, f"{tags},object", topics, "", hypernym)
+        for concept, tags, topics, hypernym in cells(_THINGS)
+    ]
     rows += [(concept, f"{tags},place", topics, "", "") for concept, tags, topics in cells(_PLACES)]
     rows += [("person", "person", "", "m", ""), ("animal", "animal", "nature", "", "")]
     for concept, tags, topics, gender, hypernym in rows:
         extra = {tag for tag, members in _EXTRA.items() if concept in members.split()}
         if gender and hypernym and concept not in _NO_PROFESSION.split():
             extra.add("profession")
-        yield concept, NounConcept(_set(tags) | extra, _set(topics), gender, hypernym.replace("-", ""))
+        yield (
+            concept,
+            NounConcept(_set(tags) | extra, _set(topics), gender, hypernym.replace("-", "")),
+        )
 
 
 def _verbs() -> Iterator[tuple[str, VerbConcept]]:
     for line in _VERBS.strip().splitlines():
         concept, subject, objects, flags, manners, topics, places = line.split(" | ")
         in_order = [tuple(field.replace("-", "").split()) for field in (manners, places)]
-        yield concept, VerbConcept(_set(subject), _set(objects), _set(flags), in_order[0], _set(topics), in_order[1])
+        yield (
+            concept,
+            VerbConcept(
+                _set(subject), _set(objects), _set(flags), in_order[0], _set(topics), in_order[1]
+            ),
+        )
 
 
 NOUNS: dict[str, NounConcept] = dict(_nouns())
@@ -270,7 +302,9 @@ ADJECTIVES: dict[str, AdjectiveConcept] = {
     concept: AdjectiveConcept(_set(tags), antonym.replace("-", ""), concept in _LASTING.split())
     for concept, tags, antonym in cells(_ADJECTIVES)
 }
-TIMES: dict[str, str] = {time: tense for tense, times in _TIMES.items() for time in times.split()}  # concept -> tense
+TIMES: dict[str, str] = {
+    time: tense for tense, times in _TIMES.items() for time in times.split()
+}  # concept -> tense
 GIVEN: dict[str, str] = dict(cells(_GIVEN))  # given name -> gender
 TOPICS: tuple[str, ...] = tuple(sorted({topic for noun in NOUNS.values() for topic in noun.topics}))
 CONCEPTS: tuple[str, ...] = (

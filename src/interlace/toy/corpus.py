@@ -34,14 +34,26 @@ _KINDS = ("sentences", "pairs", "labelled", "nli", "questions")
 class ToyCorpus(Settings):
     """The languages of a toy corpus and the size of each kind of data. English is required as the pivot."""
 
-    languages: list[str] = Field(default_factory=LANGUAGES.names, description="Codes, including en; default: all.")
+    languages: list[str] = Field(
+        default_factory=LANGUAGES.names, description="Codes, including en; default: all."
+    )
     seed: int = Field(0, ge=0, description="Random seed of the scenes.")
-    sentences: int = Field(12_000, ge=1, description="Training lines of plain text per language, from its own scenes.")
-    pairs: int = Field(8_000, ge=1, description="Training pairs of English and each other language.")
-    labelled: int = Field(2_000, ge=1, description="Training sentences with parts of speech and names, per language.")
+    sentences: int = Field(
+        12_000, ge=1, description="Training lines of plain text per language, from its own scenes."
+    )
+    pairs: int = Field(
+        8_000, ge=1, description="Training pairs of English and each other language."
+    )
+    labelled: int = Field(
+        2_000, ge=1, description="Training sentences with parts of speech and names, per language."
+    )
     nli: int = Field(3_000, ge=1, description="Training pairs for NLI.")
-    questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
-    dev: int = Field(500, ge=1, description="Development items of each kind, the same in all languages.")
+    questions: int = Field(
+        1_000, ge=1, description="Training questions on short passages, the same in all languages."
+    )
+    dev: int = Field(
+        500, ge=1, description="Development items of each kind, the same in all languages."
+    )
     test: int = Field(500, ge=1, description="Test items of each kind, the same in all languages.")
     habits: float = Field(
         0.0,
@@ -51,7 +63,8 @@ class ToyCorpus(Settings):
         "log-normal factors of a word's frequency and of its frequency in each context. 0: evenly.",
     )
     trees: bool = Field(
-        False, description="Also write plain text, premises and hypotheses as CoNLL-U, for transformations of syntax."
+        False,
+        description="Also write plain text, premises and hypotheses as CoNLL-U, for transformations of syntax.",
     )
 
     @field_validator("languages")
@@ -59,7 +72,9 @@ class ToyCorpus(Settings):
     def _are_known(cls, languages: list[str]) -> list[str]:
         for code in languages:
             if code not in LANGUAGES.names():
-                message = f"there is no toy language {code!r}{did_you_mean(code, LANGUAGES.names())}"
+                message = (
+                    f"there is no toy language {code!r}{did_you_mean(code, LANGUAGES.names())}"
+                )
                 raise ValueError(message)
         if PIVOT not in languages:
             message = f"{PIVOT!r} must be among the languages: it is one side of all translations"
@@ -77,7 +92,10 @@ class ToyCorpus(Settings):
         """
         default = {kind: getattr(cls(), kind) for kind in (*_KINDS, "dev", "test")}
         least = dict.fromkeys(_KINDS, 1) | dict.fromkeys(("dev", "test"), min(pairs, 100))
-        return {kind: max(least[kind], round(pairs * size / default["pairs"])) for kind, size in default.items()}
+        return {
+            kind: max(least[kind], round(pairs * size / default["pairs"]))
+            for kind, size in default.items()
+        }
 
     def size(self, kind: str, split: str) -> int:
         """Return the number of items of a kind ("sentences", "pairs", ...) in a split (train, dev, test)."""
@@ -146,7 +164,9 @@ class CorpusWriter:
                 self.write_dictionaries(code)
         for split in ("dev", "test"):
             columns = [_texts(self.held_out[split, code]) for code in self.toy.languages]
-            self._table(f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True)))
+            self._table(
+                f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True))
+            )
         for split in SPLITS:
             self._inference(split)
             self._questions(split)
@@ -176,12 +196,16 @@ class CorpusWriter:
             self._trees(f"text/{split}.{code}", sentences)
         for split in SPLITS:
             sentences = self._sentences("labelled", f"labelled/{code}", split, code)
-            self._lines(f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences))
+            self._lines(
+                f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences)
+            )
             self._lines(f"ner/{split}.{code}.tsv", [_iob2(sentence) for sentence in sentences])
 
     def _similarity(self, source: str, target: str) -> None:
         name = source if source == target else f"{source}-{target}"
-        self._table(f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target))
+        self._table(
+            f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target)
+        )
 
     def _inference(self, split: str) -> None:
         from interlace.toy.inference import inferences
@@ -204,19 +228,30 @@ class CorpusWriter:
         count = self.toy.size("questions", split)
         drawn = passages(count, split, self.toy.seed, self.toy.habits)
         for code in self.toy.languages:
-            paragraphs = [paragraph(passage, code, f"{split}-{number}") for number, passage in enumerate(drawn, 1)]
+            paragraphs = [
+                paragraph(passage, code, f"{split}-{number}")
+                for number, passage in enumerate(drawn, 1)
+            ]
             squad = {"version": "1.1", "data": [{"title": "toy", "paragraphs": paragraphs}]}
-            self._write(f"qa/{split}.{code}.json", json.dumps(squad, ensure_ascii=False, indent=1) + "\n", count)
+            self._write(
+                f"qa/{split}.{code}.json",
+                json.dumps(squad, ensure_ascii=False, indent=1) + "\n",
+                count,
+            )
 
     def _trees(self, name: str, sentences: Sequence[ToySentence]) -> None:
         if self.toy.trees:
-            self._lines(f"{name}.conllu", _conllu(sentences, name.replace("/", "-")), len(sentences))
+            self._lines(
+                f"{name}.conllu", _conllu(sentences, name.replace("/", "-")), len(sentences)
+            )
 
     def _sentences(self, kind: str, stream_name: str, split: str, code: str) -> list[ToySentence]:
         """Return the sentences of a language: in training from the scenes of a stream, else the held-out ones."""
         if split != "train":
             return self.held_out[split, code]
-        scenes = sample(self.toy.size(kind, split), split, self.toy.seed, stream(stream_name), self.toy.habits)
+        scenes = sample(
+            self.toy.size(kind, split), split, self.toy.seed, stream(stream_name), self.toy.habits
+        )
         return realize(code, scenes)
 
     def _table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -225,7 +260,9 @@ class CorpusWriter:
 
     def _lines(self, name: str, lines: Sequence[str], count: int | None = None) -> None:
         """Write lines; count: of the items that they hold, by default an item a line."""
-        self._write(name, "".join(f"{line}\n" for line in lines), len(lines) if count is None else count)
+        self._write(
+            name, "".join(f"{line}\n" for line in lines), len(lines) if count is None else count
+        )
 
     def _write(self, name: str, content: str, count: int) -> None:
         path = self.folder / name
@@ -260,7 +297,18 @@ def _conllu(sentences: Sequence[ToySentence], prefix: str) -> list[str]:
         starts = {word.start for word in sentence.words}
         for index, word in enumerate(sentence.words, 1):
             misc = "SpaceAfter=No" if word.end in starts else "_"
-            columns = [str(index), word.form, word.lemma, word.upos, "_", "_", str(word.head), word.deprel, "_", misc]
+            columns = [
+                str(index),
+                word.form,
+                word.lemma,
+                word.upos,
+                "_",
+                "_",
+                str(word.head),
+                word.deprel,
+                "_",
+                misc,
+            ]
             lines.append("\t".join(columns))
         lines.append("")
     return lines
@@ -329,7 +377,9 @@ def word_forms(code: str) -> frozenset[str]:
 
 @cache
 def _many_scenes() -> list[Scene]:
-    return sample(10_000)  # enough to contain the citation form of every noun and adjective that occurs in it at all
+    return sample(
+        10_000
+    )  # enough to contain the citation form of every noun and adjective that occurs in it at all
 
 
 def jaccard(first: str, second: str) -> float:

@@ -67,7 +67,9 @@ def _answer_role(role: str) -> str:
     return role.replace(".count", ".determiner")
 
 
-def _related_scenes(pool: Sequence[Scene], pool_by_key: dict[str, list[Scene]], rng: Generator) -> tuple[Scene, ...]:
+def _related_scenes(
+    pool: Sequence[Scene], pool_by_key: dict[str, list[Scene]], rng: Generator
+) -> tuple[Scene, ...]:
     """Draw a scene with one to three scenes that share something with it and contradict none, in random order."""
     scenes = [_drawn(pool, rng)]
     count = int(rng.integers(2, 5))
@@ -107,7 +109,11 @@ def _questions(scenes: tuple[Scene, ...], rng: Generator) -> tuple[tuple[int, st
 def may_answer(scene: Scene, role: str, other: Scene) -> bool:
     """Whether another statement might also answer the question; errs on the side of yes."""
     about, _, counted = role.partition(".")
-    if about in ("place", "goal") and (other.place or other.goal) and _alike(scene.subject.head, other.subject.head):
+    if (
+        about in ("place", "goal")
+        and (other.place or other.goal)
+        and _alike(scene.subject.head, other.subject.head)
+    ):
         return True
     both_move = scene.predicate in _MOVES and other.predicate in _MOVES
     if (scene.predicate != other.predicate and not both_move) or scene.tense != other.tense:

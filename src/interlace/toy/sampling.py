@@ -17,7 +17,17 @@ from zlib import crc32
 from interlace.core import randomness
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.randomness import Generator
-from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOPICS, TOWNS, VERBS
+from interlace.toy.concepts import (
+    ADJECTIVES,
+    GIVEN,
+    NOUNS,
+    NUMERALS,
+    SURNAMES,
+    TIMES,
+    TOPICS,
+    TOWNS,
+    VERBS,
+)
 from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
 
 Item = TypeVar("Item")
@@ -33,14 +43,18 @@ class WeightTable(NamedTuple):
     cumulated: tuple[float, ...]
 
 
-def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, habits: float = 0.0) -> list[Scene]:
+def sample(
+    count: int, split: str = "train", seed: int = 0, stream: int = 0, habits: float = 0.0
+) -> list[Scene]:
     """Return `count` different scenes of a split, a pure function of the arguments.
 
     No scene belongs to two splits (`split_of`). Streams of one split are independent draws, such as each language's
     monolingual text. habits: see `ToyCorpus.habits`.
     """
     if split not in SPLITS:
-        raise SettingsError(f"there is no split {split!r} of the toy corpus{did_you_mean(split, SPLITS)}")
+        raise SettingsError(
+            f"there is no split {split!r} of the toy corpus{did_you_mean(split, SPLITS)}"
+        )
     sampler = SceneSampler(generator(split, seed, stream), habits)
     scenes: dict[Scene, None] = {}
     while len(scenes) < count:  # billions of scenes exist: this terminates
@@ -118,7 +132,9 @@ class SceneSampler(Draws):
         if self._chance(0.5) or "timed" in verb.flags:
             scene = scene._replace(time=self._of(times_of(tense, "event"), name))
         if verb.objects:
-            scene = scene._replace(object=self._noun(verb.objects, topic, negated, f"{name} object"))
+            scene = scene._replace(
+                object=self._noun(verb.objects, topic, negated, f"{name} object")
+            )
         if "recipient" in verb.flags:
             scene = scene._replace(recipient=self._person(topic, f"{name} recipient"))
         if "goal" in verb.flags:
@@ -235,7 +251,9 @@ def _even(options: tuple[str, ...]) -> WeightTable:
 def _habitual(table: WeightTable, context: str, habits: float) -> WeightTable:
     """Return the table with log-normal factors for each option, overall and in this context."""
     weights = {}
-    for option, (before, after) in zip(table.options, pairwise((0.0, *table.cumulated)), strict=True):
+    for option, (before, after) in zip(
+        table.options, pairwise((0.0, *table.cumulated)), strict=True
+    ):
         factor = exp(habits * (_normal(option) + _normal(f"{context}\t{option}")))
         weights[option] = (after - before) * factor
     return _table(weights)
@@ -261,7 +279,12 @@ def _nouns(tags: frozenset[str], topic: str) -> WeightTable:
 
 @cache
 def _places(places: tuple[str, ...], topic: str) -> WeightTable:
-    return _table({name: 8.0 if topic in NOUNS[name].topics else 1.0 for name in places or nouns_with("place")})
+    return _table(
+        {
+            name: 8.0 if topic in NOUNS[name].topics else 1.0
+            for name in places or nouns_with("place")
+        }
+    )
 
 
 @cache
@@ -273,7 +296,9 @@ def nouns_with(tag: str) -> tuple[str, ...]:
 @cache
 def qualities_of(head: str) -> tuple[str, ...]:
     """Return the qualities that a noun may have."""
-    return tuple(name for name, adjective in ADJECTIVES.items() if adjective.tags & NOUNS[head].tags)
+    return tuple(
+        name for name, adjective in ADJECTIVES.items() if adjective.tags & NOUNS[head].tags
+    )
 
 
 @cache
@@ -299,10 +324,23 @@ class SceneEditor(Draws):
     def __init__(self, rng: Generator) -> None:
         super().__init__(rng)
         # An edit that is listed more often is drawn more often.
-        edits = [self._time, self.deny, self.deny, self._determiner, self._determiner, self._kind, self._surname]
+        edits = [
+            self._time,
+            self.deny,
+            self.deny,
+            self._determiner,
+            self._determiner,
+            self._kind,
+            self._surname,
+        ]
         edits += [self._subject, self._front]
         self._states: list[Callable[[Scene], Scene]] = [*edits, *[self._state] * 5]
-        self._events: list[Callable[[Scene], Scene]] = [*edits, self._place, self._place, self._manner]
+        self._events: list[Callable[[Scene], Scene]] = [
+            *edits,
+            self._place,
+            self._place,
+            self._manner,
+        ]
         self._events += [self._companion, self._quality, self._quality]
 
     def chain(self, scene: Scene) -> Iterator[Scene]:
@@ -316,7 +354,9 @@ class SceneEditor(Draws):
         """Return the scene with "not" inserted or removed, or sometimes with "no" on its subject."""
         subject = scene.subject
         if subject.determiner == "no":
-            return scene._replace(subject=subject._replace(determiner=self._of(("the", "a", "every"))))
+            return scene._replace(
+                subject=subject._replace(determiner=self._of(("the", "a", "every")))
+            )
         if not scene.negated and subject.determiner and self.below(4) == 0:
             return scene._replace(subject=subject._replace(determiner="no"))
         if subject.determiner in ("a", "every"):
@@ -348,7 +388,9 @@ class SceneEditor(Draws):
         return scene._replace(fronted=bool(scene.time) and not scene.fronted)
 
     def _manner(self, scene: Scene) -> Scene:
-        return scene._replace(manner="" if scene.manner else self._of(VERBS[scene.predicate].manners))
+        return scene._replace(
+            manner="" if scene.manner else self._of(VERBS[scene.predicate].manners)
+        )
 
     def _companion(self, scene: Scene) -> Scene:
         if scene.companion or "companion" not in VERBS[scene.predicate].flags:
@@ -377,14 +419,18 @@ class SceneEditor(Draws):
 
     def _determiner(self, scene: Scene) -> Scene:
         role = self._of([role for role, phrase in scene.phrases() if phrase.determiner])
-        return self._changed(scene, role, determiner=self._of(_OTHER_DETERMINERS)) if role else scene
+        return (
+            self._changed(scene, role, determiner=self._of(_OTHER_DETERMINERS)) if role else scene
+        )
 
     def _quality(self, scene: Scene) -> Scene:
         role = self._of([role for role, phrase in scene.phrases() if not phrase.named])
         if not role:
             return scene
         phrase = getattr(scene, role)
-        return self._changed(scene, role, quality="" if phrase.quality else self._of(qualities_of(phrase.head)))
+        return self._changed(
+            scene, role, quality="" if phrase.quality else self._of(qualities_of(phrase.head))
+        )
 
     def _kind(self, scene: Scene) -> Scene:
         """Exchange a noun for its hypernym or a hyponym, a name for "a person"."""
@@ -402,7 +448,9 @@ class SceneEditor(Draws):
         role = self._of([role for role, phrase in scene.phrases() if phrase.head in GIVEN])
         if not role:
             return scene
-        return self._changed(scene, role, surname="" if getattr(scene, role).surname else self._of(SURNAMES))
+        return self._changed(
+            scene, role, surname="" if getattr(scene, role).surname else self._of(SURNAMES)
+        )
 
     def _changed(self, scene: Scene, role: str, **fields: str) -> Scene:
         """Return the scene with other fields of a phrase."""

@@ -19,10 +19,27 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import crc32
 
-from interlace.toy.concepts import ADJECTIVES, DETERMINERS, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOWNS, VERBS
+from interlace.toy.concepts import (
+    ADJECTIVES,
+    DETERMINERS,
+    GIVEN,
+    NOUNS,
+    NUMERALS,
+    SURNAMES,
+    TIMES,
+    TOWNS,
+    VERBS,
+)
 
 TENSES = ("past", "present", "future")
-PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")  # fields of a scene that are phrases
+PARTICIPANTS = (
+    "subject",
+    "object",
+    "recipient",
+    "goal",
+    "companion",
+    "place",
+)  # fields of a scene that are phrases
 ANSWER_ROLES = (*PARTICIPANTS, "time", "subject.count", "object.count")
 _SINGULAR = ("the", "a", "this", "every", "no")
 _PERSON = frozenset({"person"})
@@ -209,7 +226,11 @@ def _event_problem(scene: Scene) -> str:
         return "the verb takes no companion"
     if scene.manner and scene.manner not in verb.manners:
         return "the manner does not fit the verb"
-    fits = scene.place is None or scene.place.head in verb.places or (scene.place.named and verb.places)
+    fits = (
+        scene.place is None
+        or scene.place.head in verb.places
+        or (scene.place.named and verb.places)
+    )
     return "" if fits else "the verb does not happen there"
 
 
@@ -250,7 +271,9 @@ _QUIET = ("", "the", "this", "these")  # determiners without a scope
 
 
 def _no_problem(scene: Scene) -> str:
-    has_quantifier = any(phrase.determiner not in _QUIET for role, phrase in scene.phrases() if role != "subject")
+    has_quantifier = any(
+        phrase.determiner not in _QUIET for role, phrase in scene.phrases() if role != "subject"
+    )
     if scene.negated or scene.manner or scene.category or has_quantifier:
         return "'no' allows no other quantifier or manner"
     return ""

@@ -90,18 +90,24 @@ class Clause(ABC):
         """Return all tokens but the final mark."""
 
     @abstractmethod
-    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+    def phrase(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
+    ) -> list[Token]:
         """Return a phrase with its adpositions or case; "how many" is its determiner if `wh_role` is "ROLE.count"."""
 
     @abstractmethod
-    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+    def question_words(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
+    ) -> list[Token]:
         """Return the question words for a phrase, with the role "question": questions can be aligned too."""
 
     def when(self) -> list[Token]:
         """Return the question words for the time."""
         return [Token(self.when_word, "ADV", "question", "advmod", self.root)]
 
-    def participant(self, role: str, deprel: str, case: str = "", head: Token | None = None) -> list[Token]:
+    def participant(
+        self, role: str, deprel: str, case: str = "", head: Token | None = None
+    ) -> list[Token]:
         """Return a participant or its question words; nothing if the scene has none or it is moved to the front."""
         phrase: Phrase | None = getattr(self.scene, role)
         if phrase is None:
@@ -200,7 +206,9 @@ def time_tokens(spec: str, head: Token) -> list[Token]:
     spec: words as form/lemma/UPOS/roles or, where both are the same, form/UPOS/roles. Roles are "w" (which one: last,
     next, every), "u" (unit: week), "wu" (both, as "yesterday") or "-" (neither, as the article of "la semana pasada").
     """
-    tokens = [Token(word.form, word.upos, word.roles, "", head, word.lemma) for word in _time_words(spec)]
+    tokens = [
+        Token(word.form, word.upos, word.roles, "", head, word.lemma) for word in _time_words(spec)
+    ]
     lead = next((token for token in reversed(tokens) if token.upos in ("NOUN", "ADV")), tokens[-1])
     for token in tokens:
         if token is not lead:

@@ -43,7 +43,9 @@ class MetricsWriter:
             "step": step.index,
             "objective": step.objective,
             "corpus": step.corpus,
-            "losses": {key: round(loss, 6) for key, loss in step.losses.items() if math.isfinite(loss)},
+            "losses": {
+                key: round(loss, 6) for key, loss in step.losses.items() if math.isfinite(loss)
+            },
             "tokens": step.tokens,
             "rows": step.rows,
             "languages": step.languages,
@@ -71,7 +73,9 @@ class TrackerCallback:
 
     def __call__(self, step: TrainingStep) -> None:
         """Log losses by objective and corpus."""
-        values = {f"{step.objective}/{step.corpus}/{key}": loss for key, loss in step.losses.items()}
+        values = {
+            f"{step.objective}/{step.corpus}/{key}": loss for key, loss in step.losses.items()
+        }
         values["learning_rate"] = step.learning_rate
         self.accelerator.log(values, step=step.index)
 
@@ -114,7 +118,11 @@ class HeldOutEvaluation:
             return
         scores = self.measure()
         self.record({"kind": "evaluation", "step": step.index, "scores": scores})
-        means = {name.removesuffix("/mean"): score for name, score in scores.items() if name.endswith("/mean")}
+        means = {
+            name.removesuffix("/mean"): score
+            for name, score in scores.items()
+            if name.endswith("/mean")
+        }
         for measure, mean in means.items():
             if step.index == self.last and not math.isfinite(mean):
                 raise RunError(
@@ -195,7 +203,9 @@ class CheckpointCallback:
         best = None
         if self.evaluation is not None and self.evaluation.patience:
             best = self.evaluation.best_step
-        if not (best == step.index or self.due(step.index) or self.progress.stop or self.progress.ended):
+        if not (
+            best == step.index or self.due(step.index) or self.progress.stop or self.progress.ended
+        ):
             return
         accelerator = self.training.accelerator
         if accelerator.is_main_process:
@@ -304,7 +314,9 @@ class CopyingWarning:
     max_copied: float = 0.8
     lengths: tuple[float, float] = (0.2, 2.0)
     window: int = 100
-    seen: defaultdict[str, deque[tuple[float, float]]] = field(default_factory=lambda: defaultdict(deque))
+    seen: defaultdict[str, deque[tuple[float, float]]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
     warned: dict[str, set[str]] = field(default_factory=dict)
 
     def __call__(self, step: TrainingStep) -> None:
@@ -322,7 +334,13 @@ class CopyingWarning:
         warned = self.warned.get(step.corpus, set())
         for kind, message in failures.items():
             if kind not in warned:
-                log.warning("step %d: in %d steps with source %s, %s", step.index, self.window, step.corpus, message)
+                log.warning(
+                    "step %d: in %d steps with source %s, %s",
+                    step.index,
+                    self.window,
+                    step.corpus,
+                    message,
+                )
         self.warned[step.corpus] = set(failures)
 
     def _failures(self, share: float, ratio: float) -> dict[str, str]:

@@ -49,7 +49,9 @@ class CheckpointState(TypedDict, total=False):
     evaluation: dict[str, Any] | None
 
 
-def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state: dict[str, Any]) -> Path:
+def save(
+    folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state: dict[str, Any]
+) -> Path:
     """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON. Earlier checkpoints stay intact."""
     moments = {}
     for name, parameter in model.named_parameters():
@@ -86,16 +88,23 @@ def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> Ch
     if saved != weights.keys():
         missing = sorted(weights.keys() - saved)[:3]
         unknown = sorted(saved - weights.keys())[:3]
-        raise CheckpointError(f"{path}: belongs to another model: lacks {missing}, and has {unknown} instead")
+        raise CheckpointError(
+            f"{path}: belongs to another model: lacks {missing}, and has {unknown} instead"
+        )
     for name, weight in weights.items():
         weight.copy_(stored.get(name, weight))
     if optimizer is not None:
-        _load_moments(stored, stored.shapes.keys() - saved, dict(model.named_parameters()), optimizer)
+        _load_moments(
+            stored, stored.shapes.keys() - saved, dict(model.named_parameters()), optimizer
+        )
     return stored.state
 
 
 def _load_moments(
-    stored: StoredWeights, keys: Collection[str], parameters: Mapping[str, Tensor], optimizer: Optimizer
+    stored: StoredWeights,
+    keys: Collection[str],
+    parameters: Mapping[str, Tensor],
+    optimizer: Optimizer,
 ) -> None:
     """Load the optimizer's state, of which each weight has all tensors or none."""
     moments = sorted({key.partition(":")[0] for key in keys})
@@ -103,13 +112,19 @@ def _load_moments(
         moment, _, name = key.partition(":")
         if name not in parameters:
             hint = nearest(name, parameters)
-            raise CheckpointError(f"{stored.file_of(key)}: {key} belongs to no weight of the model{hint}")
+            raise CheckpointError(
+                f"{stored.file_of(key)}: {key} belongs to no weight of the model{hint}"
+            )
         for expected in moments:
             if f"{expected}:{name}" not in keys:
-                raise CheckpointError(f"{stored.file_of(key)}: lacks {expected}:{name}; expected it beside {key}")
+                raise CheckpointError(
+                    f"{stored.file_of(key)}: lacks {expected}:{name}; expected it beside {key}"
+                )
         weight = parameters[name]
         value = stored.get(key, torch.zeros(()) if moment == _STEP else weight)
-        optimizer.state[weight][moment] = value.to(weight.device)  # fused AdamW needs its steps there, too
+        optimizer.state[weight][moment] = value.to(
+            weight.device
+        )  # fused AdamW needs its steps there, too
 
 
 class StoredWeights:
@@ -142,13 +157,19 @@ class StoredWeights:
     def get(self, name: str, like: Tensor) -> Tensor:
         """Return a tensor; a CheckpointError names one that is missing, or unlike another in shape or kind."""
         if name not in self.shapes:
-            raise CheckpointError(f"{self.path}: of another model: {name} is missing{nearest(name, self.shapes)}")
+            raise CheckpointError(
+                f"{self.path}: of another model: {name} is missing{nearest(name, self.shapes)}"
+            )
         shape = self.shapes[name]
         if shape != tuple(like.shape):
-            raise CheckpointError(f"{self.file_of(name)}: {name} has shape {shape}, expected {tuple(like.shape)}")
+            raise CheckpointError(
+                f"{self.file_of(name)}: {name} has shape {shape}, expected {tuple(like.shape)}"
+            )
         tensor = self[name]
         if tensor.is_floating_point() != like.is_floating_point():
-            raise CheckpointError(f"{self.file_of(name)}: {name} has {tensor.dtype}, expected {like.dtype}")
+            raise CheckpointError(
+                f"{self.file_of(name)}: {name} has {tensor.dtype}, expected {like.dtype}"
+            )
         return tensor
 
     def __getitem__(self, name: str) -> Tensor:
@@ -190,10 +211,14 @@ def read_state(path: Path) -> CheckpointState:
     """Return the state of a checkpoint; raise a CheckpointError if it is missing, damaged, or of another step."""
     if not (path / STATE).is_file():
         raise CheckpointError(f"{path / STATE}: missing; {_cure(path)}")
-    state: CheckpointState = read_json(path / STATE, CheckpointState, remedy=_cure(path), error=CheckpointError)
+    state: CheckpointState = read_json(
+        path / STATE, CheckpointState, remedy=_cure(path), error=CheckpointError
+    )
     content = {key: value for key, value in state.items() if key != "digest"}
     if state["digest"] != _digest(content):
-        raise CheckpointError(f"{path / STATE}: damaged (its content is not what was written); {_cure(path)}")
+        raise CheckpointError(
+            f"{path / STATE}: damaged (its content is not what was written); {_cure(path)}"
+        )
     if path_of(path.parent, state["step"]).name != path.name:
         raise CheckpointError(f"{path}: is the checkpoint of step {state['step']}; {_cure(path)}")
     return state
@@ -212,15 +237,21 @@ def _check_hashes(path: Path, state: CheckpointState) -> None:
     present = {file.name for file in path.glob("*.safetensors")}
     for name in sorted(hashes.keys() | present):
         if Path(name).name != name:
-            raise CheckpointError(f"{path / STATE}: names {name!r}, not a file of its folder; {_cure(path)}")
+            raise CheckpointError(
+                f"{path / STATE}: names {name!r}, not a file of its folder; {_cure(path)}"
+            )
         if (path / name).exists() and not (path / name).is_file():
-            raise CheckpointError(f"{path / name}: a pipe, a device or a folder, not a file; {_cure(path)}")
+            raise CheckpointError(
+                f"{path / name}: a pipe, a device or a folder, not a file; {_cure(path)}"
+            )
         try:
             digest = _hash(path / name)
         except OSError as error:
             raise CheckpointError(f"{path / name}: missing ({error}); {_cure(path)}") from error
         if digest != hashes.get(name):
-            raise CheckpointError(f"{path / name}: damaged (its content is not what was written); {_cure(path)}")
+            raise CheckpointError(
+                f"{path / name}: damaged (its content is not what was written); {_cure(path)}"
+            )
 
 
 def _cure(path: Path) -> str:

@@ -29,7 +29,10 @@ TRACKERS = "trackers"  # folder of TensorBoard's files in a run's folder
 
 
 def accelerator_for(
-    precision: str, threads: int | None = None, trackers: Sequence[str] = (), folder: Path | None = None
+    precision: str,
+    threads: int | None = None,
+    trackers: Sequence[str] = (),
+    folder: Path | None = None,
 ) -> Accelerator:
     """Return an accelerator for a CPU, one GPU, or the processes of `torchrun` or `accelerate launch`.
 
@@ -43,7 +46,9 @@ def accelerator_for(
     for variable, capacity in _CACHED_SHAPES.items():  # read at the first product
         os.environ.setdefault(variable, capacity)
     libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):  # glibc: on a CPU, returning pages and faulting them in again takes 15 % of a step
+    if hasattr(
+        libc, "mallopt"
+    ):  # glibc: on a CPU, returning pages and faulting them in again takes 15 % of a step
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
         libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
     if threads:
@@ -60,13 +65,17 @@ def accelerator_for(
         log_with=list(trackers) or None,
         project_dir=str(folder / TRACKERS) if folder else None,
         # heads of objectives that a step does not draw get no gradient
-        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True, gradient_as_bucket_view=True)],
+        kwargs_handlers=[
+            DistributedDataParallelKwargs(find_unused_parameters=True, gradient_as_bucket_view=True)
+        ],
     )
     accelerator.native_amp = precision != "no"  # accelerate leaves autocast out for fp16 on a CPU
     return accelerator
 
 
-def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any] | None = None) -> None:
+def start_trackers(
+    accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any] | None = None
+) -> None:
     """Start a run of each tracker, named after the run's folder; Weights & Biases resumes an earlier one of it.
 
     The run's id is random, and kept in `trackers/id` of the folder.
@@ -84,10 +93,18 @@ def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: M
     for name, value in (config or {}).items():
         shown_config[name] = value if isinstance(value, int | float) else str(value)
     options = {
-        "wandb": {"name": folder.name, "group": group, "id": key, "resume": "allow", "dir": str(folder)},
+        "wandb": {
+            "name": folder.name,
+            "group": group,
+            "id": key,
+            "resume": "allow",
+            "dir": str(folder),
+        },
         "mlflow": {"run_name": folder.name, "tags": {"recipe": group, "folder": key}},
     }
-    accelerator.init_trackers(os.environ.get("WANDB_PROJECT") or "interlace", shown_config or None, options)
+    accelerator.init_trackers(
+        os.environ.get("WANDB_PROJECT") or "interlace", shown_config or None, options
+    )
 
 
 @contextmanager
@@ -96,7 +113,9 @@ def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        is_lost = isinstance(error, torch.distributed.DistError) or re.search(r"gloo|NCCL|by peer", str(error))
+        is_lost = isinstance(error, torch.distributed.DistError) or re.search(
+            r"gloo|NCCL|by peer", str(error)
+        )
         if accelerator.num_processes == 1 or not is_lost:
             raise
         raise LostProcessError(
@@ -132,7 +151,9 @@ def training_flops(forward: Callable[[], Any]) -> int:
     layers: list[nn.Module] = []
     hook = nn.modules.module.register_module_forward_pre_hook(lambda layer, _: layers.append(layer))
     fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001 - torch counts it as 0
-    formula = {fused: lambda query, key, *_, **__: 4 * query.numel() * key[-2]}  # two products, of shapes
+    formula = {
+        fused: lambda query, key, *_, **__: 4 * query.numel() * key[-2]
+    }  # two products, of shapes
     try:
         with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=formula) as counter:
             forward()
@@ -154,7 +175,9 @@ def peak_flops(accelerator: Accelerator) -> float | None:
 
 
 @cache
-def _measured_peak(device: torch.device, dtype: torch.dtype, size: int = 8192, rounds: int = 10) -> float:
+def _measured_peak(
+    device: torch.device, dtype: torch.dtype, size: int = 8192, rounds: int = 10
+) -> float:
     matrix = torch.randn(size, size, device=device, dtype=dtype)
     start = 0.0
     for number in range(rounds + 3):

@@ -48,7 +48,9 @@ KIND = "diagnosis"  # of a line in `metrics.jsonl`
 BITS = "bits_per_character"
 
 
-def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: torch.device) -> dict[str, float]:
+def perplexities(
+    backbone: Backbone, held_out: list[HeldOutBatches], device: torch.device
+) -> dict[str, float]:
     """Return `perplexity/XX` for each corpus, `perplexity/mean` (arithmetic, as in XLM) and `perplexity/geometric`.
 
     A causal model also has `perplexity_per_word/XX` and `bits_per_character/XX`, which compare vocabularies. If masks
@@ -119,7 +121,9 @@ class DiagnosticProbes:
 def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     """Return the diagnostics, rounded."""
     by_dictionary = dictionary_scores(backbone, probes.dictionaries)
-    scores = {f"alignment/{name}": by_dictionary[f"{name}/train/p@1"] for name in probes.dictionaries}
+    scores = {
+        f"alignment/{name}": by_dictionary[f"{name}/train/p@1"] for name in probes.dictionaries
+    }
     for rows in probes.pairs:
         scores |= _pair_scores(backbone, probes, rows)
     by_measure: dict[str, list[float]] = {}  # over corpora
@@ -131,7 +135,9 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     return {name: round(value, 5) for name, value in scores.items()}
 
 
-def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs) -> dict[str, float]:
+def _pair_scores(
+    backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs
+) -> dict[str, float]:
     """Return the measures of one language pair, from one pass over each side."""
     settings = probes.retrieval
     pairs = rows.pairs
@@ -188,4 +194,12 @@ class DiagnosticsCallback:
         start = time.perf_counter()
         scores = self.measure()
         seconds = round(time.perf_counter() - start, 4)
-        self.record({"kind": KIND, "step": step, "scores": scores, "on": dict(self.origins), "seconds": seconds})
+        self.record(
+            {
+                "kind": KIND,
+                "step": step,
+                "scores": scores,
+                "on": dict(self.origins),
+                "seconds": seconds,
+            }
+        )

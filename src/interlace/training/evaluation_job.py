@@ -67,7 +67,9 @@ class EvaluationJob:
     identity: Mapping[str, Any] = field(default_factory=dict)
     sweep: Path | None = None
     cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
-    shared: dict[Item, Measurement | InterlaceError] = field(default_factory=dict, compare=False, repr=False)
+    shared: dict[Item, Measurement | InterlaceError] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split and language."""
@@ -148,5 +150,7 @@ class EvaluationJob:
         parts = find_parts(task.files, query) if task.files else []
         key = (examples.split, examples.language, str(parts))
         if key not in self.cache:
-            self.cache[key] = task.examples(examples.split, examples.language, self.vocab, self.root)
+            self.cache[key] = task.examples(
+                examples.split, examples.language, self.vocab, self.root
+            )
         return self.cache[key]

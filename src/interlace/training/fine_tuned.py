@@ -90,7 +90,9 @@ def fine_tuned_name(task: str, items: list[Item], seed: int, *, per_language: bo
 
 def read_record(folder: Path) -> FineTunedRecord | None:
     """Return the record of a fine-tuned model; None if the folder has none."""
-    found: FineTunedRecord | None = read_json(folder / RECORD, FineTunedRecord, None, remedy="evaluate again")
+    found: FineTunedRecord | None = read_json(
+        folder / RECORD, FineTunedRecord, None, remedy="evaluate again"
+    )
     return found
 
 
@@ -110,7 +112,10 @@ def save_fine_tuned(
     record: FineTunedRecord,
 ) -> None:
     """Write a fine-tuned model, atomically; raise a CheckpointError if a weight is not finite."""
-    check_finite_weights([*backbone.named_parameters(), *modules.named_parameters()], f"the model to write to {folder}")
+    check_finite_weights(
+        [*backbone.named_parameters(), *modules.named_parameters()],
+        f"the model to write to {folder}",
+    )
     must_be_replaceable(folder, RECORD, "fine-tuned model", [HEAD, *CHECKPOINT_FILES])
     language = record["languages"][0]
     is_known = prepared.language_ids and language in backbone.traits.languages
@@ -121,7 +126,10 @@ def save_fine_tuned(
         if theirs is None:
             backbone.save_pretrained(partial, prepared.vocab, fold_language=fold)
         else:
-            record = {**record, "transformers": _save_as_theirs(partial, backbone, theirs, record["classes"], fold)}
+            record = {
+                **record,
+                "transformers": _save_as_theirs(partial, backbone, theirs, record["classes"], fold),
+            }
             prepared.vocab.save_files(partial)
         save_file({name: value.contiguous() for name, value in weights.items()}, partial / HEAD)
         write_json(partial / RECORD, record)
@@ -137,7 +145,9 @@ class _TheirHead:
     config: dict[str, Any]
 
 
-def _their_head(backbone: Backbone, head: TaskHead, weights: dict[str, Tensor]) -> _TheirHead | None:
+def _their_head(
+    backbone: Backbone, head: TaskHead, weights: dict[str, Tensor]
+) -> _TheirHead | None:
     """Return transformers' head that equals this one; None if it has none."""
     auto_class = {
         Tagger: transformers.AutoModelForTokenClassification,
@@ -163,13 +173,19 @@ def _their_head(backbone: Backbone, head: TaskHead, weights: dict[str, Tensor]) 
             "summary_activation": None,
         }
         return _TheirHead(auto_class, _linear("sequence_summary.summary", weight, bias), config)
-    names = ("classifier.dense", "classifier.out_proj") if family == "roberta" else ("bert.pooler.dense", "classifier")
+    names = (
+        ("classifier.dense", "classifier.out_proj")
+        if family == "roberta"
+        else ("bert.pooler.dense", "classifier")
+    )
     width = backbone.width
     dense = _linear(names[0], _SCALE * torch.eye(width), torch.zeros(width))
     return _TheirHead(auto_class, dense | _linear(names[1], weight / _SCALE, bias), {})
 
 
-def _modernbert_head(backbone: Backbone, auto_class: Any, weight: Tensor, bias: Tensor) -> _TheirHead | None:
+def _modernbert_head(
+    backbone: Backbone, auto_class: Any, weight: Tensor, bias: Tensor
+) -> _TheirHead | None:
     """Return ModernBERT's head, a linear layer, an activation and a norm, as the identity on normalized states.
 
     States are g * z, where z has mean 0 and variance 1. The linear layer divides by g, the activation is the identity,
@@ -182,7 +198,11 @@ def _modernbert_head(backbone: Backbone, auto_class: Any, weight: Tensor, bias: 
     weights = _linear("classifier", weight, bias)
     weights["head.dense.weight"] = torch.diag(1 / scale)
     weights["head.norm.weight"] = scale
-    config = {"classifier_activation": "linear", "classifier_bias": False, "classifier_pooling": "cls"}
+    config = {
+        "classifier_activation": "linear",
+        "classifier_bias": False,
+        "classifier_pooling": "cls",
+    }
     return _TheirHead(auto_class, weights, config)
 
 
@@ -190,7 +210,9 @@ def _linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
     return {f"{name}.weight": weight, f"{name}.bias": bias}
 
 
-def _save_as_theirs(folder: Path, backbone: Backbone, head: _TheirHead, classes: list[str], fold: str | None) -> str:
+def _save_as_theirs(
+    folder: Path, backbone: Backbone, head: _TheirHead, classes: list[str], fold: str | None
+) -> str:
     """Write the encoder with a head of transformers; return the name of its auto class."""
     ours = backbone.model
     settings = {**ours.config.to_dict(), **head.config}
@@ -198,7 +220,9 @@ def _save_as_theirs(folder: Path, backbone: Backbone, head: _TheirHead, classes:
         settings["id2label"] = dict(enumerate(classes))
         settings["label2id"] = {name: number for number, name in enumerate(classes)}
     with torch.device("meta"):
-        model = head.auto_class.from_config(type(ours.config).from_dict(settings), trust_remote_code=False)
+        model = head.auto_class.from_config(
+            type(ours.config).from_dict(settings), trust_remote_code=False
+        )
     tensors: dict[str, Tensor] = dict(ours.state_dict())
     if fold is not None:
         tensors = fold_weights(ours, tensors, fold)
@@ -243,10 +267,14 @@ class FineTunedModel:
         """Read a folder of `save_fine_tuned`; raise a DataError if it is none, a CheckpointError if it is damaged."""
         record = read_record(folder)
         if record is None:
-            raise DataError(f"{folder}: no fine-tuned model (no {RECORD}); see `interlace evaluate --save-models`")
+            raise DataError(
+                f"{folder}: no fine-tuned model (no {RECORD}); see `interlace evaluate --save-models`"
+            )
         built: Any = TASKS.build(record["task"], str(folder / RECORD))
         if not isinstance(built, FineTuneTask):
-            raise DataError(f"{folder / RECORD}: {record['task'].get('name')!r} is no task that trains")
+            raise DataError(
+                f"{folder / RECORD}: {record['task'].get('name')!r} is no task that trains"
+            )
         vocab = Vocab.load(folder)
         backbone = load(folder, vocab)
         head = built.head()
@@ -264,4 +292,12 @@ class FineTunedModel:
         """Return predictions in the order of the examples, as evaluation makes them, or (n, classes) logits."""
         tokens = 4 * self.task.tuning.tokens_per_batch
         with accelerator.autocast():
-            return predict_all(self.head, self.backbone, self.modules, examples, self.prepared, tokens, logits=logits)
+            return predict_all(
+                self.head,
+                self.backbone,
+                self.modules,
+                examples,
+                self.prepared,
+                tokens,
+                logits=logits,
+            )

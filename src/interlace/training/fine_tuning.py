@@ -52,10 +52,14 @@ log = logging.getLogger(__name__)
 
 _MAX_REASONS = 3  # that a message lists
 _LATE = 0.75  # of the training: a model that still predicts one label will not recover
-_LITTLE_LEARNED = 0.9  # of the entropy of the labels: the loss of a model that has learned little more than it
+_LITTLE_LEARNED = (
+    0.9  # of the entropy of the labels: the loss of a model that has learned little more than it
+)
 _FEW_UPDATES = 100
 _SMALL_WIDTH = 512
-_SMALL_MODEL_RATE = 1e-3  # learning rates of large encoders, such as 2e-5, are too low for small ones
+_SMALL_MODEL_RATE = (
+    1e-3  # learning rates of large encoders, such as 2e-5, are too low for small ones
+)
 _NEAR_CHANCE = 0.05  # of the way from the share of the most frequent class to 100 %
 _STATE = "state.json"
 _BEST = "best.safetensors"
@@ -64,8 +68,14 @@ _BEST = "best.safetensors"
 def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
     """Return the fine-tunings of a task, or the runs without training of a probe; reject impossible translate-test."""
     task = job.task
-    if isinstance(task, FineTuneTask) and "translate-test" in task.settings and not task.translatable:
-        raise SettingsError(f"{job.name}: translate-test is for tasks with one label a text, not for this one")
+    if (
+        isinstance(task, FineTuneTask)
+        and "translate-test" in task.settings
+        and not task.translatable
+    ):
+        raise SettingsError(
+            f"{job.name}: translate-test is for tasks with one label a text, not for this one"
+        )
     return runs_of_task(job.task, job.source, job.targets)
 
 
@@ -116,7 +126,9 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     diverged: dict[float, str] = {}
     tuner = _sweep(job, data, groups, diverged)
     if len(diverged) == len(tuning.rates):
-        raise RunError(f"{job.name}, seed {job.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
+        raise RunError(
+            f"{job.name}, seed {job.seed}: {'; '.join(dict.fromkeys(diverged.values()))}"
+        )
     rows: list[Score] = []
     for group in groups:
         if group.kept_rows is not None:
@@ -141,7 +153,9 @@ def _sweep(
     done = 0
     if job.sweep:
         done = restore_sweep(job.sweep, groups, diverged)
-    tuner: Any = None  # there is always a rate left: the state of a sweep is not stored after the last
+    tuner: Any = (
+        None  # there is always a rate left: the state of a sweep is not stored after the last
+    )
     for number, rate in enumerate(rates[done:], done + 1):
         job.accelerator.free_memory()  # of the previous model
         tuner = FineTuner.fresh(job, data, rate)
@@ -164,7 +178,9 @@ def _add_chance(job: EvaluationJob, rows: list[Score], tests: dict[Item, Any]) -
     """
     for setting in dict.fromkeys(row["setting"] for row in rows):
         rows_of_setting = [row for row in rows if row["setting"] == setting]
-        gold = np.concatenate([_labels(tests[Item(setting, row["language"])].labels) for row in rows_of_setting])
+        gold = np.concatenate(
+            [_labels(tests[Item(setting, row["language"])].labels) for row in rows_of_setting]
+        )
         chance = 100 * float(np.bincount(gold).max() / len(gold))
         count = sum(row["n"] for row in rows_of_setting)
         accuracy = sum(row["score"] * row["n"] for row in rows_of_setting) / count
@@ -172,7 +188,8 @@ def _add_chance(job: EvaluationJob, rows: list[Score], tests: dict[Item, Any]) -
             row["tuning"]["chance"] = round(chance, 4)
         if accuracy < chance + _NEAR_CHANCE * (100 - chance):
             message = (
-                "%s, seed %d, %s: the accuracy is %.1f %% over all languages, and %.1f %% for the most frequent class"
+                "%s, seed %d, %s: the accuracy is %.1f %% over all languages, and %.1f %% for the most "
+                "frequent class"
             )
             log.warning(message, job.name, job.seed, setting, accuracy, chance)
 
@@ -235,7 +252,9 @@ def _read(job: EvaluationJob, run: FineTuneRun) -> _TuningData:
     if not reader.errors:
         return _TuningData(run.train_language, train, devs, tests)
     failed = set().union(*reader.errors.values())
-    complete = dict.fromkeys(item.language for item, examples in tests.items() if examples is not None)
+    complete = dict.fromkeys(
+        item.language for item, examples in tests.items() if examples is not None
+    )
     kept = [language for language in complete if language not in {job.source, *failed}]
     message = reader.message
     if kept and job.source not in failed:
@@ -256,7 +275,9 @@ def _warn_of_unseen_labels(job: EvaluationJob, data: _TuningData) -> None:
         unseen = gold[~np.isin(gold, seen)]
         if len(unseen):
             names = listed(task.classes[number] for number in np.unique(unseen))
-            message = "%s (%s): %d of %d labels do not occur in the training set and count as wrong: %s"
+            message = (
+                "%s (%s): %d of %d labels do not occur in the training set and count as wrong: %s"
+            )
             log.warning(message, job.name, item.language, len(unseen), len(gold), names)
 
 
@@ -324,7 +345,9 @@ class FineTuner:
             tuning.micro_batches,
             count_flops=False,
         )
-        return cls(job, data, head, prepared, training, baseline_loss(head.class_columns(sequences)))
+        return cls(
+            job, data, head, prepared, training, baseline_loss(head.class_columns(sequences))
+        )
 
     @property
     def task(self) -> FineTuneTask:
@@ -384,7 +407,13 @@ class FineTuner:
         tokens = 4 * self.task.tuning.tokens_per_batch
         with accelerator.autocast():
             return predict_all(
-                self.head, model.backbone, model.heads[self.job.name], examples, self.prepared, tokens, accelerator
+                self.head,
+                model.backbone,
+                model.heads[self.job.name],
+                examples,
+                self.prepared,
+                tokens,
+                accelerator,
             )
 
     def score_selected(self, group: SelectionGroup) -> list[Score]:
@@ -410,7 +439,9 @@ class FineTuner:
             interval = {}
             if self.job.output and self.job.accelerator.is_main_process:
                 gold = self.head.gold(examples)
-                interval = write_predictions(self.job.output, self.job, item, examples, predictions, gold, scores)
+                interval = write_predictions(
+                    self.job.output, self.job, item, examples, predictions, gold, scores
+                )
             row = self.job.row(item, scores, len(examples), time.perf_counter() - start)
             row |= {**interval, "tuning": group.best_check}
             if self.job.models:
@@ -438,7 +469,9 @@ class FineTuner:
         }
         folder = job.models / self._model_name(group)
         model = self.model
-        save_fine_tuned(folder, model.backbone, self.head, model.heads[job.name], self.prepared, record)
+        save_fine_tuned(
+            folder, model.backbone, self.head, model.heads[job.name], self.prepared, record
+        )
 
     def save_best(self, groups: Sequence[SelectionGroup]) -> None:
         """Save the models of the groups whose best weights this training has found; the current weights stay."""
@@ -483,7 +516,9 @@ class FineTuner:
     def _keep(self, groups: list[SelectionGroup], check: dict[str, Any]) -> None:
         """Keep the weights of the best check of a single group, or the scores of several."""
         predicted: Predicted = {}
-        weights: dict[str, Tensor] = {}  # of this check, shared by all groups that they are the best of
+        weights: dict[
+            str, Tensor
+        ] = {}  # of this check, shared by all groups that they are the best of
         for group in groups:
             if not group.improves(check["dev"], greater=self.task.greater_is_better):
                 continue
@@ -531,7 +566,9 @@ class FineTuner:
         updates = self.training.last
         ideas = []
         if updates < _FEW_UPDATES:
-            ideas.append(f"more updates than {updates} (tuning.epochs, or a lower tuning.tokens_per_batch)")
+            ideas.append(
+                f"more updates than {updates} (tuning.epochs, or a lower tuning.tokens_per_batch)"
+            )
         if width < _SMALL_WIDTH and rate < _SMALL_MODEL_RATE / 2:
             ideas.append(
                 f"a higher learning rate: models as small as this one (width {width}) need about {_SMALL_MODEL_RATE}"
@@ -543,7 +580,9 @@ def _mean(losses: Sequence[float]) -> float:
     return fmean(losses) if losses else math.nan
 
 
-def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]) -> None:
+def save_sweep(
+    folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]
+) -> None:
     """Write what the first `done` learning rates found: `state.json`, and the best weights in `best.safetensors`.
 
     diverged: learning rates with reasons. Raise a DataError if the disk is full; the previous state stays intact.
@@ -551,7 +590,10 @@ def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverg
     from safetensors.torch import save_file
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    states = [{"best": group.best, "best_check": group.best_check, "items": group.items} for group in groups]
+    states = [
+        {"best": group.best, "best_check": group.best_check, "items": group.items}
+        for group in groups
+    ]
     rows = [group.kept_rows for group in groups]
     weights = {}
     for number, group in enumerate(groups):
@@ -559,7 +601,10 @@ def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverg
             weights[f"{number}.{name}"] = value.contiguous()
     with atomic_folder(folder) as partial:
         save_file(weights, partial / _BEST)
-        write_json(partial / _STATE, {"done": done, "diverged": list(diverged.items()), "groups": states, "rows": rows})
+        write_json(
+            partial / _STATE,
+            {"done": done, "diverged": list(diverged.items()), "groups": states, "rows": rows},
+        )
 
 
 @json_record
@@ -579,7 +624,9 @@ class _Sweep(TypedDict):
     rows: list[Any]
 
 
-def restore_sweep(folder: Path, groups: Sequence[SelectionGroup], diverged: dict[float, str]) -> int:
+def restore_sweep(
+    folder: Path, groups: Sequence[SelectionGroup], diverged: dict[float, str]
+) -> int:
     """Restore the groups and the diverged learning rates, and return the number of finished ones."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -595,13 +642,19 @@ def restore_sweep(folder: Path, groups: Sequence[SelectionGroup], diverged: dict
     try:
         weights = load_file(folder / _BEST)
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{folder / _BEST}: missing or damaged ({error}); {remedy}") from error
+        raise CheckpointError(
+            f"{folder / _BEST}: missing or damaged ({error}); {remedy}"
+        ) from error
     for number, (group, stored) in enumerate(zip(groups, state["groups"], strict=True)):
         group.best = stored["best"]
         group.best_check = stored["best_check"]
         group.kept_rows = state["rows"][number]
         prefix = f"{number}."
-        best = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+        best = {
+            name.removeprefix(prefix): value
+            for name, value in weights.items()
+            if name.startswith(prefix)
+        }
         group.kept_weights = best or None
     diverged.update(state["diverged"])
     return int(state["done"])

@@ -101,8 +101,12 @@ class TrainingModel(nn.Module):
         if set(terms) != set(batch.counts):
             lost = ", ".join(map(repr, sorted(terms)))
             counted = ", ".join(map(repr, sorted(batch.counts)))
-            raise RunError(f"{name}: its loss has the terms {lost}, but its batch counts {counted}; they must agree")
-        losses = [term.weight * term.total / _at_least_one(counts[key]) for key, term in terms.items()]
+            raise RunError(
+                f"{name}: its loss has the terms {lost}, but its batch counts {counted}; they must agree"
+            )
+        losses = [
+            term.weight * term.total / _at_least_one(counts[key]) for key, term in terms.items()
+        ]
         totals = {key: term.total.detach() for key, term in terms.items()}
         return torch.stack(losses).sum(), totals
 
@@ -112,7 +116,10 @@ def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Acc
 
     A plugin's loss may reach other parameters in another batch, so False if there is one.
     """
-    if any(not type(objective).__module__.startswith("interlace.") for objective in model.objectives.values()):
+    if any(
+        not type(objective).__module__.startswith("interlace.")
+        for objective in model.objectives.values()
+    ):
         return False
     trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
     source_numbers: dict[str, int] = {}  # objective -> its first source
@@ -168,7 +175,9 @@ class Training:
     def __post_init__(self) -> None:
         """Set the default of `read_every`, and make the scale of the loss for fp16."""
         if not self.read_every:
-            object.__setattr__(self, "read_every", READ_EVERY if self.accelerator.device.type == "cuda" else 1)
+            object.__setattr__(
+                self, "read_every", READ_EVERY if self.accelerator.device.type == "cuda" else 1
+            )
         if self.accelerator.mixed_precision == "fp16":  # accelerate has none for a CPU
             object.__setattr__(self, "loss_scale", GradScaler(self.accelerator.device.type))
 
@@ -195,8 +204,12 @@ def steps(
                 began = start
             batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
-            pending.append(_update(training, draw, batches, counter, waited, ending=progress.ending))
-            ending_alone = progress.ending and training.accelerator.num_processes == 1  # several must read together
+            pending.append(
+                _update(training, draw, batches, counter, waited, ending=progress.ending)
+            )
+            ending_alone = (
+                progress.ending and training.accelerator.num_processes == 1
+            )  # several must read together
             last = draw.step == training.last
             if len(pending) < training.read_every and not (last or ending_alone or due(draw.step)):
                 continue
@@ -216,7 +229,9 @@ def steps(
                 return
 
 
-def _with_speed(step: TrainingStep, seconds: float, peak: float | None, device: torch.device) -> TrainingStep:
+def _with_speed(
+    step: TrainingStep, seconds: float, peak: float | None, device: torch.device
+) -> TrainingStep:
     """Return the record with its duration, share of the peak and memory."""
     peak_share = None
     if peak and step.flops:
@@ -263,7 +278,13 @@ class _Update:
 
 
 def _update(
-    training: Training, draw: MixtureDraw, batches: list[Batch], counter: StepCounts, waited: float, *, ending: bool
+    training: Training,
+    draw: MixtureDraw,
+    batches: list[Batch],
+    counter: StepCounts,
+    waited: float,
+    *,
+    ending: bool,
 ) -> _Update:
     """Do one optimizer step over this process's micro-batches, without waiting for the device."""
     optimizer = training.optimizer
@@ -278,7 +299,9 @@ def _update(
         group["lr"] = rate
     if scale is not None:
         scale.unscale_(optimizer)
-    norm = torch.as_tensor(training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)).detach()
+    norm = torch.as_tensor(
+        training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
+    ).detach()
     # a fused optimizer skips its step on the device; finite gradients may have an infinite norm
     setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
     optimizer.step()
@@ -297,23 +320,31 @@ def _update(
     )
 
 
-def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], counts: dict[str, Any]) -> dict[str, Tensor]:
+def _backward(
+    training: Training, draw: MixtureDraw, batches: list[Batch], counts: dict[str, Any]
+) -> dict[str, Tensor]:
     """Accumulate the gradient of every micro-batch, with dropout keyed by slot; return this process's totals."""
     accelerator = training.accelerator
     scale = training.loss_scale
     world = accelerator.num_processes
     source = training.mixture.sources[draw.source]
-    factor = world * value_at(source.loss_weight, draw.step)  # DDP averages over processes, but we need the sum
+    factor = world * value_at(
+        source.loss_weight, draw.step
+    )  # DDP averages over processes, but we need the sum
     totals: dict[str, Any] = {}
     terms = [key for key in counts if key not in _NO_TERMS and not key.startswith(_LANGUAGE)]
     training.model.train()
     for micro, batch in enumerate(batches):
         slot = micro * world + accelerator.process_index
         torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, slot))
-        last = micro == len(batches) - 1  # processes exchange gradients only with the last micro-batch
+        last = (
+            micro == len(batches) - 1
+        )  # processes exchange gradients only with the last micro-batch
         with nullcontext() if last else accelerator.no_sync(training.model):
             loss, parts = training.model(source.objective, batch.to(accelerator.device), counts)
-            finite = loss.detach() * 0 + 1  # if the loss is not finite, neither is the gradient, in all processes
+            finite = (
+                loss.detach() * 0 + 1
+            )  # if the loss is not finite, neither is the gradient, in all processes
             loss = loss * (factor * finite)
             if scale is not None:
                 loss = scale.scale(loss)
@@ -425,7 +456,9 @@ class StepCounts:
         self._first: dict[str, Names] = {}  # source -> what its batches count
         self._flops: dict[str, float] = {}  # source -> floating-point operations per token
 
-    def of(self, source: MixtureSource, batches: Sequence[Batch], *, ending: bool = False) -> dict[str, Any]:
+    def of(
+        self, source: MixtureSource, batches: Sequence[Batch], *, ending: bool = False
+    ) -> dict[str, Any]:
         """Return sums over all processes: numbers, or with several processes tensors that are not read here.
 
         They are predictions by term, `tokens`, `rows` and tokens by language of a step, and how many processes end.
@@ -454,7 +487,9 @@ class StepCounts:
                 raise RunError(_message(source, by_process[0], other_names))
         return by_process[0]
 
-    def flops(self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]) -> float:
+    def flops(
+        self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]
+    ) -> float:
         """Return the floating-point operations of matrix products per token of a source, measured by its first batch.
 
         What gradient checkpointing repeats is not counted. 0 (unknown) for back-translation, which also generates, and
@@ -498,7 +533,11 @@ class StepCounts:
 
 def _counts_of(batch: Batch) -> Counts:
     """Return what a batch counts: its tokens and sequences, predictions by term, and tokens by language."""
-    counts = {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"])), **batch.counts}
+    counts = {
+        "tokens": float(batch.tokens),
+        "rows": float(len(batch.inputs["input_ids"])),
+        **batch.counts,
+    }
     for language, count in batch.languages.items():
         counts[_LANGUAGE + language] = float(count)
     return counts

@@ -14,7 +14,9 @@ from interlace.data.packing import Streams
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature
 from interlace.objectives import Batch, Objective, Prepared
 
-_SAMPLED_STEPS = 1000  # at which schedules of weights are evaluated to estimate the passes over corpora
+_SAMPLED_STEPS = (
+    1000  # at which schedules of weights are evaluated to estimate the passes over corpora
+)
 
 
 class BatchPlan(Protocol):
@@ -108,7 +110,12 @@ class Mixture:
     """All sources of a run; gives out batches by slot (micro-batch x number of processes + rank)."""
 
     def __init__(
-        self, sources: Sequence[MixtureSource], seed: int, *, alpha: str = "1", alternate: bool = False
+        self,
+        sources: Sequence[MixtureSource],
+        seed: int,
+        *,
+        alpha: str = "1",
+        alternate: bool = False,
     ) -> None:
         """Group the sources, which are objectives on corpora, by objective; raise a SettingsError if there are none.
 
@@ -125,7 +132,9 @@ class Mixture:
         for number, source in enumerate(self.sources):
             self._groups.setdefault(source.objective, []).append(number)
 
-    def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[MixtureDraw]:
+    def draws(
+        self, done: int, last: int, drawn: Sequence[int], slots: int
+    ) -> Iterator[MixtureDraw]:
         """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far.
 
         Raise a SettingsError if all weights are 0 at a step.
@@ -143,7 +152,9 @@ class Mixture:
         """Return the batch of one slot; a pure function, so a background thread may build it ahead of time."""
         source = self.sources[draw.source]
         rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
-        return source.learner.batch(source.plan.examples(draw.first + slot), source.prepared, draw.step, rng)
+        return source.learner.batch(
+            source.plan.examples(draw.first + slot), source.prepared, draw.step, rng
+        )
 
     def first_batch(self, source: int) -> Batch:
         """Return the first batch of a source, as step 1 would build it."""
@@ -181,7 +192,9 @@ class Mixture:
             names = list(dict.fromkeys(languages))
             owner = np.array([names.index(language) for language in languages])  # (group,)
             totals = np.bincount(owner, sizes)  # (languages,)
-            within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
+            within = np.divide(
+                sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0
+            )
             shares[group] = temperature(totals, alpha)[owner] * within
         return shares
 

@@ -17,7 +17,11 @@ Decay = Annotated[float, Field(ge=0, lt=1)]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "roberta": {},  # the defaults below (Liu et al. 2019, table 9)
-    "transformers": {"betas": (0.9, 0.999), "epsilon": 1e-8, "weight_decay": 0.0},  # the defaults of its Trainer
+    "transformers": {
+        "betas": (0.9, 0.999),
+        "epsilon": 1e-8,
+        "weight_decay": 0.0,
+    },  # the defaults of its Trainer
 }
 
 
@@ -25,18 +29,29 @@ class OptimizerSettings(Settings):
     """AdamW (Loshchilov & Hutter 2019) with a warm-up."""
 
     preset: Literal["roberta", "transformers"] = Field(
-        "roberta", description="Betas, epsilon and weight decay where they are not set: RoBERTa's or transformers'."
+        "roberta",
+        description="Betas, epsilon and weight decay where they are not set: RoBERTa's or transformers'.",
     )
     learning_rate: float = Field(5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4).")
     schedule: Literal["linear", "inverse_sqrt", "constant"] = Field(
         "linear",
         description="After the warm-up: linearly to 0 after the last step, proportional to 1/sqrt(step), or flat.",
     )
-    warmup: int = Field(200, ge=0, description="Steps over which the rate rises from 0 (ALM: 4000).")
-    max_warmup_share: float = Field(0.1, ge=0, le=1, description="Maximum share of the steps with a rising rate.")
-    betas: tuple[Decay, Decay] = Field((0.9, 0.98), description="Adam's decay rates of moments (ALM: 0.9, 0.98).")
-    epsilon: float = Field(1e-6, gt=0, description="Added to the root of the second moment (RoBERTa: 1e-6).")
-    weight_decay: float = Field(0.01, ge=0, description="Decoupled weight decay of matrices; not of biases and norms.")
+    warmup: int = Field(
+        200, ge=0, description="Steps over which the rate rises from 0 (ALM: 4000)."
+    )
+    max_warmup_share: float = Field(
+        0.1, ge=0, le=1, description="Maximum share of the steps with a rising rate."
+    )
+    betas: tuple[Decay, Decay] = Field(
+        (0.9, 0.98), description="Adam's decay rates of moments (ALM: 0.9, 0.98)."
+    )
+    epsilon: float = Field(
+        1e-6, gt=0, description="Added to the root of the second moment (RoBERTa: 1e-6)."
+    )
+    weight_decay: float = Field(
+        0.01, ge=0, description="Decoupled weight decay of matrices; not of biases and norms."
+    )
     clip: float = Field(1.0, gt=0, description="Maximum norm of the gradient.")
 
     @model_validator(mode="before")
@@ -64,7 +79,11 @@ class OptimizerSettings(Settings):
 
     def can_extend(self, last: int, further: int) -> bool:
         """Return whether a run of `last` updates is the beginning of one of `further` updates."""
-        return last < further and self.schedule != "linear" and self.warmup_steps(last) == self.warmup_steps(further)
+        return (
+            last < further
+            and self.schedule != "linear"
+            and self.warmup_steps(last) == self.warmup_steps(further)
+        )
 
     def build(self, model: nn.Module) -> AdamW:
         """Return the optimizer of all trainable parameters."""

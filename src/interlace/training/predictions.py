@@ -91,7 +91,13 @@ def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]
 
 
 def write_predictions(
-    run: Path, job: EvaluationJob, item: Item, examples: Any, predictions: Any, gold: Any, scores: Scores
+    run: Path,
+    job: EvaluationJob,
+    item: Item,
+    examples: Any,
+    predictions: Any,
+    gold: Any,
+    scores: Scores,
 ) -> dict[str, Any]:
     """Write the predictions and outcomes of a fine-tuned model for one language, atomically.
 
@@ -119,7 +125,9 @@ def _class_arrays(predictions: Any, gold: Any) -> Arrays:
     }
 
 
-def write_probe_outcomes(run: Path, job: EvaluationJob, item: Item, scores: Scores) -> dict[str, Any]:
+def write_probe_outcomes(
+    run: Path, job: EvaluationJob, item: Item, scores: Scores
+) -> dict[str, Any]:
     """Write the outcomes of a probe, if it has any, for one language; return what `write_predictions` does."""
     outcomes = scores.outcomes
     if outcomes is None:
@@ -156,7 +164,10 @@ def write_outcomes(
         about["measure"] = examples.measure
     if classes:
         about["classes"] = json.dumps(list(classes))
-    columns: Arrays = {"score": examples.score.astype(np.float32), "weight": examples.weight.astype(np.float32)}
+    columns: Arrays = {
+        "score": examples.score.astype(np.float32),
+        "weight": examples.weight.astype(np.float32),
+    }
     if examples.counts is not None:
         columns["counts"] = examples.counts.astype(np.float32)
     if examples.groups is not None:
@@ -218,9 +229,13 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
         about = _about(file.metadata(), path).get(language, {})
     if score.ndim != 1 or score.shape != weight.shape or not weight.sum() > 0:
         shapes = f"scores of shape {score.shape}, weights of shape {weight.shape} and sum {weight.sum():g}"
-        raise DataError(f"{path}: {language}: expected rows of one length with some weight, found {shapes}")
+        raise DataError(
+            f"{path}: {language}: expected rows of one length with some weight, found {shapes}"
+        )
     if key is not None and about.get("key") != key:
-        raise DataError(f"{path}: {language}: outcomes of another model or settings; run `interlace evaluate` again")
+        raise DataError(
+            f"{path}: {language}: outcomes of another model or settings; run `interlace evaluate` again"
+        )
     return Examples(
         score,
         weight,
@@ -245,7 +260,9 @@ def _open_outcomes(path: Path) -> Iterator[Any]:
 
 def _about(metadata: dict[str, str] | None, path: Path) -> dict[str, dict[str, str]]:
     text = (metadata or {}).get("about", "{}")
-    about: dict[str, dict[str, str]] = checked(parse_json(text), dict[str, dict[str, str]], str(path))
+    about: dict[str, dict[str, str]] = checked(
+        parse_json(text), dict[str, dict[str, str]], str(path)
+    )
     return about
 
 

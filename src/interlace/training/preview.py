@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 80  # of a sequence in a sample
 
-_INPUTS = (("position_ids", "position"), ("token_type_ids", "language id"), ("langs", "language id"))
+_INPUTS = (
+    ("position_ids", "position"),
+    ("token_type_ids", "language id"),
+    ("langs", "language id"),
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,9 @@ def _aligned(lines: list[PreviewLine], margin: int) -> list[str]:
     return text
 
 
-def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence[str]) -> BatchPreview:
+def preview_batch(
+    batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence[str]
+) -> BatchPreview:
     """Return the preview of a batch; `languages` are those of its sides."""
     ids = batch.inputs["input_ids"]
     real = _real_tokens(batch)
@@ -80,12 +86,19 @@ def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: S
         for key, name in _INPUTS:
             if key in batch.inputs:
                 texts[name] = [str(number) for number in batch.inputs[key][row, columns].tolist()]
-        lines = [PreviewLine(name, dict(zip(columns.tolist(), cells, strict=True))) for name, cells in texts.items()]
+        lines = [
+            PreviewLine(name, dict(zip(columns.tolist(), cells, strict=True)))
+            for name, cells in texts.items()
+        ]
         for name, cells_of_rows in preview.lines.items():
             if cells_of_rows.get(row):
                 lines.append(PreviewLine(name, cells_of_rows[row]))
         rows.append(lines)
-    counts = [f"{term} {count:g}" for term, count in batch.counts.items() if not term.endswith(("_share", "_ratio"))]
+    counts = [
+        f"{term} {count:g}"
+        for term, count in batch.counts.items()
+        if not term.endswith(("_share", "_ratio"))
+    ]
     return BatchPreview(rows, [*preview.notes, f"counts: {', '.join(counts)}"])
 
 
@@ -99,7 +112,9 @@ def _is_mixed(batch: Batch, real: NDArray[np.bool_], vocab: Vocab) -> bool:
     """Return whether sequences need a language line: not if each is one side, a special token, and the other side."""
     if batch.sides is None:
         return False
-    changes = (np.diff(batch.sides) != 0) & real[:, 1:]  # (B, L - 1) where the side is not that of the token before
+    changes = (np.diff(batch.sides) != 0) & real[
+        :, 1:
+    ]  # (B, L - 1) where the side is not that of the token before
     special = np.isin(batch.inputs["input_ids"], vocab.special_ids)
     at_special = special[:, :-1] | special[:, 1:]
     return not bool((changes.sum(axis=1) == 1).all() and at_special[changes].all())
@@ -124,7 +139,9 @@ def training_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict
             count = min(rows, len(batch.extra["decoder_ids"]))
             sequences = [_translation(batch, vocab, row, source.language) for row in range(count)]
         else:
-            sequences = _sequences(batch, vocab, rows, causal=source.learner.architecture == "causal")
+            sequences = _sequences(
+                batch, vocab, rows, causal=source.learner.architecture == "causal"
+            )
         samples.append({"objective": source.objective, "corpus": source.corpus, "rows": sequences})
     return samples
 

@@ -32,7 +32,9 @@ CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
 _STARTED = {"predictions", "tuning"}  # folders that a failed start leaves empty
 _FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", *_STARTED}  # all that a failed start leaves
-_OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}  # what may precede the marks of a folder
+_OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {
+    RECIPE
+}  # what may precede the marks of a folder
 
 
 @json_record
@@ -138,15 +140,25 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
-        raise RunError(f"{folder}: in use by another process; wait for it or choose another folder") from None
+        raise RunError(
+            f"{folder}: in use by another process; wait for it or choose another folder"
+        ) from None
     except (FileExistsError, NotADirectoryError):
-        raise RunError(f"{folder}: is or is below a file, not the folder of a run; choose another folder") from None
+        raise RunError(
+            f"{folder}: is or is below a file, not the folder of a run; choose another folder"
+        ) from None
     except OSError as error:
-        raise RunError(f"{folder}: cannot be written or locked: {error.strerror}; choose another folder") from None
+        raise RunError(
+            f"{folder}: cannot be written or locked: {error.strerror}; choose another folder"
+        ) from None
     try:
         yield
     except BaseException:
-        entries = {path.name for path in folder.iterdir() if path.name not in _STARTED or any(path.iterdir())}
+        entries = {
+            path.name
+            for path in folder.iterdir()
+            if path.name not in _STARTED or any(path.iterdir())
+        }
         if is_new and entries <= {*_FIRST, ".lock"} - _STARTED:
             shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -184,7 +196,10 @@ def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
                 if not line.endswith(b"\n"):
                     return
                 raise DataError(f"{path}, line {number}: damaged: {error}; {_REMEDY}") from error
-            yield checked(row, MetricsRow, f"{path}, line {number}", _REMEDY), line.removesuffix(b"\n")
+            yield (
+                checked(row, MetricsRow, f"{path}, line {number}", _REMEDY),
+                line.removesuffix(b"\n"),
+            )
 
 
 def append_line(path: Path, row: Mapping[str, Any]) -> None:

@@ -27,14 +27,19 @@ def test_errors_quote_a_dotted_key_that_is_one_name(grid):
     with pytest.raises(SettingsError, match=quotes.format("train.steps")):
         cells(grid, "[systems.c]\nrecipe = 'tiny/mlm'\nset.'train.steps' = 3\n")
     grid.write_text('"evaluate.metrics" = 3\n' + grid.read_text())
-    with pytest.raises(SettingsError, match=r"grid\.toml: .*" + quotes.format(r"evaluate\.metrics")):
+    with pytest.raises(
+        SettingsError, match=r"grid\.toml: .*" + quotes.format(r"evaluate\.metrics")
+    ):
         cells(grid)
 
 
 @pytest.mark.parametrize("name", STUDIES.names())
 def test_expands_every_shipped_study(name):
     study, found = shipped(name)
-    runs = sum(len(study.seeds if system.seeds is None else system.seeds) for system in study.systems.values())
+    runs = sum(
+        len(study.seeds if system.seeds is None else system.seeds)
+        for system in study.systems.values()
+    )
     assert len(found) == runs * prod(map(len, study.axes.values()))
     assert study.about
     assert study.reference in study.systems
@@ -42,7 +47,9 @@ def test_expands_every_shipped_study(name):
 
 def test_table_of_derived_studies_counts_their_cells():
     page = (Path(__file__).parents[3] / "docs/derived-languages.md").read_text(encoding="utf-8")
-    counts = dict(re.findall(r"^\| `(align-mlm/[\w-]+)` \|.*\| (\d+) \| [\w ]+ \|$", page, re.MULTILINE))
+    counts = dict(
+        re.findall(r"^\| `(align-mlm/[\w-]+)` \|.*\| (\d+) \| [\w ]+ \|$", page, re.MULTILINE)
+    )
     assert set(counts) == {name for name in STUDIES.names() if name.startswith("align-mlm/")}
     for name, count in counts.items():
         assert len(shipped(name)[1]) == int(count), name
@@ -56,7 +63,9 @@ def test_cells_are_ordered_by_seed_then_system_which_may_have_some_of_the_seeds(
 
 
 def test_settings_apply_in_order_study_system_axes(grid):
-    found = cells(grid, 'set.train.keep = 5\n[systems.c]\nrecipe="tiny/mlm"\n[axes]\ntrain.steps = [5, 6]\n')
+    found = cells(
+        grid, 'set.train.keep = 5\n[systems.c]\nrecipe="tiny/mlm"\n[axes]\ntrain.steps = [5, 6]\n'
+    )
     by_name = {cell.name: cell for cell in found}
     cell = by_name["b,steps=6,seed=1"]
     assert (cell.recipe.train.steps, cell.recipe.train.keep, cell.recipe.train.threads) == (6, 5, 1)
@@ -100,13 +109,20 @@ def test_checkpoint_has_one_cell_per_evaluation(grid):
 def test_study_extends_another_and_replaces_its_axes(grid):
     grid.write_text(grid.read_text() + "[axes]\ntrain.keep = [1, 2]\n")
     other = grid.with_name("other.toml")
-    other.write_text('extends = "grid.toml"\nname = "other"\nseeds = [7]\n[axes]\ntrain.steps = [3]\n')
+    other.write_text(
+        'extends = "grid.toml"\nname = "other"\nseeds = [7]\n[axes]\ntrain.steps = [3]\n'
+    )
     study, _ = read_study(str(other))
     assert (list(study.systems), study.seeds, study.axes) == (["a", "b"], [7], {"train.steps": [3]})
 
 
 def test_sets_keys_of_a_study(grid):
-    changes = {"seeds": "[3]", "axes.train.steps": "[4]", "set.train.keep": "9", "evaluate.seeds": "2"}
+    changes = {
+        "seeds": "[3]",
+        "axes.train.steps": "[4]",
+        "set.train.keep": "9",
+        "evaluate.seeds": "2",
+    }
     study, folder = read_study(str(grid), changes)
     [cell, _] = cells_of(study, folder)
     assert (cell.name, cell.recipe.train.keep, cell.fine_tuning_seeds) == ("a,steps=4,seed=3", 9, 2)
@@ -119,35 +135,66 @@ def test_sets_keys_of_a_study(grid):
         ('[systems.c]\nrecipe = "tiny/mln"', r"no recipe 'tiny/mln'.*did you mean 'tiny/mlm'"),
         ('[systems.c]\nrecipe = "tiny/mlm"\nlabel = "B"', r"two have the label 'B'"),
         ('[systems."c,d"]\nrecipe = "tiny/mlm"', r"systems.c,d: a name is letters"),
-        ('[systems.c]\nrecipe = "tiny/mlm"\nset.train.stepz = 3', r"c \(.*tiny/mlm.toml\): unknown key 'train.stepz'"),
-        ("[axes]\ntrain.steps = [1, 1]", r"axes.train.steps: expected different values, found \[1, 1\]"),
+        (
+            '[systems.c]\nrecipe = "tiny/mlm"\nset.train.stepz = 3',
+            r"c \(.*tiny/mlm.toml\): unknown key 'train.stepz'",
+        ),
+        (
+            "[axes]\ntrain.steps = [1, 1]",
+            r"axes.train.steps: expected different values, found \[1, 1\]",
+        ),
         ("[axes]\nseed = [1]", "set `seeds` instead"),
-        ("[axes]\nmodel = [{shape = {layers = 2}}]", r"axes.model: a column of the results.*'model\.start'"),
+        (
+            "[axes]\nmodel = [{shape = {layers = 2}}]",
+            r"axes.model: a column of the results.*'model\.start'",
+        ),
         ('[axes]\ntrain.steps = [1, "1"]', r"two cells have the name 'a,steps=1,seed=0'"),
         ("[axes]\ntrain.steps.x = [1]", r"train"),
-        ("[systems.c]\nrecipi = 3", r"unknown key 'systems.c.recipi'; did you mean 'systems.c.recipe'"),
+        (
+            "[systems.c]\nrecipi = 3",
+            r"unknown key 'systems.c.recipi'; did you mean 'systems.c.recipe'",
+        ),
     ],
 )
 def test_rejects_invalid_studies(grid, more, error):
     text = grid.read_text()
     grid.write_text(
-        text.replace('baseline = "a"\n', more + "\n") if more.startswith("baseline") else text + more + "\n"
+        text.replace('baseline = "a"\n', more + "\n")
+        if more.startswith("baseline")
+        else text + more + "\n"
     )
     with pytest.raises((SettingsError, DataError), match=error):
         cells_of(*read_study(str(grid)))
 
 
 def test_rejects_invalid_options(grid):
-    with pytest.raises(SettingsError, match=r"--set train.steps: a study has no key 'train'.*--set set.train.steps="):
+    with pytest.raises(
+        SettingsError,
+        match=r"--set train.steps: a study has no key 'train'.*--set set.train.steps=",
+    ):
         read_study(str(grid), {"train.steps": "3"})
-    with pytest.raises(SettingsError, match=r"expected different seeds of 0 or more, found \[1, 1\]"):
+    with pytest.raises(
+        SettingsError, match=r"expected different seeds of 0 or more, found \[1, 1\]"
+    ):
         read_study(str(grid), {"seeds": "[1, 1]"})
     with pytest.raises(SettingsError, match=r"--only 'c\*' matches no cell; there are: a,seed=0"):
         matching(cells(grid), "c*")
     for key, value, message in (
-        ("evaluate.tasks", '["retrival"]', r"there is no task 'retrival'; did you mean 'retrieval'"),
-        ("evaluate.metrics.retrieva", '["p@1"]', r"evaluate.metrics: task 'retrieva' is not evaluated; did you mean"),
-        ("evaluate.metrics.retrieval", '["p@11"]', r"retrieval has no metric 'p@11'; did you mean 'p@1'"),
+        (
+            "evaluate.tasks",
+            '["retrival"]',
+            r"there is no task 'retrival'; did you mean 'retrieval'",
+        ),
+        (
+            "evaluate.metrics.retrieva",
+            '["p@1"]',
+            r"evaluate.metrics: task 'retrieva' is not evaluated; did you mean",
+        ),
+        (
+            "evaluate.metrics.retrieval",
+            '["p@11"]',
+            r"retrieval has no metric 'p@11'; did you mean 'p@1'",
+        ),
         ("evaluate.metrics.retrieval", "[]", r"evaluate.metrics.retrieval"),
     ):
         with pytest.raises(SettingsError, match=message):
@@ -156,7 +203,9 @@ def test_rejects_invalid_options(grid):
 
 
 def test_rejects_studies_without_tasks(tmp_path):
-    (tmp_path / "none.toml").write_text('name="n"\n[corpora.text]\nlanguages=["en"]\ntrain="x"\n[objectives.mlm]\n')
+    (tmp_path / "none.toml").write_text(
+        'name="n"\n[corpora.text]\nlanguages=["en"]\ntrain="x"\n[objectives.mlm]\n'
+    )
     study = Study.read({"name": "s", "systems": {"c": {"recipe": "none.toml"}}})
     with pytest.raises(SettingsError, match="no tasks for 'c': name some"):
         cells_of(study, tmp_path)
@@ -170,7 +219,11 @@ def test_another_recipe_can_define_the_evaluation(grid):
     [cell, *_] = cells(grid, **changes)
     assert cell.tasks == ("retrieval", "pud")
     assert cell.recipe.evaluate.targets == ["de"]
-    assert list(cell.recipe.evaluate.tasks) == ["pud", "retrieval", "pos"]  # its own, and what the study sets
+    assert list(cell.recipe.evaluate.tasks) == [
+        "pud",
+        "retrieval",
+        "pos",
+    ]  # its own, and what the study sets
     with pytest.raises(SettingsError, match="no task 'pdu'"):
         cells(grid, **changes | {"evaluate.tasks": '["pdu"]'})
 

@@ -36,7 +36,9 @@ def run(grid, tmp_path, monkeypatch):
 
 def calls(tmp_path, cell):
     path = tmp_path / "study" / "cells" / cell / "calls.jsonl"
-    return [json.loads(line) for line in path.read_text().split("\n") if line] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text().split("\n") if line] if path.exists() else []
+    )
 
 
 def commands(tmp_path, cell):
@@ -74,7 +76,12 @@ def test_results_are_tidy_tables(run, tmp_path):
     assert len(rows) == 4 * 3 * 2 * 2  # cells, languages, fine-tunings, metrics
     [one] = rows.filter(cell="b,steps=5,seed=1", language="de", seed=1, main=True)
     assert one.score == 52.0
-    assert (one.system, one.label, one.axes, one.pretraining_seed) == ("b", "B, steps 5", {"train.steps": 5}, 1)
+    assert (one.system, one.label, one.axes, one.pretraining_seed) == (
+        "b",
+        "B, steps 5",
+        {"train.steps": 5},
+        1,
+    )
     assert (one.tokens, one.steps, one.pretraining_seconds) == (1000, 5, 3.0)
     assert one.run == "cells/b,steps=5,seed=1"
     written = pq.read_table(tmp_path / "study" / "results.parquet").to_pylist()
@@ -102,7 +109,9 @@ def wait_for(path):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+@pytest.mark.parametrize(
+    ("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)]
+)
 def test_a_stopped_study_interrupts_its_child_and_resumes(run, tmp_path, number, ending):
     def interrupt():
         wait_for(tmp_path / "study" / "cells" / "a,seed=0" / "asleep")
@@ -158,13 +167,21 @@ def test_changed_evaluation_keeps_the_model(run, tmp_path):
 
 def test_results_omit_removed_languages_settings_and_systems(run, grid, tmp_path):
     """Their scores stay in the cells, where they may be asked for again."""
-    run({"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]'})
+    run(
+        {
+            "evaluate.tasks": '["pos"]',
+            "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]',
+        }
+    )
     assert {(row.setting, row.language) for row in scores(tmp_path)} == {
         *(("zero-shot", language) for language in ("en", "de", "es")),
         *(("supervised", language) for language in ("de", "es")),
     }
     run({"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.targets": '["de"]'})
-    assert {(row.setting, row.language) for row in scores(tmp_path)} == {("zero-shot", "en"), ("zero-shot", "de")}
+    assert {(row.setting, row.language) for row in scores(tmp_path)} == {
+        ("zero-shot", "en"),
+        ("zero-shot", "de"),
+    }
     grid.write_text(grid.read_text().partition("[systems.b]")[0])
     run()
     assert {row.system for row in scores(tmp_path)} == {"a"}
@@ -174,29 +191,49 @@ def test_evaluations_share_one_pretraining_run(run, tmp_path):
     run({"axes.evaluate.tasks.retrieval.layer": "[0, 1]"})
     assert commands(tmp_path, "a,layer=0,seed=0") == ["pretrain", "evaluate"]
     [call] = calls(tmp_path, "a,layer=1,seed=0")
-    assert call["arguments"][:2] == ["evaluate", str(tmp_path / "study" / "cells" / "a,layer=0,seed=0")]
+    assert call["arguments"][:2] == [
+        "evaluate",
+        str(tmp_path / "study" / "cells" / "a,layer=0,seed=0"),
+    ]
     assert {row.tokens for row in scores(tmp_path)} == {1000}
 
 
 def test_cells_fail_with_the_cell_they_depend_on(run):
-    outcome = run({"axes.evaluate.tasks.retrieval.layer": "[0, 1]", "systems.a.set.about": "refuse"})
-    assert outcome.failed["a,layer=1,seed=0"] == "a,layer=0,seed=0, whose model it evaluates, has none"
+    outcome = run(
+        {"axes.evaluate.tasks.retrieval.layer": "[0, 1]", "systems.a.set.about": "refuse"}
+    )
+    assert (
+        outcome.failed["a,layer=1,seed=0"] == "a,layer=0,seed=0, whose model it evaluates, has none"
+    )
     assert len(outcome.failed) == 4
 
 
 def checkpoint(model):
     """A system that evaluates a checkpoint on the toy corpus of the others."""
-    return {"systems.c.recipe": "tiny/mlm", "systems.c.model": model, **under("systems.c.set", **TOY)}
+    return {
+        "systems.c.recipe": "tiny/mlm",
+        "systems.c.model": model,
+        **under("systems.c.set", **TOY),
+    }
 
 
 def test_checkpoint_is_only_evaluated(run, tmp_path):
     run(checkpoint("some/model"), only="c")
     [call] = calls(tmp_path, "c")
     run_folder = tmp_path / "study" / "cells" / "c"
-    expected = ["evaluate", "some/model", "--recipe", str(run_folder / "evaluate.json"), "--tasks", "retrieval"]
+    expected = [
+        "evaluate",
+        "some/model",
+        "--recipe",
+        str(run_folder / "evaluate.json"),
+        "--tasks",
+        "retrieval",
+    ]
     assert call["arguments"] == [*expected, "--seeds", "1", "--output", str(run_folder)]
     rows = scores(tmp_path)
-    assert {(row.model, row.pretraining_seed, row.tokens) for row in rows} == {("some/model", None, None)}
+    assert {(row.model, row.pretraining_seed, row.tokens) for row in rows} == {
+        ("some/model", None, None)
+    }
 
 
 def test_rejects_missing_checkpoints_before_running(run, tmp_path):
@@ -204,13 +241,22 @@ def test_rejects_missing_checkpoints_before_running(run, tmp_path):
     changes = checkpoint(str(absent))
     started = {"systems.d.recipe": "adapt/mbert:alm", "systems.d.set.data_root": str(tmp_path)}
     with pytest.raises(
-        SettingsError, match=rf"  c: {absent}: no such.*\n  d: corpora\.text\.train: {tmp_path}/train\.en: no such file"
+        SettingsError,
+        match=rf"  c: {absent}: no such.*\n  d: corpora\.text\.train: {tmp_path}/train\.en: no such file",
     ):
         run(changes | started)
-    wrong = {"systems.a.set.train.stepss": "1", "systems.b.set.seed": "-1", "systems.b.set.vocab.size": "1"}
-    with pytest.raises(SettingsError, match=r"(?s)several errors:\n  a .*stepss.*\n  b .*vocab\.size"):
+    wrong = {
+        "systems.a.set.train.stepss": "1",
+        "systems.b.set.seed": "-1",
+        "systems.b.set.vocab.size": "1",
+    }
+    with pytest.raises(
+        SettingsError, match=r"(?s)several errors:\n  a .*stepss.*\n  b .*vocab\.size"
+    ):
         run(wrong)
-    with pytest.raises(SettingsError, match=rf"cannot run:\n  c: {absent}: no such checkpoint\n.*--only"):
+    with pytest.raises(
+        SettingsError, match=rf"cannot run:\n  c: {absent}: no such checkpoint\n.*--only"
+    ):
         run(changes)
     assert not calls(tmp_path, "a,seed=0")
     absent.mkdir()
@@ -244,7 +290,9 @@ def test_rejects_damaged_cell_files(run, tmp_path, text):
         run()
 
 
-@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), RunError("cell.json: damaged: half a line")])
+@pytest.mark.parametrize(
+    "fault", [OSError(28, "No space left on device"), RunError("cell.json: damaged: half a line")]
+)
 def test_unwritable_cell_does_not_stop_others(run, tmp_path, monkeypatch, fault):
     keep = StudyFolder.write_state
 
@@ -279,14 +327,19 @@ def start(python, grid, tmp_path):
     """Starts a process that runs and summarizes the grid."""
 
     def call(about):
-        return subprocess.Popen([python, "-c", PROCESS, grid, tmp_path / "study", about, running.sys.executable])
+        return subprocess.Popen(
+            [python, "-c", PROCESS, grid, tmp_path / "study", about, running.sys.executable]
+        )
 
     return call
 
 
 def written_results(folder):
     """Return the tables and comparisons, and the scores without times."""
-    texts = {path.name: path.read_text() for path in [*folder.glob("tables/*"), folder / "comparisons.json"]}
+    texts = {
+        path.name: path.read_text()
+        for path in [*folder.glob("tables/*"), folder / "comparisons.json"]
+    }
     rows = json.loads((folder / "results.json").read_text())
     for row in rows:
         del row["finished"], row["evaluation_seconds"]
@@ -321,19 +374,31 @@ def test_a_cell_of_another_process_is_done_last_or_taken_over(run, start, tmp_pa
         assert run().failed == {}
     thread.join()
     other.wait()
-    assert re.search(r"a,seed=0 is left to another process: .*a,seed=0\.lock: held by process \d+ of ", caplog.text)
+    assert re.search(
+        r"a,seed=0 is left to another process: .*a,seed=0\.lock: held by process \d+ of ",
+        caplog.text,
+    )
     assert commands(tmp_path, "a,seed=0") == ["pretrain", "pretrain", "evaluate"]
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
-    assert {row.cell for row in scores(tmp_path)} == {"a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"}
+    assert {row.cell for row in scores(tmp_path)} == {
+        "a,seed=0",
+        "b,seed=0",
+        "a,seed=1",
+        "b,seed=1",
+    }
 
 
 def test_a_cell_that_fails_in_another_process_is_not_repeated(run, tmp_path):
     def fail_elsewhere(_output):
         cell = tmp_path / "study" / "cells" / "b,seed=0"
         cell.mkdir(exist_ok=True)
-        (cell / "cell.json").write_text(json.dumps({"state": "failed", "error": "error: out of memory"}))
+        (cell / "cell.json").write_text(
+            json.dumps({"state": "failed", "error": "error: out of memory"})
+        )
 
-    assert run(only="*seed=0", show_output=fail_elsewhere).failed == {"b,seed=0": "error: out of memory"}
+    assert run(only="*seed=0", show_output=fail_elsewhere).failed == {
+        "b,seed=0": "error: out of memory"
+    }
     assert calls(tmp_path, "b,seed=0") == []
     assert run().failed == {}
 
@@ -364,8 +429,16 @@ def test_a_lock_removes_only_its_own_note(tmp_path):
 def test_does_not_archive_a_cell_that_another_process_runs(run, tmp_path, holder):
     run()
     cell = tmp_path / "study" / "cells" / "b,seed=0"
-    lock = StudyFolder(tmp_path / "study").cell_lock(cell.name) if holder == "a study" else locked(cell)
-    expected = r"\.b,seed=0\.lock: held by process" if holder == "a study" else "b,seed=0: in use by another process"
+    lock = (
+        StudyFolder(tmp_path / "study").cell_lock(cell.name)
+        if holder == "a study"
+        else locked(cell)
+    )
+    expected = (
+        r"\.b,seed=0\.lock: held by process"
+        if holder == "a study"
+        else "b,seed=0: in use by another process"
+    )
     with lock, pytest.raises(RunError, match=expected):
         run({"systems.b.set.train.steps": "9"}, put_aside=True)
     assert cell.is_dir()

@@ -45,7 +45,9 @@ def evaluations(tmp_path):
     return call
 
 
-@pytest.mark.parametrize("path", ["model/model.safetensors", "model/config.json", "data/test.en", "data/test.de"])
+@pytest.mark.parametrize(
+    "path", ["model/model.safetensors", "model/config.json", "data/test.en", "data/test.de"]
+)
 def test_changed_files_are_scored_again(evaluations, tmp_path, path):
     evaluations()
     (tmp_path / path).write_text("another\n")

@@ -42,7 +42,9 @@ def keep_outcomes(run, task, count):
 def test_writes_tables_and_comparisons(finished, caplog):
     study, folder, into = finished
     names = [table.name for table in summarize(study, folder, into)]
-    assert "not compared" not in caplog.text  # without stored outcomes there is nothing to compare over examples
+    assert (
+        "not compared" not in caplog.text
+    )  # without stored outcomes there is nothing to compare over examples
     assert names == ["main", "retrieval", "differences.retrieval"]
     assert sorted(path.name for path in (into / "tables").iterdir()) == sorted(
         f"{name}.{kind}" for name in names for kind in ("md", "tex", "html")
@@ -78,7 +80,10 @@ def test_incomparable_task_is_reported_and_does_not_stop_others(grid, tmp_path, 
     assert {(row["system"], row["against"], row["p"]) for row in failed} == {("B", "a", None)}
     assert all(row["reason"].endswith("found 6 and 5") for row in failed)
     assert len({tuple(row) for row in rows}) == 1  # the same keys
-    assert "pos, zero-shot: B is not compared with a over test examples in en, others, de, es" in caplog.text
+    assert (
+        "pos, zero-shot: B is not compared with a over test examples in en, others, de, es"
+        in caplog.text
+    )
 
 
 def test_study_without_scores_has_no_tables(grid, tmp_path):
@@ -90,7 +95,9 @@ def test_report_lists_scored_runs_and_checkpoints(finished):
     first, second, *_ = runs = finished_runs(study, folder, into)
     assert [run.name for run in runs] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
     for run in (first, second):
-        (run / "recipe.json").unlink(missing_ok=True)  # a checkpoint has none, as nothing was pre-trained
+        (run / "recipe.json").unlink(
+            missing_ok=True
+        )  # a checkpoint has none, as nothing was pre-trained
     (second / "scores.json").unlink()
     names = [run.name for run in finished_runs(study, folder, into)]
     assert first.name in names

@@ -38,7 +38,9 @@ def check_usable(pairs: WordPairs, name: str) -> None:
         raise DataError(f"{name}: {subject} words on both sides; nothing to align")
     skipped = int((~usable).sum())
     if skipped:
-        log.warning("%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs))
+        log.warning(
+            "%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs)
+        )
 
 
 def cells_of(pairs: WordPairs) -> NDArray[np.int64]:
@@ -51,7 +53,9 @@ def warn_about_long(pairs: WordPairs, name: str) -> None:
     """Log how many pairs are too long for the aligner `name`."""
     too_long = int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum())
     if too_long:
-        message = "%s: %d of %d pairs have more than %d source words times target words and get no links"
+        message = (
+            "%s: %d of %d pairs have more than %d source words times target words and get no links"
+        )
         log.warning(message, name, too_long, len(pairs), MAX_CELLS)
 
 
@@ -110,7 +114,9 @@ class Vocabularies(NamedTuple):
     target: Vocabulary
 
     @classmethod
-    def of(cls, source: Sequence[str] = (), target: Sequence[str] = (), name: str = "") -> Vocabularies:
+    def of(
+        cls, source: Sequence[str] = (), target: Sequence[str] = (), name: str = ""
+    ) -> Vocabularies:
         """Number lower-cased spellings; raise a DataError, with the aligner's name, if a list holds a word twice."""
         vocabularies = cls(Vocabulary(source), Vocabulary(target))
         repeated = (len(source) - len(vocabularies.source), len(target) - len(vocabularies.target))
@@ -126,7 +132,9 @@ class Vocabularies(NamedTuple):
 
     def renumber(self, pairs: WordPairs) -> tuple[Renumbering, Renumbering]:
         """Return how the types of a text are numbered here."""
-        return Renumbering(pairs.source_types, self.source), Renumbering(pairs.target_types, self.target)
+        return Renumbering(pairs.source_types, self.source), Renumbering(
+            pairs.target_types, self.target
+        )
 
 
 @dataclass(frozen=True)
@@ -151,7 +159,9 @@ class Prior:
         invalid = ~(np.isfinite(lexicon.counts) & (lexicon.counts >= 0))
         if invalid.any():
             source, target, count = lexicon[int(invalid.argmax())]
-            raise DataError(f"priors: {source!r} - {target!r} has the count {count}; expected a number of at least 0")
+            raise DataError(
+                f"priors: {source!r} - {target!r} has the count {count}; expected a number of at least 0"
+            )
         source_types, target_types = lexicon.entries.astype(np.int64).T
         numbers = [
             Renumbering(lexicon.source_types, vocabularies.source).of(source_types, grow=True),

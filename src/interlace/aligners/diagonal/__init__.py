@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
-from interlace.aligners.common.inputs import TOO_LONG, Prior, Vocabularies, check_usable, usable_pairs, warn_about_long
+from interlace.aligners.common.inputs import (
+    TOO_LONG,
+    Prior,
+    Vocabularies,
+    check_usable,
+    usable_pairs,
+    warn_about_long,
+)
 from interlace.aligners.diagonal.settings import TrainingSettings
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -39,10 +46,13 @@ class Diagonal(TrainingSettings, Aligner):
     """Aligns words by translation probability and distance from the diagonal, trained by variational EM."""
 
     symmetrization: Heuristic = Field(
-        "grow-diag-final-and", description="Heuristic that combines both directions (Koehn et al. 2005)."
+        "grow-diag-final-and",
+        description="Heuristic that combines both directions (Koehn et al. 2005).",
     )
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedDiagonal:
+    def fit(
+        self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None
+    ) -> FittedDiagonal:
         """Train on all pairs; `priors` are added to the expected links of every pass."""
         from interlace.aligners.diagonal.training import EmTraining, TrainingPairs, workers
 
@@ -50,7 +60,9 @@ class Diagonal(TrainingSettings, Aligner):
         vocabularies = Vocabularies.of()
         usable = TrainingPairs(pairs, vocabularies)
         if not usable.chunks:
-            raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
+            raise DataError(
+                f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}"
+            )
         prior = Prior.of(priors, vocabularies)
         with workers(self.threads) as pool:
             model = EmTraining(self, usable, prior, pool, progress or no_progress).run()
@@ -74,22 +86,33 @@ class Diagonal(TrainingSettings, Aligner):
         model = DiagonalModel.of(table, nulls, arrays["tensions"], self.null)
         return FittedDiagonal(self, model, Vocabularies.of(source_types, target_types, self.name))
 
-    def _check(self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int) -> None:
+    def _check(
+        self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int
+    ) -> None:
         degrees = checked_array(arrays, "degrees", np.int32, (source_types,), self.name)
         if degrees.min(initial=0) < 0:
             raise DataError(f"{self.name}: damaged model: 'degrees' holds a negative count")
         entries = int(degrees.sum(dtype=np.int64))
         targets = checked_array(arrays, "targets", np.int32, (entries,), self.name)
         if entries and not 0 <= targets.min() <= targets.max() < target_types:
-            raise DataError(f"{self.name}: damaged model: 'targets' has an index beyond {target_types} target words")
+            raise DataError(
+                f"{self.name}: damaged model: 'targets' has an index beyond {target_types} target words"
+            )
         tensions = checked_array(arrays, "tensions", np.float64, (2,), self.name)
         positive = {"tensions": tensions}
-        sizes = {"forward": entries, "backward": entries, "source_null": source_types, "target_null": target_types}
+        sizes = {
+            "forward": entries,
+            "backward": entries,
+            "source_null": source_types,
+            "target_null": target_types,
+        }
         for name, size in sizes.items():
             positive[name] = checked_array(arrays, name, np.float32, (size,), self.name)
         for name, array in positive.items():
             if not (np.isfinite(array) & (array > 0)).all():
-                raise DataError(f"{self.name}: damaged model: {name!r} holds an invalid probability or tension")
+                raise DataError(
+                    f"{self.name}: damaged model: {name!r} holds an invalid probability or tension"
+                )
 
 
 class FittedDiagonal(FittedAligner):
@@ -131,11 +154,15 @@ class FittedDiagonal(FittedAligner):
         by_parts(pool, decide, len(source))
         forward = _links(target, decisions.target_partners, target.columns())
         backward = _links(source, source.columns(), decisions.source_partners)
-        links = symmetrize(forward, backward, self.aligner.symmetrization, self.aligner.threads or None)
+        links = symmetrize(
+            forward, backward, self.aligner.symmetrization, self.aligner.threads or None
+        )
         confidence = np.empty(len(links.values), np.float32)
 
         def fill_in_confidence(first: int, last: int) -> None:
-            kernels.confidence(rows, first, last, self.model, decisions, links.values, links.offsets, confidence)
+            kernels.confidence(
+                rows, first, last, self.model, decisions, links.values, links.offsets, confidence
+            )
 
         by_parts(pool, fill_in_confidence, len(source))
         return Alignments(links, confidence)
@@ -146,7 +173,9 @@ class FittedDiagonal(FittedAligner):
 
         entries, slots = entries_of(self.model.starts, self.model.targets)
         return {
-            "degrees": np.bincount(entries[:, 0], minlength=len(self._vocabularies.source)).astype(np.int32),
+            "degrees": np.bincount(entries[:, 0], minlength=len(self._vocabularies.source)).astype(
+                np.int32
+            ),
             "targets": entries[:, 1],
             "forward": self.model.forward[slots],
             "backward": self.model.backward[slots],

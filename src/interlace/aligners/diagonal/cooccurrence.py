@@ -30,7 +30,8 @@ Sides = tuple[Ragged, Ragged]  # rows of source and target types, int32, numbere
 EMPTY = -1
 MODEL_SLOT = np.dtype([("target", np.int32), ("forward", np.float32), ("backward", np.float32)])
 TRAINING_SLOT = np.dtype(
-    [("count", np.int64), ("forward", np.float32), ("backward", np.float32), ("target", np.int32)], align=True
+    [("count", np.int64), ("forward", np.float32), ("backward", np.float32), ("target", np.int32)],
+    align=True,
 )
 _KEY = np.dtype([("key", np.int64)])  # source type << 32 | target type
 _SETS = 16  # sets of pairs, by the low bits of the source type, that are collected in parallel
@@ -88,7 +89,9 @@ class Cooccurrence:
         for first, last in pairwise(np.unique(rows.clip(max=len(of_sources))).tolist()):
             starts = self.starts[first:last]
             targets = self.targets[starts[0] : self.starts[last]]
-            of_sources[first:last] = np.add.reduceat(targets >= 0, starts - starts[0], dtype=np.int64)
+            of_sources[first:last] = np.add.reduceat(
+                targets >= 0, starts - starts[0], dtype=np.int64
+            )
             of_targets += np.bincount(targets[targets >= 0], minlength=target_types)
         return of_sources, of_targets
 
@@ -101,7 +104,9 @@ class Cooccurrence:
     def without_counts(self, *, on_disk: bool) -> Cooccurrence:
         """Return the table with the slots of a trained model, in memory or mapped from a temporary file."""
         size = len(self.slots)
-        slots = SpilledColumn(MODEL_SLOT, rows=size).mapped() if on_disk else np.empty(size, MODEL_SLOT)
+        slots = (
+            SpilledColumn(MODEL_SLOT, rows=size).mapped() if on_disk else np.empty(size, MODEL_SLOT)
+        )
         for name in MODEL_SLOT.names or ():
             slots[name] = self.slots[name]
         return Cooccurrence(self.starts, slots)
@@ -138,7 +143,12 @@ class CollectedPairs:
 
     @classmethod
     def collect(
-        cls, chunks: Iterable[Sides], prior: Types, source_types: int, limit: int, pool: ThreadPoolExecutor
+        cls,
+        chunks: Iterable[Sides],
+        prior: Types,
+        source_types: int,
+        limit: int,
+        pool: ThreadPoolExecutor,
     ) -> CollectedPairs:
         """Collect the pairs of a text, in parts of at most `limit` pairs or a chunk.
 
@@ -266,7 +276,12 @@ def _position(keys: Slots, key: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _collect(
-    source: Types, source_offsets: Slots, target: Types, target_offsets: Slots, number: int, keys: Slots
+    source: Types,
+    source_offsets: Slots,
+    target: Types,
+    target_offsets: Slots,
+    number: int,
+    keys: Slots,
 ) -> Slots:
     """Add the type pairs of one set to its keys; return them, enlarged if needed."""
     used = np.count_nonzero(keys != EMPTY)

@@ -33,8 +33,12 @@ Thetas = NDArray[np.float32]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FIXED = 1 << 30  # expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order
-SCALE = 2.0**100  # factor of probabilities, so that float32 reaches down to 1e-66; posteriors do not change
+FIXED = (
+    1 << 30
+)  # expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order
+SCALE = (
+    2.0**100
+)  # factor of probabilities, so that float32 reaches down to 1e-66; posteriors do not change
 MIN_PROBABILITY = 2.0**-120  # of a scaled probability, so that no sum is zero
 UNIT = float(FIXED)
 TINY = 0.5 / UNIT
@@ -71,10 +75,14 @@ class DiagonalModel(NamedTuple):
     odds: Floats
 
     @classmethod
-    def of(cls, table: Cooccurrence, nulls: tuple[Thetas, ...], tensions: Floats, null: float) -> DiagonalModel:
+    def of(
+        cls, table: Cooccurrence, nulls: tuple[Thetas, ...], tensions: Floats, null: float
+    ) -> DiagonalModel:
         """Return views of a table; nulls: of source and target; null: the probability of the null word."""
         slots = (table.slots["target"], table.slots["forward"], table.slots["backward"])
-        return cls(table.starts, *slots, nulls[0], nulls[1], tensions, np.array([null / (1 - null)]))
+        return cls(
+            table.starts, *slots, nulls[0], nulls[1], tensions, np.array([null / (1 - null)])
+        )
 
 
 class ExpectedCounts(NamedTuple):
@@ -153,7 +161,9 @@ def nearness(curves: Curves, way: int, i: int, j: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def expect(rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts) -> Counts:
+def expect(
+    rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts
+) -> Counts:
     """Add the expected counts of the pairs first to last; no side is empty, no pair has more than MAX_CELLS cells.
 
     A link counts as the geometric mean of its posteriors in both directions.
@@ -163,7 +173,9 @@ def expect(rows: Rows, first: int, last: int, model: DiagonalModel, counts: Expe
     """
     m, n, most = _largest(rows, first, last)
     curves = empty_curves(m, n)
-    cells = Cells(np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most), np.empty(most))
+    cells = Cells(
+        np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most), np.empty(most)
+    )
     sums = Sums(np.empty(n), np.empty(n), np.empty(m), np.empty(m))
     totals = np.zeros(2, np.int64)
     for row in range(first, last):
@@ -213,7 +225,9 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
         for j in range(n):
             cell = i * n + j
             if cells.met[cell] != target[j]:
-                cells.slots[cell] = slot_from(cells.slots[cell], low, high, model.targets, target[j])
+                cells.slots[cell] = slot_from(
+                    cells.slots[cell], low, high, model.targets, target[j]
+                )
 
 
 @njit(cache=True, nogil=True)
@@ -287,7 +301,9 @@ def exp_digamma(x: float) -> float:
     """
     z = x + 4.5
     w = 1.0 / (z * z)
-    series = z * (1.0 + w * (1 / 24 + w * (-37 / 5760 + w * (10313 / 2903040 - w * (5509121 / 1393459200)))))
+    series = z * (
+        1.0 + w * (1 / 24 + w * (-37 / 5760 + w * (10313 / 2903040 - w * (5509121 / 1393459200))))
+    )
     steps = (2 * x + 1) / (x * (x + 1)) + (2 * x + 5) / ((x + 2) * (x + 3)) + 1.0 / (x + 4)
     return series * math.exp(-steps)
 
@@ -303,7 +319,12 @@ def exp_digammas(values: Floats) -> Floats:
 
 @njit(cache=True, nogil=True)
 def total(
-    model: DiagonalModel, counts: ExpectedCounts, first: int, last: int, source_totals: Counts, target_totals: Counts
+    model: DiagonalModel,
+    counts: ExpectedCounts,
+    first: int,
+    last: int,
+    source_totals: Counts,
+    target_totals: Counts,
 ) -> None:
     """Add the counts of the rows first to last to the totals: forward by source type, backward by target type."""
     for row in range(first, last):
@@ -423,7 +444,9 @@ def decide(rows: Rows, first: int, last: int, model: DiagonalModel, decisions: D
 
 
 @njit(cache=True, nogil=True)
-def _choose(source: Types, target: Types, model: DiagonalModel, curves: Curves, best: Sums, pair: Decisions) -> None:
+def _choose(
+    source: Types, target: Types, model: DiagonalModel, curves: Curves, best: Sums, pair: Decisions
+) -> None:
     """Find the first of the best partners of each word, and its weight; sum all weights and d."""
     for sums in (pair.source_sums, pair.target_sums, best.source_sizes, best.target_sizes):
         sums[:] = 0.0
@@ -452,7 +475,13 @@ def _choose(source: Types, target: Types, model: DiagonalModel, curves: Curves, 
 
 @njit(cache=True, nogil=True)
 def _allow_null(
-    words: Types, theta: Thetas, odds: float, weights: Floats, sizes: Floats, partners: Types, sums: Floats
+    words: Types,
+    theta: Thetas,
+    odds: float,
+    weights: Floats,
+    sizes: Floats,
+    partners: Types,
+    sums: Floats,
 ) -> None:
     """Replace the partners of words for which the null word is as good."""
     for word in range(len(words)):

@@ -10,7 +10,9 @@ from interlace.core.settings import Settings
 class TrainingSettings(Settings):
     """What EM needs to know."""
 
-    iterations: int = Field(5, ge=1, le=100, description="Passes over the text (fast_align: 4 that change the model).")
+    iterations: int = Field(
+        5, ge=1, le=100, description="Passes over the text (fast_align: 4 that change the model)."
+    )
     tension: float = Field(
         4.0,
         ge=0.1,
@@ -25,7 +27,10 @@ class TrainingSettings(Settings):
         "(section 3.2; fast_align: 20, which overshoots); 0: constant tension.",
     )
     null: float = Field(
-        0.12, ge=0, lt=1, description="Probability that a word is unaligned, p0 (section 2; fast_align: 0.08)."
+        0.12,
+        ge=0,
+        lt=1,
+        description="Probability that a word is unaligned, p0 (section 2; fast_align: 0.08).",
     )
     alpha: float = Field(
         0.1,

@@ -96,12 +96,20 @@ class EmTraining:
         self._progress = progress
         source, target = map(len, pairs.vocabularies)
         limit = int(settings.memory * GB / _BYTES)
-        self._pairs = CollectedPairs.collect(self._chunks_to_collect(), prior.entries, source, limit, pool)
+        self._pairs = CollectedPairs.collect(
+            self._chunks_to_collect(), prior.entries, source, limit, pool
+        )
         if self._pairs.on_disk:
-            log.info("diagonal: word pairs of %d parts of the text in temporary files", len(self._pairs.chunks))
+            log.info(
+                "diagonal: word pairs of %d parts of the text in temporary files",
+                len(self._pairs.chunks),
+            )
         slots = self._pairs.table.slots
         slots["forward"] = slots["backward"] = kernels.SCALE  # equal probabilities
-        self._nulls = (np.full(source, kernels.SCALE, np.float32), np.full(target, kernels.SCALE, np.float32))
+        self._nulls = (
+            np.full(source, kernels.SCALE, np.float32),
+            np.full(target, kernels.SCALE, np.float32),
+        )
         self._null_counts = (np.zeros(source, np.int64), np.zeros(target, np.int64))
         self._tensions = np.full(2, settings.tension)  # forward, backward
         self._prior = prior
@@ -139,7 +147,9 @@ class EmTraining:
         for part, (table, size) in enumerate(self._pairs.parts()):
             if part == 0:  # has the pairs of the prior
                 slots = table.find(self._prior.entries)
-                table.slots["count"][slots] = np.rint(self._prior.counts * kernels.FIXED).astype(np.int64)
+                table.slots["count"][slots] = np.rint(self._prior.counts * kernels.FIXED).astype(
+                    np.int64
+                )
             model, counts = self._model(table), self._counts(table)
             for done, (source, target) in islice(chunks, size):
                 sums += self._count_links(source, target, model, counts)
@@ -148,7 +158,11 @@ class EmTraining:
         return sums / kernels.FIXED
 
     def _count_links(
-        self, source: Ragged, target: Ragged, model: kernels.DiagonalModel, counts: kernels.ExpectedCounts
+        self,
+        source: Ragged,
+        target: Ragged,
+        model: kernels.DiagonalModel,
+        counts: kernels.ExpectedCounts,
     ) -> NDArray[np.int64]:
         """Add the expected counts of a chunk; return (2,) links and their distance, in units of 1 / FIXED."""
         rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
@@ -160,7 +174,10 @@ class EmTraining:
         return sum(by_parts(self._pool, work, len(source)), np.zeros(2, np.int64))
 
     def _add_totals(
-        self, model: kernels.DiagonalModel, counts: kernels.ExpectedCounts, totals: list[NDArray[np.int64]]
+        self,
+        model: kernels.DiagonalModel,
+        counts: kernels.ExpectedCounts,
+        totals: list[NDArray[np.int64]],
     ) -> None:
         def work(first: int, last: int) -> None:
             kernels.total(model, counts, first, last, totals[0], totals[1])
@@ -182,7 +199,9 @@ class EmTraining:
 
         by_parts(self._pool, maximize, len(totals[0]), _TYPES)
         for links, theta in zip(self._null_counts, self._nulls, strict=True):
-            total_mass = kernels.exp_digammas(np.array([links.sum() / kernels.FIXED + alpha * len(links)]))
+            total_mass = kernels.exp_digammas(
+                np.array([links.sum() / kernels.FIXED + alpha * len(links)])
+            )
             share = kernels.exp_digammas(links / kernels.FIXED + alpha) / total_mass
             theta[:] = np.maximum(share * kernels.SCALE, kernels.MIN_PROBABILITY)
             links.fill(0)

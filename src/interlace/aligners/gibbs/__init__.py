@@ -55,9 +55,12 @@ class Gibbs(Aligner):
         description="Factor of the number of sweeps, 5000 / sqrt(pairs), at least 2 and at most 250 (eflomal: 1).",
     )
     symmetrization: Literal["posterior"] | Heuristic = Field(
-        "posterior", description="'posterior': links whose mean posterior reaches `threshold`; or a heuristic."
+        "posterior",
+        description="'posterior': links whose mean posterior reaches `threshold`; or a heuristic.",
     )
-    threshold: float = Field(0.4, gt=0, le=1, description="Minimum mean posterior of both directions.")
+    threshold: float = Field(
+        0.4, gt=0, le=1, description="Minimum mean posterior of both directions."
+    )
     max_training_cells: int = Field(
         100_000_000,
         ge=1000,
@@ -72,20 +75,32 @@ class Gibbs(Aligner):
     @classmethod
     def _are_lengths(cls, views: list[int]) -> list[int]:
         if min(views) < 0:
-            raise ValueError(f"a view is a number of letters, or 0 for whole words; found {min(views)}")
+            raise ValueError(
+                f"a view is a number of letters, or 0 for whole words; found {min(views)}"
+            )
         return views
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedGibbs:
+    def fit(
+        self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None
+    ) -> FittedGibbs:
         """Train on all pairs, in parts if they exceed `max_training_cells`; samplers start with priors as links.
 
         Raise a DataError if no pair has words on both sides, or all such are too long.
         """
         from interlace.aligners.gibbs import sampler
-        from interlace.aligners.gibbs.model import GibbsModel, Posteriors, ViewModel, cell_starts, links_of
+        from interlace.aligners.gibbs.model import (
+            GibbsModel,
+            Posteriors,
+            ViewModel,
+            cell_starts,
+            links_of,
+        )
 
         check_usable(pairs, self.name)
         if not cells_of(pairs).any():
-            raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
+            raise DataError(
+                f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}"
+            )
         warn_about_long(pairs, self.name)
         vocabularies = Vocabularies.of()
         renumber = vocabularies.renumber(pairs)
@@ -108,13 +123,19 @@ class Gibbs(Aligner):
             )
             learned = learned_views
             if parts == 1:
-                cells = Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors)
+                cells = Posteriors(
+                    source.offsets, target.offsets, cell_starts(source, target), *posteriors
+                )
                 links = links_of(cells, self.symmetrization, self.threshold, self.threads)
             del posteriors, source, target, text, views  # free the cells before the next part
         models = []
         for sides, (forward, backward) in zip(cuts, learned_views, strict=True):
             models.append(ViewModel(sides, forward.direction, backward.direction))
-        stored = None if links is None else StoredAlignments.of(self, pairs, links.links, links.confidence)
+        stored = (
+            None
+            if links is None
+            else StoredAlignments.of(self, pairs, links.links, links.confidence)
+        )
         return FittedGibbs(self, GibbsModel(models, self.seed), vocabularies, stored)
 
     def restore(
@@ -124,14 +145,18 @@ class Gibbs(Aligner):
         from interlace.aligners.gibbs.model import GibbsModel
 
         vocabularies = Vocabularies.of(source_types, target_types, self.name)
-        model = GibbsModel.restore(arrays, self._cuts(source_types, target_types), self.seed, self.name)
+        model = GibbsModel.restore(
+            arrays, self._cuts(source_types, target_types), self.seed, self.name
+        )
         return FittedGibbs(self, model, vocabularies)
 
     def _cuts(self, source_types: list[str], target_types: list[str]) -> list[Cuts]:
         """Return how each view cuts the words of both sides."""
         from interlace.aligners.gibbs.model import Cut
 
-        return [(Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views]
+        return [
+            (Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views
+        ]
 
     def sweeps_for(self, pairs: int) -> list[int]:
         """Return the sweeps of each of the three models for this many pairs (Östling & Tiedemann 2016: 1 : 1 : 4)."""
@@ -144,7 +169,11 @@ class FittedGibbs(FittedAligner):
     """The model of all samplers, and the links that they drew for their training pairs."""
 
     def __init__(
-        self, aligner: Gibbs, model: GibbsModel, vocabularies: Vocabularies, stored: StoredAlignments | None = None
+        self,
+        aligner: Gibbs,
+        model: GibbsModel,
+        vocabularies: Vocabularies,
+        stored: StoredAlignments | None = None,
     ) -> None:
         self.aligner: Gibbs = aligner
         self.model = model
@@ -161,9 +190,15 @@ class FittedGibbs(FittedAligner):
         parts = []
         with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
             for portion in portions(pairs):
-                posteriors = self.model.posteriors(source(portion.source), target(portion.target), pool)
+                posteriors = self.model.posteriors(
+                    source(portion.source), target(portion.target), pool
+                )
                 settings = self.aligner
-                parts.append(links_of(posteriors, settings.symmetrization, settings.threshold, settings.threads))
+                parts.append(
+                    links_of(
+                        posteriors, settings.symmetrization, settings.threshold, settings.threads
+                    )
+                )
         return Alignments.concatenate(parts)
 
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:

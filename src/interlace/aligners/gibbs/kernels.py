@@ -115,7 +115,9 @@ def number_cells(
     """
     cell = 0
     for row in range(len(by_starts) - 1):
-        table = with_room(table, (by_starts[row + 1] - by_starts[row]) * (to_starts[row + 1] - to_starts[row]))
+        table = with_room(
+            table, (by_starts[row + 1] - by_starts[row]) * (to_starts[row + 1] - to_starts[row])
+        )
         slots, keys, used = table
         for j in range(to_starts[row], to_starts[row + 1]):
             for i in range(by_starts[row], by_starts[row + 1]):
@@ -141,7 +143,11 @@ def twins(types: Types, starts: Offsets, type_count: int) -> Types:
 
 @njit(cache=True, nogil=True)
 def transpose(
-    by_starts: Offsets, to_starts: Offsets, cell_starts: Offsets, cells: NDArray[Any], out: NDArray[Any]
+    by_starts: Offsets,
+    to_starts: Offsets,
+    cell_starts: Offsets,
+    cells: NDArray[Any],
+    out: NDArray[Any],
 ) -> None:
     """Transpose the cells of each pair: from rows by word of `to` to rows by word of `by`."""
     for row in range(len(by_starts) - 1):
@@ -166,7 +172,9 @@ def _score(words: Offsets, fertility: Floats, kind: int, links: int, model: int)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _score_all(score: Floats, words: Offsets, fertility: Floats, links: Types, kinds: Types, model: int) -> None:
+def _score_all(
+    score: Floats, words: Offsets, fertility: Floats, links: Types, kinds: Types, model: int
+) -> None:
     for i in range(len(kinds)):
         score[i] = _score(words, fertility, kinds[i], links[i], model)
 
@@ -179,7 +187,14 @@ def _count_fertilities(fertilities: Types, kinds: Types, links: Types) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _update_scores(
-    score: Floats, words: Offsets, fertility: Floats, links: Types, twins: Types, kind: int, candidate: int, model: int
+    score: Floats,
+    words: Offsets,
+    fertility: Floats,
+    links: Types,
+    twins: Types,
+    kind: int,
+    candidate: int,
+    model: int,
 ) -> None:
     """Score a candidate and all words of its type again, after a link was added or removed; `twins` of the pair."""
     twin = candidate
@@ -191,7 +206,9 @@ def _update_scores(
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _weigh_words(weight: Any, score: Any, pairs: Any, cells: Any, first: int, many: int) -> np.float32:
+def _weigh_words(
+    weight: Any, score: Any, pairs: Any, cells: Any, first: int, many: int
+) -> np.float32:
     """Weigh all candidates by translation; return the sum. Unsigned indices let the compiler drop checks."""
     total = np.float32(0)
     start = np.uint64(first)
@@ -256,7 +273,9 @@ def draw(weight: Floats, many: int, total: np.float32, point: np.float32) -> int
 
 
 @njit(cache=True, nogil=True)
-def followers(chosen: Types, links: Types, following: Types, begin: int, end: int, many: int) -> None:
+def followers(
+    chosen: Types, links: Types, following: Types, begin: int, end: int, many: int
+) -> None:
     """Fill in the partner of the next aligned word after each word (`many` at the end), and the links of candidates."""
     links[:many] = 0
     after = many
@@ -305,7 +324,9 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
                 pairs[cells[cell + partner]] -= UNIT
                 words[kinds[partner]] -= UNIT
                 links[partner] -= 1
-                _update_scores(score, words, fertility, links, twins, kinds[partner], partner, model)
+                _update_scores(
+                    score, words, fertility, links, twins, kinds[partner], partner, model
+                )
             none = odds * np.float32(alone[to[word]] + 1) / (np.float32(all_alone[0]) + types)
             if model == WORDS:
                 total = _weigh_words(weight, score, pairs, cells, cell, many)
@@ -328,7 +349,9 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
                 pairs[cells[cell + partner]] += UNIT
                 words[kinds[partner]] += UNIT
                 links[partner] += 1
-                _update_scores(score, words, fertility, links, twins, kinds[partner], partner, model)
+                _update_scores(
+                    score, words, fertility, links, twins, kinds[partner], partner, model
+                )
                 jumps[middle + partner - before] += 1
                 before = partner
             cell += many
@@ -370,7 +393,14 @@ def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 def _weigh_cells(
-    weight: Any, score: Any, cells: Any, ahead: Any, back: Any, first: int, many: int, jumps: tuple[int, int]
+    weight: Any,
+    score: Any,
+    cells: Any,
+    ahead: Any,
+    back: Any,
+    first: int,
+    many: int,
+    jumps: tuple[int, int],
 ) -> np.float32:
     """Weigh all candidates; return the sum. jumps: indices of the first candidate's jumps, negative for none."""
     total = np.float32(0)
@@ -422,7 +452,9 @@ def _sweep_new(
             none *= np.float32(many)
         else:
             after = following[j]
-            total = _weigh_cells(weight, score, cells, ahead, back, j * many, many, (middle - before, middle - after))
+            total = _weigh_cells(
+                weight, score, cells, ahead, back, j * many, many, (middle - before, middle - after)
+            )
             none *= ahead[middle + after - before]
         full = total + none
         if share:
@@ -451,7 +483,13 @@ def _seed(by: Types, to: Types, seed: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def add_posteriors(
-    text: Words, rows: tuple[int, int], known: Known, tables: Tables, seed: np.uint64, posterior: Floats, share: float
+    text: Words,
+    rows: tuple[int, int],
+    known: Known,
+    tables: Tables,
+    seed: np.uint64,
+    posterior: Floats,
+    share: float,
 ) -> None:
     """Add `share` of the posteriors of all cells of rows[0] to rows[1] to `posterior`.
 

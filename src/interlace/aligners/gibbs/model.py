@@ -72,13 +72,17 @@ class SamplerDirection:
     fertility: NDArray[np.float32]
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: Cuts, where: str) -> SamplerDirection:
+    def restore(
+        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: Cuts, where: str
+    ) -> SamplerDirection:
         """Rebuild a direction from `GibbsModel.arrays`, or raise a DataError. cuts: of drawn and drawing side."""
         by, to = cuts[0].size, cuts[1].size
         entry_count = np.size(arrays.get(f"{prefix}.entries", ())) // 2
         entries = checked_array(arrays, f"{prefix}.entries", np.int32, (entry_count, 2), where)
         if ((entries < 0) | (entries >= (by, to))).any():
-            raise DataError(f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words")
+            raise DataError(
+                f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words"
+            )
         shapes = {
             "pairs": (entry_count,),
             "words": (by,),
@@ -89,9 +93,13 @@ class SamplerDirection:
         restored = {}
         for name, shape in shapes.items():
             array = checked_array(arrays, f"{prefix}.{name}", np.float32, shape, where)
-            minimum = 0 if name == "alone" else np.finfo(np.float32).tiny  # divisors and factors are positive
+            minimum = (
+                0 if name == "alone" else np.finfo(np.float32).tiny
+            )  # divisors and factors are positive
             if not (np.isfinite(array).all() and (array >= minimum).all()):
-                raise DataError(f"{where}: damaged model: '{prefix}.{name}' holds an invalid count or probability")
+                raise DataError(
+                    f"{where}: damaged model: '{prefix}.{name}' holds an invalid count or probability"
+                )
             restored[name] = array
         return cls(entries, **restored)
 
@@ -102,7 +110,9 @@ class SamplerDirection:
         alone = self.alone + np.float32(ALPHA)
         total = float(alone.sum(dtype=np.float64)) + ALPHA
         table = PairTable.of(self.entries)
-        return Known(table, links, self.words, alone / np.float32(total), UNKNOWN_LINKS, ALPHA / total)
+        return Known(
+            table, links, self.words, alone / np.float32(total), UNKNOWN_LINKS, ALPHA / total
+        )
 
 
 @dataclass(frozen=True)
@@ -121,11 +131,23 @@ class ViewModel:
         target_types = self.cuts[1](target.values)
         no_cells = np.empty(0, np.uint32)  # for training only, as twins
         no_twins = np.empty(0, np.int32)
-        forward = Words(source_types, source.offsets, target_types, target.offsets, no_cells, starts, no_twins)
-        backward = Words(target_types, target.offsets, source_types, source.offsets, no_cells, starts, no_twins)
+        forward = Words(
+            source_types, source.offsets, target_types, target.offsets, no_cells, starts, no_twins
+        )
+        backward = Words(
+            target_types, target.offsets, source_types, source.offsets, no_cells, starts, no_twins
+        )
         return [
-            (forward, self.forward.known, tables_of(self.forward.jumps, self.forward.fertility, middle)),
-            (backward, self.backward.known, tables_of(self.backward.jumps, self.backward.fertility, middle)),
+            (
+                forward,
+                self.forward.known,
+                tables_of(self.forward.jumps, self.forward.fertility, middle),
+            ),
+            (
+                backward,
+                self.backward.known,
+                tables_of(self.backward.jumps, self.backward.fertility, middle),
+            ),
         ]
 
 
@@ -147,7 +169,9 @@ class Posteriors:
     def mean(self) -> NDArray[np.float32]:
         """(cells,) the mean of both directions, rows by source word."""
         mean = np.empty_like(self.by_target)
-        kernels.transpose(self.source_starts, self.target_starts, self.cell_starts, self.by_target, mean)
+        kernels.transpose(
+            self.source_starts, self.target_starts, self.cell_starts, self.by_target, mean
+        )
         mean += self.by_source
         mean *= np.float32(0.5)
         return mean
@@ -166,14 +190,19 @@ class GibbsModel:
         Rows begin at offset 0; their types are those of the vocabularies, -1 for unknown words.
         """
         starts = cell_starts(source, target)
-        sums = [np.zeros(starts[-1], np.float32), np.zeros(starts[-1], np.float32)]  # forward, backward
+        sums = [
+            np.zeros(starts[-1], np.float32),
+            np.zeros(starts[-1], np.float32),
+        ]  # forward, backward
         samplers = [sampler for view in self.views for sampler in view.samplers(source, target)]
 
         def align(first: int) -> None:
             rows = (first, min(first + _ROWS, len(source)))
             for number, (words, known, tables) in enumerate(samplers):
                 seed = np.uint64((2 * self.seed + 1) * _SEED + number & 0xFFFFFFFFFFFFFFFF)
-                kernels.add_posteriors(words, rows, known, tables, seed, sums[number % 2], 1 / len(self.views))
+                kernels.add_posteriors(
+                    words, rows, known, tables, seed, sums[number % 2], 1 / len(self.views)
+                )
 
         list(pool.map(align, range(0, len(source), _ROWS)))
         return Posteriors(source.offsets, target.offsets, starts, sums[0], sums[1])
@@ -188,7 +217,9 @@ class GibbsModel:
         return arrays
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray[Any]], cuts: Sequence[Cuts], seed: int, where: str) -> GibbsModel:
+    def restore(
+        cls, arrays: Mapping[str, NDArray[Any]], cuts: Sequence[Cuts], seed: int, where: str
+    ) -> GibbsModel:
         """Rebuild the model from its arrays; errors as `SamplerDirection.restore`."""
         views = []
         for number, sides in enumerate(cuts):
@@ -216,7 +247,9 @@ def clipped_widths(middle: int) -> NDArray[np.int64]:
     return np.clip(np.arange(-middle, middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
 
 
-def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, threads: int = 0) -> Alignments:
+def links_of(
+    posteriors: Posteriors, symmetrization: str, threshold: float, threads: int = 0
+) -> Alignments:
     """Return the links whose mean posterior of both directions reaches the threshold (`symmetrization`: "posterior").
 
     With a heuristic: the most probable partner of each word, if more probable than none, of both directions.
@@ -224,7 +257,11 @@ def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, thre
     """
     if symmetrization == "posterior":
         return _likely_links(posteriors, threshold)
-    source, target, starts = posteriors.source_starts, posteriors.target_starts, posteriors.cell_starts
+    source, target, starts = (
+        posteriors.source_starts,
+        posteriors.target_starts,
+        posteriors.cell_starts,
+    )
     forward = reverse_links(_most_probable(source, target, starts, posteriors.by_target))
     backward = _most_probable(target, source, starts, posteriors.by_source)
     links = symmetrize(forward, backward, symmetrization, threads or None)
@@ -236,14 +273,21 @@ def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, thre
 def _likely_links(posteriors: Posteriors, threshold: float) -> Alignments:
     cells = np.flatnonzero(posteriors.mean >= np.float32(threshold))
     rows = np.searchsorted(posteriors.cell_starts, cells, side="right") - 1
-    source, target = np.divmod(cells - posteriors.cell_starts[rows], np.diff(posteriors.target_starts)[rows])
+    source, target = np.divmod(
+        cells - posteriors.cell_starts[rows], np.diff(posteriors.target_starts)[rows]
+    )
     links = np.stack([source, target], axis=1).astype(np.int32)
     lengths = np.bincount(rows, minlength=len(posteriors.cell_starts) - 1)
-    return Alignments(Ragged.from_lengths(links, lengths), np.minimum(posteriors.mean[cells], np.float32(1)))
+    return Alignments(
+        Ragged.from_lengths(links, lengths), np.minimum(posteriors.mean[cells], np.float32(1))
+    )
 
 
 def _most_probable(
-    by: NDArray[np.int64], to: NDArray[np.int64], starts: NDArray[np.int64], posterior: NDArray[np.float32]
+    by: NDArray[np.int64],
+    to: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    posterior: NDArray[np.float32],
 ) -> Ragged:
     """Return rows of (drawing word, drawn word), sorted; `by` and `to` are the first words of each pair."""
     chosen = np.full(to[-1], -1, np.int32)

@@ -41,7 +41,9 @@ log = logging.getLogger(__name__)
 
 _MAX_PORTION = MAX_CELLS  # cells of pairs that are aligned at a time; no pair has more
 _BLOCK = 10_000  # consecutive pairs in the same part, which are read from the disk together
-_JUMP_PRIOR = 0.5  # Dirichlet prior of each jump width and of each fertility (Östling and Tiedemann 2016)
+_JUMP_PRIOR = (
+    0.5  # Dirichlet prior of each jump width and of each fertility (Östling and Tiedemann 2016)
+)
 _FERTILITY_PRIOR = 0.5
 
 
@@ -78,7 +80,9 @@ def portions(pairs: WordPairs) -> Iterator[WordPairs]:
         start = 0
         while start < len(chunk):
             cells_before = int(ends[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, cells_before + _MAX_PORTION, side="right")))
+            stop = max(
+                start + 1, int(np.searchsorted(ends, cells_before + _MAX_PORTION, side="right"))
+            )
             yield usable_pairs(chunk.slice(start, stop))
             start = stop
 
@@ -147,7 +151,12 @@ class LazyView:
     """
 
     def __init__(
-        self, source: Ragged, target: Ragged, cuts: Cuts, prior: Prior, before: LearnedView | None = None
+        self,
+        source: Ragged,
+        target: Ragged,
+        cuts: Cuts,
+        prior: Prior,
+        before: LearnedView | None = None,
     ) -> None:
         self.before = before
         self._source = source
@@ -161,7 +170,9 @@ class LazyView:
     def _built(self) -> tuple[View, list[NDArray[np.float64]]]:
         """The view, and (p,) links of its first p type pairs that each sampler starts with."""
         starts = self._starting_links()
-        keys = [start.entries[:, 0].astype(np.int64) << 32 | start.entries[:, 1] for start in starts]
+        keys = [
+            start.entries[:, 0].astype(np.int64) << 32 | start.entries[:, 1] for start in starts
+        ]
         distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
         links = []
         for start, rows in zip(starts, np.split(numbers, [len(keys[0])]), strict=True):
@@ -200,7 +211,12 @@ class Sampler:
     """
 
     def __init__(
-        self, view: View, way: int, links: NDArray[np.float64], before: Learned | None, rng: Generator
+        self,
+        view: View,
+        way: int,
+        links: NDArray[np.float64],
+        before: Learned | None,
+        rng: Generator,
     ) -> None:
         self._entries = view.entries if way == 0 else view.entries[:, ::-1]
         self._words = view.ways[way]
@@ -239,10 +255,14 @@ class Sampler:
         self.posterior /= self._kept_sweeps
         unit = np.float32(UNIT * self._kept_sweeps)
         pairs, words, alone = (counts / unit for counts in self._sums)
-        words[words == 0] = UNKNOWN_LINKS  # in no pair of this part, and never linked in earlier ones
+        words[words == 0] = (
+            UNKNOWN_LINKS  # in no pair of this part, and never linked in earlier ones
+        )
         linked = pairs > 1.5 * ALPHA
         entries = np.ascontiguousarray(self._entries[linked])
-        direction = SamplerDirection(entries, pairs[linked], words, alone, self._jumps, self._tables.fertility)
+        direction = SamplerDirection(
+            entries, pairs[linked], words, alone, self._jumps, self._tables.fertility
+        )
         return Learned(direction, self._last_jumps, self._last_fertility)
 
     def _sweep(self, model: int, *, keep: bool) -> None:
@@ -256,7 +276,9 @@ class Sampler:
         fertility = np.zeros((self._types, FERTILITIES), np.int32)
         tally = Tally(jumps, fertility, self.posterior, keep)
         tables = self._tables._replace(model=model)
-        self._state = np.uint64(kernels.sweep(self._words, self.chosen, self.counts, tables, tally, self._state))
+        self._state = np.uint64(
+            kernels.sweep(self._words, self.chosen, self.counts, tables, tally, self._state)
+        )
         if keep:
             self._kept_sweeps += 1
             for total, counts in zip(self._sums, self.counts[:3], strict=True):
@@ -266,13 +288,19 @@ class Sampler:
         self._last_fertility = self._earlier_fertility + fertility
         self._jumps = _jump_probabilities(self._last_jumps, self._middle - 2)
         smooth = np.asarray(self._last_fertility + _FERTILITY_PRIOR, np.float32)
-        ratios = np.ones_like(smooth)  # p(f + 1 links) / p(f links) of each type; 1 for the largest number
+        ratios = np.ones_like(
+            smooth
+        )  # p(f + 1 links) / p(f links) of each type; 1 for the largest number
         np.divide(smooth[:, 1:], smooth[:, :-1], out=ratios[:, :-1])
         self._tables = tables_of(self._jumps, ratios, self._middle)
 
 
 def first_counts(
-    view: View, way: int, known: NDArray[np.float64], alone: NDArray[np.float64], chosen: NDArray[np.int32]
+    view: View,
+    way: int,
+    known: NDArray[np.float64],
+    alone: NDArray[np.float64],
+    chosen: NDArray[np.int32],
 ) -> SamplerCounts:
     """Return the counts of given links; 32 bits per type pair unless a sweep may need more.
 
@@ -335,7 +363,12 @@ class _Ticker:
 
 
 def run_samplers(
-    views: Sequence[LazyView], schedule: list[int], seed: int, threads: int, progress: Progress, part: int = 0
+    views: Sequence[LazyView],
+    schedule: list[int],
+    seed: int,
+    threads: int,
+    progress: Progress,
+    part: int = 0,
 ) -> tuple[list[NDArray[np.float32]], list[LearnedView]]:
     """Run one sampler per view and direction; return the mean posteriors by direction, and what they learned by view.
 

@@ -62,7 +62,9 @@ class Source:
         if not reader:
             for path in paths:
                 check_not_numbered(path)
-        word_reader = reader_of_words(reader_class, paths, codes, word_tokenizer, f"--reader {reader_name}")
+        word_reader = reader_of_words(
+            reader_class, paths, codes, word_tokenizer, f"--reader {reader_name}"
+        )
         text = cls(paths, codes, word_reader)
         if word_tokenizer == AUTO and text.word_tokenizer != "whitespace":
             message = "untokenized text in %s: words by --word-tokenizer %s"
@@ -111,14 +113,18 @@ def _languages(option: str, files: Sequence[Path]) -> list[str]:
     if option:
         codes = [code.strip() for code in option.split(",")]
         if len(codes) != 2 or not all(codes):
-            raise SettingsError(f"--languages {option!r}: expected source and target, such as en,de")
+            raise SettingsError(
+                f"--languages {option!r}: expected source and target, such as en,de"
+            )
         return codes
     if len(files) == 1:
         return ["source", "target"]
     return [language_of(files[0]) or "source", language_of(files[1]) or "target"]
 
 
-_MAX_OUTSIDE = 0.01  # share of links outside of their sentences above which the alignments are rejected
+_MAX_OUTSIDE = (
+    0.01  # share of links outside of their sentences above which the alignments are rejected
+)
 _LINK_LINE = re.compile(r"\s*\d+[-:?pP]\d+([ :]\S+)*\s*")
 
 
@@ -157,7 +163,9 @@ def read_aligned_text(
         text_files = files
         alignments = None
         if confidence is not None:
-            raise SettingsError("--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS")
+            raise SettingsError(
+                "--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS"
+            )
     text = Source.of(text_files, languages, reader, word_tokenizer)
     with watching() as progress:
         words, _ = numbered([text], progress)
@@ -237,9 +245,13 @@ def _read_confidence(path: Path, links: Ragged) -> NDArray[np.float32]:
         try:
             rows.append(np.array(line.split(), np.float32))
         except ValueError:
-            raise DataError(f"{path}, line {number}: {line[:40]!r}; expected numbers separated by spaces") from None
+            raise DataError(
+                f"{path}, line {number}: {line[:40]!r}; expected numbers separated by spaces"
+            ) from None
     if len(rows) != len(links):
-        raise DataError(f"{path}: {len(rows):,} lines of confidences, but the text has {len(links):,} pairs")
+        raise DataError(
+            f"{path}: {len(rows):,} lines of confidences, but the text has {len(links):,} pairs"
+        )
     for number, (row, count) in enumerate(zip(rows, links.lengths.tolist(), strict=True), 1):
         if len(row) != count:
             raise DataError(f"{path}, line {number}: {len(row)} confidences of {count} links")

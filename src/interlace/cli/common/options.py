@@ -56,11 +56,16 @@ def output(about: str, **settings: Any) -> Any:
 
 
 Changes = Annotated[
-    list[str], typer.Option("--set", help="Change a key of the recipe: train.steps=100, data_root=data (repeatable).")
+    list[str],
+    typer.Option(
+        "--set", help="Change a key of the recipe: train.steps=100, data_root=data (repeatable)."
+    ),
 ]
 
 
-def parse_changes(changes: list[str], expected: str = "section.key=value, such as train.steps=100") -> dict[str, str]:
+def parse_changes(
+    changes: list[str], expected: str = "section.key=value, such as train.steps=100"
+) -> dict[str, str]:
     """Parse `key=value` strings; `expected` describes them in errors."""
     parsed = {}
     for change in changes:
@@ -71,7 +76,9 @@ def parse_changes(changes: list[str], expected: str = "section.key=value, such a
     return parsed
 
 
-def nested_changes(changes: list[str], expected: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
+def nested_changes(
+    changes: list[str], expected: str, data: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Return settings, `data` or none, with changes by key path: `["a.b=1"]` gives `{"a": {"b": 1}}`."""
     from interlace.core.store import change
 
@@ -86,7 +93,9 @@ def settings_of(kind: type[S], options: dict[str, Any], changes: list[str], exam
     given = {key: value for key, value in options.items() if value not in {None, ""}}
     for key in parse_changes(changes, example):
         if key in given:
-            raise SettingsError(f"--set {key}: --{key.replace('_', '-')} sets the same; give one of them")
+            raise SettingsError(
+                f"--set {key}: --{key.replace('_', '-')} sets the same; give one of them"
+            )
     data = nested_changes(changes, example, {**kind().dump(), **given})
     return kind.read(data, "--set")
 
@@ -107,7 +116,10 @@ def language_of(path: Path) -> str:
 
 
 Batch = Annotated[
-    int | None, typer.Option("--batch", min=1, help="Maximum sentences per batch. Default: limited by --tokens.")
+    int | None,
+    typer.Option(
+        "--batch", min=1, help="Maximum sentences per batch. Default: limited by --tokens."
+    ),
 ]
 Tokens = Annotated[
     int | None,
@@ -120,9 +132,14 @@ Tokens = Annotated[
 ]
 Precision = Annotated[
     Literal["no", "bf16", "auto"],
-    typer.Option("--precision", help="no: float32; bf16: bfloat16; auto: bfloat16 where the hardware is fast with it."),
+    typer.Option(
+        "--precision",
+        help="no: float32; bf16: bfloat16; auto: bfloat16 where the hardware is fast with it.",
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Translate in a direction that the run was not trained in.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Translate in a direction that the run was not trained in.")
+]
 ShardOfText = Annotated[
     str,
     typer.Option(
@@ -141,7 +158,12 @@ AlignedFiles = Annotated[
     ),
 ]
 Languages = Annotated[
-    str, typer.Option("--languages", metavar="EN,DE", help="Source and target language. Default: from the file names.")
+    str,
+    typer.Option(
+        "--languages",
+        metavar="EN,DE",
+        help="Source and target language. Default: from the file names.",
+    ),
 ]
 WordTokenizerName = Annotated[
     str,
@@ -155,26 +177,48 @@ WordTokenizerName = Annotated[
 ReaderName = Annotated[
     str,
     typer.Option(
-        "--reader", help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.", metavar="NAME"
+        "--reader",
+        help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.",
+        metavar="NAME",
     ),
 ]
 OUTPUT_FILE = "Output file, gzip by suffix. Default: standard output."
 OutputFile = Annotated[Path | None, output(OUTPUT_FILE, default_is_standard=True)]
-JsonSummary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; requires --output.")]
+JsonSummary = Annotated[
+    bool, typer.Option("--json", help="Print counts and scores as JSON; requires --output.")
+]
 ConfidenceInput = Annotated[
     Path | None,
-    typer.Option("--confidence", help="Confidence of each link, as `interlace align --confidence` writes it."),
+    typer.Option(
+        "--confidence", help="Confidence of each link, as `interlace align --confidence` writes it."
+    ),
 ]
-MinConfidence = Annotated[float, typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence of links.")]
+MinConfidence = Annotated[
+    float, typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence of links.")
+]
 MaxPhraseLength = Annotated[
-    int, typer.Option("--max-length", min=1, max=20, help="Maximum phrase length in words, on both sides (ALM: 4).")
+    int,
+    typer.Option(
+        "--max-length",
+        min=1,
+        max=20,
+        help="Maximum phrase length in words, on both sides (ALM: 4).",
+    ),
 ]
 MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Minimum count of a pair.")]
 Top = Annotated[
-    int, typer.Option("--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all.")
+    int,
+    typer.Option(
+        "--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all."
+    ),
 ]
-Memory = Annotated[float, typer.Option("--memory", min=1e-6, help="GB of memory for counts; the rest is on disk.")]
+Memory = Annotated[
+    float, typer.Option("--memory", min=1e-6, help="GB of memory for counts; the rest is on disk.")
+]
 NoBorderWords = Annotated[
-    bool, typer.Option("--no-border-words", help="Exclude phrases that begin or end with an unaligned word.")
+    bool,
+    typer.Option(
+        "--no-border-words", help="Exclude phrases that begin or end with an unaligned word."
+    ),
 ]
 Muse = Annotated[bool, typer.Option("--muse", help="Omit counts, as in MUSE's dictionaries.")]

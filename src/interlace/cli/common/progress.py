@@ -61,14 +61,24 @@ def watching() -> Iterator[Callable[..., None]]:
         BarColumn(BAR_WIDTH),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[state]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        TextColumn(
+            "{task.fields[state]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")
+        ),
     )  # the last one gets the width that the others leave
-    with Progress(*columns, console=notes, transient=True, expand=True, disable=not notes.is_terminal) as progress:
+    with Progress(
+        *columns, console=notes, transient=True, expand=True, disable=not notes.is_terminal
+    ) as progress:
         bar = progress.add_task("", total=None, state="")
         clock = _Clock()
 
         def show(task: str, done: int, total: int, state: str = "") -> None:
-            progress.update(bar, description=escape(task), completed=done, total=total or None, state=escape(state))
+            progress.update(
+                bar,
+                description=escape(task),
+                completed=done,
+                total=total or None,
+                state=escape(state),
+            )
             now = clock.update(task, done)
             if notes.is_terminal or now - clock.logged < LOG_EVERY:
                 return

@@ -25,7 +25,9 @@ def window_size(window: int | None, input_: Path | None) -> int:
 @contextmanager
 def windows_to(into: Path | None, what: str) -> Iterator[Callable[..., None]]:
     """Yield a function that writes a window's lines at once, and shows how many lines of all are done (0: unknown)."""
-    is_shown = into is not None or not sys.stdout.isatty()  # a bar would be drawn between lines on a terminal
+    is_shown = (
+        into is not None or not sys.stdout.isatty()
+    )  # a bar would be drawn between lines on a terminal
     with lines_to(into) as write, watching() if is_shown else nullcontext(no_progress) as progress:
 
         def write_window(lines: Iterable[str], done: int, total: int = 0) -> None:

@@ -45,7 +45,10 @@ FILTERS: Registry[Filter] = Registry(__name__, "filter", Filter)
 
 def build_filters(rules: Mapping[str, Mapping[str, Any]], where: str = "filters") -> list[Filter]:
     """Build filters in the given order; raise a SettingsError, which names `where`, if a name or setting is wrong."""
-    return [FILTERS.build({**settings, "name": name}, f"{where}.{name}") for name, settings in rules.items()]
+    return [
+        FILTERS.build({**settings, "name": name}, f"{where}.{name}")
+        for name, settings in rules.items()
+    ]
 
 
 class FilterChain:

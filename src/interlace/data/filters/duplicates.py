@@ -54,7 +54,9 @@ class HashSet:
         new[first[is_new]] = True
         run = unique[is_new]
         while self._runs and len(self._runs[-1]) < 2 * len(run):
-            run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")  # merges, as both are sorted
+            run = np.sort(
+                np.concatenate([self._runs.pop(), run]), kind="stable"
+            )  # merges, as both are sorted
         if len(run):
             self._runs.append(run)
         return new
@@ -62,5 +64,7 @@ class HashSet:
 
 def line_hashes(lines: Iterable[str]) -> Hashes:
     """(n,) a hash of each line, the same on all machines; two of n lines share one with probability n² / 2^65."""
-    digests = [blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest() for line in lines]
+    digests = [
+        blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest() for line in lines
+    ]
     return np.frombuffer(b"".join(digests), "<u8")

@@ -17,6 +17,8 @@ class IdenticalSides(Filter):
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)
         lines = zip(chunk.source.lines, chunk.target.lines, strict=True)
-        is_same = [source.strip().casefold() == target.strip().casefold() for source, target in lines]
+        is_same = [
+            source.strip().casefold() == target.strip().casefold() for source, target in lines
+        ]
         is_short = chunk.source.words.lengths < self.min_words
         return np.asarray(~np.array(is_same, np.bool_) | is_short)

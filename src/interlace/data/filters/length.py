@@ -14,7 +14,9 @@ class Length(Filter):
 
     min_words: int = Field(1, ge=0, description="Minimum of words per side.")
     max_words: int = Field(
-        100, ge=1, description="Maximum of words per side (clean-corpus-n.perl is usually run with 80 or 100)."
+        100,
+        ge=1,
+        description="Maximum of words per side (clean-corpus-n.perl is usually run with 80 or 100).",
     )
     min_characters: int = Field(1, ge=0, description="Minimum of characters per side.")
     max_characters: int = Field(1000, ge=1, description="Maximum of characters per side.")

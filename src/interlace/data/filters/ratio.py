@@ -13,12 +13,17 @@ from interlace.text import Text, TextPairs
 class Ratio(Filter):
     """Length of the longer side over the shorter one; a few extra units are allowed, so that short pairs are kept."""
 
-    max_ratio: float = Field(3.0, ge=1, description="Maximum ratio (OpusFilter: 3; Moses' clean-corpus-n.perl: 9).")
+    max_ratio: float = Field(
+        3.0, ge=1, description="Maximum ratio (OpusFilter: 3; Moses' clean-corpus-n.perl: 9)."
+    )
     unit: Literal["words", "characters"] = Field(
-        "words", description="Unit of length; words need a word tokenizer that suits both languages."
+        "words",
+        description="Unit of length; words need a word tokenizer that suits both languages.",
     )
     typical: float = Field(
-        1.0, gt=0, description="Units of the target per unit of the source in this language pair; `check` measures it."
+        1.0,
+        gt=0,
+        description="Units of the target per unit of the source in this language pair; `check` measures it.",
     )
     slack: int = Field(5, ge=0, description="Extra units that are always allowed.")
 

@@ -12,7 +12,9 @@ from interlace.text.scripts import BY_LANGUAGE, COMMON, is_private, script_of, s
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 _NUMBERS: dict[str, int] = {COMMON: 1}  # scripts in order of occurrence; there are fewer than 255
-_CLASSES = CharacterClasses(lambda character: _NUMBERS.setdefault(script_of(character), len(_NUMBERS) + 1))
+_CLASSES = CharacterClasses(
+    lambda character: _NUMBERS.setdefault(script_of(character), len(_NUMBERS) + 1)
+)
 
 
 class Script(Filter):
@@ -25,7 +27,8 @@ class Script(Filter):
         description="Minimum share of letters in an expected script (OpusFilter: CharacterScoreFilter, 1).",
     )
     expected: dict[str, list[str]] = Field(
-        {}, description="Scripts by language, such as {sr = ['Latin']}, if they are not known or others are expected."
+        {},
+        description="Scripts by language, such as {sr = ['Latin']}, if they are not known or others are expected.",
     )
 
     @field_validator("expected")
@@ -59,4 +62,6 @@ class Script(Filter):
         found = _CLASSES.of_lines(text.lines)  # first, because it adds new scripts
         wanted = np.array([False, *(script in scripts for script in _NUMBERS)])
         right = count_by_line(wanted[found], text.lines)
-        return np.asarray(right >= self.min_share * count_by_line(found != _NUMBERS[COMMON], text.lines))
+        return np.asarray(
+            right >= self.min_share * count_by_line(found != _NUMBERS[COMMON], text.lines)
+        )

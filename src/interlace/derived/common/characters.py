@@ -42,7 +42,9 @@ def at_starts(codes: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.uint
     return TRAITS.of(codes[starts])
 
 
-def at_ends(codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint8]:
+def at_ends(
+    codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.uint8]:
     """(W,) the bits of the last character of each word, ignoring accents."""
     traits = TRAITS.of(codes[ends - 1])
     length = 1  # of the accents at the end, with the character before them

@@ -141,7 +141,10 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
     about: dict[str, Any] = {
         "language": derivation.name,
         "of": derivation.of,
-        "transformations": [{"name": step.name, **step.dump()} for step in derivation.transformations.transformations],
+        "transformations": [
+            {"name": step.name, **step.dump()}
+            for step in derivation.transformations.transformations
+        ],
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
         "files": [],
@@ -157,7 +160,9 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
                     about["dictionary"] = writer.write_dictionary(file)
         except DataError as error:
             raise DataError(f"{file.path}: {error}") from None
-    (into / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (into / META).write_text(
+        json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     return about
 
 
@@ -179,8 +184,13 @@ class _FolderWriter:
     def write_file(self, file: DerivedFile) -> DerivedFileRecord:
         record = DerivedFileRecord(file.path, file.source.reader.name)
         with ExitStack() as stack:
-            alignments = [stack.enter_context(writing(self._into / name)) for name in file.alignments]
-            chunks = (self._derived_chunk(chunk, record, alignments) for chunk in self._chunks(file.source))
+            alignments = [
+                stack.enter_context(writing(self._into / name)) for name in file.alignments
+            ]
+            chunks = (
+                self._derived_chunk(chunk, record, alignments)
+                for chunk in self._chunks(file.source)
+            )
             write_as(file.source.reader, self._into / file.path, chunks)
         if not record.lines:
             raise DataError(f"{file.source.paths[0]}: no lines to transform")
@@ -216,14 +226,22 @@ class _FolderWriter:
         for chunk in source.reader.read_chunks(list(source.paths), [self._derivation.of]):
             if isinstance(chunk, TextPairs):
                 pairs = chunk if normalization is None else normalized_pairs(chunk, normalization)
-                yield replace(pairs, source=self._tokenized(pairs.source), target=self._tokenized(pairs.target))
+                yield replace(
+                    pairs,
+                    source=self._tokenized(pairs.source),
+                    target=self._tokenized(pairs.target),
+                )
             else:
-                yield self._tokenized(chunk if normalization is None else normalized(chunk, normalization))
+                yield self._tokenized(
+                    chunk if normalization is None else normalized(chunk, normalization)
+                )
 
     def _tokenized(self, text: Text) -> Text:
         if text.tags:
             return text
-        return replace(text, words=self._tokenizer.split(text.lines), word_tokenizer=self._tokenizer.name)
+        return replace(
+            text, words=self._tokenizer.split(text.lines), word_tokenizer=self._tokenizer.name
+        )
 
     def _derived_chunk(
         self, chunk: Text | TextPairs, record: DerivedFileRecord, alignments: list[WriteLines]
@@ -249,7 +267,11 @@ class _FolderWriter:
         )
 
     def _record(
-        self, original: Text, derived: DerivedText, record: DerivedFileRecord, alignments: list[WriteLines]
+        self,
+        original: Text,
+        derived: DerivedText,
+        record: DerivedFileRecord,
+        alignments: list[WriteLines],
     ) -> None:
         """Count words and notes, and write the alignment to the words that are found when the file is read again."""
         record.words += len(original.words.flat)
@@ -270,7 +292,9 @@ class _FolderWriter:
             return links
         return composed(links, overlaps(derived.text.words, words_read_again))
 
-    def _corpus_lines(self, sources: Sequence[OriginalFiles], share: float = 1.0) -> Iterator[tuple[Text, DerivedText]]:
+    def _corpus_lines(
+        self, sources: Sequence[OriginalFiles], share: float = 1.0
+    ) -> Iterator[tuple[Text, DerivedText]]:
         """Yield original and derived lines: the drawn share of those that a corpus keeps."""
         seed = self._derivation.seed
         first_line = 0
@@ -278,7 +302,9 @@ class _FolderWriter:
             filters = FilterChain(source.filters)
             for chunk in self._chunks(source):
                 if isinstance(chunk, TextPairs):
-                    raise DataError(f"{source.paths[0]}: has pairs; translations and dictionary are made of text")
+                    raise DataError(
+                        f"{source.paths[0]}: has pairs; translations and dictionary are made of text"
+                    )
                 is_drawn = generator(Purpose.SAMPLE, seed, first_line).random(len(chunk)) < share
                 first_line += len(chunk)
                 corpus = self._as_in_corpus(chunk)
@@ -291,7 +317,9 @@ class _FolderWriter:
         """Return the lines with the words that a corpus finds in them, which may be others than the file has."""
         if not text.tags:
             return text
-        return Text(text.language, text.lines, self._tokenizer.split(text.lines), self._tokenizer.name)
+        return Text(
+            text.language, text.lines, self._tokenizer.split(text.lines), self._tokenizer.name
+        )
 
 
 def _count_words(counts: WordCounts, original: Text, derived: DerivedText) -> None:

@@ -41,7 +41,9 @@ def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
     """Write chunks of `Text` or `TextPairs` in the format of a reader, if it has default settings; gzip by suffix."""
     name = reader.name
     if name not in WRITERS:
-        raise SettingsError(f"no writer for files of the reader {name!r}; expected {', '.join(sorted(WRITERS))}")
+        raise SettingsError(
+            f"no writer for files of the reader {name!r}; expected {', '.join(sorted(WRITERS))}"
+        )
     default = type(reader)().dump()
     for setting, value in reader.dump().items():
         if setting in _COLUMN_SETTINGS.get(name, ()) and value != default[setting]:
@@ -85,7 +87,17 @@ def _conllu_words(chunk: Text, row: int, *, is_universal: bool) -> Iterator[str]
         tags = [tag, "_"] if is_universal else ["_", tag]
         touches_next = word + 1 < len(spans) and spans[word + 1][0] == end
         misc = "SpaceAfter=No" if touches_next else "_"
-        cells = [str(word + 1), line[start:end], "_", *tags, "_", heads[word], relations[word], "_", misc]
+        cells = [
+            str(word + 1),
+            line[start:end],
+            "_",
+            *tags,
+            "_",
+            heads[word],
+            relations[word],
+            "_",
+            misc,
+        ]
         yield "\t".join(cells)
 
 
@@ -125,7 +137,9 @@ def _squad(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
 def _questions(chunks: Iterable[TextPairs]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield passages and questions; an answer without a known position gets that of its first occurrence."""
     for chunk in chunks:
-        for row, (context, question) in enumerate(zip(chunk.source.lines, chunk.target.lines, strict=True)):
+        for row, (context, question) in enumerate(
+            zip(chunk.source.lines, chunk.target.lines, strict=True)
+        ):
             start, end = (-1, -1) if chunk.source.answers is None else chunk.source.answers[row]
             answers: list[dict[str, Any]] = []
             for text in [] if chunk.answers is None else chunk.answers[row]:

@@ -65,7 +65,9 @@ _PERIOD = ord(".")
 
 
 @njit(cache=True, nogil=True)
-def write_lines(gaps: Any, order: Ints, spelled: Any, separate: Flags, out: Codes, spans: NDArray[np.int32]) -> int:
+def write_lines(
+    gaps: Any, order: Ints, spelled: Any, separate: Flags, out: Codes, spans: NDArray[np.int32]
+) -> int:
     """Fill `out` with lines, each followed by a line feed, and `spans` with the words' spans in their lines.
 
     The gap before a word moves with it. The first word of a line has none, so it takes that of the word that becomes
@@ -112,7 +114,9 @@ def write_lines(gaps: Any, order: Ints, spelled: Any, separate: Flags, out: Code
 
 
 @njit(cache=True, nogil=True)
-def replace_letters(codes: NDArray[np.uint32], starts: Ints, ends: Ints, table: NDArray[np.uint32]) -> None:
+def replace_letters(
+    codes: NDArray[np.uint32], starts: Ints, ends: Ints, table: NDArray[np.uint32]
+) -> None:
     """Replace the characters of words in place by those of `table` (0x110000,)."""
     for word in range(len(starts)):
         for place in range(starts[word], ends[word]):
@@ -126,7 +130,9 @@ _INSIDE = 2  # state of a mark inside a word such as 3.5, or of what closes afte
 
 
 @njit(cache=True, nogil=True)
-def find_ends(words: Any, traits: Bytes, periods: bool, stops: Flags, cuts: Flags, joined: Flags) -> None:
+def find_ends(
+    words: Any, traits: Bytes, periods: bool, stops: Flags, cuts: Flags, joined: Flags
+) -> None:
     """Fill `stops`, `cuts` and `joined`, all (W,) and False before.
 
     A mark is inside a word if it touches what follows, unless that is sentence-final itself, or of a script without
@@ -179,7 +185,9 @@ def _classify(words: Any, traits: Bytes, periods: bool, kinds: Bytes, states: By
         if kind & (MARK | CLOSER) == 0:
             continue
         kinds[word] = kind
-        free = word + 1 == count or starts[word + 1] > ends[word] or (kind & MARK and not kind & LOOSE)
+        free = (
+            word + 1 == count or starts[word + 1] > ends[word] or (kind & MARK and not kind & LOOSE)
+        )
         at_end = free or states[word + 1] == _ENDS or traits[codes[starts[word + 1]]] & TIGHT
         states[word] = _ENDS if at_end else _INSIDE
 
@@ -300,7 +308,9 @@ def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
     must satisfy all constraints.
     """
     factors, sums = _factors_and_sums(before)
-    left = len(factors) - 1  # the set of items without a place, as in `_factors_and_sums`; first all of them
+    left = (
+        len(factors) - 1
+    )  # the set of items without a place, as in `_factors_and_sums`; first all of them
     for place in range(len(before) - 1, -1, -1):
         bits += _STEP
         uniform = np.float64(_mixed(bits) >> np.uint64(11)) / 2.0**53 * sums[left]
@@ -400,7 +410,11 @@ def projectivize(heads: Ints, offsets: Ints, punctuation: Flags, final: Flags) -
             first = root
             while first > 0 and _descends(tree, first - 1, root):
                 first -= 1
-            if punctuation[offsets[line] + last] and last != root and not (tree[first:last] == last).any():
+            if (
+                punctuation[offsets[line] + last]
+                and last != root
+                and not (tree[first:last] == last).any()
+            ):
                 tree[last] = root
                 final[offsets[line] + last] = True
             last = first - 1
@@ -425,7 +439,9 @@ def _family(heads: Ints, starts: Ints, members: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def order_words(forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Floats, known: Flags, order: Ints) -> int:
+def order_words(
+    forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Floats, known: Flags, order: Ints
+) -> int:
     """Fill `order` with the word at each place; return how many heads have too many dependents.
 
     forest: heads, offsets, and which words are marks that end a tree.
@@ -454,7 +470,9 @@ def order_words(forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Float
             else:
                 items = np.where(family == word, 0, 1 + keys[first + family])
                 _arrange(family, items, weights[kind], known[kind], bits[first + word])
-        stack = np.empty(2 * count + 1, np.int64)  # a word whose family is to be written, or ~word for the word alone
+        stack = np.empty(
+            2 * count + 1, np.int64
+        )  # a word whose family is to be written, or ~word for the word alone
         size = 0
         for place in range(starts[count + 1] - 1, starts[count] - 1, -1):
             stack[size] = members[place]

@@ -74,7 +74,9 @@ def moved_names(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]
     return MovedNames(_split_by_line(moved, offsets), int((runs_of_name > 1).sum()))
 
 
-def _name_numbers(codes: NDArray[np.int32], tags: Sequence[str], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _name_numbers(
+    codes: NDArray[np.int32], tags: Sequence[str], is_first: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """(W,) the number of the name that each word belongs to, -1 outside of names."""
     prefixes = np.array([tag[:1] for tag in tags])[codes]
     type_codes, _ = numbered([tag[2:] for tag in tags], len(tags))
@@ -99,7 +101,10 @@ def moved_answers(text: Text, words: Ragged, to: NDArray[np.int64]) -> list[Span
     if text.answers is None:
         return None
     places = Ragged(to, text.words.offsets - text.words.offsets[0])
-    return [moved_span(span, text.words[row], words[row], places[row]) for row, span in enumerate(text.answers)]
+    return [
+        moved_span(span, text.words[row], words[row], places[row])
+        for row, span in enumerate(text.answers)
+    ]
 
 
 def count_lost(before: Sequence[Span] | None, after: Sequence[Span] | None) -> int:
@@ -109,7 +114,9 @@ def count_lost(before: Sequence[Span] | None, after: Sequence[Span] | None) -> i
     return after.count(NOWHERE) - before.count(NOWHERE)
 
 
-def moved_span(span: Span, words: NDArray[np.int32], derived_words: NDArray[np.int32], to: NDArray[np.int64]) -> Span:
+def moved_span(
+    span: Span, words: NDArray[np.int32], derived_words: NDArray[np.int32], to: NDArray[np.int64]
+) -> Span:
     """Return a span of one line after its words moved; nowhere if they are not adjacent, or it had no word.
 
     A span that begins or ends within a word still does if its words kept their order and that word its length;

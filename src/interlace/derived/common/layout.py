@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.derived.common import labels
-from interlace.derived.common.characters import CLOSER, EXTENDS, LETTER, MARK, RUN, TIGHT, at_ends, at_starts
+from interlace.derived.common.characters import (
+    CLOSER,
+    EXTENDS,
+    LETTER,
+    MARK,
+    RUN,
+    TIGHT,
+    at_ends,
+    at_starts,
+)
 from interlace.derived.common.texts import DerivedText, unchanged
 from interlace.text import Text
 from interlace.text.types import distinct
@@ -46,7 +55,13 @@ class WordSpans(NamedTuple):
         offsets = text.words.offsets - text.words.offsets[0]
         line_of_word = np.repeat(lines[:-1], np.diff(offsets))  # (W,) the start of each word's line
         spans = text.words.flat
-        return cls(code_points(text.lines), lines, offsets, spans[:, 0] + line_of_word, spans[:, 1] + line_of_word)
+        return cls(
+            code_points(text.lines),
+            lines,
+            offsets,
+            spans[:, 0] + line_of_word,
+            spans[:, 1] + line_of_word,
+        )
 
     @property
     def bases(self) -> NDArray[np.int64]:
@@ -70,7 +85,9 @@ class _Written:
     words: Ragged
 
 
-def reorder(text: Text, words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> DerivedText:
+def reorder(
+    text: Text, words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]
+) -> DerivedText:
     """Return the words of each line in another order, with all labels.
 
     Words touch only if they did so in this order before, if both are of a script without blanks, or if the second is a
@@ -96,13 +113,17 @@ def reorder(text: Text, words: WordSpans, order: NDArray[np.int64], left_out: ND
             tags[kind] = labels.moved_tags(rows, words.offsets, order)
     answers = labels.moved_answers(text, written.words, to)
     _add_note(notes, labels.LOST_ANSWERS, labels.count_lost(text.answers, answers))
-    derived = replace(text, lines=written.lines, words=written.words, tags=tags, answers=answers, notes=notes)
+    derived = replace(
+        text, lines=written.lines, words=written.words, tags=tags, answers=answers, notes=notes
+    )
     if text.heads is not None:
         derived = replace(derived, heads=_moved_heads(text.heads, order, to, words))
     return DerivedText(derived, Ragged(links, words.offsets))
 
 
-def _moved_heads(heads: Ragged, order: NDArray[np.int64], to: NDArray[np.int64], words: WordSpans) -> Ragged:
+def _moved_heads(
+    heads: Ragged, order: NDArray[np.int64], to: NDArray[np.int64], words: WordSpans
+) -> Ragged:
     """Return the head of the word at each place, as the place that it moves to."""
     moved = heads.flat.copy()  # (W,)
     has_head = moved >= 0
@@ -115,14 +136,18 @@ def _add_note(notes: dict[str, int], note: str, count: int) -> None:
         notes[note] = notes.get(note, 0) + count
 
 
-def _separated(words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _separated(
+    words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """(W,) whether the word at each place must be separated from the word before it.
 
     Words that did not touch in this order before are separated, with two exceptions (`_may_touch`). A quote right after
     a sentence-final mark that opens what follows and kept its place would close the sentence before, so it is separated
     too.
     """
-    touches = np.append(False, words.starts[1:] == words.ends[:-1])  # (W,) words that touch the previous word
+    touches = np.append(
+        False, words.starts[1:] == words.ends[:-1]
+    )  # (W,) words that touch the previous word
     separate: NDArray[np.bool_] = np.append(False, order[1:] != order[:-1] + 1)
     gap_moves = ~touches  # the gap before a word moves with it, except at the start of a line
     gap_moves[words.offsets[:-1][np.diff(words.offsets) > 0]] = False
@@ -165,7 +190,9 @@ def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> Derive
     words = WordSpans.of(text)
     spellings = [*spell(types), *types]
     numbers = numbers + len(types) * _is_unknown(text, words)  # (W,) the spelling of each word
-    codes = np.frombuffer("\n".join([*spellings, ""]).encode("utf-32-le", "surrogatepass"), np.uint32)
+    codes = np.frombuffer(
+        "\n".join([*spellings, ""]).encode("utf-32-le", "surrogatepass"), np.uint32
+    )
     bounds = line_starts(spellings)
     spelled = words._replace(codes=codes, starts=bounds[:-1][numbers], ends=bounds[1:][numbers] - 1)
     return _in_place(text, words, spelled)
@@ -201,7 +228,9 @@ def _in_place(text: Text, words: WordSpans, spelled: WordSpans) -> DerivedText:
     answers = labels.moved_answers(text, written.words, order - words.bases)
     notes = dict(text.notes)
     _add_note(notes, labels.LOST_ANSWERS, labels.count_lost(text.answers, answers))
-    return unchanged(replace(text, lines=written.lines, words=written.words, answers=answers, notes=notes))
+    return unchanged(
+        replace(text, lines=written.lines, words=written.words, answers=answers, notes=notes)
+    )
 
 
 def _merging(words: WordSpans, spelled: WordSpans) -> NDArray[np.bool_]:
@@ -214,7 +243,9 @@ def _merging(words: WordSpans, spelled: WordSpans) -> NDArray[np.bool_]:
     return merging
 
 
-def _write(gaps: WordSpans, order: NDArray[np.int64], spelled: WordSpans, separate: NDArray[np.bool_]) -> _Written:
+def _write(
+    gaps: WordSpans, order: NDArray[np.int64], spelled: WordSpans, separate: NDArray[np.bool_]
+) -> _Written:
     """Write the words of `spelled` in an order, between the gaps of a text; see `kernels.write_lines`."""
     from interlace.derived.common.kernels import write_lines
 

@@ -49,7 +49,9 @@ def check_outputs(files: Iterable[FolderFile]) -> None:
         for output in file.outputs:
             what = origin if output == file.path else f"the alignments of {origin}"
             if output in names:
-                raise DataError(f"{what} and {names[output]} would both be written as {output}; derive them separately")
+                raise DataError(
+                    f"{what} and {names[output]} would both be written as {output}; derive them separately"
+                )
             names[output] = what
 
 
@@ -61,12 +63,16 @@ class _FolderRecord(TypedDict):
 
 def check_folder(into: Path, outputs: Collection[str]) -> None:
     """Reject an output that has other files than an earlier run on the same input wrote."""
-    must_be_replaceable(into, META, "folder of a derived language", ["*"])  # its files are checked here
+    must_be_replaceable(
+        into, META, "folder of a derived language", ["*"]
+    )  # its files are checked here
     if not into.is_dir():
         return
     names = {path.name for path in into.iterdir()}
     if META in names:
-        read_json(into / META, _FolderRecord, remedy=f"its {META} is of something else; give a new folder")
+        read_json(
+            into / META, _FolderRecord, remedy=f"its {META} is of something else; give a new folder"
+        )
     foreign = sorted(names - {*outputs, META})
     if foreign:
         raise DataError(

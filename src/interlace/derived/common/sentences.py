@@ -64,7 +64,9 @@ class SentenceOrder(Transformation):
         return reorder(text, words, order, np.cumsum(steps[:-1]) == 0)
 
     @abstractmethod
-    def fill(self, order: NDArray[np.int64], words: WordSpans, runs: SentenceRuns, key: int) -> None:
+    def fill(
+        self, order: NDArray[np.int64], words: WordSpans, runs: SentenceRuns, key: int
+    ) -> None:
         """Fill `order` (W,), the word at each place, within the runs."""
 
 
@@ -74,7 +76,9 @@ def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRun
 
     offsets = words.offsets
     count = len(words.starts)
-    ends, cuts, joined = np.zeros((3, count), np.bool_)  # ends: sentence-final marks and closing marks after them
+    ends, cuts, joined = np.zeros(
+        (3, count), np.bool_
+    )  # ends: sentence-final marks and closing marks after them
     find_ends(words, TRAITS.table(words.codes), split == "period", ends, cuts, joined)
     if split == "line":
         cuts[:] = False

@@ -51,7 +51,9 @@ def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
     if _is_one_to_one(derived, text):
         return derived
     lengths = zip(text.words.lengths.tolist(), derived.text.words.lengths.tolist(), strict=True)
-    for line, links, (length, derived_length) in zip(text.lines, derived.links, lengths, strict=True):
+    for line, links, (length, derived_length) in zip(
+        text.lines, derived.links, lengths, strict=True
+    ):
         words = list(range(length))
         are_sources = links[:, 0].tolist() == words
         are_targets = sorted(links[:, 1].tolist()) == words
@@ -66,9 +68,13 @@ def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
 def _is_one_to_one(derived: DerivedText, text: Text) -> bool:
     links = derived.links
     lengths = text.words.lengths
-    if not np.array_equal(links.lengths, lengths) or not np.array_equal(derived.text.words.lengths, lengths):
+    if not np.array_equal(links.lengths, lengths) or not np.array_equal(
+        derived.text.words.lengths, lengths
+    ):
         return False
-    targets = links.flat[:, 1] + np.repeat(links.offsets[:-1] - links.offsets[0], lengths)  # (W,) over all lines
+    targets = links.flat[:, 1] + np.repeat(
+        links.offsets[:-1] - links.offsets[0], lengths
+    )  # (W,) over all lines
     is_complete = np.array_equal(np.sort(targets), np.arange(len(targets)))
     return is_complete and np.array_equal(links.flat[:, 0], links.columns())
 
@@ -110,10 +116,14 @@ def overlaps(words: Ragged, other_words: Ragged) -> Ragged:
     >>> overlaps(Ragged.of([[(0, 3), (4, 6)]], width=2), Ragged.of([[(0, 1), (1, 3), (4, 6)]], width=2)).to_lists()
     [[[0, 0], [0, 1], [1, 2]]]
     """
-    width = 1 + max(int(words.flat[:, 1].max(initial=0)), int(other_words.flat[:, 1].max(initial=0)))
+    width = 1 + max(
+        int(words.flat[:, 1].max(initial=0)), int(other_words.flat[:, 1].max(initial=0))
+    )
     begins, ends = _positions(words, width)
     other_begins, other_ends = _positions(other_words, width)
-    first = np.searchsorted(other_ends, begins, "right")  # (words,) the first other word that ends behind the begin
+    first = np.searchsorted(
+        other_ends, begins, "right"
+    )  # (words,) the first other word that ends behind the begin
     counts = np.maximum(np.searchsorted(other_begins, ends, "left") - first, 0)
     rows = np.repeat(words.rows(), counts)
     line_starts = (other_words.offsets[:-1] - other_words.offsets[0])[rows]
@@ -178,7 +188,9 @@ def _answer_in_passage(original: Text, derived: DerivedText, row: int, answer: s
     """Return the answer as in the derived passage; None if it is not there or its words are not adjacent."""
     span = _span_of(original, row, answer)
     links = derived.links[row]
-    to = np.full(len(original.words[row]), -1, np.int64)  # (words,) the place of each word in the derived line
+    to = np.full(
+        len(original.words[row]), -1, np.int64
+    )  # (words,) the place of each word in the derived line
     to[links[:, 0]] = links[:, 1]
     moved = moved_span(span, original.words[row], derived.text.words[row], to)
     if moved == NOWHERE:

@@ -64,7 +64,9 @@ class Forest:
         return cls(offsets, flat, np.array(universal, object)[codes].tolist(), list(tags), final)
 
 
-def _check_trees(heads: NDArray[np.int64], offsets: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+def _check_trees(
+    heads: NDArray[np.int64], offsets: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> None:
     """Raise a DataError for a line in which some word does not lead to a root."""
     count = len(heads)
     is_outside = (heads < -1) | (heads >= np.repeat(lengths, lengths))
@@ -76,7 +78,9 @@ def _check_trees(heads: NDArray[np.int64], offsets: NDArray[np.int64], lengths: 
     is_wrong = is_outside | (ancestors[:-1] != count)
     if is_wrong.any():
         line = int(np.searchsorted(offsets, np.flatnonzero(is_wrong)[0], "right"))
-        raise DataError(f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle")
+        raise DataError(
+            f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle"
+        )
 
 
 def forest_of(text: Text) -> Forest:
@@ -210,12 +214,16 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
         rows = treebank.rows(line_letters)
         if rows is None:
             rest = line_letters[treebank.furthest(line_letters) :]
-            raise DataError(f"no tree for {line[:80]!r}: {rest[:30]!r}.. is in none of {listed(files)}")
+            raise DataError(
+                f"no tree for {line[:80]!r}: {rest[:30]!r}.. is in none of {listed(files)}"
+            )
         sentences.append(rows)
     return _over_words(text, begins[:-1], treebank, Ragged.of(sentences, np.int64))
 
 
-def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, sentences: Ragged) -> Forest:
+def _over_words(
+    text: Text, begins: NDArray[np.int64], treebank: Treebank, sentences: Ragged
+) -> Forest:
     """Return trees over the words of a text.
 
     Legend: S sentences in the text's lines, P words of these parses.
@@ -227,7 +235,9 @@ def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, sente
     letters = treebank.letters[sentences.flat]  # (S,)
     sentence_begins = np.cumsum(letters) - letters  # (S,) the letters before each
     positions = parses.starts.flat + sentence_begins[sentence_of]
-    owners = np.searchsorted(begins, positions, "right") - 1  # (P,) the word of the text that holds each
+    owners = (
+        np.searchsorted(begins, positions, "right") - 1
+    )  # (P,) the word of the text that holds each
     upper = _uppermost(owners, parses.depths.flat, len(begins))
     has_parse = upper >= 0
     heads_of_upper = parses.heads.flat[upper[has_parse]]
@@ -239,10 +249,14 @@ def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, sente
     heads[has_parse] = np.where(heads_of_upper < 0, line_starts[has_parse] - 1, owners_of_heads)
     relations = treebank.names[np.where(has_parse, parses.relations.flat[upper], _PART_RELATION)]
     tags = treebank.names[np.where(has_parse, parses.tags.flat[upper], _PART_TAG)]
-    return Forest.of(Ragged((heads - line_starts).astype(np.int32), offsets), relations.tolist(), tags.tolist())
+    return Forest.of(
+        Ragged((heads - line_starts).astype(np.int32), offsets), relations.tolist(), tags.tolist()
+    )
 
 
-def _uppermost(owners: NDArray[np.int64], depths: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def _uppermost(
+    owners: NDArray[np.int64], depths: NDArray[np.int32], count: int
+) -> NDArray[np.int64]:
     """(W,) the uppermost of the parse's words in each word of the text, -1 for a word without any."""
     order = np.lexsort((depths, owners))
     is_first = np.append(True, np.diff(owners[order]) > 0)[: len(order)]
@@ -256,7 +270,9 @@ def _plain(word: str) -> str:
     bare = "".join(word.split()).casefold()
     if bare.isascii():
         return bare
-    return "".join(character for character in normalize("NFKD", bare) if category(character) != "Mn")
+    return "".join(
+        character for character in normalize("NFKD", bare) if category(character) != "Mn"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.neighbors import Csls, mean_neighbor_similarity, mutual_nearest, nearest, nearest_among_sample, unit
+from interlace.core.neighbors import (
+    Csls,
+    mean_neighbor_similarity,
+    mutual_nearest,
+    nearest,
+    nearest_among_sample,
+    unit,
+)
 from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
@@ -30,7 +37,9 @@ _MIN_IMPROVEMENT = 1e-6  # of the mean similarity, to reset the patience
 Floats = NDArray[np.float32]
 _REFINEMENT_WORDS = 15_000  # most frequent words for refinement, as in MUSE
 CRITERION_WORDS = 10_000  # and for the criterion (Conneau et al. 2018, section 2.4)
-_CRITERION_CANDIDATES = 15_000  # of the pivot; MUSE searches all words, but only keeps pairs within the first 15,000
+_CRITERION_CANDIDATES = (
+    15_000  # of the pivot; MUSE searches all words, but only keeps pairs within the first 15,000
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,9 @@ class Mapping(Settings):
         "2018); distant languages need it (Artetxe et al. 2018, section 3).",
     )
     refinements: int = Field(
-        5, ge=0, description="Iterations of Procrustes on mutual nearest words (Conneau et al. 2018, section 2.2)."
+        5,
+        ge=0,
+        description="Iterations of Procrustes on mutual nearest words (Conneau et al. 2018, section 2.2).",
     )
     sampled_fraction: float = Field(
         1.0,
@@ -71,10 +82,16 @@ class Mapping(Settings):
         "(Artetxe et al. 2018, section 3.3: 0.1).",
     )
     sampled_words: int = Field(
-        20_000, ge=2, description="Most frequent words of each language for stochastic induction (there: 20,000)."
+        20_000,
+        ge=2,
+        description="Most frequent words of each language for stochastic induction (there: 20,000).",
     )
-    patience: int = Field(50, ge=1, description="Iterations of stochastic induction without improvement (there: 50).")
-    neighbors: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
+    patience: int = Field(
+        50, ge=1, description="Iterations of stochastic induction without improvement (there: 50)."
+    )
+    neighbors: int = Field(
+        10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10)."
+    )
 
     def normalized(self, vectors: Floats) -> Floats:
         """(n, H) the vectors after all normalization steps."""
@@ -103,7 +120,9 @@ class MappedPair:
         """Return the mean cosine of frequent words to their CSLS translations (section 2.4)."""
         mapped = unit(self.source.vectors[:CRITERION_WORDS] @ rotation)
         candidates = unit(self.target.vectors[:_CRITERION_CANDIDATES])
-        translations = nearest(mapped, candidates, Csls.of(candidates, mapped, self.mapping.neighbors))
+        translations = nearest(
+            mapped, candidates, Csls.of(candidates, mapped, self.mapping.neighbors)
+        )
         return float((mapped * candidates[translations]).sum(axis=1).mean())
 
     def refine(self, rotation: Floats) -> Refined:
@@ -114,7 +133,11 @@ class MappedPair:
             rotation, iterations = self._induce_stochastically(rotation)
             rotations.append(rotation)
             history.append(self.criterion(rotation))
-            log.info("%d iterations of stochastic induction: criterion %.3f -> %.3f", iterations, *history)
+            log.info(
+                "%d iterations of stochastic induction: criterion %.3f -> %.3f",
+                iterations,
+                *history,
+            )
         for _ in range(self.mapping.refinements):
             mapped = unit(self.source.vectors[:_REFINEMENT_WORDS] @ rotation)
             target = unit(self.target.vectors[:_REFINEMENT_WORDS])
@@ -151,7 +174,8 @@ class MappedPair:
                 target, mapped, Csls(source_means, target_means), fraction, rng
             )
             rotation = self.solve(
-                np.concatenate([rows, back_translations]), np.concatenate([translations, target_rows])
+                np.concatenate([rows, back_translations]),
+                np.concatenate([translations, target_rows]),
             )
             iterations += 1
             similarity = (forward + backward) / 2
@@ -177,8 +201,12 @@ def procrustes(source: Floats, target: Floats) -> Floats:
 class MappingMethod(EmbeddingMethod):
     """A method that trains each language alone, or uses existing vectors, and rotates them onto the pivot."""
 
-    skipgram: SkipGram = Field(default_factory=SkipGram, description="fastText training of each language.")
-    mapping: Mapping = Field(default_factory=Mapping, description="Mapping of languages into one space.")
+    skipgram: SkipGram = Field(
+        default_factory=SkipGram, description="fastText training of each language."
+    )
+    mapping: Mapping = Field(
+        default_factory=Mapping, description="Mapping of languages into one space."
+    )
 
     @property
     def max_words(self) -> int:
@@ -189,13 +217,17 @@ class MappingMethod(EmbeddingMethod):
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:
         """Find and refine a rotation onto the pivot, with a record; raise a DataError if nothing connects the two."""
 
-    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
+    def fit(
+        self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None
+    ) -> CrossLingualVectors:
         """Train each language alone; return the vectors, all except the pivot's rotated as `start` finds."""
         progress = progress or no_progress
         mapping = self.mapping
         if mapping.pivot not in sources.languages:
             hint = did_you_mean(mapping.pivot, sources.languages)
-            raise SettingsError(f"mapping.pivot = {mapping.pivot!r}, but it has no vectors or text{hint}")
+            raise SettingsError(
+                f"mapping.pivot = {mapping.pivot!r}, but it has no vectors or text{hint}"
+            )
         vectors = {}
         for language in sources.languages:
             own_vectors = self._vectors(language, sources, seed, progress)
@@ -214,10 +246,18 @@ class MappingMethod(EmbeddingMethod):
             history = start.refined.history
             vectors[language] = source.with_vectors(source.vectors @ start.refined.rotation)
             about[language] = {**start.record, "criterion": [round(value, 4) for value in history]}
-            log.info("%s onto %s: criterion %.3f, refined %.3f", language, mapping.pivot, history[0], max(history))
+            log.info(
+                "%s onto %s: criterion %.3f, refined %.3f",
+                language,
+                mapping.pivot,
+                history[0],
+                max(history),
+            )
         return CrossLingualVectors(vectors, {"onto": mapping.pivot, "mappings": about})
 
-    def _vectors(self, language: str, sources: EmbeddingSources, seed: int, progress: Progress) -> WordVectors:
+    def _vectors(
+        self, language: str, sources: EmbeddingSources, seed: int, progress: Progress
+    ) -> WordVectors:
         """Return the vectors of a language alone: existing ones, or trained on its text."""
         if language in sources.vectors:
             return sources.vectors[language].top(self.skipgram.max_words)

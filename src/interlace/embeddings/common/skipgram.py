@@ -24,23 +24,46 @@ class SkipGram(Settings):
     """Settings of fastText; defaults are its own, except for the width, which is that of MUSE's vectors."""
 
     width: int = Field(
-        300, ge=2, le=65_536, description="Width of the vectors (Conneau et al. 2018, section 3.1: 300)."
+        300,
+        ge=2,
+        le=65_536,
+        description="Width of the vectors (Conneau et al. 2018, section 3.1: 300).",
     )
     window: int = Field(5, ge=1, description="Maximum words of context on each side.")
     epochs: int = Field(5, ge=1, description="Passes over the text.")
     min_count: int = Field(5, ge=1, description="Minimum frequency of a word.")
     max_words: int = Field(
-        200_000, ge=2, description="Number of most frequent words to keep (Conneau et al. 2018, section 3.1: 200,000)."
+        200_000,
+        ge=2,
+        description="Number of most frequent words to keep (Conneau et al. 2018, section 3.1: 200,000).",
     )
     negatives: int = Field(5, ge=1, description="Negative samples per context word.")
-    learning_rate: float = Field(0.05, gt=0, description="Initial learning rate; decays linearly to 0.")
-    subsample: float = Field(1e-4, ge=0, le=1, description="Words of a higher relative frequency are skipped randomly.")
+    learning_rate: float = Field(
+        0.05, gt=0, description="Initial learning rate; decays linearly to 0."
+    )
+    subsample: float = Field(
+        1e-4, ge=0, le=1, description="Words of a higher relative frequency are skipped randomly."
+    )
     min_ngram: int = Field(3, ge=1, description="Minimum length of character n-grams.")
-    max_ngram: int = Field(6, ge=0, description="Maximum length of character n-grams; below `min_ngram`: none.")
-    buckets: int = Field(2_000_000, ge=1, description="Hash buckets of character n-grams; each takes 4 x width bytes.")
-    threads: int = Field(1, ge=1, le=1024, description="Threads; with more than one, results are not reproducible.")
+    max_ngram: int = Field(
+        6, ge=0, description="Maximum length of character n-grams; below `min_ngram`: none."
+    )
+    buckets: int = Field(
+        2_000_000,
+        ge=1,
+        description="Hash buckets of character n-grams; each takes 4 x width bytes.",
+    )
+    threads: int = Field(
+        1, ge=1, le=1024, description="Threads; with more than one, results are not reproducible."
+    )
 
-    def train(self, what: str, lines: Iterable[Sequence[str]], seed: int = 0, progress: Progress | None = None) -> Any:
+    def train(
+        self,
+        what: str,
+        lines: Iterable[Sequence[str]],
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Any:
         """Train on lines of words, which are iterated over `epochs` + 1 times; return gensim's `KeyedVectors`.
 
         what: the name of the text, for errors and `progress`.
@@ -60,9 +83,21 @@ class SkipGram(Settings):
 
         shape = {"vector_size": self.width, "window": self.window, "epochs": self.epochs, "sg": 1}
         grams = {"min_n": self.min_ngram, "max_n": self.max_ngram, "bucket": self.buckets}
-        draws = {"negative": self.negatives, "sample": self.subsample, "alpha": self.learning_rate, "min_alpha": 1e-6}
+        draws = {
+            "negative": self.negatives,
+            "sample": self.subsample,
+            "alpha": self.learning_rate,
+            "min_alpha": 1e-6,
+        }
         gensim_seed = int(generator(Purpose.VECTORS, seed, 0, 3).integers(2**31))
-        model = FastText(**shape, **grams, **draws, min_count=self.min_count, workers=self.threads, seed=gensim_seed)
+        model = FastText(
+            **shape,
+            **grams,
+            **draws,
+            min_count=self.min_count,
+            workers=self.threads,
+            seed=gensim_seed,
+        )
         model.build_vocab(corpus_iterable=_ListLines(lines))
         if len(model.wv) == 0:
             raise DataError(
@@ -70,14 +105,19 @@ class SkipGram(Settings):
                 "more text"
             )
         model.train(
-            corpus_iterable=_ListLines(lines), total_examples=model.corpus_count, epochs=epochs, callbacks=[Epochs()]
+            corpus_iterable=_ListLines(lines),
+            total_examples=model.corpus_count,
+            epochs=epochs,
+            callbacks=[Epochs()],
         )
         return model.wv
 
     def words_of(self, lines: Iterable[Sequence[str]]) -> list[str]:
         """Return the words of a text that are frequent enough, by decreasing frequency; ties in order of occurrence."""
         counts = Counter(chain.from_iterable(lines))
-        return [word for word, count in counts.most_common(self.max_words) if count >= self.min_count]
+        return [
+            word for word, count in counts.most_common(self.max_words) if count >= self.min_count
+        ]
 
 
 def vectors_of(trained: Any, language: str, words: list[str]) -> WordVectors:

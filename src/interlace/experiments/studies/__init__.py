@@ -46,17 +46,26 @@ class StudySystem(Settings):
         "the recipe's tasks. `{seed}` is replaced by the pre-training seed.",
     )
     set: dict[str, Any] = Field({}, description="Changes to the recipe, in its own tables.")
-    seeds: list[int] | None = Field(None, description="Those of the study's seeds that it runs with; default: all.")
+    seeds: list[int] | None = Field(
+        None, description="Those of the study's seeds that it runs with; default: all."
+    )
 
 
 class StudyEvaluation(Settings):
     """How every cell is evaluated."""
 
-    recipe: str | None = Field(None, description="A recipe whose [evaluate] section replaces the one of each system.")
-    tasks: list[str] = Field([], description="Names of tasks, with the recipes' settings; default: all of the recipe.")
-    seeds: int | None = Field(None, ge=1, le=1000, description="Number of fine-tuning seeds; default: the recipe's.")
+    recipe: str | None = Field(
+        None, description="A recipe whose [evaluate] section replaces the one of each system."
+    )
+    tasks: list[str] = Field(
+        [], description="Names of tasks, with the recipes' settings; default: all of the recipe."
+    )
+    seeds: int | None = Field(
+        None, ge=1, le=1000, description="Number of fine-tuning seeds; default: the recipe's."
+    )
     metrics: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
-        {}, description="Task -> its metrics to compare and show, in this order; default: the main metric."
+        {},
+        description="Task -> its metrics to compare and show, in this order; default: the main metric.",
     )
 
 
@@ -68,14 +77,23 @@ class Study(Settings):
     systems: dict[Name, StudySystem] = Field(
         min_length=1, description="The systems to compare by a short name, in order."
     )
-    baseline: str = Field("", description="The system that others are tested against; default: the first.")
-    set: dict[str, Any] = Field({}, description="Changes to the recipes of all systems, before their own.")
+    baseline: str = Field(
+        "", description="The system that others are tested against; default: the first."
+    )
+    set: dict[str, Any] = Field(
+        {}, description="Changes to the recipes of all systems, before their own."
+    )
     axes: dict[Name, list[Any]] = Field(
-        {}, description="Recipe key, such as 'train.steps' -> values; every system runs with every combination."
+        {},
+        description="Recipe key, such as 'train.steps' -> values; every system runs with every combination.",
     )
     seeds: list[int] = Field([0], min_length=1, description="Pre-training seeds, one run each.")
-    evaluate: StudyEvaluation = Field(default_factory=StudyEvaluation, description="How every cell is evaluated.")
-    findings: dict[Name, StudyFinding] = Field({}, description="Claims registered before the runs, with their tests.")
+    evaluate: StudyEvaluation = Field(
+        default_factory=StudyEvaluation, description="How every cell is evaluated."
+    )
+    findings: dict[Name, StudyFinding] = Field(
+        {}, description="Claims registered before the runs, with their tests."
+    )
 
     @field_validator("axes", mode="before")
     @classmethod
@@ -93,7 +111,9 @@ class Study(Settings):
     def model_post_init(self, _context: Any) -> None:
         """Check the baseline, the labels and the axes."""
         if self.baseline and self.baseline not in self.systems:
-            raise ValueError(f"baseline: no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}")
+            raise ValueError(
+                f"baseline: no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}"
+            )
         labels = [self.label(name) for name in self.systems]
         twice = [label for label in labels if labels.count(label) > 1]
         if twice:
@@ -102,7 +122,9 @@ class Study(Settings):
             if key == "seed" or key.startswith("seed."):
                 raise ValueError("axes.seed: set `seeds` instead")
             if key in Score.__dataclass_fields__:  # results could not tell the axis from the column
-                raise ValueError(f"axes.{key}: a column of the results; name keys inside, such as '{key}.start'")
+                raise ValueError(
+                    f"axes.{key}: a column of the results; name keys inside, such as '{key}.start'"
+                )
             if not values or any(value in values[:place] for place, value in enumerate(values)):
                 raise ValueError(f"axes.{key}: expected different values, found {values}")
         for name, finding in self.findings.items():
@@ -111,7 +133,9 @@ class Study(Settings):
     def _check_finding(self, name: str, finding: StudyFinding) -> None:
         family = [other for other in self.findings.values() if other.family == finding.family]
         if len(family) > MAX_FAMILY:
-            raise ValueError(f"findings: family {finding.family!r} has {len(family)} findings; at most {MAX_FAMILY}")
+            raise ValueError(
+                f"findings: family {finding.family!r} has {len(family)} findings; at most {MAX_FAMILY}"
+            )
         for side in finding.sides:
             if side.system not in self.systems:
                 hint = did_you_mean(side.system, self.systems)
@@ -190,7 +214,10 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
                 continue
             axes = dict(zip(study.axes, values, strict=True))
             if system.model is not None:  # of a checkpoint only those of its evaluation
-                axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
+                axes = {
+                    key: value if key.startswith("evaluate.") else None
+                    for key, value in axes.items()
+                }
             if system.model is None or "{seed}" in system.model:
                 own_seed = seed
             else:
@@ -202,7 +229,9 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
                 continue
             other = cells.get(cell.name)
             if other is not None and other != cell:
-                raise SettingsError(f"two cells have the name {cell.name!r}: rename systems or axis values")
+                raise SettingsError(
+                    f"two cells have the name {cell.name!r}: rename systems or axis values"
+                )
             cells[cell.name] = cell
     if faults:
         one = next(iter(faults.values()))
@@ -217,7 +246,11 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
 
 def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
     """Return the cells whose name or system matches a shell pattern, and those whose models they evaluate."""
-    fits = [cell for cell in cells if fnmatchcase(cell.name, pattern) or fnmatchcase(cell.system, pattern)]
+    fits = [
+        cell
+        for cell in cells
+        if fnmatchcase(cell.name, pattern) or fnmatchcase(cell.system, pattern)
+    ]
     if not fits:
         hint = did_you_mean(pattern, [cell.name for cell in cells])
         raise SettingsError(f"--only {pattern!r} matches no cell{hint}")
@@ -225,7 +258,9 @@ def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
     return [cell for cell in cells if cell.name in wanted]
 
 
-def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path) -> GridCell:
+def _cell(
+    study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path
+) -> GridCell:
     settings = study.systems[system]
     shown = {_tail(key, axes): value for key, value in axes.items() if value is not None}
     label = ", ".join([study.label(system), *(f"{key} {value}" for key, value in shown.items())])
@@ -237,7 +272,8 @@ def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, fol
         if value is not None:
             put(data, key, copy.deepcopy(value))
     recipe = Recipe.read(
-        {**data, "name": label, "seed": seed or 0}, f"{system} ({RECIPES.find(settings.recipe, folder)})"
+        {**data, "name": label, "seed": seed or 0},
+        f"{system} ({RECIPES.find(settings.recipe, folder)})",
     )
     if settings.model:
         model = settings.model.replace("{seed}", str(seed))
@@ -270,12 +306,16 @@ def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
     tasks = {name: recipe.evaluate.task(name) for name in names}
     for name, metrics in study.evaluate.metrics.items():
         if name not in names:
-            raise SettingsError(f"evaluate.metrics: task {name!r} is not evaluated{did_you_mean(name, names)}")
+            raise SettingsError(
+                f"evaluate.metrics: task {name!r} is not evaluated{did_you_mean(name, names)}"
+            )
         task = tasks[name]
         known = (task.metric, *task.other_scales, *(task.same_scale or ()))
         for metric in metrics if task.same_scale is not None else ():
             if metric.split(", ")[0] not in known:  # a suffix behind a comma is not checked
-                raise SettingsError(f"evaluate.metrics: {name} has no metric {metric!r}{did_you_mean(metric, known)}")
+                raise SettingsError(
+                    f"evaluate.metrics: {name} has no metric {metric!r}{did_you_mean(metric, known)}"
+                )
     return tuple(names)
 
 
@@ -283,7 +323,10 @@ def _tail(key: str, others: Iterable[str]) -> str:
     """Shorten a key to the last parts that distinguish it."""
     parts = key.split(".")
     tails = (".".join(parts[-size:]) for size in range(1, len(parts)))
-    return next((tail for tail in tails if sum(f".{other}".endswith(f".{tail}") for other in others) == 1), key)
+    return next(
+        (tail for tail in tails if sum(f".{other}".endswith(f".{tail}") for other in others) == 1),
+        key,
+    )
 
 
 def _slug(value: Any) -> str:

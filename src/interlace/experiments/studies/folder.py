@@ -17,7 +17,16 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
 from interlace.experiments.studies import GridCell, Study
 from interlace.scores import ZERO_SHOT, ScoreEntry, ScoreTable, table_of_entries
-from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked, read_run
+from interlace.training.run_folder import (
+    CELL,
+    EVALUATION,
+    RECIPE,
+    RUN,
+    SCORES,
+    VECTORS,
+    locked,
+    read_run,
+)
 from interlace.training.selection import Item, runs_of_task
 
 TRAINING = "pretrain.json"
@@ -69,7 +78,9 @@ class StudyFolder:
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""
         remedy = "remove the folder, or run with --archive"
-        found: CellState = read_json(self.cell(cell.name) / CELL, CellState, CellState(), remedy=remedy, error=RunError)
+        found: CellState = read_json(
+            self.cell(cell.name) / CELL, CellState, CellState(), remedy=remedy, error=RunError
+        )
         return found
 
     def write_state(self, cell: GridCell, state: CellState) -> None:
@@ -83,7 +94,9 @@ class StudyFolder:
         folder = self.cell(cell.name)
         state = self.state(cell)
         folder.mkdir(parents=True, exist_ok=True)
-        if state.training != cell.training or not (folder / RECIPE).exists():  # a run resumes with its own recipe
+        if (
+            state.training != cell.training or not (folder / RECIPE).exists()
+        ):  # a run resumes with its own recipe
             write_json(folder / TRAINING, cell.recipe.dump())
         write_json(folder / EVALUATION, cell.recipe.dump())
         state.training = cell.training
@@ -100,9 +113,17 @@ class StudyFolder:
         state = self.state(cell)
         same = _is_same_training(state, cell) and state.evaluation == cell.evaluation
         has_model = bool(cell.model or cell.origin) or self.is_trained(cell.name)
-        if state.state != "finished" or not same or not has_model or not (self.cell(cell.name) / SCORES).is_file():
+        if (
+            state.state != "finished"
+            or not same
+            or not has_model
+            or not (self.cell(cell.name) / SCORES).is_file()
+        ):
             return False
-        return all(key in {"", state.scored.get(what, key)} for what, key in self.content_keys(cell).items())
+        return all(
+            key in {"", state.scored.get(what, key)}
+            for what, key in self.content_keys(cell).items()
+        )
 
     def content_keys(self, cell: GridCell) -> dict[str, str]:
         """Return hashes of the model and the files that a cell's scores depend on; "" if unknown."""
@@ -111,7 +132,9 @@ class StudyFolder:
 
     def home(self, cell: GridCell) -> Path:
         """Return the run whose model a cell scores: its own, or that of its origin."""
-        return self.cell(cell.origin if cell.origin and not self.is_trained(cell.name) else cell.name)
+        return self.cell(
+            cell.origin if cell.origin and not self.is_trained(cell.name) else cell.name
+        )
 
     def status(self, cell: GridCell) -> str:
         """Return the state of a cell, or `changed` if it finished under settings that the study no longer has."""
@@ -133,7 +156,9 @@ class StudyFolder:
         for cell in cells:
             training = self.state(cell).training
             folder = self.cell(cell.name)
-            begun = any((folder / "checkpoints").glob("*")) or any((folder / name).exists() for name in (RUN, SCORES))
+            begun = any((folder / "checkpoints").glob("*")) or any(
+                (folder / name).exists() for name in (RUN, SCORES)
+            )
             if training and begun and not _is_same_training(self.state(cell), cell):
                 from interlace.experiments.run import differences
 
@@ -160,7 +185,10 @@ class StudyFolder:
     def collect(self, study: Study, cells: Sequence[GridCell]) -> ScoreTable:
         """Return the scores of finished cells, of the tasks, settings, languages and seeds that the study has now."""
         return ScoreTable(
-            row for cell in cells if self.is_finished(cell) for row in self._scores(study, cell, self.state(cell))
+            row
+            for cell in cells
+            if self.is_finished(cell)
+            for row in self._scores(study, cell, self.state(cell))
         )
 
     def _scores(self, study: Study, cell: GridCell, state: CellState) -> ScoreTable:
@@ -172,7 +200,8 @@ class StudyFolder:
             entry
             for entry in read_json(folder / SCORES, list[ScoreEntry], [])
             if entry.get("seed", 0) < cell.fine_tuning_seeds
-            and (entry.get("setting") or ZERO_SHOT, entry["language"]) in requested.get(entry["task"], ())
+            and (entry.get("setting") or ZERO_SHOT, entry["language"])
+            in requested.get(entry["task"], ())
         ]
         return table_of_entries(
             entries,
@@ -188,7 +217,9 @@ class StudyFolder:
             run=folder.relative_to(self.path).as_posix(),
             pretrained=cell.seed is not None,
             pretraining_seed=cell.seed,
-            pretraining_seconds=round(sum(seconds.get(stage, 0.0) for stage in ("data", "training", "export")), 3),
+            pretraining_seconds=round(
+                sum(seconds.get(stage, 0.0) for stage in ("data", "training", "export")), 3
+            ),
             evaluation_seconds=state.seconds.get("evaluate"),
         )
 
@@ -232,11 +263,19 @@ def commit() -> str:
     package = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=False)  # noqa: S603, S607
+        done = subprocess.run(  # noqa: S603
+            ["git", *words],  # noqa: S607
+            cwd=package,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return done.stdout.strip() if not done.returncode else ""
 
     try:
-        if not git("ls-files", "--", "__init__.py"):  # the environment may lie in a checkout of something else
+        if not git(
+            "ls-files", "--", "__init__.py"
+        ):  # the environment may lie in a checkout of something else
             return ""
         return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     except OSError:  # git is not installed

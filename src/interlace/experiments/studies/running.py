@@ -77,7 +77,11 @@ def run_study(
     def write_scores() -> None:
         with study_folder.lock():
             failed = outcome.failed
-            readable = [cell for cell in every_cell if cell.name not in failed or _is_mended(cell, study_folder)]
+            readable = [
+                cell
+                for cell in every_cell
+                if cell.name not in failed or _is_mended(cell, study_folder)
+            ]
             study_folder.write_scores(study_folder.collect(study, readable))
 
     with _exiting_at_sigterm():
@@ -98,8 +102,12 @@ def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> 
     """Raise one SettingsError for all cells that lack files."""
     faults = missing_of_cells(unfinished, study_folder, fetch=True)
     if faults:
-        lines = "".join(f"\n  {', '.join(systems)}: {message}" for message, systems in faults.items())
-        raise SettingsError(f"systems that cannot run:{lines}\nleave them out with --only, or provide what is missing")
+        lines = "".join(
+            f"\n  {', '.join(systems)}: {message}" for message, systems in faults.items()
+        )
+        raise SettingsError(
+            f"systems that cannot run:{lines}\nleave them out with --only, or provide what is missing"
+        )
 
 
 def missing_of_cells(
@@ -112,7 +120,11 @@ def missing_of_cells(
     """
     faults: dict[str, list[str]] = {}
     for cell in cells:
-        trains = not (cell.model or cell.origin or (study_folder is not None and study_folder.is_trained(cell.name)))
+        trains = not (
+            cell.model
+            or cell.origin
+            or (study_folder is not None and study_folder.is_trained(cell.name))
+        )
         missing = missing_inputs(cell.recipe, cell.tasks, training=trains, fetch=fetch)
         messages = [*missing.training, *missing.evaluation]
         model = cell.model or ""
@@ -135,11 +147,15 @@ def _check_study(study: Study, study_folder: StudyFolder) -> None:
     write_json(path, study.dump())
 
 
-def _check_settings(cells: Sequence[GridCell], study_folder: StudyFolder, *, put_aside: bool) -> None:
+def _check_settings(
+    cells: Sequence[GridCell], study_folder: StudyFolder, *, put_aside: bool
+) -> None:
     """Raise RunError for cells that began with other settings, or move them aside."""
     changed = study_folder.changed(cells)
     if changed and not put_aside:
-        lines = "".join(f"\n  {name}: {'; '.join(how[:3])}" for name, how in list(changed.items())[:10])
+        lines = "".join(
+            f"\n  {name}: {'; '.join(how[:3])}" for name, how in list(changed.items())[:10]
+        )
         if len(changed) > 10:
             more = f"\n  and {len(changed) - 10} more"
         else:
@@ -157,7 +173,11 @@ class _Runner:
     """Runs one cell at a time; comes back later to those that other processes work on."""
 
     def __init__(
-        self, study_folder: StudyFolder, outcome: StudyOutcome, code: Sequence[Path], show_output: ShowOutput
+        self,
+        study_folder: StudyFolder,
+        outcome: StudyOutcome,
+        code: Sequence[Path],
+        show_output: ShowOutput,
     ) -> None:
         self.study_folder = study_folder
         self.outcome = outcome
@@ -185,7 +205,12 @@ class _Runner:
     def _log_progress(self) -> None:
         total = len(self.outcome.cells)
         failed = len(self.outcome.failed)
-        log.info("%d of %d cells are finished, %d failed", total - failed - len(self.waiting), total, failed)
+        log.info(
+            "%d of %d cells are finished, %d failed",
+            total - failed - len(self.waiting),
+            total,
+            failed,
+        )
 
     def _try(self, cell: GridCell) -> bool:
         """Run a cell if that is possible now; return whether it is finished or failed."""
@@ -201,12 +226,18 @@ class _Runner:
             return False
         except _FAULTS as error:
             self.outcome.failed[cell.name] = str(error)
-            log.info("%s failed: %s (%s)", cell.name, error, self.study_folder.cell(cell.name) / LOG)
+            log.info(
+                "%s failed: %s (%s)", cell.name, error, self.study_folder.cell(cell.name) / LOG
+            )
         return True
 
     def _is_ready(self, cell: GridCell) -> bool:
         """Return whether the model is there that a cell evaluates; raise a RunError if it will not be."""
-        if not cell.origin or self.study_folder.is_trained(cell.name) or self.study_folder.is_trained(cell.origin):
+        if (
+            not cell.origin
+            or self.study_folder.is_trained(cell.name)
+            or self.study_folder.is_trained(cell.origin)
+        ):
             return True
         if any(other.name == cell.origin for other in self.waiting):
             return False
@@ -237,9 +268,15 @@ class _Runner:
         for stage, arguments in self._stages(cell):
             begun = time.monotonic()
             try:
-                run_logged([*arguments, *self.code], self.study_folder.cell(cell.name) / LOG, self.show_output)
+                run_logged(
+                    [*arguments, *self.code],
+                    self.study_folder.cell(cell.name) / LOG,
+                    self.show_output,
+                )
             finally:
-                state.seconds[stage] = round(state.seconds.get(stage, 0.0) + time.monotonic() - begun, 1)
+                state.seconds[stage] = round(
+                    state.seconds.get(stage, 0.0) + time.monotonic() - begun, 1
+                )
         state.finished = datetime.now(UTC).isoformat(timespec="seconds")
         state.scored = self.study_folder.content_keys(cell)
 
@@ -247,7 +284,9 @@ class _Runner:
         """Return the commands that are left to run, by stage."""
         run = self.study_folder.cell(cell.name)
         trained = self.study_folder.is_trained(cell.name)
-        model = cell.model or str(run if trained or not cell.origin else self.study_folder.cell(cell.origin))
+        model = cell.model or str(
+            run if trained or not cell.origin else self.study_folder.cell(cell.origin)
+        )
         recipe = ["--recipe", str(run / EVALUATION)]
         tasks = ["--tasks", ",".join(cell.tasks)]
         seeds = ["--seeds", str(cell.fine_tuning_seeds)]

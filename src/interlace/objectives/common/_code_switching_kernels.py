@@ -9,7 +9,11 @@ Numbers = NDArray[np.int64]
 
 @njit(cache=True, nogil=True)
 def draw_spans(
-    spans: NDArray[np.int32], offsets: Numbers, max_words: Numbers, max_spans: int, uniforms: NDArray[np.float64]
+    spans: NDArray[np.int32],
+    offsets: Numbers,
+    max_words: Numbers,
+    max_spans: int,
+    uniforms: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
     """Return (k,) which spans are taken: in random order, if they overlap no earlier one and fit the limits.
 

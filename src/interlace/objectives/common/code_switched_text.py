@@ -31,9 +31,17 @@ _BLOCK = 1_000  # pairs processed at a time
 class CopySettings(Settings):
     """How many sentences are written for each pair."""
 
-    copies: int = Field(20, ge=1, le=10_000, description="Sentences drawn in each direction (ALM: 20, so 40 per pair).")
+    copies: int = Field(
+        20,
+        ge=1,
+        le=10_000,
+        description="Sentences drawn in each direction (ALM: 20, so 40 per pair).",
+    )
     monolingual: float = Field(
-        0.1, ge=0, lt=0.5, description="Share of unchanged source lines, and of target lines (ALM: 10 % each)."
+        0.1,
+        ge=0,
+        lt=0.5,
+        description="Share of unchanged source lines, and of target lines (ALM: 10 % each).",
     )
     repeats: bool = Field(False, description="Write a sentence each time it is drawn.")
     seed: int = Field(0, ge=0, description="Random seed.")
@@ -56,7 +64,9 @@ class CodeSwitchingCounts:
 
     def add(self, switched: switching.SwitchedSentences, written: NDArray[np.bool_]) -> None:
         """Count the mixed lines of the written rows."""
-        for kind, lines in enumerate(np.bincount(switched.kinds[written], minlength=len(switching.KINDS)).tolist()):
+        for kind, lines in enumerate(
+            np.bincount(switched.kinds[written], minlength=len(switching.KINDS)).tolist()
+        ):
             self.kinds[switching.KINDS[kind]] += lines
         self.words += int(switched.words[written].sum())
         self.replaced += int(switched.replaced_words[written].sum())
@@ -72,7 +82,9 @@ class CodeSwitchingCounts:
             "lines": sum(self.kinds.values()),
             "kinds": {kind: self.kinds[kind] for kind in switching.KINDS},
             "switched_words": self.replaced / max(self.words, 1),
-            "phrases": {f"{mine}-{other}": count for (mine, other), count in sorted(self.lengths.items())},
+            "phrases": {
+                f"{mine}-{other}": count for (mine, other), count in sorted(self.lengths.items())
+            },
             "distinct": {str(lines): count for lines, count in sorted(self.distinct.items())},
         }
 
@@ -100,7 +112,10 @@ class CodeSwitchedText:
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:
         candidates = self._candidates(text, words, links)
         found: list[list[str]] = [[] for _ in range(len(text))]
-        seen = [{source, target} for source, target in zip(text.source.lines, text.target.lines, strict=True)]
+        seen = [
+            {source, target}
+            for source, target in zip(text.source.lines, text.target.lines, strict=True)
+        ]
         for side, major_source in enumerate((1.0, 0.0)):
             mixed = {"source_share": 0.0, "target_share": 0.0, "major_source": major_source}
             settings = self.code_switching.model_copy(update=mixed)
@@ -128,7 +143,9 @@ class CodeSwitchedText:
             return
         rng = generator(Purpose.SWITCH, self.copies.seed, first, 2 * self.copies.copies)
         mixed = np.array([len(row) for row in found])
-        times = np.floor(mixed[:, None] * share / (1 - 2 * share) + rng.random((len(mixed), 2))).astype(np.int64)
+        times = np.floor(
+            mixed[:, None] * share / (1 - 2 * share) + rng.random((len(mixed), 2))
+        ).astype(np.int64)
         times[mixed == 0] = 1
         for kind, side in enumerate((text.source, text.target)):
             times[side.words.lengths == 0, kind] = 0
@@ -140,7 +157,9 @@ class CodeSwitchedText:
     def _columns(self) -> PhraseTableColumns:
         return PhraseTableColumns.of(self.table)
 
-    def _candidates(self, text: TextPairs, words: WordPairs, links: Ragged) -> switching.SwitchCandidates:
+    def _candidates(
+        self, text: TextPairs, words: WordPairs, links: Ragged
+    ) -> switching.SwitchCandidates:
         """Return what may be exchanged; text, words and links are of the same pairs."""
         lines = TextColumns.of(text.source), TextColumns.of(text.target)
         spans = phrase_pairs(words.source.lengths, words.target.lengths, links, self.extraction)

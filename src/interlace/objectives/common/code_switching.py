@@ -57,13 +57,22 @@ class CodeSwitching(Settings):
     """How code-switched sentences are drawn."""
 
     source_share: float = Field(
-        0.1, ge=0, le=1, description="Share of unchanged source sentences (ALM: 10 %; its alpha = 0)."
+        0.1,
+        ge=0,
+        le=1,
+        description="Share of unchanged source sentences (ALM: 10 %; its alpha = 0).",
     )
     target_share: float = Field(
-        0.1, ge=0, le=1, description="Share of unchanged target sentences (ALM: 10 %; its alpha = 1)."
+        0.1,
+        ge=0,
+        le=1,
+        description="Share of unchanged target sentences (ALM: 10 %; its alpha = 1).",
     )
     major_source: float = Field(
-        0.5, ge=0, le=1, description="Share of mixed sentences made from the source; the others from the target."
+        0.5,
+        ge=0,
+        le=1,
+        description="Share of mixed sentences made from the source; the others from the target.",
     )
     switch_fraction: ShareRange = Field(
         (0.3, 0.3),
@@ -71,10 +80,15 @@ class CodeSwitching(Settings):
         "30 %). Two numbers: the bound is drawn uniformly between them for each sentence.",
     )
     max_phrase_length: int = Field(
-        4, ge=1, le=20, description="Maximum number of words of a phrase, on both sides (ALM: less than 5)."
+        4,
+        ge=1,
+        le=20,
+        description="Maximum number of words of a phrase, on both sides (ALM: less than 5).",
     )
     max_phrases: int = Field(
-        0, ge=0, description="Maximum number of phrases replaced in a sentence; 0: no limit (ALM names none)."
+        0,
+        ge=0,
+        description="Maximum number of phrases replaced in a sentence; 0: no limit (ALM names none).",
     )
     target_choice: Literal["in_pair", "table_argmax"] = Field(
         "in_pair",
@@ -82,7 +96,10 @@ class CodeSwitching(Settings):
         "Sequence'), or the phrase table's most probable translation ('Constructing Training Samples').",
     )
     min_probability: float = Field(
-        0.0, ge=0, le=1, description="Minimum phi(inserted | replaced) of a phrase that may be replaced."
+        0.0,
+        ge=0,
+        le=1,
+        description="Minimum phi(inserted | replaced) of a phrase that may be replaced.",
     )
 
     def model_post_init(self, _context: Any) -> None:
@@ -123,7 +140,9 @@ class SwitchCandidates:
         parts = [text[0], text[1]]
         if known is not None:
             parts += [known[0].counterparts, known[1].counterparts]
-        sides = np.repeat(np.array([0, 1, 1, 0][: len(parts)], np.int8), [len(part) for part in parts])
+        sides = np.repeat(
+            np.array([0, 1, 1, 0][: len(parts)], np.int8), [len(part) for part in parts]
+        )
         if scores is None:
             scores = np.ones((len(phrases.flat), 4), np.float32)
         return cls(TextColumns.concatenate(parts), sides, phrases, scores, known)
@@ -144,7 +163,9 @@ class SwitchCandidates:
         words = np.stack([side.words.lengths for side in text], axis=1)
         links, confidence = rules.confident(links, confidence)
         phrases = phrase_pairs(words[:, 0], words[:, 1], links, rules, 1, confidence)
-        sure = 1.0 if confidence is None else confidence.astype(np.float64)  # `maximum.at` is slow on mixed types
+        sure = (
+            1.0 if confidence is None else confidence.astype(np.float64)
+        )  # `maximum.at` is slow on mixed types
         scores = np.empty((len(phrases.flat), 4), np.float32)
         for side in (0, 1):
             first_words = np.cumsum(words[:, side]) - words[:, side]
@@ -178,7 +199,9 @@ class Exchanges:
 
     def take(self, index: NDArray[Any]) -> Exchanges:
         """Return a copy of some exchanges, by number or boolean mask."""
-        return Exchanges(self.rows[index], self.replaced[index], self.lines[index], self.inserted[index])
+        return Exchanges(
+            self.rows[index], self.replaced[index], self.lines[index], self.inserted[index]
+        )
 
 
 @dataclass(frozen=True)
@@ -206,7 +229,9 @@ class SwitchedSentences:
         return np.asarray(np.arange(len(self.matrix)) + len(self.matrix) * self.matrix, np.int64)
 
 
-def switch_phrases(candidates: SwitchCandidates, settings: CodeSwitching, rng: Generator) -> SwitchedSentences:
+def switch_phrases(
+    candidates: SwitchCandidates, settings: CodeSwitching, rng: Generator
+) -> SwitchedSentences:
     """Draw a switched sentence for every pair.
 
     The kind of each sentence is drawn first. In a mixed sentence candidate phrases are taken in random order if they
@@ -218,28 +243,38 @@ def switch_phrases(candidates: SwitchCandidates, settings: CodeSwitching, rng: G
     kind = rng.random(n)
     major = rng.random(n)
     is_mixed = kind >= settings.source_share + settings.target_share
-    matrix = np.where(is_mixed, major >= settings.major_source, kind >= settings.source_share).astype(np.int64)
+    matrix = np.where(
+        is_mixed, major >= settings.major_source, kind >= settings.source_share
+    ).astype(np.int64)
     words = candidates.lines.words.lengths[np.arange(n) + n * matrix]
     low, high = settings.switch_fraction
     shares = low + (high - low) * rng.random(n)
-    max_words = np.maximum(np.ceil(shares * words - 1e-9).astype(np.int64) - 1, 0)  # strictly less, in whole words
+    max_words = np.maximum(
+        np.ceil(shares * words - 1e-9).astype(np.int64) - 1, 0
+    )  # strictly less, in whole words
 
     side = np.where(is_mixed & (max_words > 0), matrix, -1)  # whose phrases are exchanged
     if settings.target_choice == "table_argmax" and candidates.known is not None:
         exchanges = _exchanges_from_table(candidates.known, settings, side)
     else:
         exchanges = _exchanges_in_pairs(candidates, settings, side)
-    exchanges = exchanges.take(~_is_same_text(candidates, exchanges, exchanges.rows + n * side[exchanges.rows]))
+    exchanges = exchanges.take(
+        ~_is_same_text(candidates, exchanges, exchanges.rows + n * side[exchanges.rows])
+    )
     offsets = np.searchsorted(exchanges.rows, np.arange(n + 1))
     max_phrases = settings.max_phrases or _NO_LIMIT
-    is_taken = draw_spans(exchanges.replaced, offsets, max_words, max_phrases, rng.random(len(exchanges)))
+    is_taken = draw_spans(
+        exchanges.replaced, offsets, max_words, max_phrases, rng.random(len(exchanges))
+    )
     exchanges = exchanges.take(is_taken)
     lengths = exchanges.replaced[:, 1] - exchanges.replaced[:, 0]
     replaced_words = np.bincount(exchanges.rows, lengths, minlength=n).astype(np.int64)
     return SwitchedSentences(matrix, exchanges, words, replaced_words)
 
 
-def _exchanges_in_pairs(candidates: SwitchCandidates, settings: CodeSwitching, side: Numbers) -> Exchanges:
+def _exchanges_in_pairs(
+    candidates: SwitchCandidates, settings: CodeSwitching, side: Numbers
+) -> Exchanges:
     """Return each phrase with its most probable translation in the pair. side: (n,) whose phrases; -1 for none."""
     rows = candidates.phrases.rows()
     spans = candidates.phrases.flat.reshape(-1, 2, 2)  # (P, side, start and stop)
@@ -257,14 +292,19 @@ def _exchanges_in_pairs(candidates: SwitchCandidates, settings: CodeSwitching, s
         candidates.scores[phrases, side],
         candidates.scores[phrases, side + 2],
     )
-    best = best[np.argsort(rows[best], kind="stable")]  # of all matrix sentences, sources and targets
+    best = best[
+        np.argsort(rows[best], kind="stable")
+    ]  # of all matrix sentences, sources and targets
     other_side = 1 - side[best]
     lines = rows[best] + len(candidates.phrases) * other_side
     return Exchanges(rows[best], replaced[best], lines, spans[phrases[best], other_side])
 
 
 def _best_of_each_span(
-    words: Numbers, lengths: NDArray[np.int32], scores: NDArray[np.float32], weights: NDArray[np.float32]
+    words: Numbers,
+    lengths: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    weights: NDArray[np.float32],
 ) -> Numbers:
     """Return the numbers of the phrases with the highest score of each span, in the order of spans.
 
@@ -293,7 +333,9 @@ def _exchanges_from_table(
     sides = np.repeat([0, 1], [len(phrases.spans.flat) for phrases in known])
     replaced = np.concatenate([phrases.spans.flat for phrases in known])
     scores = np.concatenate([phrases.scores for phrases in known])
-    lengths = np.concatenate([phrases.counterparts.words.lengths[phrases.numbers] for phrases in known])
+    lengths = np.concatenate(
+        [phrases.counterparts.words.lengths[phrases.numbers] for phrases in known]
+    )
     inserted = np.stack([np.zeros_like(lengths), lengths], axis=1).astype(np.int32)
     source_lines = 2 * len(side) + known[0].numbers  # after those of the pairs
     target_lines = 2 * len(side) + len(known[0].counterparts) + known[1].numbers
@@ -305,7 +347,9 @@ def _exchanges_from_table(
     return exchanges.take(np.argsort(exchanges.rows, kind="stable"))
 
 
-def _is_same_text(candidates: SwitchCandidates, exchanges: Exchanges, matrix_lines: Numbers) -> NDArray[np.bool_]:
+def _is_same_text(
+    candidates: SwitchCandidates, exchanges: Exchanges, matrix_lines: Numbers
+) -> NDArray[np.bool_]:
     """(k,) whether both phrases are the same text (a name, a full stop), whatever is between words.
 
     matrix_lines: (k,) the line of each replaced phrase.
@@ -328,7 +372,9 @@ def _is_same_text(candidates: SwitchCandidates, exchanges: Exchanges, matrix_lin
 
 def _spans_in_all_lines(lines: TextColumns) -> Numbers:
     """(W, 2) the first character and the end of each word among the characters of all lines."""
-    return np.asarray(lines.words.flat + lines.characters.offsets[lines.words.rows()][:, None], np.int64)
+    return np.asarray(
+        lines.words.flat + lines.characters.offsets[lines.words.rows()][:, None], np.int64
+    )
 
 
 @dataclass(frozen=True)
@@ -363,16 +409,26 @@ def switched_text(candidates: SwitchCandidates, switched: SwitchedSentences) -> 
     pieces = _Pieces.of(exchanges.rows, len(matrix_lines))
 
     first_words = lines.words.offsets
-    replaced_words = first_words[matrix_lines[exchanges.rows]][:, None] + exchanges.replaced  # (k, 2), of all lines
+    replaced_words = (
+        first_words[matrix_lines[exchanges.rows]][:, None] + exchanges.replaced
+    )  # (k, 2), of all lines
     inserted_words = first_words[exchanges.lines][:, None] + exchanges.inserted
-    words = pieces.parts(first_words[matrix_lines], first_words[matrix_lines + 1], replaced_words, inserted_words)
+    words = pieces.parts(
+        first_words[matrix_lines], first_words[matrix_lines + 1], replaced_words, inserted_words
+    )
 
     spans = _spans_in_all_lines(lines)
-    replaced = np.stack([spans[replaced_words[:, 0], 0], spans[replaced_words[:, 1] - 1, 1]], axis=1)
-    inserted = np.stack([spans[inserted_words[:, 0], 0], spans[inserted_words[:, 1] - 1, 1]], axis=1)
+    replaced = np.stack(
+        [spans[replaced_words[:, 0], 0], spans[replaced_words[:, 1] - 1, 1]], axis=1
+    )
+    inserted = np.stack(
+        [spans[inserted_words[:, 0], 0], spans[inserted_words[:, 1] - 1, 1]], axis=1
+    )
     replaced[:, 0], has_new_space = _spaces(lines.characters.flat, exchanges, replaced, inserted)
     first_characters = lines.characters.offsets
-    characters = pieces.parts(first_characters[matrix_lines], first_characters[matrix_lines + 1], replaced, inserted)
+    characters = pieces.parts(
+        first_characters[matrix_lines], first_characters[matrix_lines + 1], replaced, inserted
+    )
     everything = np.append(lines.characters.flat, lines.characters.flat.dtype.type(ord(" ")))
     space = len(everything) - 1
     characters.starts[:, 1] = space
@@ -382,8 +438,12 @@ def switched_text(candidates: SwitchCandidates, switched: SwitchedSentences) -> 
     new_stops = np.cumsum(characters.lengths).reshape(-1, 3)
     line_offsets = np.append(0, new_stops[pieces.last, 2])
     moved_by = words.repeated(new_stops - characters.stops)  # of each word
-    words_by_line = np.bincount(pieces.rows, words.lengths.sum(axis=1), minlength=len(matrix_lines)).astype(np.int64)
-    new_spans = spans[words.index] + (moved_by - np.repeat(line_offsets[:-1], words_by_line))[:, None]
+    words_by_line = np.bincount(
+        pieces.rows, words.lengths.sum(axis=1), minlength=len(matrix_lines)
+    ).astype(np.int64)
+    new_spans = (
+        spans[words.index] + (moved_by - np.repeat(line_offsets[:-1], words_by_line))[:, None]
+    )
 
     sides = np.zeros((len(pieces.rows), 3), np.int8)
     sides[:, 0] = switched.matrix[pieces.rows]
@@ -432,9 +492,13 @@ class _Pieces:
         """Return the pieces of n lines. rows: (k,) the line of each exchange, ascending."""
         counts = np.bincount(rows, minlength=n) + 1
         ends = np.cumsum(counts)
-        return cls(np.repeat(np.arange(n), counts), np.arange(len(rows)) + rows, ends - counts, ends - 1)
+        return cls(
+            np.repeat(np.arange(n), counts), np.arange(len(rows)) + rows, ends - counts, ends - 1
+        )
 
-    def parts(self, line_starts: Numbers, line_stops: Numbers, replaced: Numbers, inserted: Numbers) -> _Parts:
+    def parts(
+        self, line_starts: Numbers, line_stops: Numbers, replaced: Numbers, inserted: Numbers
+    ) -> _Parts:
         """Return the parts of each piece, without spaces.
 
         line_starts, line_stops: (n,) of the matrix sentences. replaced, inserted: (k, 2) of the phrases.
@@ -459,10 +523,14 @@ def _spaces(
     """
     is_blank = is_space(characters)
     positions = np.arange(1, len(characters) + 1)
-    text_ends = np.maximum.accumulate(np.where(is_blank, 0, positions))  # of the text up to each character
+    text_ends = np.maximum.accumulate(
+        np.where(is_blank, 0, positions)
+    )  # of the text up to each character
     text_ends = text_ends[replaced[:, 0] - 1]  # before each replaced phrase
     before = characters[text_ends - 1]
-    follows = np.flatnonzero(text_ends[1:] == replaced[:-1, 1]) + 1  # directly after another exchange
+    follows = (
+        np.flatnonzero(text_ends[1:] == replaced[:-1, 1]) + 1
+    )  # directly after another exchange
     before[follows] = characters[inserted[follows - 1, 1] - 1]
 
     has_space = text_ends < replaced[:, 0]

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-MAX_QUERIES = 1000  # words of a dictionary part that are scored, evenly spaced, so that scoring is cheap
+MAX_QUERIES = (
+    1000  # words of a dictionary part that are scored, evenly spaced, so that scoring is cheap
+)
 
 
 class DictionaryPart(IntEnum):
@@ -64,7 +66,9 @@ _REASONS = {
 }
 
 
-_Pattern = Annotated[str | None, AfterValidator(lambda text: text and check_pattern(text, ("source", "target")))]
+_Pattern = Annotated[
+    str | None, AfterValidator(lambda text: text and check_pattern(text, ("source", "target")))
+]
 
 
 class Dictionary(Settings):
@@ -92,12 +96,18 @@ class Dictionary(Settings):
         description="Language pairs such as 'en-de'; none: all pairs of the recipe's languages that have a dictionary.",
     )
     share: float = Field(
-        1.0, gt=0, le=1, description="Share of source words to train on; the others are held out (ALIGN-MLM: 0.25)."
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of source words to train on; the others are held out (ALIGN-MLM: 0.25).",
     )
     seed: int | None = Field(None, ge=0, description="Seed of that split; none: the recipe's.")
-    min_count: float = Field(3, ge=1, description="Minimum number of links of an entry counted from alignments.")
+    min_count: float = Field(
+        3, ge=1, description="Minimum number of links of an entry counted from alignments."
+    )
     case: Literal["best", "as_written"] = Field(
-        "best", description="'best': also try each word capitalized and keep the form with fewer tokens."
+        "best",
+        description="'best': also try each word capitalized and keep the form with fewer tokens.",
     )
 
     @model_validator(mode="before")
@@ -126,7 +136,9 @@ class Dictionary(Settings):
         max_tokens: entries with a word of more tokens are not used; None: no limit.
         """
         if not lexicons:
-            raise DataError(f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus")
+            raise DataError(
+                f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus"
+            )
         seed = seed if self.seed is None else self.seed
         numbers = _WordNumbers(vocab, best=self.case == "best")
         splits: list[DictionarySplit] = []
@@ -172,7 +184,9 @@ class _WordNumbers:
         flat = np.frombuffer(b"".join(self._numbers), np.int32).copy()
         return Ragged.from_lengths(flat, [len(tokens) // 4 for tokens in self._numbers])
 
-    def of_entries(self, lexicon: Lexicon, max_tokens: int | None) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    def of_entries(
+        self, lexicon: Lexicon, max_tokens: int | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Return (2, m) numbers of the source and target word of each entry, and its (m,) `EntryStatus`."""
         words: list[NDArray[np.int64]] = []
         lengths: list[NDArray[np.int64]] = []  # 0 for words with a special or unknown token
@@ -220,7 +234,9 @@ class DictionarySplit:
         if held_out or overlap:
             facts.append(f"{train:,} for training, {held_out:,} held out")
         if overlap:
-            facts.append(f"{overlap:,} neither, with a word or an embedding row of training entries")
+            facts.append(
+                f"{overlap:,} neither, with a word or an embedding row of training entries"
+            )
         for status, reason in _REASONS.items():
             entries = np.flatnonzero(statuses == status)
             if len(entries):
@@ -263,7 +279,9 @@ class Dictionaries:
             yield target, source, words[::-1]
 
 
-def split_dictionary(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> DictionarySplit:
+def split_dictionary(
+    lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int
+) -> DictionarySplit:
     """Draw a share of source words, ignoring case, for training; smaller shares are subsets of larger ones."""
     source = _folded(lexicon.source_types)[lexicon.entries[:, 0]]
     target = _folded(lexicon.target_types)[lexicon.entries[:, 1]]
@@ -298,7 +316,9 @@ def _hold_out(
     changed = []
     for split, words_of_entries in zip(splits, columns, strict=True):
         parts = split.parts.copy()
-        parts[(parts == DictionaryPart.HELD_OUT) & shares[words_of_entries].any(axis=0)] = DictionaryPart.OVERLAP
+        parts[(parts == DictionaryPart.HELD_OUT) & shares[words_of_entries].any(axis=0)] = (
+            DictionaryPart.OVERLAP
+        )
         changed.append(replace(split, parts=parts))
     return changed
 
@@ -324,7 +344,9 @@ def spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
         return rows
     other = vocab.encode_words([words[word][:1].upper() + words[word][1:] for word in at.tolist()])
     fewer = (other.lengths < rows.lengths[at]) & (_irregular(other, vocab) == 0)
-    both = Ragged.concatenate([rows, Ragged.from_lengths(other.flat.astype(np.int32), other.lengths)])
+    both = Ragged.concatenate(
+        [rows, Ragged.from_lengths(other.flat.astype(np.int32), other.lengths)]
+    )
     source = np.arange(len(rows))
     source[at[fewer]] = len(rows) + np.flatnonzero(fewer)
     return both.take(source)
@@ -335,7 +357,9 @@ def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
     return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
 
 
-def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]) -> dict[str, float]:
+def dictionary_scores(
+    backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]
+) -> dict[str, float]:
     """Score word translation from the input embeddings, of training and held-out entries (ALIGN-MLM's code: together).
 
     `NAME/train/p@1` is the percentage of source words whose nearest target word by cosine is one of their translations
@@ -352,13 +376,22 @@ def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionarie
             if dictionary is None:
                 continue
             ids = torch.from_numpy(dictionary.words.flat.astype(np.int64)).to(embeddings.device)
-            starts = torch.from_numpy(dictionary.words.offsets[:-1].astype(np.int64)).to(embeddings.device)
-            vectors = normalize(embedding_bag(ids, embeddings, starts, mode="mean").float())  # (W, H)
-            for part, label in ((DictionaryPart.TRAIN, "train"), (DictionaryPart.HELD_OUT, "held-out")):
+            starts = torch.from_numpy(dictionary.words.offsets[:-1].astype(np.int64)).to(
+                embeddings.device
+            )
+            vectors = normalize(
+                embedding_bag(ids, embeddings, starts, mode="mean").float()
+            )  # (W, H)
+            for part, label in (
+                (DictionaryPart.TRAIN, "train"),
+                (DictionaryPart.HELD_OUT, "held-out"),
+            ):
                 entries = dictionary.of(part)
                 if not len(entries):
                     continue
-                cosine = (vectors[dictionary.source[entries]] * vectors[dictionary.target[entries]]).sum(dim=1)
+                cosine = (
+                    vectors[dictionary.source[entries]] * vectors[dictionary.target[entries]]
+                ).sum(dim=1)
                 hits: list[bool] = []
                 for owner in np.unique(dictionary.owner[entries]):
                     hits += _hits(vectors, dictionary, part, owner)
@@ -367,7 +400,9 @@ def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionarie
     return scores
 
 
-def _hits(vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int) -> list[bool]:
+def _hits(
+    vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int
+) -> list[bool]:
     """Return whether each source word's nearest target, except itself and those of other parts, is correct."""
     import torch
 

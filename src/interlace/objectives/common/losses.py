@@ -15,8 +15,12 @@ from torch.nn import functional
 
 from interlace.models.backbone import Backbone
 
-MAX_LOGITS = 1 << 27  # logits in memory at once, in float32; their softmax takes the same memory again
-_FP16_SCALE = 2.0**15  # of errors, which are at most 1: below fp16's maximum, and 1e-12 is not yet 0
+MAX_LOGITS = (
+    1 << 27
+)  # logits in memory at once, in float32; their softmax takes the same memory again
+_FP16_SCALE = (
+    2.0**15
+)  # of errors, which are at most 1: below fp16's maximum, and 1e-12 is not yet 0
 
 
 def vocabulary_loss(
@@ -42,7 +46,9 @@ def linear_cross_entropy(
         al. 2016, section 7; Vaswani et al. 2017, section 5.4).
     """
     apply: Any = _LinearCrossEntropy.apply
-    total, nll = apply(features, decoder.weight, decoder.bias, labels, smoothing, torch.is_grad_enabled())
+    total, nll = apply(
+        features, decoder.weight, decoder.bias, labels, smoothing, torch.is_grad_enabled()
+    )
     return total, nll
 
 
@@ -51,7 +57,13 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float, learn: bool
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        labels: Tensor,
+        smoothing: float,
+        learn: bool,
     ) -> tuple[Tensor, Tensor]:
         """Return the total and its parts; if `learn`, keep the gradients of the total."""
         kind = features.device.type
@@ -64,7 +76,10 @@ class _LinearCrossEntropy(torch.autograd.Function):
         if kind == "cpu" and dtype == torch.bfloat16:
             dtype = weight.dtype
         inputs = zip((features, weight, bias), ctx.needs_input_grad, strict=False)
-        gradients = [torch.zeros_like(each) if learn and need and each is not None else None for each, need in inputs]
+        gradients = [
+            torch.zeros_like(each) if learn and need and each is not None else None
+            for each, need in inputs
+        ]
         nll = features.new_empty(len(labels), dtype=torch.float32)
         spread = nll.new_zeros(())
         with torch.autocast(kind, enabled=False):
@@ -74,7 +89,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
             for start in range(0, len(labels), size):
                 rows = slice(start, start + size)
                 at = torch.arange(len(labels[rows]), device=labels.device), labels[rows]
-                logs = functional.log_softmax(functional.linear(read[rows], table, offset), 1, dtype=torch.float32)
+                logs = functional.log_softmax(
+                    functional.linear(read[rows], table, offset), 1, dtype=torch.float32
+                )
                 nll[rows] = -logs[at]
                 if share:
                     spread -= share * logs.sum()
@@ -100,7 +117,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
         return *(each if each is None else each.mul_(outer) for each in gradients), None, None, None
 
 
-def _add_gradients(gradients: list[Tensor | None], errors: Tensor, read: Tensor, table: Tensor, rows: slice) -> None:
+def _add_gradients(
+    gradients: list[Tensor | None], errors: Tensor, read: Tensor, table: Tensor, rows: slice
+) -> None:
     """Add the gradients of a chunk: errors (n, V) of the logits, which read (n, H) with the table (V, H) makes."""
     features, weight, bias = gradients
     if bias is not None:
@@ -155,7 +174,9 @@ class FrozenEncoder(nn.Module):
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
-        self.encoder = Backbone(deepcopy(backbone.model.base_model)).requires_grad_(requires_grad=False)
+        self.encoder = Backbone(deepcopy(backbone.model.base_model)).requires_grad_(
+            requires_grad=False
+        )
         self.train()
 
     def train(self, mode: bool = True) -> FrozenEncoder:  # noqa: ARG002 - torch's signature

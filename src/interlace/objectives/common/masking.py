@@ -53,10 +53,15 @@ class Masking(Component):
         "'0:0.3,79999:0.3,80000:0.15' (BERT: 0.15; mmBERT: 0.3, 0.15 and 0.05 by stage).",
     )
     unit: Literal["subword", "word"] = Field(
-        "subword", description="Unit to choose: single subwords, or whole words (BERT's whole word masking)."
+        "subword",
+        description="Unit to choose: single subwords, or whole words (BERT's whole word masking).",
     )
-    mask_share: float = Field(0.8, ge=0, le=1, description="Share of chosen tokens replaced by the mask (BERT: 0.8).")
-    random_share: float = Field(0.1, ge=0, le=1, description="Share replaced by a random token (BERT: 0.1).")
+    mask_share: float = Field(
+        0.8, ge=0, le=1, description="Share of chosen tokens replaced by the mask (BERT: 0.8)."
+    )
+    random_share: float = Field(
+        0.1, ge=0, le=1, description="Share replaced by a random token (BERT: 0.1)."
+    )
     weighting: Literal["none", "inverse_sqrt_frequency"] = Field(
         "none",
         description="'inverse_sqrt_frequency': weights proportional to 1/sqrt(frequency) (XLM, section 3.3; off in its "
@@ -68,7 +73,9 @@ class Masking(Component):
         "'row', of each sequence (XLM, section 3.3: 'tokens in a text stream are sampled'); 'subword' draws each token "
         "independently, so that the share is exact only on average (Mikolov et al. 2013, cited by XLM).",
     )
-    at_least_one: bool = Field(False, description="Predict at least one token of every sequence (evaluation).")
+    at_least_one: bool = Field(
+        False, description="Predict at least one token of every sequence (evaluation)."
+    )
 
     def model_post_init(self, _context: Any) -> None:
         """Check that the two shares leave a share of unchanged tokens."""
@@ -94,7 +101,9 @@ class Masking(Component):
             return PreparedMasked(**vars(prepared), predictable=predictable)
         weights = (1 / np.sqrt(np.maximum(resources.frequencies, 1))).astype(np.float32)
         scale = sampling_scale(np.where(predictable, resources.frequencies, 0), weights)
-        return PreparedMasked(**vars(prepared), predictable=predictable, weights=weights, scale=scale)
+        return PreparedMasked(
+            **vars(prepared), predictable=predictable, weights=weights, scale=scale
+        )
 
     def batch(
         self,
@@ -110,20 +119,31 @@ class Masking(Component):
         flat = layout.ids.reshape(-1)
         width = layout.ids.shape[1]
         candidates = np.flatnonzero(layout.content.reshape(-1) & prepared.predictable[flat])
-        chosen = candidates[self.choose(candidates, layout, prepared, value_at(self.rate, step), rng)]
+        chosen = candidates[
+            self.choose(candidates, layout, prepared, value_at(self.rate, step), rng)
+        ]
         if self.at_least_one:  # add a random candidate to every row without a chosen one
             shuffled = rng.permutation(candidates)
             rows, first = np.unique(shuffled // width, return_index=True)
-            chosen = np.sort(np.concatenate([chosen, shuffled[first[~np.isin(rows, chosen // width)]]]))
+            chosen = np.sort(
+                np.concatenate([chosen, shuffled[first[~np.isin(rows, chosen // width)]]])
+            )
         labels = flat[chosen]
         ids = layout.ids.copy()
         ids.reshape(-1)[chosen] = self.corrupt(labels, prepared.vocab, rng)
         at = (chosen // width, chosen % width)
         counts = {term: len(labels)}
-        return Batch.of(replace(layout, ids=ids), languages, prepared, at=at, labels=labels, counts=counts)
+        return Batch.of(
+            replace(layout, ids=ids), languages, prepared, at=at, labels=labels, counts=counts
+        )
 
     def choose(
-        self, candidates: NDArray[np.int64], layout: Layout, prepared: PreparedMasked, rate: float, rng: Generator
+        self,
+        candidates: NDArray[np.int64],
+        layout: Layout,
+        prepared: PreparedMasked,
+        rate: float,
+        rng: Generator,
     ) -> Chosen:
         """Return (C,) which candidates, ascending places in the flattened layout, are predicted: a share `rate`."""
         width = layout.ids.shape[1]
@@ -146,7 +166,10 @@ class Masking(Component):
         if weights is None:
             drawn = rng.random(len(units), dtype=np.float32) < rate
         elif self.weighted_draw == "subword" and prepared.scale is not None:
-            drawn = rng.random(len(units), dtype=np.float32) < float(np.interp(rate, *prepared.scale)) * weights
+            drawn = (
+                rng.random(len(units), dtype=np.float32)
+                < float(np.interp(rate, *prepared.scale)) * weights
+            )
         elif self.weighted_draw == "row":
             drawn = draw_per_row(weights, units // width, rate, rng)
         else:

@@ -106,9 +106,21 @@ class Seq2SeqObjective(Objective):
             extra[DECODER_FIRST] = decoder.first
         if prepared.language_ids:
             ids = np.array([prepared.traits.language_id(target) for target in targets], np.int64)
-            extra[DECODER_LANGUAGES] = np.broadcast_to(ids[decoder.sides][:, None], decoder.ids.shape).copy()
-        counts = dict.fromkeys([self.term, NLL] if self.label_smoothing else [self.term], len(decoder.labels))
-        batch = Batch.of(read, languages, prepared, at=decoder.at, labels=decoder.labels, counts=counts, extra=extra)
+            extra[DECODER_LANGUAGES] = np.broadcast_to(
+                ids[decoder.sides][:, None], decoder.ids.shape
+            ).copy()
+        counts = dict.fromkeys(
+            [self.term, NLL] if self.label_smoothing else [self.term], len(decoder.labels)
+        )
+        batch = Batch.of(
+            read,
+            languages,
+            prepared,
+            at=decoder.at,
+            labels=decoder.labels,
+            counts=counts,
+            extra=extra,
+        )
         for side, target in enumerate(targets):
             written = int(decoder.lengths[decoder.sides == side].sum())
             batch.languages[target] = batch.languages.get(target, 0) + written
@@ -135,7 +147,9 @@ class Seq2SeqObjective(Objective):
         if DECODER_LANGUAGES in batch.extra and model.decoder_language_input is not None:
             decoder_inputs[model.decoder_language_input] = batch.extra[DECODER_LANGUAGES]
         first = batch.extra.get(DECODER_FIRST)
-        hidden: Tensor = model.decode(states, batch.inputs.get("attention_mask"), decoder_inputs, first)  # (B, T, H)
+        hidden: Tensor = model.decode(
+            states, batch.inputs.get("attention_mask"), decoder_inputs, first
+        )  # (B, T, H)
         return hidden[batch.at]
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
@@ -160,11 +174,15 @@ def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> D
     following[:, :-1][inside] = read[:, 1:][inside]
     predicted = np.arange(read.shape[1]) < (kept + (kept == ids.lengths))[:, None]
     rows, columns = np.nonzero(predicted)
-    return DecoderLayout(read, kept + 1, (rows, columns), following[rows, columns], np.zeros(len(ids), np.int8))
+    return DecoderLayout(
+        read, kept + 1, (rows, columns), following[rows, columns], np.zeros(len(ids), np.int8)
+    )
 
 
 def require_decoder(backbone: Any, name: str) -> Any:
     """Return the model if it has a decoder; raise a SettingsError if it is an encoder."""
     if not hasattr(backbone, "decode"):
-        raise SettingsError(f"{name} needs a decoder, and this {backbone.traits.family} model has none")
+        raise SettingsError(
+            f"{name} needs a decoder, and this {backbone.traits.family} model has none"
+        )
     return backbone

@@ -9,7 +9,9 @@ from interlace.core.errors import DataError
 from interlace.text.lines import MAX_LINE, check_length
 
 _MAX_ROWS = 1000  # that are converted to Python together
-MAX_EXPANDED = 1 << 30  # bytes of a batch, or of all dictionaries of a file, that is stored in fewer
+MAX_EXPANDED = (
+    1 << 30
+)  # bytes of a batch, or of all dictionaries of a file, that is stored in fewer
 MAX_RATIO = 20  # of what may be larger
 _MANY_ROWS = 1 << 20  # these take some bits each, except where a value is stored once for all
 _DICT_SIZE = 4  # a dict of Python, in values
@@ -18,7 +20,9 @@ _DICT_SIZE = 4  # a dict of Python, in values
 def small_parts(batch: Any, path: Path) -> Iterator[Any]:
     """Yield parts of a batch or table that are small in Python; raise a DataError for a row that is not."""
     if len(batch) > max(_MANY_ROWS, 8 * batch.nbytes):
-        raise DataError(f"{path}: {len(batch):,} rows in {batch.nbytes:,} bytes; expected rows with texts of their own")
+        raise DataError(
+            f"{path}: {len(batch):,} rows in {batch.nbytes:,} bytes; expected rows with texts of their own"
+        )
     for start in range(0, len(batch), _MAX_ROWS):
         yield from _parts(batch.slice(start, _MAX_ROWS), path)
 
@@ -57,7 +61,9 @@ def _size(array: Any) -> int:
         values = int(compute.sum(compute.list_value_length(array)).as_py() or 0)
         if values > MAX_LINE:  # which would not all be memory if they were copied
             return values
-        if types.is_list_view(kind) or types.is_large_list_view(kind):  # lists may share their values
+        if types.is_list_view(kind) or types.is_large_list_view(
+            kind
+        ):  # lists may share their values
             return count + values * (1 + _size(array.values))
         return count + _size(array.flatten())
     return count + _bytes_of(array)
@@ -84,7 +90,12 @@ def _bytes_of(array: Any) -> int:
     if types.is_string_view(kind) or types.is_binary_view(kind):
         lengths = memoryview(array.buffers()[1]).cast("B").cast("i")[::4]
         return sum(lengths[array.offset : array.offset + len(array)])
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+    if (
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+    ):
         return int(compute.sum(compute.binary_length(array)).as_py() or 0)
     return 0
 
@@ -102,7 +113,9 @@ def check_messages(source: Any, path: Path) -> None:
             dictionaries += size
             size = dictionaries
         if size > limit:
-            raise DataError(f"{path}: {message.body.size:,} bytes that expand to {size:,}; at most {limit:,} are read")
+            raise DataError(
+                f"{path}: {message.body.size:,} bytes that expand to {size:,}; at most {limit:,} are read"
+            )
 
 
 def _declared_bytes(message: Any) -> int:
@@ -122,7 +135,9 @@ def _declared_bytes(message: Any) -> int:
     for number in range(struct.unpack_from("<I", data, vector)[0]):
         start, length = struct.unpack_from("<qq", data, vector + 4 + 16 * number)
         if length >= 8:
-            total += max(struct.unpack_from("<q", body, start)[0], 0)  # -1: this one is not compressed
+            total += max(
+                struct.unpack_from("<q", body, start)[0], 0
+            )  # -1: this one is not compressed
     return total
 
 

@@ -62,12 +62,18 @@ def find_sides(root: Root, patterns: tuple[str, str], languages: Sequence[str]) 
             path, other_pattern = source_by_key[key], patterns[1]
         else:
             path, other_pattern = target_by_key[key], patterns[0]
-        raise DataError(f"{path}: no file of {root / other_pattern} corresponds to it on the other side")
-    pairs = _without_repeats([[source_by_key[key], target_by_key[key]] for key in sorted(source_by_key)])
+        raise DataError(
+            f"{path}: no file of {root / other_pattern} corresponds to it on the other side"
+        )
+    pairs = _without_repeats(
+        [[source_by_key[key], target_by_key[key]] for key in sorted(source_by_key)]
+    )
     return [source for source, _ in pairs] + [target for _, target in pairs]
 
 
-def _by_language_free_name(pattern: Path, paths: list[Path], languages: Sequence[str]) -> dict[str, Path]:
+def _by_language_free_name(
+    pattern: Path, paths: list[Path], languages: Sequence[str]
+) -> dict[str, Path]:
     """Return files by what the wildcards of a pattern match in their paths, with `*` in place of a language."""
     codes = re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, languages))})(?![^\W_])")
     parts = _WILDCARD.split(_with_wildcards(pattern))
@@ -165,11 +171,16 @@ def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
         raise ValueError(f"{pattern!r} is not a pattern of a path: {error}") from None
     for name in names:
         if name not in placeholders:
-            raise ValueError(f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, placeholders)}")
+            raise ValueError(
+                f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, placeholders)}"
+            )
     return pattern
 
 
-_ACCOMPANYING = (re.compile(r"(README|LICEN[CS]E)([._-].*)?|.*\.md", re.IGNORECASE), re.compile(r".*\.json"))
+_ACCOMPANYING = (
+    re.compile(r"(README|LICEN[CS]E)([._-].*)?|.*\.md", re.IGNORECASE),
+    re.compile(r".*\.json"),
+)
 _WILDCARD = re.compile(r"(\*\*/?|\*|\?)")
 _MATCHES = {"**/": "(.*)", "**": "(.*)", "*": "([^/]*)", "?": "([^/])"}
 

@@ -79,7 +79,9 @@ def open_dataset(name: Path | str) -> Any:
     try:
         return _load(address, load_dataset_builder)
     except DatasetNotFoundError as error:
-        raise DataError(f"{address}: {first_line(error)} A gated one needs `hf auth login`") from error
+        raise DataError(
+            f"{address}: {first_line(error)} A gated one needs `hf auth login`"
+        ) from error
     except RuntimeError as error:
         raise DataError(f"{address}: {first_line(error)}; {_parquet_hint(address)}") from error
     except ConnectionError as error:
@@ -104,7 +106,9 @@ def _load(address: HubAddress, load_dataset_builder: Callable[..., Any]) -> Any:
         revision = address.revision or None
         access = hub_or_cache()
     with access:
-        builder = load_dataset_builder(address.repository, name=address.configuration, revision=revision)
+        builder = load_dataset_builder(
+            address.repository, name=address.configuration, revision=revision
+        )
         _check_builder(address, builder)
         builder.download_and_prepare()
         return builder.as_dataset(split=address.split)
@@ -113,10 +117,14 @@ def _load(address: HubAddress, load_dataset_builder: Callable[..., Any]) -> Any:
 def _check_builder(address: HubAddress, builder: Any) -> None:
     """Raise a DataError before any download unless the files are tables and the split exists."""
     if builder.name not in _TABLES:
-        raise DataError(f"{address}: its files are of kind {builder.name!r}, not tables; {_parquet_hint(address)}")
+        raise DataError(
+            f"{address}: its files are of kind {builder.name!r}, not tables; {_parquet_hint(address)}"
+        )
     splits = [str(split) for split in builder.config.data_files or {}]
     if address.split not in splits:
-        raise DataError(f"{address}: there is no split {address.split!r}{did_you_mean(address.split, splits)}")
+        raise DataError(
+            f"{address}: there is no split {address.split!r}{did_you_mean(address.split, splits)}"
+        )
 
 
 def _parquet_hint(address: HubAddress) -> str:

@@ -17,8 +17,16 @@ from interlace.text import TextPairs
 from interlace.text.lines import check_length, read_lines
 
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage
-_SURROGATES = re.compile("[\ud800-\udfff]")  # JSON can escape half of a surrogate pair, UTF-8 cannot encode it
-_TYPE_NAMES = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
+_SURROGATES = re.compile(
+    "[\ud800-\udfff]"
+)  # JSON can escape half of a surrogate pair, UTF-8 cannot encode it
+_TYPE_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    int: "an integer",
+    bool: "a boolean",
+}
 
 
 @dataclass(frozen=True)
@@ -72,12 +80,16 @@ class JsonNode:
     def _under(self, key: str, kind: type) -> Any:
         value = self.get(key)
         if type(value) is not kind:
-            raise self.error(f"{key!r} is {_TYPE_NAMES.get(type(value), repr(value))}, expected {_TYPE_NAMES[kind]}")
+            raise self.error(
+                f"{key!r} is {_TYPE_NAMES.get(type(value), repr(value))}, expected {_TYPE_NAMES[kind]}"
+            )
         return value
 
     def _object(self) -> dict[str, Any]:
         if not isinstance(self.value, dict):
-            raise self.error(f"found {_TYPE_NAMES.get(type(self.value), repr(self.value))}, expected an object")
+            raise self.error(
+                f"found {_TYPE_NAMES.get(type(self.value), repr(self.value))}, expected an object"
+            )
         return self.value
 
 
@@ -123,7 +135,10 @@ def read_question(node: JsonNode, context: str, notes: Counter[str]) -> Answered
 
 
 def question_pairs(
-    questions: list[AnsweredQuestion], languages: tuple[str, str], word_tokenizer: str, notes: Counter[str]
+    questions: list[AnsweredQuestion],
+    languages: tuple[str, str],
+    word_tokenizer: str,
+    notes: Counter[str],
 ) -> TextPairs:
     """Return passages as the source and questions as the target; `languages` are in this order."""
     sides = [[item.context for item in questions], [item.text for item in questions]]

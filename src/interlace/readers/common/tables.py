@@ -68,7 +68,9 @@ def _open_hub(path: Path) -> ColumnTable:
     dataset = open_dataset(path)
 
     def batches(columns: list[str]) -> Iterable[Any]:
-        batch_iterator: Iterable[Any] = dataset.select_columns(columns).with_format("arrow").iter(_BATCH_ROWS)
+        batch_iterator: Iterable[Any] = (
+            dataset.select_columns(columns).with_format("arrow").iter(_BATCH_ROWS)
+        )
         return batch_iterator
 
     table = _table_of_batches(path, dataset.features.arrow_schema, batches)
@@ -101,24 +103,32 @@ def _objects(path: Path) -> Iterator[Row]:
         except ValueError as error:
             raise DataError(f"{path}, line {number}: invalid JSON: {error}") from error
         if not isinstance(value, dict):
-            raise DataError(f"{path}, line {number}: {line[:60]!r}; expected an object with a value for each column")
+            raise DataError(
+                f"{path}, line {number}: {line[:60]!r}; expected an object with a value for each column"
+            )
         yield value
 
 
-def _table_of_batches(path: Path, schema: Any, batches: Callable[[list[str]], Iterable[Any]]) -> ColumnTable:
+def _table_of_batches(
+    path: Path, schema: Any, batches: Callable[[list[str]], Iterable[Any]]
+) -> ColumnTable:
     """Return a table of Arrow's record batches; `batches` gives those with some columns."""
 
     def read(columns: list[str]) -> Iterator[Row]:
         with _damage(path):
             for batch in batches(columns):
-                batch.validate(full=True)  # Arrow trusts offsets, and reads outside of a buffer or crashes
+                batch.validate(
+                    full=True
+                )  # Arrow trusts offsets, and reads outside of a buffer or crashes
                 for part in small_parts(batch, path):
                     yield from _python_rows(part, path)
 
     try:
         names = _label_names(schema)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: damaged metadata of `datasets`, expected the features: {error}") from error
+        raise DataError(
+            f"{path}: damaged metadata of `datasets`, expected the features: {error}"
+        ) from error
     return ColumnTable(path, schema.names, read, names)
 
 
@@ -139,9 +149,14 @@ def _python_rows(part: Any, path: Path) -> list[dict[str, Any]]:
     """Return the rows of a batch; raise a DataError that names the columns if Python has no such value."""
     try:
         rows: list[dict[str, Any]] = part.to_pylist()
-    except (ValueError, OverflowError) as error:  # such as a time after the year 9999, or text that is not UTF-8
+    except (
+        ValueError,
+        OverflowError,
+    ) as error:  # such as a time after the year 9999, or text that is not UTF-8
         columns = listed(f"{field.name!r} ({field.type})" for field in part.schema)
-        raise DataError(f"{path}: a value in the columns {columns} cannot be read: {error}") from error
+        raise DataError(
+            f"{path}: a value in the columns {columns} cannot be read: {error}"
+        ) from error
     return rows
 
 
@@ -239,7 +254,9 @@ def _open_arrow(path: Path) -> ColumnTable:
         following -= _footer_size(source)
         padding = _ALIGNMENT
     if following > padding:
-        raise DataError(f"{path}: damaged arrow file: {following:,} bytes follow the end of the stream")
+        raise DataError(
+            f"{path}: damaged arrow file: {following:,} bytes follow the end of the stream"
+        )
     source.seek(start)
     stream = pa.ipc.open_stream(source)
 
@@ -249,7 +266,9 @@ def _open_arrow(path: Path) -> ColumnTable:
             read_count += 1
             yield batch.select(columns)
         if batch_count is not None and read_count != batch_count:
-            raise DataError(f"{path}: damaged arrow file: {read_count} batches, but its contents name {batch_count}")
+            raise DataError(
+                f"{path}: damaged arrow file: {read_count} batches, but its contents name {batch_count}"
+            )
 
     return _table_of_batches(path, stream.schema, batches)
 

@@ -32,7 +32,9 @@ class TaggedLine:
     tags: list[str]
 
 
-def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[str], *, fits: bool) -> None:
+def expect(
+    reader: str, takes: str, paths: Sequence[Path], languages: Sequence[str], *, fits: bool
+) -> None:
     """Raise a DataError unless the files and languages fit a reader, which `takes` says."""
     if not fits:
         raise DataError(
@@ -51,7 +53,9 @@ def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
     while part := list(islice(remaining, step)):
         is_empty = False
         length = _characters(part)
-        is_full = len(chunk) + len(part) > readers.CHUNK or chunk_length + length > _CHUNK_CHARACTERS
+        is_full = (
+            len(chunk) + len(part) > readers.CHUNK or chunk_length + length > _CHUNK_CHARACTERS
+        )
         if chunk and is_full:
             yield chunk
             chunk = []
@@ -84,7 +88,9 @@ def _characters(items: Sequence[Any]) -> int:
 def check_sentence(tokens: Sequence[Any], path: Path, line: int) -> None:
     """Raise a DataError if a sentence of a file with a token a line does not end."""
     if len(tokens) > _MAX_TOKENS:
-        raise DataError(f"{path}, line {line}: a sentence of more than {_MAX_TOKENS:,} tokens; an empty line ends one")
+        raise DataError(
+            f"{path}, line {line}: a sentence of more than {_MAX_TOKENS:,} tokens; an empty line ends one"
+        )
 
 
 def chunks_with_notes(
@@ -172,7 +178,11 @@ def one_line(text: str, notes: Counter[str]) -> str:
 
 def _is_unspaced(character: str) -> bool:
     """Whether a character belongs to an unspaced script or its punctuation."""
-    return is_unspaced(character) or "\u3000" <= character <= "\u303f" or "\uff00" <= character <= "\uffef"
+    return (
+        is_unspaced(character)
+        or "\u3000" <= character <= "\u303f"
+        or "\uff00" <= character <= "\uffef"
+    )
 
 
 @dataclass(frozen=True)
@@ -189,7 +199,11 @@ class TsvRow:
 
 
 def tsv_rows(
-    path: Path, columns: Sequence[str | int | tuple[str, ...]], *, header: bool, optional: Sequence[str] = ()
+    path: Path,
+    columns: Sequence[str | int | tuple[str, ...]],
+    *,
+    header: bool,
+    optional: Sequence[str] = (),
 ) -> Iterator[TsvRow]:
     """Yield the selected columns of each line of a table without quoting: a quote is an ordinary character.
 
@@ -207,8 +221,14 @@ def tsv_rows(
         if len(cells) < max(width, len(names)):
             if not line.strip():
                 continue  # an empty line at the end of a file
-            expected = f"the header names {len(names)}" if header else f"column {width - 1} (counted from 0) is needed"
-            raise DataError(f"{path}, line {line_number}: {len(cells)} tab-separated columns, {expected}")
+            expected = (
+                f"the header names {len(names)}"
+                if header
+                else f"column {width - 1} (counted from 0) is needed"
+            )
+            raise DataError(
+                f"{path}, line {line_number}: {len(cells)} tab-separated columns, {expected}"
+            )
         selected = ["" if number is None else cells[number] for number in numbers]
         yield TsvRow(path, line_number, selected)
 
@@ -217,19 +237,27 @@ def must_be_unique(used: Iterable[str], names: Sequence[str], path: Path) -> Non
     """Raise a DataError if several columns of a table have the name of one that is read."""
     repeated = [name for name in used if names.count(name) > 1]
     if repeated:
-        raise DataError(f"{path}: several columns are named {listed(map(repr, repeated))}; rename or remove them")
+        raise DataError(
+            f"{path}: several columns are named {listed(map(repr, repeated))}; rename or remove them"
+        )
 
 
-def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *, header: bool) -> int:
+def _index(
+    path: Path, column: str | int | tuple[str, ...], names: list[str], *, header: bool
+) -> int:
     """Return the number of a column."""
     if isinstance(column, int):
         if header and column >= len(names):
-            raise DataError(f"{path}: there is no column {column}; the header names {len(names)}, counted from 0")
+            raise DataError(
+                f"{path}: there is no column {column}; the header names {len(names)}, counted from 0"
+            )
         return column
     if isinstance(column, tuple):
         column = _first_present(path, column, names)
     if not header:
-        raise DataError(f"{path}: column {column!r} is a name, but header = false; give its number from 0")
+        raise DataError(
+            f"{path}: column {column!r} is a name, but header = false; give its number from 0"
+        )
     if column not in names:
         raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, names)}")
     must_be_unique([column], names, path)
@@ -243,4 +271,6 @@ def _first_present(path: Path, columns: tuple[str, ...], names: list[str]) -> st
             return column
     hints = [hint for hint in (did_you_mean(column, names) for column in columns) if hint]
     hint = hints[0] if hints else "; name yours in the reader"
-    raise DataError(f"{path}: the header has none of the columns {listed(map(repr, columns))}{hint}")
+    raise DataError(
+        f"{path}: the header has none of the columns {listed(map(repr, columns))}{hint}"
+    )

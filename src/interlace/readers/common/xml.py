@@ -28,7 +28,9 @@ class _Elements:
         self._line = 0
         self._depth = 0
         self.start = -1  # byte at which the element that is read begins; -1: none is read
-        self.whole: list[tuple[int, Element]] = []  # elements that were read, with the lines that they begin in
+        self.whole: list[
+            tuple[int, Element]
+        ] = []  # elements that were read, with the lines that they begin in
         parser.StartElementHandler = self._begin
         parser.EndElementHandler = self._end
         parser.EntityDeclHandler = self._refuse
@@ -43,7 +45,9 @@ class _Elements:
         if self._builder is None and self._depth > _MAX_DEPTH:
             raise DataError(f"{self.place}: elements inside of more than {_MAX_DEPTH} others")
         if self._builder is not None and tag == self._tag:
-            raise DataError(f"{self.place}: <{tag}> inside of <{tag}>; is </{tag}> missing before it?")
+            raise DataError(
+                f"{self.place}: <{tag}> inside of <{tag}>; is </{tag}> missing before it?"
+            )
         if self._builder is None:
             if tag not in self._tags:
                 return
@@ -86,7 +90,9 @@ def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
             part = block if size else _standalone(block)
             _parse(parser, part, path, encodings)
             size += len(part)
-            begin = parser.CurrentByteIndex if elements.start < 0 else elements.start  # of an element, or else a tag
+            begin = (
+                parser.CurrentByteIndex if elements.start < 0 else elements.start
+            )  # of an element, or else a tag
             check_length(size - begin, elements.place, "an element")
             yield from elements.whole
             elements.whole.clear()
@@ -94,7 +100,9 @@ def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
         remedy = binary_format(block[:1024])
         if error.code == codes[XML_ERROR_UNDEFINED_ENTITY]:
             remedy = "an entity that is not declared: replace it by its character"
-        raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}; {remedy}".rstrip("; ")) from None
+        raise DataError(
+            f"{path}, line {error.lineno}: invalid XML: {error}; {remedy}".rstrip("; ")
+        ) from None
 
 
 def _declared_encodings(parser: Any) -> list[str]:

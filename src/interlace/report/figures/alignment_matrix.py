@@ -38,7 +38,11 @@ class _Layout:
     @cached_property
     def left(self) -> float:
         # the font is unknown, so words may be wider than estimated
-        return max((svg.text_width(word, _TYPE_SIZE) * 1.1 for word in self.source), default=0.0) + _GAP + 2
+        return (
+            max((svg.text_width(word, _TYPE_SIZE) * 1.1 for word in self.source), default=0.0)
+            + _GAP
+            + 2
+        )
 
     @cached_property
     def top(self) -> float:
@@ -67,7 +71,9 @@ class _Layout:
             ends.append(length + _CELL * (0.5 - len(self.target) + column) + _TYPE_SIZE)
         return max(ends, default=0.0)
 
-    def square(self, link: Link, inset: float, class_: str, *inside: Markup, **attributes: object) -> Markup:
+    def square(
+        self, link: Link, inset: float, class_: str, *inside: Markup, **attributes: object
+    ) -> Markup:
         row, column = link
         side = _CELL - 2 * inset
         return svg.element(
@@ -85,7 +91,9 @@ class _Layout:
 
 def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     """Draw source words down, target words across, a square for each link, and gold links as outlines."""
-    layout = _Layout([clipped(word, 30) for word in matrix.source], [clipped(word, 30) for word in matrix.target])
+    layout = _Layout(
+        [clipped(word, 30) for word in matrix.source], [clipped(word, 30) for word in matrix.target]
+    )
     keys = _keys(matrix)
     parts = [*_grid(layout), *_words(layout), *_links(layout, matrix), *_gold(layout, matrix)]
     for line, key in enumerate(keys):
@@ -94,7 +102,9 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     width = max(layout.right + layout.overhang(), key_width)
     links = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
     label = f"Word alignment: {links}" if links else "No word alignment"
-    return svg.Drawing(width + 2, layout.bottom + _KEY_LINE * (len(keys) + 0.6), label, parts, "matrix")
+    return svg.Drawing(
+        width + 2, layout.bottom + _KEY_LINE * (len(keys) + 0.6), label, parts, "matrix"
+    )
 
 
 def _grid(layout: _Layout) -> list[Markup]:
@@ -123,7 +133,9 @@ def _links(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
     parts = []
     for (i, j), confidence in zip(matrix.links, confidences, strict=True):
         title = svg.element("title", f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}")
-        parts.append(layout.square((i, j), 3.0, "link", title, fill_opacity=f"{0.2 + 0.8 * confidence:.3f}"))
+        parts.append(
+            layout.square((i, j), 3.0, "link", title, fill_opacity=f"{0.2 + 0.8 * confidence:.3f}")
+        )
     return parts
 
 

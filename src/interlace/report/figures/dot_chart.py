@@ -46,7 +46,9 @@ class _Layout:
     def left(self) -> float:
         if self.names_above:
             return 12.0
-        return min(10 + max(svg.text_width(row.name, _TYPE_SIZE) for row in self.rows), 0.5 * _WIDTH)
+        return min(
+            10 + max(svg.text_width(row.name, _TYPE_SIZE) for row in self.rows), 0.5 * _WIDTH
+        )
 
     @property
     def row_height(self) -> float:
@@ -91,7 +93,13 @@ def dot_chart(
         row_labels.append(f"{row.name} " + ", ".join(dot.title for dot in row.dots))
     key_lines = svg.key_lines(keys or {}, 34, _WIDTH)
     height = layout.bottom + 16 + key_lines.extra_height
-    return svg.Drawing(_WIDTH, height, f"{title}: {'; '.join(row_labels)}", svg.below(title, key_lines, parts), "dots")
+    return svg.Drawing(
+        _WIDTH,
+        height,
+        f"{title}: {'; '.join(row_labels)}",
+        svg.below(title, key_lines, parts),
+        "dots",
+    )
 
 
 def _axis(layout: _Layout, across: axes.Scale, values: Sequence[float]) -> list[Markup]:
@@ -100,7 +108,15 @@ def _axis(layout: _Layout, across: axes.Scale, values: Sequence[float]) -> list[
     for value in values:
         x = across(value)
         parts.append(svg.line(x, top, x, layout.bottom - 8, "grid"))
-        parts.append(svg.text(x, layout.bottom + 8, number(value, 0 if value.is_integer() else 1), "tick", "middle"))
+        parts.append(
+            svg.text(
+                x,
+                layout.bottom + 8,
+                number(value, 0 if value.is_integer() else 1),
+                "tick",
+                "middle",
+            )
+        )
     return parts
 
 

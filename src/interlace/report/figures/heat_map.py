@@ -49,7 +49,9 @@ def heat_map(
         for column, cell in enumerate(cells[row]):
             if cell is not None:
                 parts += _cell(cell, left + width * column, y, width)
-    return svg.Drawing(left + width * len(columns) + 2, top + _HEIGHT * len(rows) + 2, label, parts, "matrix")
+    return svg.Drawing(
+        left + width * len(columns) + 2, top + _HEIGHT * len(rows) + 2, label, parts, "matrix"
+    )
 
 
 def _cell(cell: Shade, x: float, y: float, width: float) -> list[Markup]:

@@ -95,10 +95,14 @@ def line_panel(title: str, curves: Sequence[Curve], span: Domain, unit: str) -> 
     parts.append(svg.text(_LEFT, _HEIGHT - 8, number(span.steps[0], 0), "tick", "start"))
     parts.append(svg.text(right, _HEIGHT - 8, f"step {number(span.steps[1], 0)}", "tick", "end"))
     for curve in curves:
-        parts.append(svg.path([(across(step), up(value)) for step, value in curve.points], curve.style))
+        parts.append(
+            svg.path([(across(step), up(value)) for step, value in curve.points], curve.style)
+        )
     parts += _ends(curves, labels, across, up)
     spoken = ", ".join(f"{curve.label} {curve.last_value}" for curve in curves)
-    return svg.Drawing(_WIDTH, _HEIGHT, f"{title}: {unit}; at the last step {spoken}", parts, "panel")
+    return svg.Drawing(
+        _WIDTH, _HEIGHT, f"{title}: {unit}; at the last step {spoken}", parts, "panel"
+    )
 
 
 def _tick(value: float) -> str:
@@ -112,7 +116,9 @@ def _end_labels(curves: Sequence[Curve]) -> list[str]:
     return [f"{clipped(curve.label, 12)} {curve.last_value}" for curve in curves]
 
 
-def _ends(curves: Sequence[Curve], labels: Sequence[str], across: axes.Scale, up: axes.Scale) -> list[Markup]:
+def _ends(
+    curves: Sequence[Curve], labels: Sequence[str], across: axes.Scale, up: axes.Scale
+) -> list[Markup]:
     """Return a marker at the end of each curve, and its label to the right, moved so that labels do not overlap."""
     xs = [across(curve.points[-1][0]) for curve in curves]
     ys = [up(curve.points[-1][1]) for curve in curves]

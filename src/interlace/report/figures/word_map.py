@@ -33,7 +33,9 @@ class Label:
     box: NDArray[np.float64]  # (4,) left, top, right, bottom
 
 
-def word_map(words: ConceptWords, coordinates: Points, styles: Mapping[str, int], width: float) -> svg.Drawing:
+def word_map(
+    words: ConceptWords, coordinates: Points, styles: Mapping[str, int], width: float
+) -> svg.Drawing:
     """Draw words as points, translations joined by lines, with as many labels as fit.
 
     coordinates: (words, 2). styles: of languages.
@@ -47,7 +49,9 @@ def word_map(words: ConceptWords, coordinates: Points, styles: Mapping[str, int]
     # one path, so that crossing lines do not darken each other
     parts = [svg.element("path", d="".join(lines), class_="links")]
     for (x, y), (_, language, word) in zip(points.tolist(), words.words, strict=True):
-        parts.append(svg.marker(x, y, styles[language], f"{word} ({language_name(language)})", _HALF))
+        parts.append(
+            svg.marker(x, y, styles[language], f"{word} ({language_name(language)})", _HALF)
+        )
     for index, label in map_labels(words, points, styles, width).items():
         _, language, word = words.words[index]
         parts.append(
@@ -76,7 +80,9 @@ def map_points(coordinates: Points, width: float) -> Points:
     return centred
 
 
-def map_labels(words: ConceptWords, points: Points, styles: Mapping[str, int], width: float) -> dict[int, Label]:
+def map_labels(
+    words: ConceptWords, points: Points, styles: Mapping[str, int], width: float
+) -> dict[int, Label]:
     """Place labels around their points greedily, words of the first language first; return those that fit by word."""
     boxes = np.concatenate([points - _HALF, points + _HALF], axis=1)  # (points and labels, 4)
     labels: dict[int, Label] = {}

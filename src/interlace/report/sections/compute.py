@@ -41,7 +41,15 @@ def compute(runs: Sequence[ReportedRun]) -> list[Section]:
     )
     if len(runs) > 1:
         tokens = count(sum(run.facts.get("tokens", 0) for run in runs))
-        texts = ("", "", tokens, duration(total.training), "", duration(total.tuning), duration(total.scoring))
+        texts = (
+            "",
+            "",
+            tokens,
+            duration(total.training),
+            "",
+            duration(total.tuning),
+            duration(total.scoring),
+        )
         lines.append(Line("total", tuple(Entry(text) for text in texts), kind="mean"))
     lead = "No timings were recorded."
     if total.total:

@@ -15,7 +15,13 @@ from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable
 from interlace.scores.aggregation import GAP, Result, aggregate
 from interlace.scores.held_out import over_all_words
 
-_SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute": "Perm", "overlap": "Overlap"}
+_SHORT = {
+    "transliterate": "Trans",
+    "invert": "Inv",
+    "syntax": "Syn",
+    "permute": "Perm",
+    "overlap": "Overlap",
+}
 _PROBE = "embedding_alignment"
 
 
@@ -81,7 +87,10 @@ def transfer_points(runs: Sequence[ReportedRun]) -> list[TransferPoint]:
             steps = section.get("transformations", [])
             transformation = " + ".join(_SHORT.get(step, step) for step in reversed(steps))
             system = run.label.replace(f", transformations {'+'.join(steps)}", "")
-            rows = [replace(row, system=system, label=system) for row in run.scores.filter(language=language)]
+            rows = [
+                replace(row, system=system, label=system)
+                for row in run.scores.filter(language=language)
+            ]
             scores.setdefault(_Condition(system, transformation, language), []).extend(rows)
     points = []
     for condition, rows in scores.items():
@@ -128,7 +137,9 @@ def _gap_chart(points: Sequence[TransferPoint]) -> Drawing:
     styles = _styles(point.transformation for point in points)
     dots: dict[str, list[Dot]] = {}
     for point in points:
-        dot = Dot(styles[point.transformation], point.gap, min(point.gaps), max(point.gaps), str(point))
+        dot = Dot(
+            styles[point.transformation], point.gap, min(point.gaps), max(point.gaps), str(point)
+        )
         dots.setdefault(point.system, []).append(dot)
     rows = [DotRow(system, system_dots) for system, system_dots in dots.items()]
     gaps = list(chain.from_iterable(point.gaps for point in points))

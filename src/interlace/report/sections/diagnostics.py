@@ -42,9 +42,15 @@ _MEASURES = {
         "P@1 in %",
         "Sentences whose nearest neighbor in the other language is a translation, in percent.",
     ),
-    "gap": _Measure("cosine gap", "Mean cosine of translations minus that of other sentence pairs."),
+    "gap": _Measure(
+        "cosine gap", "Mean cosine of translations minus that of other sentence pairs."
+    ),
 }
-_ORIGINS = {"dev": "held-out pairs", "task": "dev pairs of the retrieval task", "train": "pairs of the training text"}
+_ORIGINS = {
+    "dev": "held-out pairs",
+    "task": "dev pairs of the retrieval task",
+    "train": "pairs of the training text",
+}
 
 
 def diagnostics(runs: Sequence[ReportedRun]) -> list[Section]:
@@ -111,7 +117,10 @@ def _pairs_note(runs: Sequence[ReportedRun]) -> str:
     for pair, about in by_pair.items():
         origin = _ORIGINS.get(str(about.get("from", "")), "pairs")
         kinds.setdefault((int(about.get("pairs", 0)), origin), []).append(pair)
-    parts = [f"{number(size, 0)} {origin} ({language_names(pairs)})" for (size, origin), pairs in kinds.items()]
+    parts = [
+        f"{number(size, 0)} {origin} ({language_names(pairs)})"
+        for (size, origin), pairs in kinds.items()
+    ]
     note = f" The sentences are {', '.join(parts)}."
     if any(record != records[0] for record in records):
         note += " The pairs differ between runs."

@@ -20,8 +20,12 @@ def differences(runs: Sequence[ReportedRun]) -> list[Section]:
     comparisons = compare(table)
     if not comparisons:
         return []
-    single = {system for system, rows in table.group("system").items() if len(rows.unique("run")) == 1}
-    over_examples = compare_over_examples(table.filter(lambda row: row.system in single), table[0].system)
+    single = {
+        system for system, rows in table.group("system").items() if len(rows.unique("run")) == 1
+    }
+    over_examples = compare_over_examples(
+        table.filter(lambda row: row.system in single), table[0].system
+    )
     tables = difference_tables([*comparisons, *over_examples.comparisons], "Tests", table)
     body = Markup("").join(html_fragment(table, "beside") for table in tables)
     lead = f"Differences from {comparisons[0].baseline.label}, the baseline."

@@ -37,7 +37,9 @@ def evaluation(runs: Sequence[ReportedRun]) -> list[Section]:
     metrics = list(dict.fromkeys(name.partition("/")[0] for name in names))
     metrics.sort(key=lambda metric: metric != "perplexity")
     units = dict(_UNITS)
-    perplexity_units = dict.fromkeys(str(run.facts.get("perplexity_unit") or _MASKED) for run in runs)
+    perplexity_units = dict.fromkeys(
+        str(run.facts.get("perplexity_unit") or _MASKED) for run in runs
+    )
     units["perplexity"] = f"perplexity {' or '.join(perplexity_units)}"
     figures = []
     for metric in metrics:

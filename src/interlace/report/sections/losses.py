@@ -15,7 +15,9 @@ class _Unit:
     caption: str
 
 
-_LOSS = _Unit("loss in nats per prediction", "Loss in nats per predicted token, over training steps.")
+_LOSS = _Unit(
+    "loss in nats per prediction", "Loss in nats per predicted token, over training steps."
+)
 _SHARE = _Unit("share", "The share that each panel names, over training steps.")
 
 
@@ -41,7 +43,9 @@ def losses(runs: Sequence[ReportedRun]) -> list[Section]:
             steps = span_of(curves.values()).steps
             drawings = []
             for term, lines in panels.items():
-                drawings.append(line_panel(term, lines, replace(domain(lines), steps=steps), unit.name))
+                drawings.append(
+                    line_panel(term, lines, replace(domain(lines), steps=steps), unit.name)
+                )
             figures.append(PanelFigure(unit.caption + note, drawings))
     lead = "Training losses by objective, all languages together. Scales differ between objectives."
     return panel_section("Training losses", lead, runs, figures)

@@ -20,7 +20,9 @@ def mixture(runs: Sequence[ReportedRun]) -> list[Section]:
     if not trained:
         return []
     body = html_fragment(_by_corpus(trained)) + _by_language(trained)
-    return [Section("Mixture", "Shares of the training tokens by objective, corpus and language.", body)]
+    return [
+        Section("Mixture", "Shares of the training tokens by objective, corpus and language.", body)
+    ]
 
 
 def _by_corpus(runs: Sequence[ReportedRun]) -> Table:
@@ -32,7 +34,9 @@ def _by_corpus(runs: Sequence[ReportedRun]) -> Table:
     for name in sorted(names):  # an objective before its corpora
         objective, _, corpus = name.partition("/")
         entries = tuple(_share(run, name) for run in runs)
-        lines.append(Line(language_name(corpus) or objective, entries, kind="" if corpus else "mean"))
+        lines.append(
+            Line(language_name(corpus) or objective, entries, kind="" if corpus else "mean")
+        )
     columns = tuple(Column(run.label) for run in runs)
     return Table("mixture", "Objectives and their corpora", columns, tuple(lines))
 
@@ -55,7 +59,9 @@ def _share(run: ReportedRun, name: str) -> Entry | None:
 
 
 def _by_language(runs: Sequence[ReportedRun]) -> Markup:
-    counts: list[Mapping[str, int]] = [(run.facts.get("mixture") or {}).get("languages", {}) for run in runs]
+    counts: list[Mapping[str, int]] = [
+        (run.facts.get("mixture") or {}).get("languages", {}) for run in runs
+    ]
     languages = dict.fromkeys(chain.from_iterable(counts))
     if not languages:
         return Markup("")

@@ -23,7 +23,9 @@ def published(runs: Sequence[ReportedRun]) -> list[Section]:
     table = all_scores(runs)
     cited = list(chain.from_iterable(_cited_by(run) for run in runs))
     rows = rows_on(table.unique("task"), cited)
-    comparison = ComparisonTable(table, metrics=printed_metrics(table, rows), cited=rows, title="Published")
+    comparison = ComparisonTable(
+        table, metrics=printed_metrics(table, rows), cited=rows, title="Published"
+    )
     tables = []
     for name in comparison.tasks_by_table:
         published_table = comparison.published_table(name)

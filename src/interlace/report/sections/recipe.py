@@ -28,7 +28,9 @@ def recipe(runs: Sequence[ReportedRun]) -> list[Section]:
     lead = "All settings, with defaults."
     if len(pretrained) > 1:
         lead = f"{len(differing)} of {len(keys)} settings differ."
-    sources = [(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in pretrained]
+    sources = [
+        (run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in pretrained
+    ]
     table = facts_table("Settings that differ", [run.label for run in pretrained], differing)
     return [Section("Recipe", lead, render("recipe", table=table, sources=sources), folded=True)]
 

@@ -56,7 +56,11 @@ def _facts(run: ReportedRun) -> dict[str, str]:
     for row in run.facts.get("data") or []:
         subwords = row.get("derived")
         if subwords:
-            shares = "{shared:.1f} % shared with the original, {cut_alike:.1f} % tokenized alike".format(**subwords)
+            shares = (
+                "{shared:.1f} % shared with the original, {cut_alike:.1f} % tokenized alike".format(
+                    **subwords
+                )
+            )
             facts[f"subwords of {row['languages'][0]}"] = shares
     for part, seconds in run.facts.get("seconds", {}).items():
         facts[f"time: {part}"] = duration(seconds)

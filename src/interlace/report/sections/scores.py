@@ -22,7 +22,11 @@ def scores(runs: Sequence[ReportedRun]) -> list[Section]:
     table = all_scores(runs)
     if not table:
         body = render("scores", tables=[], figures=[], keys=[])
-        return [Section("Scores by language", "No task has been scored yet; run `interlace evaluate`.", body)]
+        return [
+            Section(
+                "Scores by language", "No task has been scored yet; run `interlace evaluate`.", body
+            )
+        ]
     comparison = ComparisonTable(table)
     tasks = [task for task in comparison.tasks if task.setting != GAP]
     styles = {run.label: run.style for run in first_of_each(runs)}
@@ -44,7 +48,9 @@ def _lead(tasks: Sequence[TaskScores]) -> str:
     sources = dict.fromkeys(task.first.source for task in tasks if task.is_tuned)
     lead = "No fine-tuning: probes and translation score each model as it is."
     if sources:
-        lead = f"Fine-tuned on {language_names(list(sources))}; other languages are scored zero-shot."
+        lead = (
+            f"Fine-tuned on {language_names(list(sources))}; other languages are scored zero-shot."
+        )
     settings = dict.fromkeys(task.setting for task in tasks if task.setting != ZERO_SHOT)
     if settings:
         lead += f" Titles name other settings ({', '.join(settings)})."
@@ -65,11 +71,15 @@ def _dots(task: TaskScores, styles: dict[str, int], short: dict[str, str]) -> sv
             names[measure] += " *"
     if len(task.systems) > svg.STYLES >= len(names):
         keys = {name: style for style, name in enumerate(names.values())}
-        return dot_chart(title, _system_rows(task, names, keys, short), _ends(task), keys, names_above=True)
+        return dot_chart(
+            title, _system_rows(task, names, keys, short), _ends(task), keys, names_above=True
+        )
     rows = []
     for measure, name in names.items():
         by_system = task.results[measure]
-        dots = [_dot(result, styles[system.label], system.label) for system, result in by_system.items()]
+        dots = [
+            _dot(result, styles[system.label], system.label) for system, result in by_system.items()
+        ]
         rows.append(DotRow(name, dots, mean=not measure.language))
     return dot_chart(title, rows, _ends(task))
 
@@ -80,14 +90,18 @@ def _system_rows(
     rows = []
     for system in task.systems:
         scored = {name: task.results[measure].get(system) for measure, name in names.items()}
-        dots = [_dot(result, keys[name], name) for name, result in scored.items() if result is not None]
+        dots = [
+            _dot(result, keys[name], name) for name, result in scored.items() if result is not None
+        ]
         rows.append(DotRow(short[system.label], dots))
     return rows
 
 
 def _dot(result: Result, style: int, name: str) -> Dot:
     low, high = result.ends
-    return Dot(style, result.mean, low, high, f"{name}: {number(result.mean)} ({spread(low, high)})")
+    return Dot(
+        style, result.mean, low, high, f"{name}: {number(result.mean)} ({spread(low, high)})"
+    )
 
 
 def _ends(task: TaskScores) -> tuple[float, float]:

@@ -72,7 +72,9 @@ def shown_sample(sample: Sample) -> ShownSample:
     row = sample.rows[0]
     tokens = _tokens(row)
     sides = _sides(row, is_pair=len(languages) == 2)
-    starts = [index for index in range(len(sides)) if index == 0 or sides[index] != sides[index - 1]]
+    starts = [
+        index for index in range(len(sides)) if index == 0 or sides[index] != sides[index - 1]
+    ]
     if len(starts) > 2:  # code-switched: sides alternate within the sentence
         for token, side in zip(tokens, sides, strict=True):
             token.side = side

@@ -23,7 +23,9 @@ def transfer_gap(runs: Sequence[ReportedRun]) -> list[Section]:
         scored = [task for task in tasks if system in task.systems]
         figures.append(CaptionedFigure(system.label, _gap_map(system, scored)))
         for task in scored:
-            is_collapsed |= any(by[system].collapsed for by in task.results.values() if system in by)
+            is_collapsed |= any(
+                by[system].collapsed for by in task.results.values() if system in by
+            )
     lead = (
         "Mean score of each language and task, with the difference to the source language (framed) below. The "
         "stronger the color, the closer to the source."
@@ -42,9 +44,13 @@ def _gap_map(system: System, tasks: Sequence[TaskScores]) -> svg.Drawing:
     for language, name in zip(languages, names, strict=True):
         row = [_shade(task, system, language) for task in tasks]
         cells.append(row)
-        scores_aloud = [f", {title} {cell.words}" for title, cell in zip(titles, row, strict=True) if cell]
+        scores_aloud = [
+            f", {title} {cell.words}" for title, cell in zip(titles, row, strict=True) if cell
+        ]
         rows_aloud.append(name + "".join(scores_aloud))
-    return heat_map(names, titles, cells, f"Scores of {system.label}: {'; '.join(rows_aloud)}", width=86.0)
+    return heat_map(
+        names, titles, cells, f"Scores of {system.label}: {'; '.join(rows_aloud)}", width=86.0
+    )
 
 
 def _shade(task: TaskScores, system: System, language: str) -> Shade | None:

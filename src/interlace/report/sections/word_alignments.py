@@ -18,6 +18,8 @@ def word_alignments(runs: Sequence[ReportedRun]) -> list[Section]:
     for index in range(longest):
         for corpus, matrices in by_corpus.items():
             if index < len(matrices):
-                figures.append(CaptionedFigure(language_name(corpus), alignment_matrix(matrices[index])))
+                figures.append(
+                    CaptionedFigure(language_name(corpus), alignment_matrix(matrices[index]))
+                )
     lead = "Sentence pairs of the training text with the word alignments that objectives read."
     return figure_section("Word alignments", lead, figures[:_MAX_FIGURES])

@@ -67,7 +67,9 @@ def word_maps(runs: Sequence[ReportedRun]) -> list[Section]:
 
 
 def _is_finite(run: ReportedRun) -> bool:
-    return run.words is not None and bool(np.isfinite(run.words.before).all() and np.isfinite(run.words.after).all())
+    return run.words is not None and bool(
+        np.isfinite(run.words.before).all() and np.isfinite(run.words.after).all()
+    )
 
 
 def _embeddings(runs: Iterable[ReportedRun]) -> list[_Embedding]:
@@ -107,7 +109,9 @@ def project(vectors: Vectors, method: str) -> Any:
     if method == "PCA":
         return PCA(n_components=2, random_state=0).fit_transform(_unit(vectors))
     perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
-    return TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(_unit(vectors))
+    return TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(
+        _unit(vectors)
+    )
 
 
 def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
@@ -122,7 +126,9 @@ def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
         block = cosines[np.ix_(languages == languages[word], languages == languages[translation])]
         far.append((block.sum() - np.trace(block)) / max(block.size - len(block), 1))
     near_mean = number(float(np.mean(near)), 2)
-    return f"Mean cosine of translations {near_mean}, of other words {number(float(np.mean(far)), 2)}."
+    return (
+        f"Mean cosine of translations {near_mean}, of other words {number(float(np.mean(far)), 2)}."
+    )
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -55,7 +55,9 @@ class PublishedRow:
     def where(self) -> str:
         """Paper, table and row, as recipes name them."""
         setting = self.table.called.get(self.setting, self.setting)
-        name = self.table.where.format(system=self.system, setting=setting, condition=self.condition)
+        name = self.table.where.format(
+            system=self.system, setting=setting, condition=self.condition
+        )
         return f"{self.cite}, table {self.table.number}, {name}"
 
     def figures(self, task: str, setting: str, metric: str) -> dict[str, float]:
@@ -81,7 +83,9 @@ class PublishedRow:
         if our_units:
             parts.append(f"Unit: {table.unit} (ours: {', '.join(our_units)}).")
         if table.selection or rules:
-            parts.append(f"Model selection: {table.selection or 'not stated'} (ours: {', '.join(rules) or 'none'}).")
+            parts.append(
+                f"Model selection: {table.selection or 'not stated'} (ours: {', '.join(rules) or 'none'})."
+            )
         if table.note:
             parts.append(table.note)
         if table.errata:
@@ -130,7 +134,9 @@ class PublishedTable(Settings):
     called: dict[str, str] = Field({}, description="Our name of a setting -> its name in print.")
     columns: list[str] = Field(min_length=1, description="Languages, pairs, settings, or means.")
     means: dict[str, list[str]] = Field({}, description="Columns that are means of other columns.")
-    differences: dict[str, tuple[str, str]] = Field({}, description="Columns that are the first minus the second.")
+    differences: dict[str, tuple[str, str]] = Field(
+        {}, description="Columns that are the first minus the second."
+    )
     note: str = Field("", description="What to know before comparing.")
     errata: str = Field("", description="Printing errors and corrections.")
     rows: list[_Line] = Field(min_length=1, description="The systems.")
@@ -166,7 +172,9 @@ class PublishedPaper(Settings):
         for table in self.tables:
             for line in table.rows:
                 scores = dict(zip(table.columns, line.scores, strict=True))
-                printed = {column: score for column, score in scores.items() if not isinstance(score, str)}
+                printed = {
+                    column: score for column, score in scores.items() if not isinstance(score, str)
+                }
                 yield PublishedRow(
                     cite=self.cite,
                     table=table,
@@ -197,7 +205,9 @@ def paper(name: str) -> PublishedPaper:
 
 def rows(task: str = "", system: str = "") -> list[PublishedRow]:
     """Return the rows of all papers, or those of a task and of a system."""
-    return [row for row in _all_rows() if task in {"", row.table.task} and system in {"", row.system}]
+    return [
+        row for row in _all_rows() if task in {"", row.table.task} and system in {"", row.system}
+    ]
 
 
 @cache
@@ -222,5 +232,7 @@ def find_rows(
         return matching
     for column in columns:
         if not any(column in row.printed for row in matching):
-            raise DataError(f"{where}: no column {column!r}{did_you_mean(column, matching[0].table.columns)}")
+            raise DataError(
+                f"{where}: no column {column!r}{did_you_mean(column, matching[0].table.columns)}"
+            )
     return [row.only(columns) for row in matching]

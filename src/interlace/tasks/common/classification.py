@@ -50,9 +50,17 @@ class Classifier(TaskHead):
 
     term: ClassVar[str] = "classification"
 
-    pooling: Pooling = Field("first", description="The sequence's vector: its first state, or the mean or maximum.")
+    pooling: Pooling = Field(
+        "first", description="The sequence's vector: its first state, or the mean or maximum."
+    )
 
-    def batch(self, examples: LabeledExamples, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(
+        self,
+        examples: LabeledExamples,
+        prepared: Prepared,
+        step: int,  # noqa: ARG002
+        rng: Generator,  # noqa: ARG002
+    ) -> Batch:
         """Predict the class of every sequence that has a label; nothing is random."""
         if examples.labels is None:
             raise DataError("classification: these examples have no labels")
@@ -62,7 +70,9 @@ class Classifier(TaskHead):
         rows = np.flatnonzero(examples.labels >= 0)
         first_column = np.zeros_like(rows)
         extra = {} if self.pooling == "first" else {"content": layout.content}
-        return self.batch_of(layout, languages, prepared, (rows, first_column), examples.labels[rows], **extra)
+        return self.batch_of(
+            layout, languages, prepared, (rows, first_column), examples.labels[rows], **extra
+        )
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) vectors of the sequences; mean and max pooling leave out special tokens."""
@@ -70,7 +80,9 @@ class Classifier(TaskHead):
 
         if self.pooling == "first":
             return super().features(backbone, batch)
-        return pool(backbone.encode(batch.inputs), batch.extra["content"], self.pooling)[batch.at[0]]
+        return pool(backbone.encode(batch.inputs), batch.extra["content"], self.pooling)[
+            batch.at[0]
+        ]
 
 
 class ClassificationTask(FineTuneTask):
@@ -85,7 +97,9 @@ class ClassificationTask(FineTuneTask):
     labels: ClassVar[tuple[str, ...]] = ()
 
     reader: ReaderSettings = Field("tsv", description="Reader of the files; must return labels.")
-    pooling: Pooling = Field("first", description="The sequence's vector: its first state (XLM), mean or maximum.")
+    pooling: Pooling = Field(
+        "first", description="The sequence's vector: its first state (XLM), mean or maximum."
+    )
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=5),
         description="How the task is fine-tuned (XTREME's code: 5 epochs, learning rate 2e-5).",
@@ -107,7 +121,9 @@ class ClassificationTask(FineTuneTask):
         for path, chunk in chunks:
             rows = zip(*(side.lines for side in sides(chunk)), strict=True)
             readable = np.array([self.is_readable(query.split, *row) for row in rows], np.bool_)
-            log_notes(self.name, path, {f"rows with {self.unreadable} left out": int((~readable).sum())})
+            log_notes(
+                self.name, path, {f"rows with {self.unreadable} left out": int((~readable).sum())}
+            )
             if readable.any():
                 readable_chunks.append((path, chunk.where(readable)))
         if not readable_chunks:
@@ -149,7 +165,9 @@ class ClassificationTask(FineTuneTask):
             if label.strip() not in numbers:
                 text = " and ".join(repr(side.lines[row][:60]) for side in sides(chunk))
                 hint = did_you_mean(label.strip(), self.classes)
-                raise DataError(f"{self.name}: {path}: unknown label {label.strip()!r} of {text}{hint}")
+                raise DataError(
+                    f"{self.name}: {path}: unknown label {label.strip()!r} of {text}{hint}"
+                )
             label_ids[row] = numbers[label.strip()]
         return label_ids
 
@@ -164,7 +182,12 @@ class ClassificationTask(FineTuneTask):
         groups = distinct_rows(sentences[0].ids)[0] if len(sentences) == 2 else None
         majority = np.bincount(gold[is_scored]).max() / is_scored.sum()
         metrics = {"accuracy": 100 * float(hits[is_scored].mean()), MAJORITY: 100 * float(majority)}
-        return Scores(metrics, Examples(hits.astype(np.float64), is_scored.astype(np.float64), identity, groups=groups))
+        return Scores(
+            metrics,
+            Examples(
+                hits.astype(np.float64), is_scored.astype(np.float64), identity, groups=groups
+            ),
+        )
 
 
 class PairClassificationTask(ClassificationTask):
@@ -183,7 +206,13 @@ class Tagger(TaskHead):
 
     term: ClassVar[str] = "tagging"
 
-    def batch(self, examples: LabeledExamples, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(
+        self,
+        examples: LabeledExamples,
+        prepared: Prepared,
+        step: int,  # noqa: ARG002
+        rng: Generator,  # noqa: ARG002
+    ) -> Batch:
         """Predict the tag of every word that has one and fits into the sequence; nothing is random."""
         sentences: Any = examples.examples
         tags: Any = examples.tags
@@ -205,7 +234,9 @@ class Tagger(TaskHead):
         is_known = labels >= 0
         at = (rows[is_known], columns[is_known])
         languages = (sentences.language,)
-        return self.batch_of(layout, languages, prepared, at, labels[is_known], words=words[is_known])
+        return self.batch_of(
+            layout, languages, prepared, at, labels[is_known], words=words[is_known]
+        )
 
 
 class TaggingTask(FineTuneTask):
@@ -220,24 +251,34 @@ class TaggingTask(FineTuneTask):
         """Return a tagger of the classes."""
         return self.build_head(Tagger, classes=len(self.classes))
 
-    def encode(self, chunks: Chunks[Text], vocab: Vocab, numbers: Mapping[str, int]) -> LabeledExamples:
+    def encode(
+        self, chunks: Chunks[Text], vocab: Vocab, numbers: Mapping[str, int]
+    ) -> LabeledExamples:
         """Encode words' tags, no subword in two words; raise a DataError that names the place of an unknown one."""
         tags: list[list[int]] = []
         sentences: list[Sentences] = []
         for path, chunk in chunks:
             if self.tag_kind not in chunk.tags:
                 hint = did_you_mean(self.tag_kind, chunk.tags)
-                raise DataError(f"{self.name}: {path}: the reader found no tags of kind {self.tag_kind!r}{hint}")
+                raise DataError(
+                    f"{self.name}: {path}: the reader found no tags of kind {self.tag_kind!r}{hint}"
+                )
             for line, row in enumerate(chunk.tags[self.tag_kind]):
                 for word, tag in enumerate(row):
                     if tag not in numbers:
-                        position = f"sentence {chunk.lines[line]!r}, word {chunk.tokens(line)[word]!r}"
-                        raise DataError(f"{self.name}: {path}: {position}: {self.explain_unknown(tag)}")
+                        position = (
+                            f"sentence {chunk.lines[line]!r}, word {chunk.tokens(line)[word]!r}"
+                        )
+                        raise DataError(
+                            f"{self.name}: {path}: {position}: {self.explain_unknown(tag)}"
+                        )
                 tags.append([numbers[tag] for tag in row])
             sentences.append(vocab.encode_words_apart(chunk))
         return LabeledExamples(Sentences.concatenate(sentences), tags=Ragged.of(tags))
 
-    def unread(self, examples: LabeledExamples, predictions: Any, is_scored: NDArray[np.bool_]) -> dict[str, float]:
+    def unread(
+        self, examples: LabeledExamples, predictions: Any, is_scored: NDArray[np.bool_]
+    ) -> dict[str, float]:
         """Return the shares of scored words without a prediction, which are wrong, by reason.
 
         `unread` are those beyond the maximum length; `without subwords`, if there are any, those that the tokenizer
@@ -246,7 +287,9 @@ class TaggingTask(FineTuneTask):
         sentences: Any = examples.examples
         tags: Any = examples.tags
         has_subword = np.zeros(len(tags.flat), np.bool_)
-        first_words = np.repeat(tags.offsets[:-1] - tags.offsets[0], sentences.words.lengths)  # (T,) of the sentence
+        first_words = np.repeat(
+            tags.offsets[:-1] - tags.offsets[0], sentences.words.lengths
+        )  # (T,) of the sentence
         in_word = sentences.words.flat >= 0
         has_subword[(first_words + sentences.words.flat)[in_word]] = True
         is_beyond = (predictions.flat < 0) & has_subword

@@ -34,7 +34,10 @@ DICTIONARIES = "dictionaries"
 class DictionaryTask(ProbeTask):
     """Base of tasks over a dictionary; the words that the scored run was trained on are scored separately."""
 
-    source: str = Field("en", description="The language of the source words; translations are in the scored language.")
+    source: str = Field(
+        "en",
+        description="The language of the source words; translations are in the scored language.",
+    )
     files: Files = Field(
         "dict/{source}-{target}.txt",
         description="Dictionaries under the data root: source, tab or blank, target (MUSE, xling-eval); a word may "
@@ -76,7 +79,9 @@ class Translations:
 
     def take(self, entries: NDArray[np.integer]) -> Translations:
         """Select entries."""
-        return Translations([self.source[entry] for entry in entries], [self.target[entry] for entry in entries])
+        return Translations(
+            [self.source[entry] for entry in entries], [self.target[entry] for entry in entries]
+        )
 
 
 def read_entries(path: Path) -> Translations:
@@ -111,16 +116,22 @@ class TrainingEntries:
         """
         from interlace.objectives.common.dictionaries import shares_rows, spellings
 
-        ids = np.concatenate([spellings(vocab, self.words, best=best).flat for best in (False, True)])
+        ids = np.concatenate(
+            [spellings(vocab, self.words, best=best).flat for best in (False, True)]
+        )
         return np.asarray(shares_rows(source, ids) | shares_rows(target, ids), np.bool_)
 
     def identity(self, entries: Translations, shared: NDArray[np.bool_]) -> str:
         """Return a hash of the words of entries and of which of them count, as `groups` does."""
         trained_source = sorted(self.source & _folded(entries.source))
         trained_target = sorted(self.target & _folded(entries.target))
-        return identity_of(entries.source, entries.target, trained_source, trained_target, np.flatnonzero(shared))
+        return identity_of(
+            entries.source, entries.target, trained_source, trained_target, np.flatnonzero(shared)
+        )
 
-    def groups(self, entries: Translations, numbers: NDArray[np.int64], shared: NDArray[np.bool_]) -> WordGroups:
+    def groups(
+        self, entries: Translations, numbers: NDArray[np.int64], shared: NDArray[np.bool_]
+    ) -> WordGroups:
         """Return which words are seen and which are held out.
 
         entries: m entries. numbers: (m,) the number of the source word of each. shared: (m,) whether an embedding row
@@ -129,8 +140,12 @@ class TrainingEntries:
         For example, with `house` trained on and no shared rows, of the entries `house Haus`, `home Haus`, `cat Katze`
         the word `house` is seen, `home` is neither, and `cat` is held out.
         """
-        trained_source = np.array([word.casefold() in self.source for word in entries.source], np.bool_)
-        trained_target = np.array([word.casefold() in self.target for word in entries.target], np.bool_)
+        trained_source = np.array(
+            [word.casefold() in self.source for word in entries.source], np.bool_
+        )
+        trained_target = np.array(
+            [word.casefold() in self.target for word in entries.target], np.bool_
+        )
         seen = np.bincount(numbers, trained_source) > 0
         is_related = np.bincount(numbers, trained_target | shared) > 0
         return WordGroups(seen, ~(seen | is_related))
@@ -152,7 +167,9 @@ class WordGroups:
         """(n,) the words of the main metric: those held out, or all if none is."""
         return self.held_out if self.held_out.any() else np.ones(len(self.held_out), np.bool_)
 
-    def metrics(self, task: str, measure: Callable[[NDArray[np.bool_]], dict[str, float]]) -> dict[str, float]:
+    def metrics(
+        self, task: str, measure: Callable[[NDArray[np.bool_]], dict[str, float]]
+    ) -> dict[str, float]:
         """Return the metrics over held-out words, and `.., all` and `.., seen` if any word was seen.
 
         task: named in a warning. measure: returns the metrics over some of the words.
@@ -181,10 +198,18 @@ class WordGroups:
             words - held_out - seen,
         )
         if not held_out:
-            log.warning("%s: all %d words, or their translations, were trained on; they are scored", task, words)
+            log.warning(
+                "%s: all %d words, or their translations, were trained on; they are scored",
+                task,
+                words,
+            )
 
     def outcomes(
-        self, numbers: NDArray[np.int64], entries: NDArray[np.int64], hits: NDArray[np.bool_], identity: str
+        self,
+        numbers: NDArray[np.int64],
+        entries: NDArray[np.int64],
+        hits: NDArray[np.bool_],
+        identity: str,
     ) -> Examples:
         """Return the outcome of every source word of the dictionary; words that do not count have weight 0.
 

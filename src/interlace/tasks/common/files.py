@@ -31,8 +31,17 @@ from interlace.text.codes import three_letters, two_letters
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
 
-SPLITS = ("train", "dev", "test", "translated")  # translated: test text translated into the source language
-THREE_LETTER = {"language3": "language", "source3": "source", "target3": "target"}  # placeholder -> its language
+SPLITS = (
+    "train",
+    "dev",
+    "test",
+    "translated",
+)  # translated: test text translated into the source language
+THREE_LETTER = {
+    "language3": "language",
+    "source3": "source",
+    "target3": "target",
+}  # placeholder -> its language
 PLACEHOLDERS = ("split", "language", "source", "target", "context", "question", *THREE_LETTER)
 MAX_LISTED = 12  # languages named in an error
 
@@ -96,7 +105,9 @@ def _check(files: FilePatterns) -> FilePatterns:
         split = key.partition(".")[0]
         if split not in SPLITS:
             hint = did_you_mean(split, SPLITS)
-            raise ValueError(f"{key!r}: expected a split, or a split and a language such as 'test.de'{hint}")
+            raise ValueError(
+                f"{key!r}: expected a split, or a split and a language such as 'test.de'{hint}"
+            )
         if not patterns:
             raise ValueError(f"{key!r} names no file")
         _check_patterns(patterns)
@@ -192,7 +203,9 @@ class FilePart:
 
     def repeats(self, other: FilePart) -> bool:
         """Return whether another part surely has rows of this one."""
-        return self.path == other.path and (self.rows is None or other.rows is None or self.rows == other.rows)
+        return self.path == other.path and (
+            self.rows is None or other.rows is None or self.rows == other.rows
+        )
 
 
 @dataclass(frozen=True)
@@ -236,11 +249,15 @@ def find_file(files: FilePatterns, query: FileQuery, language: str | None = None
     """Return the one whole file, of a pair of the side in `language`; else raise a DataError, with languages."""
     parts = find_parts(files, query, language)
     if len(parts) > 1 or parts[0].rows:
-        raise DataError(f"{query.task}: expected one whole file without rows '[a:b]', found {parts[0].path} ..")
+        raise DataError(
+            f"{query.task}: expected one whole file without rows '[a:b]', found {parts[0].path} .."
+        )
     return parts[0].path
 
 
-def find_parts(files: FilePatterns, query: FileQuery, language: str | None = None) -> list[FilePart]:
+def find_parts(
+    files: FilePatterns, query: FileQuery, language: str | None = None
+) -> list[FilePart]:
     """Return the files, or rows of files, in order.
 
     language: of the side of a pair; None: the one that is scored.
@@ -254,12 +271,16 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
         path = _existing_path(files, pattern.path, query, language)
         part = FilePart(path, pattern.rows)
         if any(part.repeats(earlier) for earlier in parts):
-            raise DataError(f"{query.missing}: {path} is named twice; each of its rows would count twice")
+            raise DataError(
+                f"{query.missing}: {path} is named twice; each of its rows would count twice"
+            )
         parts.append(part)
     return parts
 
 
-def _existing_path(files: FilePatterns, pattern: str, query: FileQuery, language: str | None) -> Path:
+def _existing_path(
+    files: FilePatterns, pattern: str, query: FileQuery, language: str | None
+) -> Path:
     paths = _candidate_paths(pattern, query, language)
     path = paths[0] if is_hub(pattern) else _first_file(paths)
     if path is None:
@@ -271,7 +292,9 @@ def _first_file(paths: Sequence[Path]) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _missing_file(files: FilePatterns, pattern: str, query: FileQuery, paths: Sequence[Path]) -> MissingDataError:
+def _missing_file(
+    files: FilePatterns, pattern: str, query: FileQuery, paths: Sequence[Path]
+) -> MissingDataError:
     """Return the error about a file that does not exist; raise a DataError if there is a pipe or a broken link."""
     for path in paths:
         must_not_be_special(path)
@@ -299,7 +322,11 @@ def languages_with(pattern: str, query: FileQuery) -> set[str]:
     wanted = _language_placeholders({name for _, name in fields})
     if not wanted:
         return set()
-    fixed = {"split": query.split, "source": query.source, "source3": three_letters(query.source)[0]}
+    fixed = {
+        "split": query.split,
+        "source": query.source,
+        "source3": three_letters(query.source)[0],
+    }
     wild = ""  # for `glob`
     regex = ""  # with a group for each placeholder
     for text, name in fields:
@@ -317,7 +344,10 @@ def languages_with(pattern: str, query: FileQuery) -> set[str]:
         for path in glob(wild, root_dir=folder):  # noqa: PTH207 - also absolute
             match = re.fullmatch(regex, path)
             if match:
-                codes = [two_letters(match[name]) if name in THREE_LETTER else match[name] for name in wanted]
+                codes = [
+                    two_letters(match[name]) if name in THREE_LETTER else match[name]
+                    for name in wanted
+                ]
                 languages.add("-".join(dict.fromkeys(codes)))
     return languages
 
@@ -339,7 +369,9 @@ def _candidate_paths(pattern: str, query: FileQuery, language: str | None) -> li
     paths = []
     for choice in product(*codes.values()):
         code_of = dict(zip(codes, choice, strict=True))
-        three_letter = {placeholder: code_of[names[name]] for placeholder, name in THREE_LETTER.items()}
+        three_letter = {
+            placeholder: code_of[names[name]] for placeholder, name in THREE_LETTER.items()
+        }
         path = pattern.format(**names, **three_letter)
         if is_hub(path):
             paths.append(Path(str(HubAddress.parse(path).under(query.root))))
@@ -381,7 +413,11 @@ def _listed(languages: set[str], split: str) -> str:
 
 
 def read_text(
-    task: str, reader: ReaderSettings, languages: list[str], kind: type[T], *sides: Sequence[FilePart]
+    task: str,
+    reader: ReaderSettings,
+    languages: list[str],
+    kind: type[T],
+    *sides: Sequence[FilePart],
 ) -> Chunks[T]:
     """Read the selected rows of files one after another; those of both sides must be equally many.
 
@@ -390,17 +426,26 @@ def read_text(
     """
     rows = [[part.rows for part in side] for side in sides]
     if rows[1:] and rows[0] != rows[1]:
-        raise DataError(f"{task}: the sides must correspond: expected as many files of both, and the same rows of them")
+        raise DataError(
+            f"{task}: the sides must correspond: expected as many files of both, and the same rows of them"
+        )
     text: Chunks[T] = []
     for parts in zip(*sides, strict=True):
         paths = list(dict.fromkeys(part.path for part in parts))
-        chunks = _read_files(task, reader, languages, kind, FilePart(paths[0], parts[0].rows), paths)
+        chunks = _read_files(
+            task, reader, languages, kind, FilePart(paths[0], parts[0].rows), paths
+        )
         text += [(paths[0], chunk) for chunk in chunks]
     return text
 
 
 def _read_files(
-    task: str, reader: ReaderSettings, languages: list[str], kind: type[T], part: FilePart, paths: list[Path]
+    task: str,
+    reader: ReaderSettings,
+    languages: list[str],
+    kind: type[T],
+    part: FilePart,
+    paths: list[Path],
 ) -> list[T]:
     """Return the rows of a part; paths: its file, or those of both sides."""
     name = reader if isinstance(reader, str) else reader.get("name")
@@ -413,7 +458,9 @@ def _read_files(
         if not isinstance(chunk, kind):
             actual = _KIND_NAMES[type(chunk)]
             expected = _KIND_NAMES[kind]
-            raise DataError(f"{task}: {paths[-1]}: the reader gives {actual}, not {expected}; set another 'reader'")
+            raise DataError(
+                f"{task}: {paths[-1]}: the reader gives {actual}, not {expected}; set another 'reader'"
+            )
         chunks.append(chunk)
         rows += len(chunk)
         if limit is not None and rows >= limit:
@@ -462,7 +509,9 @@ def encode(texts: Iterable[Text], vocab: Vocab) -> Sentences:
     return Sentences.concatenate(list(vocab.encode_texts(texts)))
 
 
-def drop_shared_texts(query: FileQuery, chunks: Chunks[T], held_out: Iterable[Text | TextPairs]) -> Chunks[T]:
+def drop_shared_texts(
+    query: FileQuery, chunks: Chunks[T], held_out: Iterable[Text | TextPairs]
+) -> Chunks[T]:
     """Remove the rows of which a text occurs in held-out text, and log how many; raise a DataError if none is left.
 
     Texts are compared without case and with normalized white space.
@@ -485,7 +534,9 @@ def drop_shared_texts(query: FileQuery, chunks: Chunks[T], held_out: Iterable[Te
         if mask.any():
             kept.append((path, chunk.where(mask)))
     if not kept:
-        raise DataError(f"{query.task}: all {dropped} {query.split} rows in {query.language!r} share a held-out text")
+        raise DataError(
+            f"{query.task}: all {dropped} {query.split} rows in {query.language!r} share a held-out text"
+        )
     if dropped:
         message = "%s: %s: removed %d of %d %s rows that share a text with held-out rows"
         log.info(message, query.task, chunks[0][0], dropped, rows, query.split)

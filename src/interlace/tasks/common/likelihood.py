@@ -58,11 +58,17 @@ class HeldOutBatches:
 
 
 def hold_out(
-    corpus: str, rows: Sentences | Pairs, objective: Objective, prepared: Prepared, name: str = "perplexity"
+    corpus: str,
+    rows: Sentences | Pairs,
+    objective: Objective,
+    prepared: Prepared,
+    name: str = "perplexity",
 ) -> HeldOutBatches:
     """Make batches whose masks depend on no seed and no batch size of a run; raise a DataError if there are no rows."""
     if not len(rows):
-        raise DataError(f"the held-out text of {corpus!r} does not fill one row of {objective.max_length} subwords")
+        raise DataError(
+            f"the held-out text of {corpus!r} does not fill one row of {objective.max_length} subwords"
+        )
     longest = int(rows.lengths.max() + 2)
     rows_per_batch = max(1, BATCH // longest)
     measured = objective.for_evaluation()
@@ -78,7 +84,9 @@ def hold_out(
     return HeldOutBatches(corpus, measured, batches, words, characters, name)
 
 
-def summed_loss(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) -> tuple[float, float]:
+def summed_loss(
+    backbone: Backbone, corpus: HeldOutBatches, device: torch.device
+) -> tuple[float, float]:
     """Return the summed loss and the number of predictions."""
     from torch import nn
 
@@ -119,7 +127,9 @@ class Likelihood:
         self.subwords[:] += np.bincount(owners, minlength=len(self.nats))
 
 
-def causal_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits) -> Likelihood:
+def causal_likelihood(
+    backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits
+) -> Likelihood:
     """Predict each subword of running text, and the end of each sentence, from those before it in its sequence.
 
     The first one of a sequence is predicted from nothing. The end of a sentence counts as a word and as a character.
@@ -141,7 +151,9 @@ def causal_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
     return likelihood
 
 
-def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits) -> Likelihood:
+def pseudo_likelihood(
+    backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits
+) -> Likelihood:
     """Predict each subword of single sentences alone masked (Salazar et al. 2020, section 2); all must fit."""
     is_known = known_subwords(text, vocab)
     owners = text.ids.rows()[is_known]  # the sentence of each predicted subword
@@ -169,14 +181,18 @@ def running_text(text: Sentences, length: int, separator: int) -> Sentences:
     """Return sequences of `length` subwords of the text, a separator behind each sentence; the last may be shorter."""
     subwords = len(text.ids.flat)
     size = subwords + len(text)
-    positions = np.arange(subwords) + text.ids.rows()  # of the subwords, behind the separators so far
+    positions = (
+        np.arange(subwords) + text.ids.rows()
+    )  # of the subwords, behind the separators so far
     ids = np.full(size, separator, np.int32)
     ids[positions] = text.ids.flat
     words = np.full(size, -1, np.int32)
     words[positions] = text.words.flat
     starts = np.arange(0, size, length)
     lengths = np.minimum(length, size - starts)
-    return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language)
+    return Sentences(
+        Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language
+    )
 
 
 def _nats(backbone: Backbone, batch: Batch) -> NDArray[np.float64]:
@@ -201,7 +217,9 @@ class SpelledSentences(Sentences):
     def take(self, rows: NDArray[Any] | Sequence[int]) -> SpelledSentences:
         """Copy the given rows."""
         characters = self.characters.take(rows)
-        return SpelledSentences(self.ids.take(rows), self.words.take(rows), self.language, characters=characters)
+        return SpelledSentences(
+            self.ids.take(rows), self.words.take(rows), self.language, characters=characters
+        )
 
 
 def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
@@ -220,8 +238,12 @@ def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
     starts, ends = spans.flat.astype(np.int64).T
     is_first = spans.columns() == 0
     has_subwords = spans.lengths > 0
-    text_begins = np.repeat(starts[is_first], spans.lengths[has_subwords])  # of the line of each subword
-    line_begins = spans.rows() * (1 + int(ends.max(initial=0)))  # so that ends of different lines do not mix
+    text_begins = np.repeat(
+        starts[is_first], spans.lengths[has_subwords]
+    )  # of the line of each subword
+    line_begins = spans.rows() * (
+        1 + int(ends.max(initial=0))
+    )  # so that ends of different lines do not mix
     reached = np.maximum.accumulate(line_begins + np.maximum(ends, text_begins))
     reached_before = np.concatenate([[0], reached[:-1]])
     reached_before[is_first] = (line_begins + text_begins)[is_first]

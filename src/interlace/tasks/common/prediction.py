@@ -72,7 +72,11 @@ def predict_all(
     if isinstance(gold, Ragged):
         first_words = gold.offsets - gold.offsets[0]
         count = int(first_words[-1])
-    predictions = np.full((count, head.classes), np.nan, np.float32) if logits else head.empty_predictions(count)
+    predictions = (
+        np.full((count, head.classes), np.nan, np.float32)
+        if logits
+        else head.empty_predictions(count)
+    )
     compute = head.class_logits if logits else head.predict
     rank = 0
     processes = 1
@@ -80,7 +84,9 @@ def predict_all(
         rank = accelerator.process_index
         processes = accelerator.num_processes
     batches = buckets(sequences, prepared, head.max_length, tokens_per_batch)
-    computed: list[tuple[NDArray[np.int64], NDArray[Any]]] = []  # of each batch, where its predictions belong
+    computed: list[
+        tuple[NDArray[np.int64], NDArray[Any]]
+    ] = []  # of each batch, where its predictions belong
     with inference(backbone, modules):
         for rows in islice(batches, rank, None, processes):
             batch = head.batch(sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
@@ -97,7 +103,9 @@ def predict_all(
     return head.merge(examples, sequences, predictions)
 
 
-def buckets(sequences: Any, prepared: Prepared, max_length: int, tokens_per_batch: int) -> Iterator[NDArray[np.int64]]:
+def buckets(
+    sequences: Any, prepared: Prepared, max_length: int, tokens_per_batch: int
+) -> Iterator[NDArray[np.int64]]:
     """Yield the rows of each batch, of similar length so that there is little padding; every row once."""
     plan = bucket_plan(sequences, prepared, max_length, tokens_per_batch)
     for index in range(len(plan)):
@@ -111,4 +119,6 @@ def bucket_plan(
     inner = getattr(sequences, "examples", sequences)
     overhead = 2 + (len(prepared.vocab.separator_ids) if isinstance(inner, Pairs) else 0)
     longest = min(max_length, prepared.traits.max_length)
-    return BucketPlan(sequences.lengths, tokens_per_batch, seed=seed, overhead=overhead, max_length=longest)
+    return BucketPlan(
+        sequences.lengths, tokens_per_batch, seed=seed, overhead=overhead, max_length=longest
+    )

@@ -38,7 +38,14 @@ log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 
-_WITHOUT_SPACES = {"th", "km", "lo", "my", "bo", "dz"}  # in which sacreBLEU's tokenizer makes no words
+_WITHOUT_SPACES = {
+    "th",
+    "km",
+    "lo",
+    "my",
+    "bo",
+    "dz",
+}  # in which sacreBLEU's tokenizer makes no words
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,9 @@ class SourceLines:
 
     def part(self, rows: slice) -> SourceLines:
         """Return some of them."""
-        return SourceLines(self.direction, self.sources[rows], self.references[rows], self.lengths[rows])
+        return SourceLines(
+            self.direction, self.sources[rows], self.references[rows], self.lengths[rows]
+        )
 
 
 class TranslationTask(ProbeTask):
@@ -84,7 +93,8 @@ class TranslationTask(ProbeTask):
 
     source: str = Field("en", description="The source language of targets that name no direction.")
     search: SearchSettings = Field(
-        default_factory=SearchSettings, description="The search for translations (ALM: a beam of 8)."
+        default_factory=SearchSettings,
+        description="The search for translations (ALM: a beam of 8).",
     )
     max_length: int | None = Field(
         None,
@@ -93,7 +103,9 @@ class TranslationTask(ProbeTask):
         "`interlace translate` does. None: the longest source that the run was trained to translate in this direction, "
         "else the model's own length.",
     )
-    tokens_per_batch: int = Field(16_384, ge=16, description="Source tokens per batch with padding, times the beam.")
+    tokens_per_batch: int = Field(
+        16_384, ge=16, description="Source tokens per batch with padding, times the beam."
+    )
     lower_case: bool = Field(False, description="Ignore case in all metrics.")
     romanian: Literal["keep", "comma", "strip"] = Field(
         "keep",
@@ -130,7 +142,9 @@ class TranslationTask(ProbeTask):
         return self._trained_lengths.get(str(direction))
 
     @abstractmethod
-    def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:
+    def compare(
+        self, examples: SourceLines, outputs: list[str], back: list[str]
+    ) -> dict[str, TextMetric]:
         """Return metrics by name, one ending in `chrf`; back: normalized round trips, empty without `round_trip`."""
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: SourceLines) -> Scores:
@@ -162,7 +176,9 @@ class TranslationTask(ProbeTask):
         values["in pieces"] = 100 * float(in_pieces.mean())
         weight = np.ones(len(outputs))
         bleu_counts = metrics[self.metric].sentences
-        outcomes = Examples(sentence_chrf / 100, weight, identity_of(examples.references), bleu_counts, "bleu")
+        outcomes = Examples(
+            sentence_chrf / 100, weight, identity_of(examples.references), bleu_counts, "bleu"
+        )
         return Scores(values, outcomes, details={"signatures": signatures}, outputs=outputs)
 
     def translate(
@@ -220,7 +236,11 @@ class TextMetric:
 
 
 def bleu(
-    outputs: Sequence[str], references: Sequence[str], language: str = "", *, lower_case: bool = False
+    outputs: Sequence[str],
+    references: Sequence[str],
+    language: str = "",
+    *,
+    lower_case: bool = False,
 ) -> TextMetric:
     """Return sacreBLEU's BLEU of raw text (Post 2018) by its tokenizer of a language, 13a for most.
 
@@ -228,7 +248,10 @@ def bleu(
     """
     code = base_language(language)
     if code in _WITHOUT_SPACES:
-        log.warning("BLEU in %r: sacreBLEU's tokenizer makes no words in a script without spaces; read chrF", language)
+        log.warning(
+            "BLEU in %r: sacreBLEU's tokenizer makes no words in a script without spaces; read chrF",
+            language,
+        )
     try:
         return _bleu(outputs, references, lowercase=lower_case, trg_lang=code)
     except RuntimeError as error:
@@ -248,7 +271,9 @@ def _bleu(outputs: Sequence[str], references: Sequence[str], **settings: Any) ->
         rows.append([score.sys_len, score.ref_len, *score.counts, *score.totals])
     counts = np.array(rows, np.float64)  # (n, 10)
     metric.corpus_score(["one"], [["line"]])  # the signature then has the number of references
-    return TextMetric(float(bleu_of_counts(counts.sum(axis=0))), str(metric.get_signature()), counts)
+    return TextMetric(
+        float(bleu_of_counts(counts.sum(axis=0))), str(metric.get_signature()), counts
+    )
 
 
 def tokenized_bleu(
@@ -278,7 +303,9 @@ def tokenized_bleu(
     return TextMetric(value, signature, metric.sentences)
 
 
-def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> TextMetric:
+def chrf(
+    outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False
+) -> TextMetric:
     """Return sacreBLEU's chrF2 (Popović 2015, beta of 2) over n-grams of up to 6 characters; errors as `bleu`."""
     _must_pair(outputs, references)
     from sacrebleu.metrics.chrf import CHRF
@@ -321,4 +348,6 @@ def _words(text: str) -> Iterable[str]:
 
 def _must_pair(outputs: Sequence[str], references: Sequence[str]) -> None:
     if len(outputs) != len(references) or not len(outputs):
-        raise DataError(f"expected as many translations as references, found {len(outputs)} and {len(references)}")
+        raise DataError(
+            f"expected as many translations as references, found {len(outputs)} and {len(references)}"
+        )

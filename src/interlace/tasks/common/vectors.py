@@ -41,7 +41,9 @@ def layer_vectors(
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
             layout = sentence_layout(sentences.take(rows), vocab, max_length)
             arrays = backbone.traits.encoder_inputs(layout, (sentences.language,))
-            inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
+            inputs = {
+                name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()
+            }
             content = torch.from_numpy(layout.content).to(backbone.device)
             states = backbone.hidden_states(inputs)[layer].float()
             vectors[rows] = pool(states, content, "mean").cpu().numpy()
@@ -52,16 +54,21 @@ class WordVectorSettings(Settings):
     """How a word's vector is read from a model's input embeddings, without position or norm (XLM, section 5.5)."""
 
     multi_subword: Literal["mean", "skip"] = Field(
-        "mean", description="Words of several subwords: the mean of their vectors, or skip them (as XLM's authors did)."
+        "mean",
+        description="Words of several subwords: the mean of their vectors, or skip them (as XLM's authors did).",
     )
 
-    def vectors(self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]) -> WordVectors:
+    def vectors(
+        self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]
+    ) -> WordVectors:
         """Return the vectors of the words that the vocabulary can spell (in one subword, with `skip`)."""
         words = list(dict.fromkeys(words))
         subwords = vocab.encode_words(words)
         known = np.flatnonzero(spellable(subwords, vocab, single=self.multi_subword == "skip"))
         table = backbone.input_embeddings.detach().float().cpu().numpy()
-        return WordVectors(language, [words[row] for row in known], mean_rows(table, subwords.take(known)))
+        return WordVectors(
+            language, [words[row] for row in known], mean_rows(table, subwords.take(known))
+        )
 
 
 def single_words(rows: Ragged, language: str) -> Sentences:
@@ -89,9 +96,14 @@ def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
 
 def whole_words(vocab: Vocab) -> list[str]:
     """Return the words that are one subword, in the order of their ids: of frequency, in a learned vocabulary."""
-    texts = [_spelling(row, by_bytes=vocab.surfaces.by_bytes) for row in vocab.surfaces.spelled.take(vocab.regular_ids)]
+    texts = [
+        _spelling(row, by_bytes=vocab.surfaces.by_bytes)
+        for row in vocab.surfaces.spelled.take(vocab.regular_ids)
+    ]
     words: dict[str, None] = {}
-    for text, ids, regular_id in zip(texts, vocab.encode_words(texts), vocab.regular_ids, strict=True):
+    for text, ids, regular_id in zip(
+        texts, vocab.encode_words(texts), vocab.regular_ids, strict=True
+    ):
         if text.strip() and len(ids) == 1 and ids[0] == regular_id:
             words[text] = None
     return list(words)
@@ -107,5 +119,7 @@ def _spelling(codes: NDArray[np.integer], *, by_bytes: bool) -> str:
 def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
     """Return the vectors of a language; raise a DataError that lists the languages that have some."""
     if language not in vectors:
-        raise DataError(f"{task}: there are no word vectors of {language!r}{did_you_mean(language, vectors)}")
+        raise DataError(
+            f"{task}: there are no word vectors of {language!r}{did_you_mean(language, vectors)}"
+        )
     return vectors[language]

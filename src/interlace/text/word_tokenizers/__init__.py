@@ -27,7 +27,9 @@ class WordTokenizer(RegistryEntry, ABC):
     def model_post_init(self, _context: Any) -> None:
         """Check that the packages are installed; raise a MissingDependencyError if one is not installed."""
         if any(find_spec(package) is None for package in self.packages):
-            raise MissingDependencyError(f"the word tokenizer {self.name!r}", " ".join(self.packages))
+            raise MissingDependencyError(
+                f"the word tokenizer {self.name!r}", " ".join(self.packages)
+            )
 
     @property
     def package_versions(self) -> str:

@@ -7,7 +7,12 @@ from interlace.text.codes import base_language
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.word_tokenizers.unicode import Unicode
 
-_OWN = {"zh": "zh", "ja": "ja", "th": "th", **dict.fromkeys(("km", "lo", "my", "bo", "dz"), "unicode")}
+_OWN = {
+    "zh": "zh",
+    "ja": "ja",
+    "th": "th",
+    **dict.fromkeys(("km", "lo", "my", "bo", "dz"), "unicode"),
+}
 
 
 class ByLanguage(WordTokenizer):

@@ -23,7 +23,9 @@ class Moses(WordTokenizer):
     """
 
     packages = ("sacremoses",)
-    language: str = Field("en", description="Language of abbreviations and apostrophes; corpora set it.")
+    language: str = Field(
+        "en", description="Language of abbreviations and apostrophes; corpora set it."
+    )
 
     def of(self, language: str) -> WordTokenizer:
         """Return the tokenizer with the rules of another language, or of English if Moses has none."""

@@ -6,7 +6,12 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts, spans_by_line
+from interlace.text.word_tokenizers.common.characters import (
+    code_points,
+    is_space,
+    line_starts,
+    spans_by_line,
+)
 
 
 class Whitespace(WordTokenizer):

@@ -25,8 +25,12 @@ class ToyLanguage:
     """
 
     name: ClassVar[str]  # in English, for people
-    words: ClassVar[Mapping[str, str]]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
-    clause: ClassVar[type[Clause]]  # the grammar; not read by a language that defines `realize` itself
+    words: ClassVar[
+        Mapping[str, str]
+    ]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
+    clause: ClassVar[
+        type[Clause]
+    ]  # the grammar; not read by a language that defines `realize` itself
     stop: ClassVar[str] = "."
     question_mark: ClassVar[str] = "?"
 
@@ -74,7 +78,9 @@ def pairs(source: str, target: str, scenes: Sequence[Scene]) -> TextPairs:
     source_sentences = realize(source, scenes)
     target_sentences = realize(target, scenes)
     gold = [links(*pair) for pair in zip(source_sentences, target_sentences, strict=True)]
-    return TextPairs(_text(source, source_sentences), _text(target, target_sentences), Ragged.of(gold, width=2))
+    return TextPairs(
+        _text(source, source_sentences), _text(target, target_sentences), Ragged.of(gold, width=2)
+    )
 
 
 def _text(code: str, sentences: Sequence[ToySentence]) -> Text:

@@ -126,7 +126,9 @@ monday Montag en | friday Freitag en
 _LAST_AND_NEXT = {}
 for _unit, _word, _ending_of_gender in cells(_UNITS):
     for _which, _stem in (("last", "letzt"), ("next", "nächst")):
-        _LAST_AND_NEXT[f"{_which}_{_unit}"] = f"{_stem}{_ending_of_gender}/{_stem}er/ADJ/w {_word}/NOUN/u"
+        _LAST_AND_NEXT[f"{_which}_{_unit}"] = (
+            f"{_stem}{_ending_of_gender}/{_stem}er/ADJ/w {_word}/NOUN/u"
+        )
 TIME = _LAST_AND_NEXT | {
     "yesterday": "gestern/ADV/wu", "today": "heute/ADV/wu", "now": "jetzt/ADV/wu", "tomorrow": "morgen/ADV/wu",
     "every_day": "jeden/jeder/DET/w Tag/NOUN/u", "every_morning": "jeden/jeder/DET/w Morgen/NOUN/u",
@@ -162,7 +164,12 @@ _CONTRACTIONS = {
     ("in", "dem"): "im", ("an", "dem"): "am", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("in", "das"): "ins",
     ("an", "das"): "ans",
 }  # fmt: skip
-_BE = {("past", False): "war", ("past", True): "waren", ("present", False): "ist", ("present", True): "sind"}
+_BE = {
+    ("past", False): "war",
+    ("past", True): "waren",
+    ("present", False): "ist",
+    ("present", True): "sind",
+}
 
 
 class _Clause(Clause):
@@ -210,7 +217,9 @@ class _Clause(Clause):
             predicate.insert(0, self.negation())
         if scene.tense == "future":
             return self.will(), [*predicate, Token("sein", "AUX", "copula", "cop", self.root)]
-        return Token(_BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "sein"), predicate
+        return Token(
+            _BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "sein"
+        ), predicate
 
     def event(self) -> tuple[Token, list[Token]]:
         """Return the finite verb, and what is left of the verb at the end."""
@@ -253,23 +262,36 @@ class _Clause(Clause):
         return tokens
 
     def will(self) -> Token:
-        return Token("werden" if self.plural else "wird", "AUX", "tense", "aux", self.root, "werden")
+        return Token(
+            "werden" if self.plural else "wird", "AUX", "tense", "aux", self.root, "werden"
+        )
 
     def negation(self) -> Token:
         return Token("nicht", "PART", "negation", "advmod", self.root)
 
-    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+    def question_words(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
+    ) -> list[Token]:
         if role in ("goal", "place"):
             return [Token("wohin" if role == "goal" else "wo", "ADV", "question", "advmod", head)]
         case, _, preposition = case.partition(" ")
         if case == "acc" and not phrase.person:
             return [Token("was", "PRON", "question", deprel, head)]
-        whom = Token({"nom": "wer", "acc": "wen", "dat": "wem"}[case], "PRON", "question", deprel, head, "wer")
+        whom = Token(
+            {"nom": "wer", "acc": "wen", "dat": "wem"}[case],
+            "PRON",
+            "question",
+            deprel,
+            head,
+            "wer",
+        )
         if preposition:
             return [Token(preposition, "ADP", "question", "case", whom), whom]
         return [whom]
 
-    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+    def phrase(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
+    ) -> list[Token]:
         """Return preposition, determiner (kein, "wie viele"), quality, noun, in their case."""
         case, _, preposition = case.partition(" ")
         kein = role == "object" and self.scene.negated and not phrase.definite
@@ -287,7 +309,9 @@ class _Clause(Clause):
             form = STEMS.get(stem, stem) + _ending("no" if kein else phrase.determiner, case, kind)
             tokens.insert(0, Token(form, "ADJ", f"{role}.quality", "amod", noun, stem))
         if self.wh_role == f"{role}.count":
-            many = Token("vielen" if case == "dat" else "viele", "DET", "question", "det", noun, "viele")
+            many = Token(
+                "vielen" if case == "dat" else "viele", "DET", "question", "det", noun, "viele"
+            )
             tokens = [Token("wie", "ADV", "question", "advmod", many), many, *tokens]
         elif kein:
             roles = f"negation {role}.determiner"
@@ -296,7 +320,9 @@ class _Clause(Clause):
             tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun, case, kind))
         if not preposition:
             return tokens
-        return _with_preposition(Token(preposition, "ADP", f"{role}.relation", "case", noun), tokens)
+        return _with_preposition(
+            Token(preposition, "ADP", f"{role}.relation", "case", noun), tokens
+        )
 
 
 def _plural_past(past: str) -> str:

@@ -57,8 +57,18 @@ WORDS = citation_forms(
 )
 
 
-_BE = {("past", False): "was", ("past", True): "were", ("present", False): "is", ("present", True): "are"}
-_DO = {("past", False): "did", ("past", True): "did", ("present", False): "does", ("present", True): "do"}
+_BE = {
+    ("past", False): "was",
+    ("past", True): "were",
+    ("present", False): "is",
+    ("present", True): "are",
+}
+_DO = {
+    ("past", False): "did",
+    ("past", True): "did",
+    ("present", False): "does",
+    ("present", True): "do",
+}
 
 
 class _Clause(Clause):
@@ -74,9 +84,15 @@ class _Clause(Clause):
         subject = self.participant("subject", "nsubj")
         time = self.time()
         if scene.predicate != "be":
-            verb += [*self.participant("object", "obj"), *self.participant("recipient", "obl", "to")]
+            verb += [
+                *self.participant("object", "obj"),
+                *self.participant("recipient", "obl", "to"),
+            ]
             verb += [*self.participant("goal", "obl", "to"), *self.manner()]
-            verb += [*self.participant("companion", "obl", "with"), *self.participant("place", "obl", _at(scene.place))]
+            verb += [
+                *self.participant("companion", "obl", "with"),
+                *self.participant("place", "obl", _at(scene.place)),
+            ]
         if self.wh_role:
             return [*self.front, *helper, *subject, *verb, *time]
         if scene.negated:
@@ -103,7 +119,9 @@ class _Clause(Clause):
         predicate = self.rooted(predicate)
         if scene.tense == "future":
             return [self.will()], [Token("be", "AUX", "copula", "cop", self.root), *predicate]
-        return [Token(_BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "be")], predicate
+        return [
+            Token(_BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "be")
+        ], predicate
 
     def event(self) -> tuple[list[Token], list[Token]]:
         """Return the verb forms before and after "not" or an inverted subject."""
@@ -133,7 +151,9 @@ class _Clause(Clause):
     def will(self) -> Token:
         return Token("will", "AUX", "tense", "aux", self.root)
 
-    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+    def question_words(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
+    ) -> list[Token]:
         if role in ("goal", "place"):
             return [Token("where", "ADV", "question", "advmod", head)]
         if role == "subject":
@@ -144,7 +164,9 @@ class _Clause(Clause):
             return [Token(case, "ADP", "question", "case", whom), whom]
         return [whom]
 
-    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+    def phrase(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
+    ) -> list[Token]:
         """Return preposition, determiner (or "how many"), quality, noun."""
         if phrase.named:
             tokens = self.named(phrase, role, deprel, head)
@@ -174,7 +196,9 @@ def _plural(noun: str) -> str:
 def _determiner(determiner: str, roles: str, noun: Token) -> Token:
     if determiner in NUMERALS:
         return Token(determiner, "NUM", roles, "nummod", noun)
-    return Token(determiner, "DET", roles, "det", noun, "this" if determiner == "these" else determiner)
+    return Token(
+        determiner, "DET", roles, "det", noun, "this" if determiner == "these" else determiner
+    )
 
 
 def _at(place: Phrase | None) -> str:

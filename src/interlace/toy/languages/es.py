@@ -123,7 +123,9 @@ two dos | three tres | four cuatro | five cinco | six seis | seven siete | eight
 berlin Berlín | london Londres | paris París | madrid Madrid | istanbul Estambul | vienna Viena | rome Roma
 moscow Moscú | beijing Pekín | new_delhi Nueva Delhi | tokyo Tokio | cairo El Cairo
 """)
-_ESTAR = frozenset("happy sad tired hungry weak clean_quality dirty hot cold fresh empty full".split())  # others: ser
+_ESTAR = frozenset(
+    "happy sad tired hungry weak clean_quality dirty hot cold fresh empty full".split()
+)  # others: ser
 # concept, lemma, masculine, feminine
 _DETERMINERS = """
 the el el la | a uno un una | this este este esta | these este estos estas | many mucho muchos muchas
@@ -135,7 +137,9 @@ TIME = {
     "every_day": "todos/todo/DET/w los/el/DET/- días/día/NOUN/u",
     "every_morning": "todas/todo/DET/w las/el/DET/- mañanas/mañana/NOUN/u",
 }  # fmt: skip
-_UNITS = "week la semana a | month el mes o | year el año o | summer el verano o | winter el invierno o"
+_UNITS = (
+    "week la semana a | month el mes o | year el año o | summer el verano o | winter el invierno o"
+)
 for _unit, _article, _word, _vowel in cells(f"{_UNITS} | monday el lunes o | friday el viernes o"):
     TIME[f"last_{_unit}"] = f"{_article}/el/DET/- {_word}/NOUN/u pasad{_vowel}/pasado/ADJ/w"
     TIME[f"next_{_unit}"] = f"{_article}/el/DET/- próxim{_vowel}/próximo/ADJ/w {_word}/NOUN/u"
@@ -152,7 +156,11 @@ WORDS = citation_forms(
 
 _BE = {
     "ser": {"past": ("era", "eran"), "present": ("es", "son"), "future": ("será", "serán")},
-    "estar": {"past": ("estaba", "estaban"), "present": ("está", "están"), "future": ("estará", "estarán")},
+    "estar": {
+        "past": ("estaba", "estaban"),
+        "present": ("está", "están"),
+        "future": ("estará", "estarán"),
+    },
 }
 _THERE_IS = {"past": "había", "present": "hay", "future": "habrá"}
 _VAGUE = frozenset({"a", *NUMERALS, "many", "some"})  # "hay tres perros en el parque", not "están"
@@ -180,7 +188,10 @@ class _Clause(Clause):
         rest: list[Token] = []
         if there or scene.predicate != "be":
             rest += self.participant("object", "obj", _personal(scene))
-            rest += [*self.participant("recipient", "iobj", "a"), *self.participant("goal", "obl", "a")]
+            rest += [
+                *self.participant("recipient", "iobj", "a"),
+                *self.participant("goal", "obl", "a"),
+            ]
             rest += [*self.manner(), *self.participant("companion", "obl", "con")]
             rest += self.participant("place", "obl", "a" if scene.predicate == "arrive" else "en")
         if not self.wh_role:
@@ -200,7 +211,9 @@ class _Clause(Clause):
         return [Token("¿", "PUNCT", "stop", "punct", self.root), *question]
 
     def existence(self) -> tuple[list[Token], list[Token]]:
-        self.root = Token(_THERE_IS[self.scene.tense], "VERB", "copula tense", "root", lemma="haber")
+        self.root = Token(
+            _THERE_IS[self.scene.tense], "VERB", "copula tense", "root", lemma="haber"
+        )
         return [self.root], []
 
     def state(self) -> tuple[list[Token], list[Token]]:
@@ -214,7 +227,15 @@ class _Clause(Clause):
             else:
                 gender = NOUN[subject.head].gender
             gender = "m" if self.wh_role == "subject" else gender
-            predicate = [Token(_adjective(lemma, gender, plural=self.plural), "ADJ", "quality", "root", lemma=lemma)]
+            predicate = [
+                Token(
+                    _adjective(lemma, gender, plural=self.plural),
+                    "ADJ",
+                    "quality",
+                    "root",
+                    lemma=lemma,
+                )
+            ]
         elif scene.category:
             noun = NOUN[scene.category]
             predicate = [Token(noun.singular, "NOUN", "category", "root")]
@@ -230,13 +251,18 @@ class _Clause(Clause):
         else:
             copula = "estar"
         form = _BE[copula][scene.tense][self.plural]
-        return [*self.negation(), Token(form, "AUX", "copula tense", "cop", self.root, copula)], predicate
+        return [
+            *self.negation(),
+            Token(form, "AUX", "copula tense", "cop", self.root, copula),
+        ], predicate
 
     def event(self) -> tuple[list[Token], list[Token]]:
         verb = VERB[self.scene.predicate]
         scene = self.scene
         lemma = WORDS[scene.predicate]
-        self.root = Token(verb[scene.tense][self.plural], "VERB", "predicate tense", "root", lemma=lemma)
+        self.root = Token(
+            verb[scene.tense][self.plural], "VERB", "predicate tense", "root", lemma=lemma
+        )
         return [*self.negation(), self.root], []
 
     def negation(self) -> list[Token]:
@@ -244,7 +270,9 @@ class _Clause(Clause):
             return [Token("no", "ADV", "negation", "advmod", self.root)]
         return []
 
-    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+    def question_words(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
+    ) -> list[Token]:
         if role in ("goal", "place"):
             return [Token("adónde" if case == "a" else "dónde", "ADV", "question", "advmod", head)]
         if phrase.person:
@@ -258,7 +286,9 @@ class _Clause(Clause):
             return [Token(case, "ADP", "question", "case", words[-1]), *words]
         return words
 
-    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+    def phrase(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
+    ) -> list[Token]:
         """Return preposition, determiner (or "cuántos"), noun, quality."""
         if phrase.named:
             tokens = self.named(phrase, role, deprel, head)
@@ -273,7 +303,9 @@ class _Clause(Clause):
             first.roles += f" {tokens.pop(0).roles}"
         return [first, *tokens]
 
-    def noun_phrase(self, phrase: Phrase, role: str, deprel: str, head: Token | None) -> list[Token]:
+    def noun_phrase(
+        self, phrase: Phrase, role: str, deprel: str, head: Token | None
+    ) -> list[Token]:
         word = NOUN[phrase.head]
         if phrase.plural:
             form = _plural(word.singular)
@@ -289,7 +321,9 @@ class _Clause(Clause):
         roles = f"{role}.determiner"
         if role == "object" and self.scene.negated and determiner == "a":
             determiner = "no"
-        elif role == "subject" and not determiner:  # only here a mass noun has an article ("la leche está fría")
+        elif (
+            role == "subject" and not determiner
+        ):  # only here a mass noun has an article ("la leche está fría")
             determiner = "the"
             roles = ""
         if self.wh_role == f"{role}.count":

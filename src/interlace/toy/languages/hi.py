@@ -13,7 +13,9 @@ from interlace.toy.sentences import Clause, Token, citation_forms, entries, word
 
 # ---- words ----
 
-Forms = tuple[str, str, str, str]  # masculine singular and plural (of adjectives also oblique), feminine twice
+Forms = tuple[
+    str, str, str, str
+]  # masculine singular and plural (of adjectives also oblique), feminine twice
 
 
 class _Noun(NamedTuple):
@@ -257,7 +259,11 @@ class _Clause(Clause):
             predicate = [Token("कहाँ", "ADV", "question", "root")]
         predicate = self.rooted(predicate)
         forms, lemma = _BE[scene.tense]
-        return [*predicate, *self.negation(), Token(forms[agreement], "AUX", "copula tense", "cop", self.root, lemma)]
+        return [
+            *predicate,
+            *self.negation(),
+            Token(forms[agreement], "AUX", "copula tense", "cop", self.root, lemma),
+        ]
 
     def event(self, verb: _Verb) -> list[Token]:
         """Return everything after subject and time."""
@@ -265,7 +271,9 @@ class _Clause(Clause):
         place = self.scene.place
         goal = self.scene.goal
         root = self.root = Token(verb.stem, "VERB", "predicate", "root")
-        light = Token(verb.light, "ADJ" if verb.gender == "-" else "NOUN", "predicate", "compound", root)
+        light = Token(
+            verb.light, "ADJ" if verb.gender == "-" else "NOUN", "predicate", "compound", root
+        )
         tokens = self.participant("companion", "obl", "के साथ")
         if place and scene.predicate != "arrive":
             tokens += self.participant("place", "obl", _at(place))
@@ -284,7 +292,9 @@ class _Clause(Clause):
         if goal and scene.predicate == "travel":  # "बर्लिन की यात्रा"
             tokens += self.participant("goal", "nmod", "की", light)
         elif goal:
-            tokens += self.participant("goal", "obl", "तक" if scene.predicate == "run" else TO.get(goal.head, ""))
+            tokens += self.participant(
+                "goal", "obl", "तक" if scene.predicate == "run" else TO.get(goal.head, "")
+            )
         if verb.light:
             tokens.append(light)
         return [*tokens, *self.negation(), root, *self.finite(verb)]
@@ -352,7 +362,9 @@ class _Clause(Clause):
         noun = Token(word, "NOUN", "manner", "obl", self.root)
         return [noun, Token(case, "ADP", "manner", "case", noun)]
 
-    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+    def question_words(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
+    ) -> list[Token]:
         if role in ("place", "goal"):
             if case not in ("की", "तक"):
                 return [Token("कहाँ", "ADV", "question", "advmod", head)]
@@ -367,7 +379,9 @@ class _Clause(Clause):
             return [who, Token(second, "ADP", "question", "case", who)]
         return [who]
 
-    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+    def phrase(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
+    ) -> list[Token]:
         """Return determiner (or कितने), quality, noun, oblique before a postposition."""
         oblique = bool(case) or role in ("place", "goal")
         if phrase.named:
@@ -388,8 +402,13 @@ class _Clause(Clause):
                 many = "कितनी" if word.feminine else "कितने"
                 tokens.insert(0, Token(many, "DET", "question", "det", noun, "कितना"))
             elif determiner not in ("", "the"):
-                tokens.insert(0, _determiner(determiner, f"{role}.determiner", noun, oblique=oblique))
-        return tokens + [Token(form, "ADP", f"{role}.relation", "case", noun, _lemma(form)) for form in case.split()]
+                tokens.insert(
+                    0, _determiner(determiner, f"{role}.determiner", noun, oblique=oblique)
+                )
+        return tokens + [
+            Token(form, "ADP", f"{role}.relation", "case", noun, _lemma(form))
+            for form in case.split()
+        ]
 
 
 def _at(place: Phrase) -> str:
@@ -410,7 +429,9 @@ def _determiner(determiner: str, roles: str, noun: Token, *, oblique: bool) -> T
     return Token(form, "DET", roles, "det", noun, "यह" if determiner == "these" else word)
 
 
-def _quality(quality: str, of: Phrase, agreement: int, roles: str, head: Token | None) -> list[Token]:
+def _quality(
+    quality: str, of: Phrase, agreement: int, roles: str, head: Token | None
+) -> list[Token]:
     """Return an adjective, with its adverb if it has one. Living beings are बूढ़ा when old, not पुराना."""
     living = of.person or bool(NOUNS[of.head].tags & {"person", "animal"})
     adverb, _, lemma = WORD["aged" if quality == "old" and living else quality].rpartition(" ")

@@ -122,8 +122,17 @@ TIME = {
     "last_friday": "上/DET/w 周五/NOUN/u", "next_friday": "下/DET/w 周五/NOUN/u",
     "every_day": "每/DET/w 天/NOUN/u", "every_morning": "每天/NOUN/w 早上/NOUN/u",
 }  # fmt: skip
-LOCALIZERS = {"street": "上", "beach": "上", "island": "上", "harbor": ""}  # after locations; others 里
-DIRECTION_LOCALIZERS = {"lake": "边", "river": "边", "street": "上"}  # after directions; others nothing
+LOCALIZERS = {
+    "street": "上",
+    "beach": "上",
+    "island": "上",
+    "harbor": "",
+}  # after locations; others 里
+DIRECTION_LOCALIZERS = {
+    "lake": "边",
+    "river": "边",
+    "street": "上",
+}  # after directions; others nothing
 WORDS = citation_forms(
     {concept: noun.form for concept, noun in NOUN.items()},
     {concept: verb.head + verb.tail for concept, verb in VERB.items()},
@@ -152,7 +161,9 @@ class _Clause(Clause):
         time = self.time()
         if scene.subject.determiner == "every" and self.wh_role != "subject":
             predicate.insert(0, Token("都", "ADV", "", "advmod", self.root))
-        if scene.fronted and not self.wh_role:  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
+        if (
+            scene.fronted and not self.wh_role
+        ):  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
             return [*time, Token("\uff0c", "PUNCT", "", "punct", self.root), *subject, *predicate]
         return [*subject, *time, *predicate]
 
@@ -162,7 +173,9 @@ class _Clause(Clause):
         if scene.quality:
             adjective = _adjective(scene.quality, scene.subject)
             root = self.root = Token(adjective.form, "ADJ", "quality", "root")
-            if "是" in adjective.constructions or scene.subject.determiner == "no":  # 没有 .. 新: not as new as
+            if (
+                "是" in adjective.constructions or scene.subject.determiner == "no"
+            ):  # 没有 .. 新: not as new as
                 copula = Token("是", "AUX", "copula", "cop", root)
                 predicate = [copula, root, Token("的", "PART", "", "mark:rel", root)]
             elif scene.negated:
@@ -174,7 +187,10 @@ class _Clause(Clause):
             predicate = [Token("是", "AUX", "copula", "cop", root), root]
         elif scene.place and self.wh_role != "place":
             root = self.root = Token("在", "VERB", "copula place.relation", "root")
-            predicate = [root, *self.phrase(scene.place, "place", "obj", f" {_inside(scene.place)}", root)]
+            predicate = [
+                root,
+                *self.phrase(scene.place, "place", "obj", f" {_inside(scene.place)}", root),
+            ]
         else:
             root = self.root = Token("在", "VERB", "copula", "root")
             predicate = [root, Token("哪里", "PRON", "question", "obj", root)]
@@ -183,12 +199,16 @@ class _Clause(Clause):
     def event(self) -> list[Token]:
         scene = self.scene
         verb = self.lexeme()
-        parted = scene.negated and scene.tense == "present" and verb.result  # 看不见 does the denying
+        parted = (
+            scene.negated and scene.tense == "present" and verb.result
+        )  # 看不见 does the denying
         aspect = ""  # of past events; with a subject with "no", 没有 .. 过; states and negation have none
         if scene.tense == "past" and not verb.state and not scene.negated:
             aspect = "过" if scene.denied else "了"
         split = bool(verb.tail) and (parted or (aspect == "过" and not verb.result))
-        root = self.root = Token(verb.head if split else verb.head + verb.tail, "VERB", "predicate", "root")
+        root = self.root = Token(
+            verb.head if split else verb.head + verb.tail, "VERB", "predicate", "root"
+        )
         tokens = []
         if not parted:
             tokens += self.helpers("不" if verb.state or scene.tense != "past" else "没有")
@@ -198,7 +218,9 @@ class _Clause(Clause):
         elif aspect:
             tokens.append(Token(aspect, "AUX", "tense", "aux", root))
         if split:
-            tokens.append(Token(verb.tail, "VERB" if verb.result else "NOUN", "predicate", "compound", root))
+            tokens.append(
+                Token(verb.tail, "VERB" if verb.result else "NOUN", "predicate", "compound", root)
+            )
         return [*tokens, *self.behind()]
 
     def lexeme(self) -> _Verb:
@@ -236,7 +258,9 @@ class _Clause(Clause):
         if scene.predicate != "give":
             tokens += self.participant("recipient", "obl", "给")
         if scene.goal and scene.predicate == "travel":
-            tokens += self.participant("goal", "obl", f"到 {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}")
+            tokens += self.participant(
+                "goal", "obl", f"到 {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}"
+            )
         if scene.predicate == "call":
             tokens += self.participant("object", "obl", "给")
         return tokens
@@ -251,7 +275,9 @@ class _Clause(Clause):
         if scene.predicate != "call":
             tokens += self.participant("object", "obj")
         if scene.goal and scene.predicate != "travel":
-            tokens += self.participant("goal", "obj", f" {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}")
+            tokens += self.participant(
+                "goal", "obj", f" {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}"
+            )
         if scene.predicate == "arrive":
             tokens += self.participant("place", "obj")
         return tokens
@@ -276,7 +302,9 @@ class _Clause(Clause):
         noun = Token("时候", "NOUN", "question", "obl:tmod", self.root)
         return [Token("什么", "DET", "question", "det", noun), noun]
 
-    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+    def question_words(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
+    ) -> list[Token]:
         if phrase.person:
             form = "谁"
         elif role in ("place", "goal"):
@@ -289,7 +317,9 @@ class _Clause(Clause):
             return [Token(before, "ADP", "question", "case", word), word]
         return [word]
 
-    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+    def phrase(
+        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
+    ) -> list[Token]:
         """Return adposition, determiner (or 几) with a classifier, quality, noun, localizer."""
         if phrase.named:
             tokens = self.named(phrase, role, deprel, head)
@@ -303,7 +333,9 @@ class _Clause(Clause):
                 form, constructions = _adjective(phrase.quality, phrase)
                 quality = Token(form, "ADJ", f"{role}.quality", "amod", noun)
                 tokens = [quality, noun]
-                if "的" in constructions or len(form) > 1 or noun.form.startswith(form):  # 小的小提琴
+                if (
+                    "的" in constructions or len(form) > 1 or noun.form.startswith(form)
+                ):  # 小的小提琴
                     tokens.insert(1, Token("的", "PART", "", "mark:rel", quality))
             if self.wh_role == f"{role}.count":
                 tokens = [*_measured("几", "NUM", "question", noun, phrase), *tokens]

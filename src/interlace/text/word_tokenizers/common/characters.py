@@ -61,10 +61,16 @@ def at_graphemes(spans: Ragged, lines: Sequence[str]) -> Ragged:
     points = code_points(lines)  # (C,)
     continues = _CONTINUES.of(points) == _CONTINUING
     positions = np.arange(len(points))
-    base = np.maximum.accumulate(np.where(continues, 0, positions))  # the last base character at or before each
+    base = np.maximum.accumulate(
+        np.where(continues, 0, positions)
+    )  # the last base character at or before each
     following = np.where(continues, len(points), positions)
-    following = np.minimum.accumulate(following[::-1])[::-1]  # the first base character at or after each
-    line_begins = line_starts(lines)[spans.rows()]  # (spans,) a line ends with a line feed: a base character
+    following = np.minimum.accumulate(following[::-1])[
+        ::-1
+    ]  # the first base character at or after each
+    line_begins = line_starts(lines)[
+        spans.rows()
+    ]  # (spans,) a line ends with a line feed: a base character
     is_filled = spans.flat[:, 0] < spans.flat[:, 1]
     first = line_begins[is_filled]
     starts = np.maximum(base[first + spans.flat[is_filled, 0]], first)
