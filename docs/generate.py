@@ -7,6 +7,7 @@ commands in `docs/faq.md`. `tests/test_docs.py` fails if a page is out of date.
 """
 
 import inspect
+import json
 import os
 import re
 import shlex
@@ -32,7 +33,6 @@ from interlace.embeddings import EMBEDDING_METHODS
 from interlace.experiments.recipe import RECIPES, Recipe
 from interlace.experiments.sections import CorpusGroup, DerivedLanguage, OriginalPattern
 from interlace.experiments.studies import Study, StudyEvaluation, StudySystem
-from interlace.experiments.template import toml_value
 from interlace.readers import READERS
 from interlace.scores.findings import StudyFinding
 from interlace.scores.published import paper, papers
@@ -192,6 +192,15 @@ def table(fields: dict[str, FieldInfo]) -> str:
             f"| `{key}` | {cell(kind)} | {shown} | {cell(bounds(field))} | {cell(field.description or '')} |"
         )
     return "\n".join(rows) + "\n"
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML: a string, number, boolean, list or inline table."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {toml_value(part)}' for key, part in value.items())} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
 def bounds(field: FieldInfo) -> str:

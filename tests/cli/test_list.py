@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import DataError
+from interlace.experiments.recipe import read_recipe
 
 
 def listed(*arguments):
@@ -54,3 +55,12 @@ def test_a_study_is_shown_as_its_file():
         application(), ["list", "studies", "tiny/quick"], catch_exceptions=False
     )
     assert tomllib.loads(done.stdout)["systems"]["mlm"]["recipe"] == "tiny/mlm"
+
+
+def test_init_writes_a_shipped_recipe_to_change(tmp_path):
+    mine = tmp_path / "mine.toml"
+    command = ["init", "tiny/alm", "-o", str(mine)]
+    CliRunner().invoke(application(), command, catch_exceptions=False)
+    assert read_recipe(str(mine)) == read_recipe("tiny/alm")
+    with pytest.raises(DataError, match=r"mine\.toml: exists already"):
+        CliRunner().invoke(application(), command, catch_exceptions=False)

@@ -193,7 +193,6 @@ def test_evaluation_recipe_cannot_be_trained(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"export.fold_language": "en"}, "no language embedding for 'en'"),
         ({"corpora.text.dev": "[]", "train.patience": "2"}, "early stopping needs held-out text"),
         ({"objectives.mlm.max_length": "500"}, r"max_length = 500, but the model's maximum is 128"),
     ],

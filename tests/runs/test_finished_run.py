@@ -18,12 +18,11 @@ FIELDS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 
 @pytest.fixture
 def run(small, tmp_path):
-    changes = {"train.steps": "3", "export.fold_language": "xx"}
-    pretrain(read_recipe(str(small), changes), tmp_path / "run")
+    pretrain(read_recipe(str(small), {"train.steps": "3"}), tmp_path / "run")
     return tmp_path / "run"
 
 
-def test_opens_with_transformers_and_a_folded_language_needs_no_ids(run):
+def test_opens_with_transformers_and_has_the_same_logits(run):
     tokenizer = AutoTokenizer.from_pretrained(run / "model", trust_remote_code=False)
     model = AutoModelForMaskedLM.from_pretrained(run / "model", trust_remote_code=False).eval()
     inputs = tokenizer(["the cat sees two books", "in"], padding=True, return_tensors="pt")
@@ -31,9 +30,8 @@ def test_opens_with_transformers_and_a_folded_language_needs_no_ids(run):
         plain = model(**{key: value for key, value in inputs.items() if key in FIELDS}).logits
     backbone = load(run / "model").eval()
     ids = {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"]}
-    language = torch.full_like(ids["input_ids"], backbone.traits.languages["xx"])
     with torch.inference_mode():
-        states = backbone.encode({**ids, backbone.traits.language_input: language})
+        states = backbone.encode(ids)
         ours = backbone.logits(states.reshape(-1, states.shape[-1])).reshape(plain.shape)
     real = ids["attention_mask"].bool()
     torch.testing.assert_close(plain[real], ours[real], rtol=1e-4, atol=1e-5)
@@ -93,7 +91,7 @@ def test_settings_added_since_the_run_are_no_difference(run, small, tmp_path):
     kept = json.loads((run / "recipe.json").read_text())
     del kept["train"]["stop_by"]
     (run / "recipe.json").write_text(json.dumps(kept))
-    changes = {"train.steps": "3", "export.fold_language": "xx"}
+    changes = {"train.steps": "3"}
     assert pretrain(read_recipe(str(small), changes), run) == run / "model"
     kept["train"]["gone"] = 1  # an older setting that no longer is: told, never a traceback
     (run / "recipe.json").write_text(json.dumps(kept))

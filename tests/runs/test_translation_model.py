@@ -101,6 +101,3 @@ def test_rejects_settings_without_effect(small):
         SettingsError, match=r"\[model\.decoder\]: no objective of the recipe trains a decoder"
     ):
         read_recipe(str(small), {"model.decoder.layers": "1"})
-    data = translating(small).dump()
-    with pytest.raises(SettingsError, match=r"export\.fold_language: not available"):
-        Recipe.read({**data, "export": {"fold_language": "en"}}, "here")

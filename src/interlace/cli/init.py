@@ -1,13 +1,12 @@
-"""Print a complete recipe to copy and change."""
+"""Print a shipped recipe to copy and change."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_line
+from interlace.cli import print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import comma_separated
 
 
 def init(
@@ -17,25 +16,17 @@ def init(
     into: Annotated[
         Path | None, options.output("File. Default: standard output.", default_is_standard=True)
     ] = None,
-    languages: Annotated[
-        str,
-        typer.Option(
-            "--languages",
-            help="Languages of your own text, such as en,de: no toy corpus, and none of its tasks.",
-        ),
-    ] = "",
-    code: Code = [],
 ) -> None:
-    """Print a recipe with every key, its meaning and its default: interlace init adapt/mbert:alm > mine.toml."""
-    load_plugins(code)
+    """Print the file of a recipe, to copy and change: interlace init adapt/mbert > mine.toml."""
     from interlace.cli.common.output import lines_to
     from interlace.core.errors import DataError
-    from interlace.experiments.template import recipe_template
+    from interlace.experiments.recipe import RECIPES
+    from interlace.text.lines import read_lines
 
     if into is not None and into.is_file():
         raise DataError(f"{into}: exists already; name another file")
-    text = recipe_template(recipe, comma_separated(languages))
+    file = RECIPES.find(recipe, shared=True)
     with lines_to(into) as write:
-        write(text.splitlines())
+        write(read_lines(file.path))
     if into is not None:
         print_line(into)

@@ -217,7 +217,6 @@ def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dic
         if has_languages
         else [],
         "language_argument": "langs" if xlm else "token_type_ids",
-        "fold_language": plain(recipe.export.fold_language),
         "vocab": recipe.vocab,
         "tokenizer": None if tokenizer is None else code_span(leaf(tokenizer)),
     }

@@ -1,14 +1,12 @@
 """Score a finished run, or any checkpoint, on the tasks of a recipe; each task and seed is stored when it is done."""
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from accelerate import Accelerator
@@ -37,10 +35,9 @@ from interlace.experiments.score_store import (
 from interlace.models.backbone import Backbone
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
-from interlace.scores import ZERO_SHOT, table_of_entries
 from interlace.tasks import TASKS, FineTuneTask, Task
 from interlace.tasks.common.translation import TranslationTask
-from interlace.training.device import accelerator_for, start_trackers
+from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuned import FINE_TUNED, is_saved
 from interlace.training.fine_tuning import (
@@ -139,7 +136,7 @@ def evaluate(
         raise DataError(f"{target.model}: {why}; choose tasks with --tasks, such as --tasks ner")
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
-    accelerator = accelerator_for(train.precision, train.threads, train.trackers, target.into)
+    accelerator = accelerator_for(train.precision, train.threads)
     _check_processes(bound.values(), accelerator.num_processes)
     vectors = _static_vectors(target.model, bound)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
@@ -179,26 +176,9 @@ def evaluate(
             store.add(_contamination(target, [name for name in names if name in scored], reported))
         if failures and not store.requested:
             raise failures[0] if len(failures) == 1 else RunError("; ".join(map(str, failures)))
-    if train.trackers and store.requested:
-        _track(target, accelerator, store.requested_rows())
     if failures:
         raise IncompleteError(failures, store.requested_rows())
     return store.requested_rows()
-
-
-def _track(target: Target, accelerator: Accelerator, rows: Sequence[Score]) -> None:
-    """Send the mean of each metric over seeds to the trackers, at the last step of pre-training."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    for row in table_of_entries(rows, target.model):
-        kind = "" if row.setting == ZERO_SHOT else f"/{row.setting}"
-        found[f"{row.task}/{row.metric.replace('@', ' at ')}/{row.language}{kind}"].append(
-            row.score
-        )
-    start_trackers(accelerator, target.into, target.recipe.name)
-    step = 0 if target.trained is None else target.trained.train.steps
-    accelerator.log({name: fmean(scores) for name, scores in found.items()}, step=step)
-    for tracker in accelerator.trackers:
-        tracker.finish()
 
 
 def _check_processes(tasks: Iterable[Task], count: int) -> None:

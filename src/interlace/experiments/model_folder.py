@@ -79,7 +79,7 @@ def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -
     Raise a CheckpointError if a weight is not finite.
     """
     check_finite_weights(backbone.named_parameters(), f"the model to write to {folder}")
-    backbone.save_pretrained(folder, vocab, fold_language=recipe.export.fold_language)
+    backbone.save_pretrained(folder, vocab)
     if recipe.seq2seq:
         ModelMetadata.of(recipe).write(folder)
     else:

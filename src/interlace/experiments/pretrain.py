@@ -35,7 +35,6 @@ from interlace.models.adapters import merge_adapters
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model
-from interlace.models.languages import check_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import checkpoint, run_folder
@@ -206,9 +205,6 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
         raise SettingsError(
             "train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev"
         )
-    language = recipe.export.fold_language
-    if language is not None:
-        check_language(backbone.traits.languages, language, "export.fold_language")
     sentence_vectors(recipe, backbone)
 
 

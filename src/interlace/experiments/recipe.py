@@ -99,9 +99,6 @@ LICENSE = r"^[a-z0-9.-]*$"
 class ExportSettings(Settings):
     """Export of the finished model."""
 
-    fold_language: str | None = Field(
-        None, description="Language whose embedding inputs without language ids get."
-    )
     license: str = Field(
         "",
         pattern=LICENSE,
@@ -257,7 +254,7 @@ class Recipe(Settings):
                 )
 
     def _check_translation(self) -> None:
-        """Reject settings of translation that no objective trains, and `fold_language` of a translation model."""
+        """Reject settings of translation that no objective trains."""
         by = self.train.stop_by
         learned = max_source_lengths(self)
         if by in STOPPING_TASKS:
@@ -277,10 +274,6 @@ class Recipe(Settings):
             raise SettingsError(
                 "[model.decoder]: no objective of the recipe trains a decoder; add one, such as "
                 "[objectives.translation], or remove the section"
-            )
-        if self.export.fold_language is not None and self.seq2seq:
-            raise SettingsError(
-                "export.fold_language: not available for translation models; remove it"
             )
 
     def objective(self, name: str) -> Objective:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import torch
@@ -20,7 +19,6 @@ from accelerate.utils import DistributedDataParallelKwargs
 from torch import nn
 
 from interlace.core.errors import LostProcessError, MissingDependencyError
-from interlace.core.files import atomic
 
 # oneDNN and PyTorch each keep the compiled products of the last shapes, by default 1,024 (0.7 MB each).
 _CACHED_SHAPES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
@@ -74,37 +72,22 @@ def accelerator_for(
 
 
 def start_trackers(
-    accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any] | None = None
+    accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any]
 ) -> None:
-    """Start a run of each tracker, named after the run's folder; Weights & Biases resumes an earlier one of it.
-
-    The run's id is random, and kept in `trackers/id` of the folder.
+    """Start a run of each tracker, named after the run's folder.
 
     group: the recipe's name. config: settings by dotted key, shown beside the run.
     """
     folder = folder.resolve()
-    id_path = folder / TRACKERS / "id"
-    if accelerator.is_main_process and not id_path.exists():
-        with atomic(id_path) as path:
-            path.write_text(token_hex(8), encoding="utf-8")
-    accelerator.wait_for_everyone()
-    key = id_path.read_text(encoding="utf-8")
     shown_config = {}
-    for name, value in (config or {}).items():
+    for name, value in config.items():
         shown_config[name] = value if isinstance(value, int | float) else str(value)
     options = {
-        "wandb": {
-            "name": folder.name,
-            "group": group,
-            "id": key,
-            "resume": "allow",
-            "dir": str(folder),
-        },
-        "mlflow": {"run_name": folder.name, "tags": {"recipe": group, "folder": key}},
+        "wandb": {"name": folder.name, "group": group, "dir": str(folder)},
+        "mlflow": {"run_name": folder.name, "tags": {"recipe": group}},
     }
-    accelerator.init_trackers(
-        os.environ.get("WANDB_PROJECT") or "interlace", shown_config or None, options
-    )
+    project = os.environ.get("WANDB_PROJECT") or "interlace"
+    accelerator.init_trackers(project, shown_config, options)
 
 
 @contextmanager
