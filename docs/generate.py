@@ -34,7 +34,6 @@ from interlace.experiments.recipe import RECIPES, Recipe
 from interlace.experiments.sections import CorpusGroup, DerivedLanguage, OriginalPattern
 from interlace.experiments.studies import Study, StudyEvaluation, StudySystem
 from interlace.readers import READERS
-from interlace.scores.findings import StudyFinding
 from interlace.scores.published import paper, papers
 from interlace.tasks import TASKS
 
@@ -144,11 +143,6 @@ def study_keys() -> str:
     parts += sections("[evaluate]", StudyEvaluation, "How every cell is evaluated.")
     parts += sections(
         "[systems.NAME]", StudySystem, "A row of the study's table: a recipe, or a checkpoint."
-    )
-    parts += sections(
-        "[findings.NAME]",
-        StudyFinding,
-        "A claim about the difference of two sides, first minus second.",
     )
     return "\n".join(parts)
 

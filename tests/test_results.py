@@ -120,40 +120,6 @@ def test_studies_skip_the_kept_cells(path):
     }
 
 
-def verdicts(page):
-    """Difference, limits of the interval and p, and the verdict, of each row of the tables of claims."""
-    rows = []
-    for found in re.finditer(r"^\| claim \|.* verdict \|", page, re.MULTILINE):
-        head, *body = table_after(page, found.start())
-        columns = [next(head.index(name) for name in names if name in head) for names in FIGURES]
-        texts = ([row[column] for column in columns] for row in body if "---" not in row)
-        rows += [
-            (
-                [float(number.replace(",", "")) for number in NUMBER.findall(" ".join(row[1:]))],
-                row[0],
-            )
-            for row in texts
-        ]
-    return rows
-
-
-FIGURES = (("verdict",), ("difference", "lower by"), ("interval",), ("p",))
-NUMBER = re.compile(r"-?[\d,]*\.?\d+")
-
-
-def test_pages_give_each_kept_verdict_once():
-    kept = [
-        row
-        for path in KEPT
-        for row in verdicts((path.parent / "tables/findings.md").read_text(encoding="utf-8"))
-    ]
-    shown = [row for path in PAGES for row in verdicts(path.read_text(encoding="utf-8"))]
-    assert len(kept) == len(shown) >= 30
-    for figures, verdict in kept:
-        same = [other for other in shown if other == (pytest.approx(figures, rel=5e-4), verdict)]
-        assert len(same) == 1, (figures, verdict)
-
-
 def test_a_block_is_expanded_as_by_the_shell():
     lines = [
         "small='--set a=1'",

@@ -14,13 +14,11 @@ from interlace.report.comparison_table import ComparisonTable
 from interlace.report.correlation import correlation_tables
 from interlace.report.differences import difference_tables
 from interlace.report.example_tests import compare_over_examples
-from interlace.report.findings import findings_tables
 from interlace.report.published_rows import cited_by
 from interlace.report.tables import Table, write_tables
 from interlace.report.transfer import transfer_tables
 from interlace.scores import ScoreTable
 from interlace.scores.comparison import Comparison, Untested, compare
-from interlace.scores.findings import judge
 
 TABLES = "tables"
 COMPARISONS = "comparisons.json"
@@ -48,7 +46,6 @@ def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
     tables += difference_tables(comparisons, study.name, scores)
     tables += correlation_tables(scores, study.name)
     tables += transfer_tables(scores, study.name, cited)
-    tables += findings_tables(judge(study.findings, scores, len(study.seeds)), study.name)
     write_tables(into / TABLES, tables)
     records = [comparison_json(comparison) for comparison in comparisons]
     records += [untested_json(untested) for untested in over_examples.untested]

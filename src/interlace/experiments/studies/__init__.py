@@ -23,12 +23,11 @@ from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, leaves, merged, put
 from interlace.experiments.recipe import CHECKPOINTS, RECIPES, Recipe
 from interlace.scores import Score
-from interlace.scores.findings import MAX_FAMILY, StudyFinding
 
 STUDIES = ConfigStore(
     "study",
     Path(__file__).parent,
-    whole=("axes", "findings"),
+    whole=("axes",),
     folders=("data_root",),
     checkpoints=(*CHECKPOINTS, "model"),
 )
@@ -91,9 +90,6 @@ class Study(Settings):
     evaluate: StudyEvaluation = Field(
         default_factory=StudyEvaluation, description="How every cell is evaluated."
     )
-    findings: dict[Name, StudyFinding] = Field(
-        {}, description="Claims registered before the runs, with their tests."
-    )
 
     @field_validator("axes", mode="before")
     @classmethod
@@ -127,24 +123,6 @@ class Study(Settings):
                 )
             if not values or any(value in values[:place] for place, value in enumerate(values)):
                 raise ValueError(f"axes.{key}: expected different values, found {values}")
-        for name, finding in self.findings.items():
-            self._check_finding(name, finding)
-
-    def _check_finding(self, name: str, finding: StudyFinding) -> None:
-        family = [other for other in self.findings.values() if other.family == finding.family]
-        if len(family) > MAX_FAMILY:
-            raise ValueError(
-                f"findings: family {finding.family!r} has {len(family)} findings; at most {MAX_FAMILY}"
-            )
-        for side in finding.sides:
-            if side.system not in self.systems:
-                hint = did_you_mean(side.system, self.systems)
-                raise ValueError(f"findings.{name}.system: no system {side.system!r}{hint}")
-            if not side.task:
-                raise ValueError(f"findings.{name}.task: missing")
-            for key, value in dict(leaves(side.axes)).items():
-                if value not in self.axes.get(key, []):
-                    raise ValueError(f"findings.{name}.axes: the study has no {key} = {value!r}")
 
     @property
     def reference(self) -> str:
