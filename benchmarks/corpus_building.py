@@ -5,8 +5,8 @@ same lines; ten times the text takes at most 1.25 times the memory.
 
     python benchmarks/corpus_building.py [--memory]
 
-Building reads, normalizes (NFC), tokenizes, encodes, maps tokens to words and writes. BPE, WordPiece and Unigram
-vocabularies are timed too. Runs alternate; ratios are medians of wall time and of processor time. `--memory` measures
+Building reads, normalizes (NFC), tokenizes, encodes, maps tokens to words and writes. BPE vocabularies
+are timed too. Runs alternate; ratios are medians of wall time and of processor time. `--memory` measures
 only memory: the peak of a new process above its start. The time target assumes two cores: `encode_batch` uses all
 cores, the conversion to arrays one. The text is Multi30k's captions in `INTERLACE_DATA`, else random words.
 """
@@ -31,7 +31,7 @@ from interlace.readers.lines import PlainLines
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.word_tokenizers.whitespace import Whitespace
 
-KINDS, ROUNDS, REPEATS = ("byte-bpe", "bpe", "wordpiece", "unigram"), 5, 5
+KINDS, ROUNDS, REPEATS = ("byte-bpe", "bpe"), 5, 5
 MAX_RATIO, MAX_GROWTH = 1.3, 1.25
 
 

@@ -15,6 +15,8 @@ from interlace.data.tokenizer_files import special_tokens
 from interlace.data.vocab import Vocab
 from interlace.text import Text
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from learned_vocabs import KINDS as LEARNED
+from learned_vocabs import learned_vocab
 from little_checkpoints import KINDS as CHECKPOINTS
 from little_checkpoints import save
 
@@ -115,7 +117,7 @@ MADE = {
     "suffixed": _suffixed,
 }
 SPLIT = {name: WORD_TOKENIZERS.build(name) for name in ("whitespace", "unicode")}
-KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram", *MADE]
+KINDS = ["byte-bpe", "bpe", *MADE]
 
 
 @cache
@@ -176,9 +178,9 @@ def text_of(*lines):
     return Text("xx", plain, Ragged.of(spans, width=2), "gold")
 
 
-@pytest.fixture(scope="module", params=["byte-bpe", "bpe", "wordpiece", "unigram"])
+@pytest.fixture(scope="module", params=LEARNED)
 def learned(request):
-    return Vocab.learn({"xx": LINES * 30}, size=420, kind=request.param)
+    return learned_vocab({"xx": LINES * 30}, 420, request.param)
 
 
 def words_found(sentences, line):
@@ -233,13 +235,13 @@ def test_words_are_in_order_and_whole_for_any_borders(data):
 SPELLED = "a </s> b<mask> [MASK] <unk> [UNK]c <pad>x <s> ＜/s＞"
 
 
-@pytest.mark.parametrize("kind", ["byte-bpe", "bpe", "wordpiece", "unigram"])
+@pytest.mark.parametrize("kind", LEARNED)
 def test_special_tokens_that_text_spells_are_text(kind):
     """Also where normalization spells them: XLM-R's turns the wide brackets into narrow ones."""
     names = re.sub(
         r"[<>\[\]]", " ", SPELLED
     )  # a tokenizer is not trained on the special tokens in its text
-    vocab = Vocab.learn({"en": [SPELLED, " ".join(SPELLED), names] * 20}, size=400, kind=kind)
+    vocab = learned_vocab({"en": [SPELLED, " ".join(SPELLED), names] * 20}, 400, kind)
     if kind == "unigram":
         vocab.tokenizer.normalizer = normalizers.NFKC()
         vocab = Vocab(vocab.tokenizer, vocab._special, {}, "nfkc")

@@ -141,7 +141,7 @@ def test_a_regular_expression_that_takes_long_is_named(tmp_path, parts, expressi
     assert fault in message
 
 
-@pytest.mark.parametrize("kind", ["byte-bpe", "bpe", "wordpiece", "unigram"])
+@pytest.mark.parametrize("kind", ["byte-bpe", "bpe"])
 def test_well_known_regular_expressions_are_not_tried(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("interlace.data.expressions.GuardedFunction", None)
     normalization = Normalization(lower_case=True, remove_accents=True, form="NFKC")

@@ -5,13 +5,13 @@ import unicodedata
 import numpy as np
 import pytest
 
-from interlace.data.vocab import Vocab
 from interlace.derived import TRANSFORMATIONS
 from interlace.derived.transliterate import character_table, letter_map
 from interlace.text import Text
 from interlace.text.running import is_tight
 from interlace.text.scripts import is_unspaced
 from interlace.toy import sample, text
+from learned_vocabs import learned_vocab
 
 WORDS = [
     f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)
@@ -185,7 +185,7 @@ def test_twins_are_cut_alike(kind):
     ]  # BERT splits wide punctuation, which has no wide twins of its kind
     lines = [*text("en", sample(400)).lines, marked, "(the dog's), 'no'... $5-10 (3.5%)!?"]
     twins = changed(lines).lines
-    tokenizer = Vocab.learn({"en": lines, "en_x": twins}, 900, kind=kind).tokenizer
+    tokenizer = learned_vocab({"en": lines, "en_x": twins}, 900, kind).tokenizer
     for one, other in zip(lines, twins, strict=True):
         pieces = [
             tokenizer.encode(side, add_special_tokens=False).word_ids for side in (one, other)

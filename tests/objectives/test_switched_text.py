@@ -28,6 +28,7 @@ from interlace.objectives.common.code_switching import (
 from interlace.text import Text, TextPairs
 from interlace.text.columns import TextColumns
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from learned_vocabs import learned_vocab
 
 MIXED = CodeSwitching(source_share=0, target_share=0, switch_fraction=(0.3, 0.9))
 KINDS = ("byte-bpe", "bpe", "wordpiece", "unigram", "word")
@@ -77,7 +78,7 @@ def learned(text, kind, size):
     if kind == "word":
         runs = {run for side in sides for line in side.lines for run in line.split()}
         return Vocab(word_level_tokenizer(sorted(runs)), ROLES, {}, "words")
-    return Vocab.learn({side.language: side.lines for side in sides}, size, kind=kind)
+    return learned_vocab({side.language: side.lines for side in sides}, size, kind)
 
 
 def columns(text):

@@ -14,7 +14,6 @@ from torch.nn.functional import cross_entropy
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data.vocab import Vocab
 from interlace.objectives import Resources
 from interlace.tasks import TASKS
 from interlace.tasks.common.prediction import predict_all
@@ -27,6 +26,7 @@ from interlace.tasks.mlqa import (
     encode_questions,
 )
 from interlace.text import Text, TextPairs
+from learned_vocabs import learned_vocab
 
 ENGLISH = "the doctor reads letters"
 GERMAN = "der arzt liest briefe"
@@ -100,7 +100,7 @@ DECOMPOSED = {
 def test_answers_in_decomposed_text_keep_their_last_mark(language, kind, task, tmp_path):
     """A tokenizer that composes text places the subword of a letter on its base character."""
     composed = unicodedata.normalize("NFC", DECOMPOSED[language])
-    vocab = Vocab.learn({language: [composed, " ".join(composed)] * 20}, size=500, kind=kind)
+    vocab = learned_vocab({language: [composed, " ".join(composed)] * 20}, 500, kind)
     passage = unicodedata.normalize("NFD", composed)
     answers = [(match[0], match.start()) for match in re.finditer(r"\S+", passage)]
     asked = [question("who", answer, key=str(number)) for number, answer in enumerate(answers)]

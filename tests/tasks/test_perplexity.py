@@ -30,6 +30,7 @@ from interlace.text import Text
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.selection import Item
+from learned_vocabs import learned_vocab
 from little_jobs import score_job
 
 LINES = [
@@ -293,7 +294,7 @@ def test_unknown_subwords_and_characters_have_no_size(vocab):
     words, characters = size_of(text, vocab)
     assert (words, characters) == (6, sum(map(len, SENTENCES)) - len("letters"))
     assert stream_size(rows, vocab) == (words + 3, characters + 3)
-    vocab = Vocab.learn({"en": ["the doctor"] * 30}, size=100, kind="wordpiece")
+    vocab = learned_vocab({"en": ["the doctor"] * 30}, 100, "wordpiece")
     text = encode_spelled([Text.of(["the 黑 doctor"], "en")], vocab)
     assert sizes_of(text, vocab).characters.tolist() == [len("the doctor")]
 
@@ -302,7 +303,7 @@ def test_unknown_subwords_and_characters_have_no_size(vocab):
 def test_characters_are_those_of_the_line_for_every_vocabulary(kind):
     """A WordPiece vocabulary decodes to blanks between Chinese characters, bytes to parts of them."""
     lines = ["黑队的防守很好。", "the doctor, who reads", " 我 reads  "]
-    vocab = Vocab.learn({"zh": lines * 30}, size=300, kind=kind)
+    vocab = learned_vocab({"zh": lines * 30}, 300, kind)
     text = encode_spelled([Text.of(lines, "zh")], vocab)
     assert not np.isin(text.ids.flat, vocab.special_ids).any()
     size = sizes_of(text, vocab)

@@ -22,9 +22,7 @@ def vocab(
     size: Annotated[
         int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")
     ] = 8000,
-    kind: Annotated[
-        str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")
-    ] = "byte-bpe",
+    kind: Annotated[str, typer.Option("--kind", help="byte-bpe or bpe.")] = "byte-bpe",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,
     alpha: Annotated[
         float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")

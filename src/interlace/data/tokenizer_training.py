@@ -4,13 +4,12 @@ All normalize to NFC, keep a letter and its combining marks in one piece, and gi
 of a line as inside it: replacing words and scoring input embeddings rely on that.
 """
 
-import logging
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from tokenizers import (
@@ -30,11 +29,9 @@ from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data.sampling import temperature
 from interlace.text.normalization import Normalization
 
-TokenizerKind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]
+TokenizerKind = Literal["byte-bpe", "bpe"]
 
 ROLES = {"pad": "<pad>", "unk": "<unk>", "begin": "<s>", "end": "</s>", "mask": "<mask>"}
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -48,36 +45,46 @@ class SampledLines:
 
 def train_tokenizer(kind: TokenizerKind, size: int, sampled: Sequence[SampledLines]) -> Tokenizer:
     """Train a tokenizer, without literal `<unk>`; raise a DataError if `size` is less than the alphabet needs."""
-    alphabet = _alphabet_size(kind, sampled)
-    if size < alphabet + len(ROLES):
+    by_bytes = kind == "byte-bpe"
+    alphabet_size = 256 if by_bytes else _count_characters(sampled) + 1  # and the blank
+    min_size = alphabet_size + len(ROLES)
+    if size < min_size:
         raise DataError(
             f"a vocabulary of {size} subwords is too small: {kind} needs {len(ROLES)} special tokens and an alphabet "
-            f"of {alphabet} here, at least {alphabet + len(ROLES)} in all"
+            f"of {alphabet_size} here, at least {min_size} in all"
         )
-    specials = [
-        AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()
-    ]
-    tokenizer, trainer = _MAKERS[kind](
-        vocab_size=size, special_tokens=specials, show_progress=False
+    special_tokens = []
+    for token in ROLES.values():
+        special_tokens.append(AddedToken(token, special=True, lstrip=token == ROLES["mask"]))
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=special_tokens,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()) if by_bytes else [],
+        show_progress=False,
     )
+    tokenizer = _byte_bpe() if by_bytes else _bpe()
     lines = chain.from_iterable(sample.lines * sample.copies for sample in sampled)
-    tokenizer.train_from_iterator(
-        (line.replace(ROLES["unk"], " ") for line in _shortened(lines)), trainer
-    )
+    tokenizer.train_from_iterator(map(_trainable, lines), trainer)
     tokenizer.post_processor = row_template(tokenizer, ROLES["begin"], ROLES["end"])
     return tokenizer
 
 
-def _alphabet_size(kind: TokenizerKind, sampled: Sequence[SampledLines]) -> int:
-    """Return the subwords that spell all characters of the text."""
-    if kind == "byte-bpe":
-        return 256
+def _count_characters(sampled: Sequence[SampledLines]) -> int:
     characters: set[str] = set()
     for sample in sampled:
-        for line in sample.lines:
-            characters.update(line)
-    blank = 1
-    return (len(characters) + blank) * (2 if kind == "wordpiece" else 1)
+        characters.update(*sample.lines)
+    return len(characters)
+
+
+_MAX_WORD = 1000  # characters; learning takes time quadratic in the length of a word
+_LONG_WORD = re.compile(rf"(\S{{{_MAX_WORD}}})(?=\S)")
+
+
+def _trainable(line: str) -> str:
+    """Return a line without `<unk>`, and with a space after every thousandth character of longer words."""
+    if len(line) > _MAX_WORD:
+        line = _LONG_WORD.sub(r"\1 ", line)
+    return line.replace(ROLES["unk"], " ")
 
 
 def word_level_tokenizer(words: Iterable[str]) -> Tokenizer:
@@ -184,85 +191,26 @@ EXPRESSIONS = frozenset(
 )  # of tokenizers that are trained here
 
 
-def _byte_bpe(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
+def _byte_bpe() -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = (
-        normalizers.Sequence(  # one blank before the line: `add_prefix_space` would split words
-            [
-                normalizers.NFC(),
-                normalizers.Prepend(" "),
-                normalizers.Replace(Regex(_FIRST_BLANKS), " "),
-            ]
-        )
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(_BYTE_PIECES), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
+    # One blank before the line: `add_prefix_space` would split words.
+    first_blank = [
+        normalizers.Prepend(" "),
+        normalizers.Replace(Regex(_FIRST_BLANKS), " "),
+    ]
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), *first_blank])
+    pieces = pre_tokenizers.Split(Regex(_BYTE_PIECES), "isolated")
+    to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pieces, to_bytes])
     tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-    return tokenizer, trainers.BpeTrainer(
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), **options
-    )
-
-
-def _bpe(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
-    return _metaspace(models.BPE(unk_token=ROLES["unk"], fuse_unk=True)), trainers.BpeTrainer(
-        **options
-    )
-
-
-def _unigram(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
-    return _metaspace(models.Unigram()), trainers.UnigramTrainer(unk_token=ROLES["unk"], **options)
-
-
-def _metaspace(model: models.Model) -> Tokenizer:
-    """Return a tokenizer that marks blanks by U+2581."""
-    tokenizer = Tokenizer(model)
-    tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Metaspace(), pre_tokenizers.Split(Regex(_METASPACE_PIECES), "isolated")]
-    )
-    tokenizer.decoder = decoders.Metaspace()
     return tokenizer
 
 
-def _wordpiece(**options: Any) -> tuple[Tokenizer, trainers.Trainer]:
-    tokenizer = Tokenizer(models.WordPiece(unk_token=ROLES["unk"]))
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.NFC(), normalizers.BertNormalizer(lowercase=False, strip_accents=False)]
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    return tokenizer, trainers.WordPieceTrainer(**options)
-
-
-_Maker = Callable[..., tuple[Tokenizer, trainers.Trainer]]  # takes options of the trainer
-_MAKERS: dict[str, _Maker] = {
-    "byte-bpe": _byte_bpe,
-    "bpe": _bpe,
-    "wordpiece": _wordpiece,
-    "unigram": _unigram,
-}
-
-
-_MAX_WORD = 1000  # characters; learning takes time quadratic in the length of a word
-_LONG_WORD = re.compile(rf"(\S{{{_MAX_WORD}}})(?=\S)")
-
-
-def _shortened(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with a space after every thousandth character of longer words; log the number of such lines."""
-    count = 0
-    example = ""
-    for line in lines:
-        long_word = _LONG_WORD.search(line) if len(line) > _MAX_WORD else None
-        if long_word is None:
-            yield line
-            continue
-        count += 1
-        example = example or long_word[1][:40]
-        yield _LONG_WORD.sub(r"\1 ", line)
-    if count:
-        text = "%d lines have words of more than %d characters, which are learned in pieces, such as %s..."
-        log.warning(text, count, _MAX_WORD, example)
+def _bpe() -> Tokenizer:
+    """Return a tokenizer that marks blanks by U+2581."""
+    tokenizer = Tokenizer(models.BPE(unk_token=ROLES["unk"], fuse_unk=True))
+    tokenizer.normalizer = normalizers.NFC()
+    pieces = pre_tokenizers.Split(Regex(_METASPACE_PIECES), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pieces])
+    tokenizer.decoder = decoders.Metaspace()
+    return tokenizer

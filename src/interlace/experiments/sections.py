@@ -176,10 +176,8 @@ class VocabSettings(Settings):
     corpora: list[str] = Field(
         [], description="Groups to learn from; default: all. Use the same in compared recipes."
     )
-    kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
-        "byte-bpe",
-        description="Tokenization algorithm; byte-bpe has no unknown characters. byte-bpe and bpe are reproducible "
-        "(the trainer of wordpiece breaks ties at random, that of unigram rounds differently).",
+    kind: Literal["byte-bpe", "bpe"] = Field(
+        "byte-bpe", description="Tokenization algorithm; byte-bpe has no unknown characters."
     )
     extend: int = Field(
         0,
