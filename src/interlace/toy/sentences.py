@@ -50,12 +50,16 @@ class ToySentence(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Token:
-    """A word of a sentence under construction. Only the root has no head."""
+    """A word of a sentence under construction.
+
+    roles: separated by blanks; those of a phrase begin with a dot, before which `Clause.realized` puts the participant.
+    head: None for the root, and for what depends on the root.
+    """
 
     form: str
     upos: str
-    roles: str  # separated by blanks
-    deprel: str
+    roles: str
+    deprel: str = ""
     head: Token | None = None
     lemma: str = ""  # default: the form
     name: str = "O"
@@ -66,16 +70,29 @@ class Token:
         self.lemma = self.lemma or self.form
 
 
+def head_of(tokens: Iterable[Token]) -> Token:
+    """Return the word of a phrase that depends on no other word of it."""
+    return next(token for token in tokens if token.head is None)
+
+
 class Clause(ABC):
     """A sentence under construction: the statement of a scene, or the question for its role `wh_role`.
 
     words: citation forms of concepts. times: time phrases, as `time_tokens` reads them. when_word: asks for the time.
     moves: whether questioned participants come first, in `front`, or stay in place. plural: of the finite verb.
+    adpositions, relations: of participants ("obl" where none is named). contractions: of a preposition and an article.
     """
 
     times: ClassVar[Mapping[str, str]]
     when_word: ClassVar[str] = ""
     moves: ClassVar[bool] = True
+    adpositions: ClassVar[Mapping[str, str]] = {}
+    relations: ClassVar[Mapping[str, str]] = {
+        "subject": "nsubj",
+        "object": "obj",
+        "recipient": "iobj",
+    }
+    contractions: ClassVar[Mapping[tuple[str, str], str]] = {}
     root: Token
 
     def __init__(self, scene: Scene, wh_role: str, words: Mapping[str, str]) -> None:
@@ -87,78 +104,114 @@ class Clause(ABC):
 
     @abstractmethod
     def tokens(self) -> list[Token]:
-        """Return all tokens but the final mark."""
+        """Return all tokens but the final mark, and set `root`."""
 
     @abstractmethod
-    def phrase(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
-    ) -> list[Token]:
-        """Return a phrase with its adpositions or case; "how many" is its determiner if `wh_role` is "ROLE.count"."""
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+        """Return a phrase without its adposition; "how many" is its determiner if `wh_role` is "ROLE.count"."""
 
     @abstractmethod
-    def question_words(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
-    ) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
         """Return the question words for a phrase, with the role "question": questions can be aligned too."""
 
     def when(self) -> list[Token]:
         """Return the question words for the time."""
-        return [Token(self.when_word, "ADV", "question", "advmod", self.root)]
+        return [Token(self.when_word, "ADV", "question", "advmod")]
 
-    def participant(
-        self, role: str, deprel: str, case: str = "", head: Token | None = None
-    ) -> list[Token]:
-        """Return a participant or its question words; nothing if the scene has none or it is moved to the front."""
-        phrase: Phrase | None = getattr(self.scene, role)
-        if phrase is None:
-            return []
+    def parts(self, order: str) -> list[Token]:
+        """Return participants, "manner" and "time" in this order, as far as the scene has them."""
+        tokens: list[Token] = []
+        for role in order.split():
+            if not getattr(self.scene, role):
+                continue
+            part = self.realized(role)
+            if self.moves and self.wh_role in (role, f"{role}.count"):
+                self.front = part
+            else:
+                tokens += part
+        return tokens
+
+    def realized(self, role: str) -> list[Token]:
+        """Return a participant, the manner or the time, or its question words."""
+        if role == "manner":
+            return self.manner()
+        if role == "time":
+            return self.when() if self.wh_role == "time" else self.time()
+        phrase: Phrase = getattr(self.scene, role)
+        adposition = self.adposition(role, phrase)
         realize = self.question_words if role == self.wh_role else self.phrase
-        tokens = realize(phrase, role, deprel, case, head or self.root)
-        if not self.moves or self.wh_role not in (role, role + ".count"):
-            return tokens
-        self.front = tokens
-        return []
+        tokens = realize(phrase, role, adposition)
+        head = head_of(tokens)
+        head.deprel = head.deprel or self.relation(role, adposition)
+        if adposition and head.upos != "ADV":  # "where" has none
+            tokens = self.with_adposition(tokens, adposition)
+        for token in tokens:
+            token.roles = token.roles.replace(".", f"{role}.")
+        return tokens
 
-    def named(self, phrase: Phrase, role: str, deprel: str, head: Token | None) -> list[Token]:
+    def adposition(self, role: str, phrase: Phrase) -> str:  # noqa: ARG002 - subclasses use it
+        """Return the adposition of a participant, or ""."""
+        return self.adpositions.get(role, "")
+
+    def relation(self, role: str, adposition: str) -> str:  # noqa: ARG002 - as above
+        """Return the dependency relation of a participant."""
+        return self.relations.get(role, "obl")
+
+    def with_adposition(self, tokens: list[Token], adposition: str) -> list[Token]:
+        """Return a phrase with its preposition, contracted with an article (in dem: im, with the roles of both)."""
+        head = head_of(tokens)
+        roles = "question" if head.roles == "question" else ".relation"
+        preposition = Token(adposition, "ADP", roles, "case", head)
+        contracted = self.contractions.get((adposition, tokens[0].form))
+        if contracted:
+            preposition.form = contracted
+            preposition.roles += f" {tokens.pop(0).roles}"
+        return [preposition, *tokens]
+
+    def named(self, phrase: Phrase, role: str) -> list[Token]:
         """Return a name, whose first token is the head: a given name with or without surname, or a town."""
         kind = "LOC" if role in ("place", "goal") else "PER"
-        tokens: list[Token] = []
-        forms = [(form, f"{role}.head") for form in self.words[phrase.head].split()]
+        forms = [(form, ".head") for form in self.words[phrase.head].split()]
         if phrase.surname:
-            forms += [(form, f"{role}.surname") for form in self.words[phrase.surname].split()]
+            forms.append((self.words[phrase.surname], ".surname"))
+        tokens: list[Token] = []
         for form, part in forms:
             if tokens:
                 token = Token(form, "PROPN", part, "flat", tokens[0], name=f"I-{kind}")
             else:
-                token = Token(form, "PROPN", part, deprel, head, name=f"B-{kind}")
+                token = Token(form, "PROPN", part, name=f"B-{kind}")
             tokens.append(token)
         return tokens
 
     def time(self) -> list[Token]:
-        """Return the time phrase or its question words; move question words to `front` in languages that do so."""
-        if not self.scene.time:
-            return []
-        if self.wh_role != "time":
-            return time_tokens(self.times[self.scene.time], self.root)
-        if not self.moves:
-            return self.when()
-        self.front = self.when()
-        return []
+        """Return the time phrase."""
+        return time_tokens(self.times[self.scene.time])
 
     def manner(self) -> list[Token]:
         """Return the adverb of manner."""
-        manner = self.scene.manner
-        if manner:
-            return [Token(self.words[manner], "ADV", "manner", "advmod", self.root)]
+        return [Token(self.words[self.scene.manner], "ADV", "manner", "advmod")]
+
+    def predicate(self) -> list[Token]:
+        """Return the predicate of "be", whose head becomes the root; question words move to the front."""
+        if self.scene.quality:
+            tokens = self.quality()
+        elif self.scene.category:
+            tokens = self.category()
+        else:
+            tokens = self.realized("place")
+        self.root = head_of(tokens)
+        if not self.moves or self.wh_role != "place":
+            return tokens
+        self.front = tokens
         return []
 
-    def rooted(self, predicate: list[Token]) -> list[Token]:
-        """Make the token without a head the root of the clause, and move it to the front if it is a question word."""
-        self.root = next(token for token in predicate if token.head is None)
-        if not self.moves or self.root.roles != "question":
-            return predicate
-        self.front = predicate
-        return []
+    def quality(self) -> list[Token]:
+        """Return the quality that the subject has."""
+        return [Token(self.words[self.scene.quality], "ADJ", "quality")]
+
+    def category(self) -> list[Token]:
+        """Return the noun for what the subject is."""
+        return [Token(self.words[self.scene.category], "NOUN", "category")]
 
 
 def entries(make: Callable[..., Entry], table: str) -> dict[str, Entry]:
@@ -200,14 +253,14 @@ def _time_words(spec: str) -> list[_TimeWord]:
     return words
 
 
-def time_tokens(spec: str, head: Token) -> list[Token]:
+def time_tokens(spec: str) -> list[Token]:
     """Return a time phrase; its last noun or adverb is the head (obl:tmod or advmod).
 
     spec: words as form/lemma/UPOS/roles or, where both are the same, form/UPOS/roles. Roles are "w" (which one: last,
     next, every), "u" (unit: week), "wu" (both, as "yesterday") or "-" (neither, as the article of "la semana pasada").
     """
     tokens = [
-        Token(word.form, word.upos, word.roles, "", head, word.lemma) for word in _time_words(spec)
+        Token(word.form, word.upos, word.roles, lemma=word.lemma) for word in _time_words(spec)
     ]
     lead = next((token for token in reversed(tokens) if token.upos in ("NOUN", "ADV")), tokens[-1])
     for token in tokens:
@@ -218,15 +271,16 @@ def time_tokens(spec: str, head: Token) -> list[Token]:
     return tokens
 
 
-def finish(tokens: Iterable[Token], mark: str = ".") -> ToySentence:
+def finish(tokens: list[Token], root: Token, mark: str = ".") -> ToySentence:
     """Build a sentence: add the final mark, number and space the tokens, capitalize the first letter.
 
-    tokens: in order; exactly one without a head, the root. A token with `space` False touches the previous one.
+    tokens: in order; those without a head depend on the root. One with `space` False touches the previous one.
     """
-    tokens = list(tokens)
-    root = next(token for token in tokens if token.head is None)
+    tokens = [*tokens, Token(mark, "PUNCT", "stop", "punct", space=False)]
+    for token in tokens:
+        token.head = token.head or root
+    root.head = None
     root.deprel = "root"
-    tokens.append(Token(mark, "PUNCT", "stop", "punct", root, space=False))
     for index, token in enumerate(tokens, start=1):
         token.index = index
     words: list[ToyWord] = []

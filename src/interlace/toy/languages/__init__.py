@@ -40,8 +40,9 @@ class ToyLanguage:
         wh_role: one of `answerable_roles(scene)`. The answer is `realize(scene).span(wh_role)`; for "subject.count" and
             "object.count" it is the span of "subject.determiner" or "object.determiner".
         """
-        tokens = self.clause(scene, wh_role, self.words).tokens()
-        return finish(self.spelled(tokens), self.question_mark if wh_role else self.stop)
+        clause = self.clause(scene, wh_role, self.words)
+        tokens = self.spelled(clause.tokens())
+        return finish(tokens, clause.root, self.question_mark if wh_role else self.stop)
 
     def spelled(self, tokens: list[Token]) -> list[Token]:
         """Apply the language's rules of writing; by default none."""

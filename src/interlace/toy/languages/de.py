@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from interlace.toy.concepts import NUMERALS, TOWNS, cells
+from interlace.toy.concepts import NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
@@ -164,19 +164,15 @@ _CONTRACTIONS = {
     ("in", "dem"): "im", ("an", "dem"): "am", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("in", "das"): "ins",
     ("an", "das"): "ans",
 }  # fmt: skip
-_BE = {
-    ("past", False): "war",
-    ("past", True): "waren",
-    ("present", False): "ist",
-    ("present", True): "sind",
-}
+_BE = {"past": ("war", "waren"), "present": ("ist", "sind")}  # singular, plural
+_WHO = {"nom": "wer", "acc": "wen", "dat": "wem"}
 
 
 class _Clause(Clause):
-    """Cases of phrases are nom, acc or dat, and a preposition after a blank."""
-
     times = TIME
     when_word = "wann"
+    adpositions = {"companion": "mit"}
+    contractions = _CONTRACTIONS
 
     def tokens(self) -> list[Token]:
         scene = self.scene
@@ -184,145 +180,121 @@ class _Clause(Clause):
             finite, predicate = self.state()
         else:
             finite, predicate = self.event()
-        subject = self.participant("subject", "nsubj", "nom")
-        time = self.time()
+        subject = self.parts("subject")
+        time = self.parts("time")
         fronted = scene.fronted and not self.wh_role
         middle = self.middle([] if fronted else time)
         if self.wh_role:
             return [*self.front, finite, *subject, *middle, *predicate]
         if fronted:
-            first = time
-            second = subject
-        else:
-            first = subject
-            second = []
-        return [*first, finite, *second, *middle, *predicate]
+            return [*time, finite, *subject, *middle, *predicate]
+        return [*subject, finite, *middle, *predicate]
 
     def state(self) -> tuple[Token, list[Token]]:
         """Return the finite form and the predicate of "be" with its negation."""
         scene = self.scene
-        if scene.quality:
-            predicate = [Token(WORD[scene.quality], "ADJ", "quality", "root")]
-        elif scene.category:
-            predicate = [Token(NOUN[scene.category].singular, "NOUN", "category", "root")]
-        elif scene.place and self.wh_role != "place":
-            predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
-        else:  # "Wo ist der Schlüssel?"
-            predicate = [Token("wo", "ADV", "question", "root")]
-        predicate = self.rooted(predicate)
+        predicate = self.predicate()
         if scene.negated and scene.category:
             form = "kein" + _ein("nom", _kind(scene.category))
-            predicate.insert(0, Token(form, "DET", "negation", "det", self.root, "kein"))
+            predicate.insert(0, Token(form, "DET", "negation", "det", lemma="kein"))
         elif scene.negated:
-            predicate.insert(0, self.negation())
+            predicate.insert(0, _not())
         if scene.tense == "future":
-            return self.will(), [*predicate, Token("sein", "AUX", "copula", "cop", self.root)]
-        return Token(
-            _BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "sein"
-        ), predicate
+            return self.will(), [*predicate, Token("sein", "AUX", "copula", "cop")]
+        form = _BE[scene.tense][self.plural]
+        return Token(form, "AUX", "copula tense", "cop", lemma="sein"), predicate
 
     def event(self) -> tuple[Token, list[Token]]:
         """Return the finite verb, and what is left of the verb at the end."""
         verb = VERB[self.scene.predicate]
-        tense = self.scene.tense
         particle, _, infinitive = verb.infinitive.rpartition("+")
-        root = self.root = Token(particle + infinitive, "VERB", "predicate", "root")
-        if tense == "future":
+        root = self.root = Token(particle + infinitive, "VERB", "predicate")
+        if self.scene.tense == "future":
             return self.will(), [root]
         root.roles = "predicate tense"
-        if tense == "past":
+        if self.scene.tense == "past":
             root.form = _plural_past(verb.past) if self.plural else verb.past
         else:
             root.form = infinitive if self.plural else verb.third
-        return root, [Token(particle, "ADP", "predicate", "compound:prt", root)] if particle else []
+        if particle:
+            return root, [Token(particle, "ADP", "predicate", "compound:prt")]
+        return root, []
 
     def middle(self, time: list[Token]) -> list[Token]:
         """Return the middle field. Nicht follows a definite object, and otherwise precedes places."""
         scene = self.scene
         if scene.predicate == "be":
             return time
-        thing = scene.object
-        place = scene.place
-        goal = scene.goal
-        kein = thing and not thing.definite
-        denial = [self.negation()] if scene.negated and not kein else []
-        precedes_places = not thing and not goal
-        tokens = self.participant("recipient", "iobj", "dat") + time
-        if precedes_places:
-            tokens += denial
-        tokens += self.participant("companion", "obl", "dat mit")
-        if place:
-            tokens += self.participant("place", "obl", _at(place))
-        tokens += self.manner()
-        tokens += self.participant("object", "obj", VERB[scene.predicate].case)
-        if not precedes_places:
-            tokens += denial
-        if goal:
-            tokens += self.participant("goal", "obl", _to(goal))
-        return tokens
+        denial = []
+        if scene.negated and (not scene.object or scene.object.definite):
+            denial.append(_not())
+        before = self.parts("recipient") + time
+        after = self.parts("companion place manner object")
+        if scene.object or scene.goal:
+            after += denial
+        else:
+            before += denial
+        return before + after + self.parts("goal")
 
     def will(self) -> Token:
-        return Token(
-            "werden" if self.plural else "wird", "AUX", "tense", "aux", self.root, "werden"
-        )
+        return Token("werden" if self.plural else "wird", "AUX", "tense", "aux", lemma="werden")
 
-    def negation(self) -> Token:
-        return Token("nicht", "PART", "negation", "advmod", self.root)
+    def adposition(self, role: str, phrase: Phrase) -> str:
+        if role == "place":
+            return PLACES.get(phrase.head, ("in", "in"))[0]
+        if role == "goal":
+            return "nach" if phrase.named else PLACES.get(phrase.head, ("in", "in"))[1]
+        return super().adposition(role, phrase)
 
-    def question_words(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
-    ) -> list[Token]:
+    def case(self, role: str, adposition: str) -> str:
+        """Return nom, acc or dat."""
+        if role == "subject":
+            return "nom"
+        if role == "object":
+            return VERB[self.scene.predicate].case
+        return "acc" if role == "goal" and adposition != "zu" else "dat"
+
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
         if role in ("goal", "place"):
-            return [Token("wohin" if role == "goal" else "wo", "ADV", "question", "advmod", head)]
-        case, _, preposition = case.partition(" ")
+            return [Token("wohin" if role == "goal" else "wo", "ADV", "question", "advmod")]
+        case = self.case(role, adposition)
         if case == "acc" and not phrase.person:
-            return [Token("was", "PRON", "question", deprel, head)]
-        whom = Token(
-            {"nom": "wer", "acc": "wen", "dat": "wem"}[case],
-            "PRON",
-            "question",
-            deprel,
-            head,
-            "wer",
-        )
-        if preposition:
-            return [Token(preposition, "ADP", "question", "case", whom), whom]
-        return [whom]
+            return [Token("was", "PRON", "question")]
+        return [Token(_WHO[case], "PRON", "question", lemma="wer")]
 
-    def phrase(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
-    ) -> list[Token]:
-        """Return preposition, determiner (kein, "wie viele"), quality, noun, in their case."""
-        case, _, preposition = case.partition(" ")
-        kein = role == "object" and self.scene.negated and not phrase.definite
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+        """Return determiner (kein, "wie viele"), quality, noun, in their case."""
         if phrase.named:
-            kind = ""
-            tokens = self.named(phrase, role, deprel, head)
-        else:
-            kind = "p" if phrase.plural else _kind(phrase.head)
-            word = NOUN[phrase.head]
-            form = _declined(word, case, plural=phrase.plural)
-            tokens = [Token(form, "NOUN", f"{role}.head", deprel, head, word.singular)]
-        noun = tokens[0]
+            return self.named(phrase, role)
+        case = self.case(role, adposition)
+        determiner = phrase.determiner
+        roles = ".determiner"
+        if role == "object" and self.scene.negated and not phrase.definite:
+            determiner = "no"
+            roles = "negation .determiner"
+        kind = "p" if phrase.plural else _kind(phrase.head)
+        word = NOUN[phrase.head]
+        form = _declined(word, case, plural=phrase.plural)
+        noun = Token(form, "NOUN", ".head", lemma=word.singular)
+        tokens = [noun]
         if phrase.quality:
             stem = WORD[phrase.quality]
-            form = STEMS.get(stem, stem) + _ending("no" if kein else phrase.determiner, case, kind)
-            tokens.insert(0, Token(form, "ADJ", f"{role}.quality", "amod", noun, stem))
+            form = STEMS.get(stem, stem) + _ending(determiner, case, kind)
+            tokens.insert(0, Token(form, "ADJ", ".quality", "amod", noun, stem))
         if self.wh_role == f"{role}.count":
-            many = Token(
-                "vielen" if case == "dat" else "viele", "DET", "question", "det", noun, "viele"
-            )
+            form = "vielen" if case == "dat" else "viele"
+            many = Token(form, "DET", "question", "det", noun, "viele")
             tokens = [Token("wie", "ADV", "question", "advmod", many), many, *tokens]
-        elif kein:
-            roles = f"negation {role}.determiner"
-            tokens.insert(0, Token("kein" + _ein(case, kind), "DET", roles, "det", noun, "kein"))
-        elif phrase.determiner:
-            tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun, case, kind))
-        if not preposition:
-            return tokens
-        return _with_preposition(
-            Token(preposition, "ADP", f"{role}.relation", "case", noun), tokens
-        )
+        elif determiner in NUMERALS:
+            tokens.insert(0, Token(WORD[determiner], "NUM", roles, "nummod", noun))
+        elif determiner:
+            form = _determiner(determiner, case, kind)
+            tokens.insert(0, Token(form, "DET", roles, "det", noun, WORD[determiner]))
+        return tokens
+
+
+def _not() -> Token:
+    return Token("nicht", "PART", "negation", "advmod")
 
 
 def _plural_past(past: str) -> str:
@@ -335,28 +307,6 @@ def _declined(word: _Noun, case: str, *, plural: bool) -> str:
     if case == "dat" and not word.plural.endswith(("n", "s")):
         return word.plural + "n"
     return word.plural
-
-
-def _with_preposition(preposition: Token, tokens: list[Token]) -> list[Token]:
-    """Return a noun phrase with its preposition, contracted with an article (in dem: im, with the roles of both)."""
-    contracted = _CONTRACTIONS.get((preposition.form, tokens[0].form))
-    if contracted and tokens[0].lemma == "der":
-        preposition.form = contracted
-        preposition.roles += f" {tokens[0].roles}"
-        tokens = tokens[1:]
-    return [preposition, *tokens]
-
-
-def _at(place: Phrase) -> str:
-    return f"dat {PLACES.get(place.head, ('in', 'in'))[0]}"
-
-
-def _to(goal: Phrase) -> str:
-    if goal.head in TOWNS:
-        preposition = "nach"
-    else:
-        preposition = PLACES.get(goal.head, ("in", "in"))[1]
-    return f"{'dat' if preposition == 'zu' else 'acc'} {preposition}"
 
 
 def _kind(noun: str) -> str:
@@ -378,17 +328,14 @@ def _ending(determiner: str, case: str, kind: str) -> str:
     return (_WEAK if determiner in ("the", "this", "these", "every") else _STRONG)[case][kind]
 
 
-def _determiner(determiner: str, roles: str, noun: Token, case: str, kind: str) -> Token:
+def _determiner(determiner: str, case: str, kind: str) -> str:
     word = WORD[determiner]
-    if determiner in NUMERALS:
-        return Token(word, "NUM", roles, "nummod", noun)
     if determiner == "the":
-        form = _THE[case][kind]
-    elif determiner in ("a", "no"):
-        form = word + _ein(case, kind)
-    else:  # dieser, jeder; viele, einige: all take the strong endings
-        form = word.removesuffix("er" if word.endswith("er") else "e") + _STRONG[case][kind]
-    return Token(form, "DET", roles, "det", noun, word)
+        return _THE[case][kind]
+    if determiner in ("a", "no"):
+        return word + _ein(case, kind)
+    # dieser, jeder; viele, einige: all take the strong endings
+    return word.removesuffix("er" if word.endswith("er") else "e") + _STRONG[case][kind]
 
 
 class German(ToyLanguage):

@@ -47,6 +47,12 @@ def _with_s(lemma: str) -> str:
     return lemma + "s"
 
 
+def _with_ed(lemma: str) -> str:
+    if _with_y(lemma):
+        return lemma[:-1] + "ied"
+    return lemma + ("d" if lemma.endswith("e") else "ed")
+
+
 TIME = {concept: _time(concept) for concept in TIMES}
 WORDS = citation_forms(
     {concept: concept for concept in CONCEPTS if concept not in TIMES},
@@ -57,23 +63,15 @@ WORDS = citation_forms(
 )
 
 
-_BE = {
-    ("past", False): "was",
-    ("past", True): "were",
-    ("present", False): "is",
-    ("present", True): "are",
-}
-_DO = {
-    ("past", False): "did",
-    ("past", True): "did",
-    ("present", False): "does",
-    ("present", True): "do",
-}
+_BE = {"past": ("was", "were"), "present": ("is", "are")}  # singular, plural
+_DO = {"past": ("did", "did"), "present": ("does", "do")}
 
 
 class _Clause(Clause):
     times = TIME
     when_word = "when"
+    adpositions = {"recipient": "to", "goal": "to", "companion": "with"}
+    relations = {"subject": "nsubj", "object": "obj"}
 
     def tokens(self) -> list[Token]:
         scene = self.scene
@@ -81,130 +79,93 @@ class _Clause(Clause):
             helper, verb = self.state()
         else:
             helper, verb = self.event()
-        subject = self.participant("subject", "nsubj")
-        time = self.time()
-        if scene.predicate != "be":
-            verb += [
-                *self.participant("object", "obj"),
-                *self.participant("recipient", "obl", "to"),
-            ]
-            verb += [*self.participant("goal", "obl", "to"), *self.manner()]
-            verb += [
-                *self.participant("companion", "obl", "with"),
-                *self.participant("place", "obl", _at(scene.place)),
-            ]
+            verb += self.parts("object recipient goal manner companion place")
+        subject = self.parts("subject")
+        time = self.parts("time")
         if self.wh_role:
             return [*self.front, *helper, *subject, *verb, *time]
         if scene.negated:
-            negation = [Token("not", "PART", "negation", "advmod", self.root)]
-        else:
-            negation = []
-        clause = [*subject, *helper, *negation, *verb]
+            helper.append(Token("not", "PART", "negation", "advmod"))
+        clause = [*subject, *helper, *verb]
         if scene.fronted:
-            return [*time, *clause]
-        return [*clause, *time]
+            return time + clause
+        return clause + time
 
     def state(self) -> tuple[list[Token], list[Token]]:
         """Return the finite copula or "will", and the rest of the predicate of "be"."""
-        scene = self.scene
-        if scene.quality:
-            predicate = [Token(WORDS[scene.quality], "ADJ", "quality", "root")]
-        elif scene.category:
-            noun = Token(scene.category, "NOUN", "category", "root")
-            predicate = [_article(noun, "", noun), noun]
-        elif scene.place and self.wh_role != "place":
-            predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
-        else:  # "Where is the key?"
-            predicate = [Token("where", "ADV", "question", "root")]
-        predicate = self.rooted(predicate)
-        if scene.tense == "future":
-            return [self.will()], [Token("be", "AUX", "copula", "cop", self.root), *predicate]
-        return [
-            Token(_BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "be")
-        ], predicate
+        predicate = self.predicate()
+        if self.scene.tense == "future":
+            return [_will()], [Token("be", "AUX", "copula", "cop"), *predicate]
+        form = _BE[self.scene.tense][self.plural]
+        return [Token(form, "AUX", "copula tense", "cop", lemma="be")], predicate
+
+    def category(self) -> list[Token]:
+        tokens = super().category()
+        return [_article(tokens[0], "", tokens[0]), *tokens]
 
     def event(self) -> tuple[list[Token], list[Token]]:
         """Return the verb forms before and after "not" or an inverted subject."""
         scene = self.scene
         base = LEMMAS.get(scene.predicate, scene.predicate)
-        root = self.root = Token(base, "VERB", "predicate", "root")
-        particle = PARTICLES.get(scene.predicate)
-        if particle:
-            verb = [root, Token(particle, "ADP", "predicate", "compound:prt", root)]
-        else:
-            verb = [root]
+        root = self.root = Token(base, "VERB", "predicate")
+        verb = [root]
+        if scene.predicate in PARTICLES:
+            verb.append(Token(PARTICLES[scene.predicate], "ADP", "predicate", "compound:prt", root))
         if scene.tense == "future":
-            return [self.will()], verb
+            return [_will()], verb
         if scene.negated or (self.wh_role and self.wh_role not in ("subject", "subject.count")):
-            return [Token(_DO[scene.tense, self.plural], "AUX", "tense", "aux", root, "do")], verb
+            form = _DO[scene.tense][self.plural]
+            return [Token(form, "AUX", "tense", "aux", lemma="do")], verb
         if scene.tense == "past":
-            if _with_y(base):
-                regular = base[:-1] + "ied"
-            else:
-                regular = base + ("d" if base.endswith("e") else "ed")
-            root.form = PASTS.get(scene.predicate) or regular
-        else:
-            root.form = base if self.plural else _with_s(base)
+            root.form = PASTS.get(scene.predicate) or _with_ed(base)
+        elif not self.plural:
+            root.form = _with_s(base)
         root.roles = "predicate tense"
         return [], verb
 
-    def will(self) -> Token:
-        return Token("will", "AUX", "tense", "aux", self.root)
+    def adposition(self, role: str, phrase: Phrase) -> str:
+        if role == "place":
+            return PREPOSITIONS.get(phrase.head, "in")
+        return super().adposition(role, phrase)
 
-    def question_words(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
-    ) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
         if role in ("goal", "place"):
-            return [Token("where", "ADV", "question", "advmod", head)]
+            return [Token("where", "ADV", "question", "advmod")]
         if role == "subject":
-            return [Token("who", "PRON", "question", deprel, head)]
-        form = "whom" if phrase.person else "what"
-        whom = Token(form, "PRON", "question", deprel, head, "who" if phrase.person else form)
-        if case:
-            return [Token(case, "ADP", "question", "case", whom), whom]
-        return [whom]
+            return [Token("who", "PRON", "question")]
+        if phrase.person:
+            return [Token("whom", "PRON", "question", lemma="who")]
+        return [Token("what", "PRON", "question")]
 
-    def phrase(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
-    ) -> list[Token]:
-        """Return preposition, determiner (or "how many"), quality, noun."""
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
+        """Return determiner (or "how many"), quality, noun."""
         if phrase.named:
-            tokens = self.named(phrase, role, deprel, head)
-            noun = tokens[0]
-        else:
-            form = _plural(phrase.head) if phrase.plural else phrase.head
-            noun = Token(form, "NOUN", f"{role}.head", deprel, head, phrase.head)
-            tokens = [noun]
+            return self.named(phrase, role)
+        form = _plural(phrase.head) if phrase.plural else phrase.head
+        noun = Token(form, "NOUN", ".head", lemma=phrase.head)
+        tokens = [noun]
         if phrase.quality:
-            tokens.insert(0, Token(WORDS[phrase.quality], "ADJ", f"{role}.quality", "amod", noun))
+            tokens.insert(0, Token(WORDS[phrase.quality], "ADJ", ".quality", "amod", noun))
         if self.wh_role == f"{role}.count":
             many = Token("many", "DET", "question", "det", noun)
-            tokens = [Token("how", "ADV", "question", "advmod", many), many, *tokens]
-        elif phrase.determiner == "a":
-            tokens.insert(0, _article(tokens[0], f"{role}.determiner", noun))
+            return [Token("how", "ADV", "question", "advmod", many), many, *tokens]
+        if phrase.determiner == "a":
+            tokens.insert(0, _article(tokens[0], ".determiner", noun))
+        elif phrase.determiner in NUMERALS:
+            tokens.insert(0, Token(phrase.determiner, "NUM", ".determiner", "nummod", noun))
         elif phrase.determiner:
-            tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun))
-        if case:
-            return [Token(case, "ADP", f"{role}.relation", "case", noun), *tokens]
+            lemma = phrase.determiner.replace("these", "this")
+            determiner = Token(phrase.determiner, "DET", ".determiner", "det", noun, lemma)
+            tokens.insert(0, determiner)
         return tokens
+
+
+def _will() -> Token:
+    return Token("will", "AUX", "tense", "aux")
 
 
 def _plural(noun: str) -> str:
     return PLURALS.get(noun) or _with_s(noun)
-
-
-def _determiner(determiner: str, roles: str, noun: Token) -> Token:
-    if determiner in NUMERALS:
-        return Token(determiner, "NUM", roles, "nummod", noun)
-    return Token(
-        determiner, "DET", roles, "det", noun, "this" if determiner == "these" else determiner
-    )
-
-
-def _at(place: Phrase | None) -> str:
-    if place:
-        return PREPOSITIONS.get(place.head, "in")
-    return ""
 
 
 def _article(following: Token, roles: str, noun: Token) -> Token:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.scenes import Phrase, Scene
+from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
 
 # ---- words ----
@@ -163,7 +163,7 @@ _BE = {
     },
 }
 _THERE_IS = {"past": "había", "present": "hay", "future": "habrá"}
-_VAGUE = frozenset({"a", *NUMERALS, "many", "some"})  # "hay tres perros en el parque", not "están"
+_VAGUE = frozenset({"a", *NUMERALS, "many", "some"})
 # Animals take the personal a with verbs that treat them like persons, and if they are definite and not traded.
 _AFFECTING = frozenset({"follow", "heal", "feed", "love", "wash"})
 _TRADING = frozenset({"buy", "sell", "catch"})
@@ -172,158 +172,124 @@ _TRADING = frozenset({"buy", "sell", "catch"})
 class _Clause(Clause):
     times = TIME
     when_word = "cuándo"
+    adpositions = {"recipient": "a", "goal": "a", "companion": "con"}
+    contractions = {("a", "el"): "al"}
 
     def tokens(self) -> list[Token]:
         scene = self.scene
-        vague = scene.predicate == "be" and scene.subject.determiner in _VAGUE and not scene.denied
-        there = vague and scene.place is not None and self.wh_role != "subject"
-        if there:
-            verb, predicate = self.existence()
+        exists = self.exists()
+        predicate: list[Token] = []
+        if exists:
+            verb = self.existence()
         elif scene.predicate == "be":
             verb, predicate = self.state()
         else:
-            verb, predicate = self.event()
-        subject = self.participant("subject", "obj" if there else "nsubj")
-        time = self.time()
-        rest: list[Token] = []
-        if there or scene.predicate != "be":
-            rest += self.participant("object", "obj", _personal(scene))
-            rest += [
-                *self.participant("recipient", "iobj", "a"),
-                *self.participant("goal", "obl", "a"),
-            ]
-            rest += [*self.manner(), *self.participant("companion", "obl", "con")]
-            rest += self.participant("place", "obl", "a" if scene.predicate == "arrive" else "en")
+            verb = self.event()
+        subject = self.parts("subject")
+        time = self.parts("time")
+        phrases: list[Token] = []
+        if exists or scene.predicate != "be":
+            phrases = self.parts("object recipient goal manner companion place")
+        if scene.negated:
+            verb.insert(0, Token("no", "ADV", "negation", "advmod"))
         if not self.wh_role:
-            if there:
-                clause = [*verb, *subject, *rest]
+            if exists:
+                clause = [*verb, *subject, *phrases]
             else:
-                clause = [*subject, *verb, *predicate, *rest]
-            if scene.fronted:
-                return [*time, *clause]
-            return [*clause, *time]
+                clause = [*subject, *verb, *predicate, *phrases]
+            return time + clause if scene.fronted else clause + time
         if scene.place:  # "¿Cuándo estaba fría la sopa?"
-            body = [*subject, *predicate]
+            body = subject + predicate
         else:
-            body = [*predicate, *subject]
-        question = [*self.front, *verb, *body, *rest, *time]
+            body = predicate + subject
+        question = [*self.front, *verb, *body, *phrases, *time]
         question[0].space = False
-        return [Token("¿", "PUNCT", "stop", "punct", self.root), *question]
+        return [Token("¿", "PUNCT", "stop", "punct"), *question]
 
-    def existence(self) -> tuple[list[Token], list[Token]]:
-        self.root = Token(
-            _THERE_IS[self.scene.tense], "VERB", "copula tense", "root", lemma="haber"
-        )
-        return [self.root], []
+    def exists(self) -> bool:
+        """Whether the verb is hay: "hay tres perros en el parque", not "están"."""
+        scene = self.scene
+        if scene.predicate != "be" or scene.denied or scene.place is None:
+            return False
+        return scene.subject.determiner in _VAGUE and self.wh_role != "subject"
+
+    def existence(self) -> list[Token]:
+        form = _THERE_IS[self.scene.tense]
+        self.root = Token(form, "VERB", "copula tense", lemma="haber")
+        return [self.root]
 
     def state(self) -> tuple[list[Token], list[Token]]:
-        """Return the copula with its negation, and the predicate of "be", which agrees with the subject."""
+        """Return the copula, and the predicate of "be"."""
         scene = self.scene
-        if scene.quality:
-            lemma = WORD[scene.quality]
-            subject = scene.subject
-            if subject.named:
-                gender = subject.gender
-            else:
-                gender = NOUN[subject.head].gender
-            gender = "m" if self.wh_role == "subject" else gender
-            predicate = [
-                Token(
-                    _adjective(lemma, gender, plural=self.plural),
-                    "ADJ",
-                    "quality",
-                    "root",
-                    lemma=lemma,
-                )
-            ]
-        elif scene.category:
-            noun = NOUN[scene.category]
-            predicate = [Token(noun.singular, "NOUN", "category", "root")]
-            if "profession" not in NOUNS[scene.category].tags:  # "es médica", but "es un ladrón"
-                predicate.insert(0, _determiner("a", noun.gender, "category", predicate[0]))
-        elif scene.place and self.wh_role != "place":
-            predicate = self.phrase(scene.place, "place", "root", "en", None)
-        else:  # "¿Dónde está la llave?"
-            predicate = [Token("dónde", "ADV", "question", "root")]
-        predicate = self.rooted(predicate)
+        predicate = self.predicate()
+        copula = "estar"
         if scene.category or (scene.quality and scene.quality not in _ESTAR):
             copula = "ser"
-        else:
-            copula = "estar"
         form = _BE[copula][scene.tense][self.plural]
-        return [
-            *self.negation(),
-            Token(form, "AUX", "copula tense", "cop", self.root, copula),
-        ], predicate
+        return [Token(form, "AUX", "copula tense", "cop", lemma=copula)], predicate
 
-    def event(self) -> tuple[list[Token], list[Token]]:
-        verb = VERB[self.scene.predicate]
-        scene = self.scene
-        lemma = WORDS[scene.predicate]
-        self.root = Token(
-            verb[scene.tense][self.plural], "VERB", "predicate tense", "root", lemma=lemma
-        )
-        return [*self.negation(), self.root], []
+    def quality(self) -> list[Token]:
+        subject = self.scene.subject
+        gender = "m"
+        if self.wh_role != "subject":
+            gender = subject.gender if subject.named else NOUN[subject.head].gender
+        lemma = WORD[self.scene.quality]
+        form = _adjective(lemma, gender, plural=self.plural)
+        return [Token(form, "ADJ", "quality", lemma=lemma)]
 
-    def negation(self) -> list[Token]:
-        if self.scene.negated:
-            return [Token("no", "ADV", "negation", "advmod", self.root)]
-        return []
-
-    def question_words(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
-    ) -> list[Token]:
-        if role in ("goal", "place"):
-            return [Token("adónde" if case == "a" else "dónde", "ADV", "question", "advmod", head)]
-        if phrase.person:
-            words = [Token("quién", "PRON", "question", deprel, head)]
-        elif case:  # a bare "qué sigue el gato" would ask for the subject
-            noun = Token("animal", "NOUN", "question", deprel, head)
-            words = [Token("qué", "DET", "question", "det", noun), noun]
-        else:
-            words = [Token("qué", "PRON", "question", deprel, head)]
-        if case:
-            return [Token(case, "ADP", "question", "case", words[-1]), *words]
-        return words
-
-    def phrase(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
-    ) -> list[Token]:
-        """Return preposition, determiner (or "cuántos"), noun, quality."""
-        if phrase.named:
-            tokens = self.named(phrase, role, deprel, head)
-        else:
-            tokens = self.noun_phrase(phrase, role, deprel, head)
-        if not case:
+    def category(self) -> list[Token]:
+        tokens = super().category()
+        if "profession" in NOUNS[self.scene.category].tags:  # "es médica", but "es un ladrón"
             return tokens
-        noun = next(token for token in tokens if token.head is head)
-        first = Token(case, "ADP", f"{role}.relation", "case", noun)
-        if case == "a" and tokens[0].form == "el":  # not in names: a El Cairo
-            first.form = "al"
-            first.roles += f" {tokens.pop(0).roles}"
-        return [first, *tokens]
+        gender = NOUN[self.scene.category].gender
+        return [_determiner("a", gender, "category", tokens[0]), *tokens]
 
-    def noun_phrase(
-        self, phrase: Phrase, role: str, deprel: str, head: Token | None
-    ) -> list[Token]:
+    def event(self) -> list[Token]:
+        scene = self.scene
+        form = VERB[scene.predicate][scene.tense][self.plural]
+        self.root = Token(form, "VERB", "predicate tense", lemma=WORDS[scene.predicate])
+        return [self.root]
+
+    def adposition(self, role: str, phrase: Phrase) -> str:
+        if role == "place":
+            return "a" if self.scene.predicate == "arrive" else "en"
+        if role == "object":
+            return _personal(self.scene.predicate, phrase)
+        return super().adposition(role, phrase)
+
+    def relation(self, role: str, adposition: str) -> str:
+        if role == "subject" and self.exists():
+            return "obj"
+        return super().relation(role, adposition)
+
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+        if role in ("goal", "place"):
+            form = "adónde" if adposition == "a" else "dónde"
+            return [Token(form, "ADV", "question", "advmod")]
+        if phrase.person:
+            return [Token("quién", "PRON", "question")]
+        if not adposition:
+            return [Token("qué", "PRON", "question")]
+        noun = Token("animal", "NOUN", "question")  # "qué sigue el gato" would ask for the subject
+        return [Token("qué", "DET", "question", "det", noun), noun]
+
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
+        """Return determiner (or "cuántos"), noun, quality."""
+        if phrase.named:
+            return self.named(phrase, role)
         word = NOUN[phrase.head]
-        if phrase.plural:
-            form = _plural(word.singular)
-        else:
-            form = word.singular
-        noun = Token(form, "NOUN", f"{role}.head", deprel, head, word.singular)
+        form = _plural(word.singular) if phrase.plural else word.singular
+        noun = Token(form, "NOUN", ".head", lemma=word.singular)
         tokens = [noun]
         if phrase.quality:
             lemma = WORD[phrase.quality]
             form = _adjective(lemma, word.gender, plural=phrase.plural)
-            tokens.append(Token(form, "ADJ", f"{role}.quality", "amod", noun, lemma))
+            tokens.append(Token(form, "ADJ", ".quality", "amod", noun, lemma))
         determiner = phrase.determiner
-        roles = f"{role}.determiner"
+        roles = ".determiner"
         if role == "object" and self.scene.negated and determiner == "a":
             determiner = "no"
-        elif (
-            role == "subject" and not determiner
-        ):  # only here a mass noun has an article ("la leche está fría")
+        elif role == "subject" and not determiner:  # only here mass nouns have an article
             determiner = "the"
             roles = ""
         if self.wh_role == f"{role}.count":
@@ -334,24 +300,20 @@ class _Clause(Clause):
         return tokens
 
 
-def _personal(scene: Scene) -> str:
+def _personal(predicate: str, thing: Phrase) -> str:
     """Return the personal a of an object that is a person, or an animal treated as one."""
-    thing = scene.object
-    if thing is None or thing.person:
-        return "a" if thing else ""
-    if "animal" not in NOUNS[thing.head].tags or scene.predicate in _TRADING:
-        return ""
-    known = thing.definite or thing.determiner == "every"
-    if known or scene.predicate in _AFFECTING:
+    if thing.person:
         return "a"
-    return ""
+    if "animal" not in NOUNS[thing.head].tags or predicate in _TRADING:
+        return ""
+    is_identified = thing.definite or thing.determiner == "every"
+    return "a" if is_identified or predicate in _AFFECTING else ""
 
 
 def _adjective(masculine: str, gender: str, *, plural: bool) -> str:
-    if gender != "m" and masculine.endswith("o"):
-        form = masculine[:-1] + "a"
-    else:
-        form = masculine
+    form = masculine
+    if gender != "m":
+        form = re.sub("o$", "a", masculine)
     return _plural(form) if plural else form
 
 

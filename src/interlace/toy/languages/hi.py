@@ -9,7 +9,7 @@ from typing import NamedTuple
 from interlace.toy.concepts import NOUNS, NUMERALS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
-from interlace.toy.sentences import Clause, Token, citation_forms, entries, word_map
+from interlace.toy.sentences import Clause, Token, citation_forms, entries, head_of, word_map
 
 # ---- words ----
 
@@ -211,27 +211,23 @@ def _agreeing(form: str) -> Forms:
 
 
 class _Clause(Clause):
-    """Cases are postpositions."""
+    """light: of a conjunct verb, on which its object or goal may depend (नीना की मदद, बर्लिन की यात्रा)."""
 
     times = TIME
     when_word = "कब"
     moves = False
+    adpositions = {"companion": "के साथ"}
+    light: Token
+    verb: _Verb | None = None
 
     def tokens(self) -> list[Token]:
         scene = self.scene
-        case = ""
         if scene.predicate == "be":
             predicate = self.state()
         else:
-            verb = self.lexeme()
-            predicate = self.event(verb)
-            perfect = scene.tense == "past" and "habitual" not in verb.flags
-            if "dative" in verb.flags:
-                case = "को"
-            elif "ने" in verb.flags and perfect:
-                case = "ने"
-        subject = self.participant("subject", "nsubj", case)
-        time = self.time()
+            predicate = self.event()
+        subject = self.parts("subject")
+        time = self.parts("time")
         if scene.fronted and not self.wh_role:
             return [*time, *subject, *predicate]
         return [*subject, *time, *predicate]
@@ -242,80 +238,85 @@ class _Clause(Clause):
         thing = self.scene.object
         if thing and predicate == "visit" and thing.person:
             return VERB["visit_person"]
-        soup = thing and predicate == "eat" and thing.head == "soup" and self.wh_role != "object"
-        return VERB["eat_soup" if soup else predicate]
+        if thing and predicate == "eat" and thing.head == "soup" and self.wh_role != "object":
+            return VERB["eat_soup"]
+        return VERB[predicate]
 
     def state(self) -> list[Token]:
-        """Return the predicate of "be": quality, category or place, then नहीं and the copula."""
-        scene = self.scene
-        agreement = self.agreement()
-        if scene.quality:
-            predicate = _quality(scene.quality, scene.subject, agreement, "quality", None)
-        elif scene.category:
-            predicate = [Token(NOUN[scene.category].direct[0], "NOUN", "category", "root")]
-        elif scene.place and self.wh_role != "place":
-            predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
-        else:
-            predicate = [Token("कहाँ", "ADV", "question", "root")]
-        predicate = self.rooted(predicate)
-        forms, lemma = _BE[scene.tense]
-        return [
-            *predicate,
-            *self.negation(),
-            Token(forms[agreement], "AUX", "copula tense", "cop", self.root, lemma),
-        ]
+        """Return the predicate of "be", नहीं and the copula."""
+        predicate = self.predicate()
+        forms, lemma = _BE[self.scene.tense]
+        copula = Token(forms[self.agreement()], "AUX", "copula tense", "cop", lemma=lemma)
+        return [*predicate, *self.negation(), copula]
 
-    def event(self, verb: _Verb) -> list[Token]:
+    def quality(self) -> list[Token]:
+        scene = self.scene
+        return _quality(scene.quality, scene.subject, self.agreement(), "quality", None)
+
+    def event(self) -> list[Token]:
         """Return everything after subject and time."""
-        scene = self.scene
-        place = self.scene.place
-        goal = self.scene.goal
-        root = self.root = Token(verb.stem, "VERB", "predicate", "root")
-        light = Token(
-            verb.light, "ADJ" if verb.gender == "-" else "NOUN", "predicate", "compound", root
-        )
-        tokens = self.participant("companion", "obl", "के साथ")
-        if place and scene.predicate != "arrive":
-            tokens += self.participant("place", "obl", _at(place))
-        if scene.predicate == "bring":
-            tokens += self.participant("recipient", "obl", "के लिए")
+        verb = self.verb = self.lexeme()
+        self.root = Token(verb.stem, "VERB", "predicate")
+        upos = "ADJ" if verb.gender == "-" else "NOUN"
+        self.light = Token(verb.light, upos, "predicate", "compound", self.root)
+        if self.scene.predicate == "arrive":
+            tokens = self.parts("companion recipient manner object place")
         else:
-            tokens += self.participant("recipient", "iobj", "को")
-        tokens += self.manner()
-        case = self.object_case(verb)
-        if case in ("का", "की"):  # it depends on the light noun: "नीना की मदद"
-            tokens += self.participant("object", "nmod", case, light)
-        else:
-            tokens += self.participant("object", "obl" if case == "से" else "obj", case)
-        if place and scene.predicate == "arrive":
-            tokens += self.participant("place", "obl")
-        if goal and scene.predicate == "travel":  # "बर्लिन की यात्रा"
-            tokens += self.participant("goal", "nmod", "की", light)
-        elif goal:
-            tokens += self.participant(
-                "goal", "obl", "तक" if scene.predicate == "run" else TO.get(goal.head, "")
-            )
+            tokens = self.parts("companion place recipient manner object goal")
         if verb.light:
-            tokens.append(light)
-        return [*tokens, *self.negation(), root, *self.finite(verb)]
+            tokens.append(self.light)
+        return [*tokens, *self.negation(), self.root, *self.finite(verb)]
 
-    def object_case(self, verb: _Verb) -> str:
-        thing = self.scene.object
+    def adposition(self, role: str, phrase: Phrase) -> str:
+        predicate = self.scene.predicate
+        if role == "subject" and self.verb:
+            return self.subject_case(self.verb)
+        if role == "object" and self.verb:
+            return self.object_case(self.verb, phrase)
+        if role == "place" and predicate != "arrive":
+            return "पर" if phrase.head in ON else "में"
+        if role == "recipient":
+            return "के लिए" if predicate == "bring" else "को"
+        if role == "goal":
+            return {"travel": "की", "run": "तक"}.get(predicate) or TO.get(phrase.head, "")
+        return super().adposition(role, phrase)
+
+    def subject_case(self, verb: _Verb) -> str:
+        if "dative" in verb.flags:
+            return "को"
+        if "ने" in verb.flags and self.scene.tense == "past":
+            return "ने"
+        return ""
+
+    def object_case(self, verb: _Verb, thing: Phrase) -> str:
         if verb.case == "का":
             return "की" if verb.gender == "f" else "का"
-        if verb.case or "dative" in verb.flags or thing is None:
+        if verb.case or "dative" in verb.flags:
             return verb.case
-        if thing.head in NOUNS and "animal" in NOUNS[thing.head].tags and self.wh_role != "object":
-            if "bare" not in verb.flags and (thing.definite or thing.determiner == "every"):
-                return "को"
-            return ""
+        if _is_animal(thing) and self.wh_role != "object":
+            is_identified = thing.definite or thing.determiner == "every"
+            return "को" if is_identified and "bare" not in verb.flags else ""
         return "को" if thing.person else ""
+
+    def relation(self, role: str, adposition: str) -> str:
+        if adposition in ("का", "की"):
+            return "nmod"
+        if adposition in ("से", "के लिए"):
+            return "obl"
+        return super().relation(role, adposition)
+
+    def realized(self, role: str) -> list[Token]:
+        tokens = super().realized(role)
+        head = head_of(tokens)
+        if head.deprel == "nmod":
+            head.head = self.light
+        return tokens
 
     def finite(self, verb: _Verb) -> list[Token]:
         """Inflect the root, and return the auxiliary after it."""
         root = self.root
         tense = self.scene.tense
-        agreement = self.agreement(verb)
+        agreement = self.agreement()
         auxiliary = tense == "present" or (tense == "past" and "habitual" in verb.flags)
         if verb.stem == "चाहिए":  # needed: has no forms of its own
             auxiliary = tense != "present"
@@ -325,108 +326,102 @@ class _Clause(Clause):
             root.form = (_perfect(verb.stem) if tense == "past" else _future(verb.stem))[agreement]
         if auxiliary:
             forms, lemma = _BE[tense]
-            return [Token(forms[agreement], "AUX", "tense", "aux", root, lemma)]
+            return [Token(forms[agreement], "AUX", "tense", "aux", lemma=lemma)]
         root.roles = "predicate tense"
         return []
 
-    def agreement(self, verb: _Verb | None = None) -> int:
+    def agreement(self) -> int:
         """Return the agreement with the subject, or with the object if only the subject has a postposition."""
-        phrase: Phrase | None = self.scene.subject if self.wh_role != "subject" else None
-        if verb and ("dative" in verb.flags or ("ने" in verb.flags and self.scene.tense == "past")):
-            if verb.gender in ("m", "f"):
-                return 2 * (verb.gender == "f")
-            if self.wh_role != "object" and not self.object_case(verb):
-                phrase = self.scene.object
-            else:
-                phrase = None
-        if phrase is None:
+        role = "subject"
+        if self.verb and self.subject_case(self.verb):
+            if self.verb.gender in ("m", "f"):
+                return 2 * (self.verb.gender == "f")
+            role = "object"
+        phrase: Phrase | None = getattr(self.scene, role)
+        if phrase is None or role == self.wh_role:
             return 0  # masculine singular: no controller, or कौन and क्या
+        if role == "object" and self.adposition(role, phrase):
+            return 0
         if phrase.named:
-            feminine = phrase.gender == "f"
-        else:
-            feminine = NOUN[phrase.head].feminine
-        return 2 * feminine + phrase.plural
+            return 2 * (phrase.gender == "f")
+        return 2 * NOUN[phrase.head].feminine + phrase.plural
 
     def negation(self) -> list[Token]:
         """Return नहीं, also with a subject with "no" (कोई)."""
         if self.scene.denied:
-            return [Token("नहीं", "PART", "negation", "advmod", self.root)]
+            return [Token("नहीं", "PART", "negation", "advmod")]
         return []
 
     def manner(self) -> list[Token]:
-        word, _, case = self.words.get(self.scene.manner, "").partition(" ")
-        if not case:
-            if word:
-                return [Token(word, "ADV", "manner", "advmod", self.root)]
-            return []
-        noun = Token(word, "NOUN", "manner", "obl", self.root)
-        return [noun, Token(case, "ADP", "manner", "case", noun)]
+        word, _, postposition = self.words[self.scene.manner].partition(" ")
+        if not postposition:
+            return super().manner()
+        noun = Token(word, "NOUN", "manner", "obl")
+        return [noun, Token(postposition, "ADP", "manner", "case", noun)]
 
-    def question_words(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
-    ) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
         if role in ("place", "goal"):
-            if case not in ("की", "तक"):
-                return [Token("कहाँ", "ADV", "question", "advmod", head)]
-            where = Token("कहाँ", "ADV", "question", deprel, head)
-            return [where, Token(case, "ADP", "question", "case", where, _lemma(case))]
-        animal = phrase.head in NOUNS and "animal" in NOUNS[phrase.head].tags
-        if case in ("", "को") and not phrase.person and not (animal and case):
-            return [Token("क्या", "PRON", "question", deprel, head)]
-        _, _, second = case.partition(" ")
-        who = Token("किसके" if second else _WHO[case], "PRON", "question", deprel, head, "कौन")
-        if second:
-            return [who, Token(second, "ADP", "question", "case", who)]
-        return [who]
+            where = Token("कहाँ", "ADV", "question")
+            if adposition in ("की", "तक"):
+                return [
+                    where,
+                    Token(adposition, "ADP", "question", "case", where, _lemma(adposition)),
+                ]
+            where.deprel = "advmod"
+            return [where]
+        has_case = adposition and (adposition != "को" or _is_animal(phrase))
+        if not has_case and not phrase.person:
+            return [Token("क्या", "PRON", "question")]
+        _, _, noun = adposition.partition(" ")
+        if not noun:
+            return [Token(_WHO[adposition], "PRON", "question", lemma="कौन")]
+        who = Token("किसके", "PRON", "question", lemma="कौन")
+        return [who, Token(noun, "ADP", "question", "case", who)]
 
-    def phrase(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
-    ) -> list[Token]:
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
         """Return determiner (or कितने), quality, noun, oblique before a postposition."""
-        oblique = bool(case) or role in ("place", "goal")
         if phrase.named:
-            tokens = self.named(phrase, role, deprel, head)
-            noun = tokens[0]
-        else:
-            word = NOUN[phrase.head]
-            form = (word.oblique if oblique else word.direct)[phrase.plural]
-            noun = Token(form, "NOUN", f"{role}.head", deprel, head, word.direct[0])
-            tokens = [noun]
-            if phrase.quality:
-                bent = 2 if word.feminine else int(oblique or phrase.plural)
-                tokens = [*_quality(phrase.quality, phrase, bent, f"{role}.quality", noun), noun]
-            determiner = phrase.determiner
-            if role == "object" and self.scene.negated and determiner == "a":
-                determiner = "no"
-            if self.wh_role == f"{role}.count":
-                many = "कितनी" if word.feminine else "कितने"
-                tokens.insert(0, Token(many, "DET", "question", "det", noun, "कितना"))
-            elif determiner not in ("", "the"):
-                tokens.insert(
-                    0, _determiner(determiner, f"{role}.determiner", noun, oblique=oblique)
-                )
-        return tokens + [
-            Token(form, "ADP", f"{role}.relation", "case", noun, _lemma(form))
-            for form in case.split()
-        ]
+            return self.named(phrase, role)
+        oblique = bool(adposition) or role in ("place", "goal")
+        word = NOUN[phrase.head]
+        form = (word.oblique if oblique else word.direct)[phrase.plural]
+        noun = Token(form, "NOUN", ".head", lemma=word.direct[0])
+        tokens = [noun]
+        if phrase.quality:
+            agreement = 2 if word.feminine else int(oblique or phrase.plural)
+            tokens = [*_quality(phrase.quality, phrase, agreement, ".quality", noun), noun]
+        determiner = phrase.determiner
+        if role == "object" and self.scene.negated and determiner == "a":
+            determiner = "no"
+        if self.wh_role == f"{role}.count":
+            form = "कितनी" if word.feminine else "कितने"
+            tokens.insert(0, Token(form, "DET", "question", "det", noun, "कितना"))
+        elif determiner in ("a", *NUMERALS):
+            tokens.insert(0, Token(WORD[determiner], "NUM", ".determiner", "nummod", noun))
+        elif determiner not in ("", "the"):
+            form = WORD[determiner]
+            lemma = form.replace("ये", "यह")
+            if oblique:
+                form = _OBLIQUE.get(form, form)
+            tokens.insert(0, Token(form, "DET", ".determiner", "det", noun, lemma))
+        return tokens
+
+    def with_adposition(self, tokens: list[Token], adposition: str) -> list[Token]:
+        """Return a phrase with its postpositions; question words have theirs."""
+        head = head_of(tokens)
+        if head.roles == "question":
+            return tokens
+        for form in adposition.split():
+            tokens.append(Token(form, "ADP", ".relation", "case", head, _lemma(form)))
+        return tokens
 
 
-def _at(place: Phrase) -> str:
-    return "पर" if place.head in ON else "में"
+def _is_animal(phrase: Phrase) -> bool:
+    return not phrase.named and "animal" in NOUNS[phrase.head].tags
 
 
 def _lemma(postposition: str) -> str:
-    if postposition in ("की", "के"):
-        return "का"
-    return postposition
-
-
-def _determiner(determiner: str, roles: str, noun: Token, *, oblique: bool) -> Token:
-    word = WORD[determiner]
-    if determiner in NUMERALS or determiner == "a":
-        return Token(word, "NUM", roles, "nummod", noun)
-    form = _OBLIQUE.get(word, word) if oblique else word
-    return Token(form, "DET", roles, "det", noun, "यह" if determiner == "these" else word)
+    return "का" if postposition in ("की", "के") else postposition
 
 
 def _quality(

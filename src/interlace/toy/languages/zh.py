@@ -6,10 +6,10 @@ verb. The gold words are small: classifiers, particles and localizers are words 
 
 from typing import NamedTuple
 
-from interlace.toy.concepts import NOUNS, NUMERALS, TOWNS
+from interlace.toy.concepts import NOUNS, NUMERALS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
-from interlace.toy.sentences import Clause, Token, citation_forms, entries, word_map
+from interlace.toy.sentences import Clause, Token, citation_forms, entries, head_of, word_map
 
 # ---- words ----
 
@@ -122,17 +122,9 @@ TIME = {
     "last_friday": "上/DET/w 周五/NOUN/u", "next_friday": "下/DET/w 周五/NOUN/u",
     "every_day": "每/DET/w 天/NOUN/u", "every_morning": "每天/NOUN/w 早上/NOUN/u",
 }  # fmt: skip
-LOCALIZERS = {
-    "street": "上",
-    "beach": "上",
-    "island": "上",
-    "harbor": "",
-}  # after locations; others 里
-DIRECTION_LOCALIZERS = {
-    "lake": "边",
-    "river": "边",
-    "street": "上",
-}  # after directions; others nothing
+# after locations; others 里
+LOCALIZERS = {"street": "上", "beach": "上", "island": "上", "harbor": ""}
+DIRECTION_LOCALIZERS = {"lake": "边", "river": "边", "street": "上"}  # others nothing
 WORDS = citation_forms(
     {concept: noun.form for concept, noun in NOUN.items()},
     {concept: verb.head + verb.tail for concept, verb in VERB.items()},
@@ -145,11 +137,22 @@ WORDS = citation_forms(
 # ---- grammar ----
 
 
+# participants before and after the verb
+_ORDER = ("companion place manner recipient", "object goal")
+_ORDERS = {
+    "give": ("companion place manner", "recipient object"),
+    "call": ("companion place manner object", ""),
+    "arrive": ("companion manner", "place"),
+    "travel": ("companion place manner goal", ""),
+}
+
+
 class _Clause(Clause):
-    """Cases are an adposition and, after a blank, a localizer."""
+    """Adpositions are a preposition and, after a blank, a localizer."""
 
     times = TIME
     moves = False
+    adpositions = {"companion": "和"}
 
     def tokens(self) -> list[Token]:
         scene = self.scene
@@ -157,71 +160,62 @@ class _Clause(Clause):
             predicate = self.state()
         else:
             predicate = self.event()
-        subject = self.participant("subject", "nsubj")
-        time = self.time()
+        subject = self.parts("subject")
+        time = self.parts("time")
         if scene.subject.determiner == "every" and self.wh_role != "subject":
-            predicate.insert(0, Token("都", "ADV", "", "advmod", self.root))
-        if (
-            scene.fronted and not self.wh_role
-        ):  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
-            return [*time, Token("\uff0c", "PUNCT", "", "punct", self.root), *subject, *predicate]
+            predicate.insert(0, Token("都", "ADV", "", "advmod"))
+        if scene.fronted and not self.wh_role:
+            # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
+            return [*time, Token("\uff0c", "PUNCT", "", "punct"), *subject, *predicate]
         return [*subject, *time, *predicate]
 
     def state(self) -> list[Token]:
         """Return the predicate of "be": 很 and a quality, 是 and a category or a quality with 的, 在 and a place."""
         scene = self.scene
-        if scene.quality:
-            adjective = _adjective(scene.quality, scene.subject)
-            root = self.root = Token(adjective.form, "ADJ", "quality", "root")
-            if (
-                "是" in adjective.constructions or scene.subject.determiner == "no"
-            ):  # 没有 .. 新: not as new as
-                copula = Token("是", "AUX", "copula", "cop", root)
-                predicate = [copula, root, Token("的", "PART", "", "mark:rel", root)]
-            elif scene.negated:
-                predicate = [root]
-            else:
-                predicate = [Token("很", "ADV", "", "advmod", root), root]
+        predicate: list[Token] = []
+        if scene.place:
+            roles = "copula" if self.wh_role == "place" else "copula place.relation"
+            self.root = Token("在", "VERB", roles)
+            predicate = [self.root, *self.parts("place")]
         elif scene.category:
-            root = self.root = Token(NOUN[scene.category].form, "NOUN", "category", "root")
-            predicate = [Token("是", "AUX", "copula", "cop", root), root]
-        elif scene.place and self.wh_role != "place":
-            root = self.root = Token("在", "VERB", "copula place.relation", "root")
-            predicate = [
-                root,
-                *self.phrase(scene.place, "place", "obj", f" {_inside(scene.place)}", root),
-            ]
+            self.root = Token(self.words[scene.category], "NOUN", "category")
+            predicate = [Token("是", "AUX", "copula", "cop"), self.root]
         else:
-            root = self.root = Token("在", "VERB", "copula", "root")
-            predicate = [root, Token("哪里", "PRON", "question", "obj", root)]
-        return [*self.helpers("不"), *predicate]
+            adjective = _adjective(scene.quality, scene.subject)
+            self.root = Token(adjective.form, "ADJ", "quality")
+            if "是" in adjective.constructions or scene.subject.determiner == "no":
+                # 没有 .. 新: not as new as
+                particle = Token("的", "PART", "", "mark:rel")
+                predicate = [Token("是", "AUX", "copula", "cop"), self.root, particle]
+            elif scene.negated:
+                predicate = [self.root]
+            else:
+                predicate = [Token("很", "ADV", "", "advmod"), self.root]
+        return self.helpers("不") + predicate
 
     def event(self) -> list[Token]:
         scene = self.scene
         verb = self.lexeme()
-        parted = (
-            scene.negated and scene.tense == "present" and verb.result
-        )  # 看不见 does the denying
+        parted = scene.negated and scene.tense == "present" and verb.result  # 看不见 is a denial
         aspect = ""  # of past events; with a subject with "no", 没有 .. 过; states and negation have none
         if scene.tense == "past" and not verb.state and not scene.negated:
             aspect = "过" if scene.denied else "了"
         split = bool(verb.tail) and (parted or (aspect == "过" and not verb.result))
-        root = self.root = Token(
-            verb.head if split else verb.head + verb.tail, "VERB", "predicate", "root"
-        )
-        tokens = []
-        if not parted:
-            tokens += self.helpers("不" if verb.state or scene.tense != "past" else "没有")
-        tokens += [*self.before(), root]
+        form = verb.head if split else verb.head + verb.tail
+        self.root = Token(form, "VERB", "predicate")
+        before, after = _ORDERS.get(scene.predicate, _ORDER)
+        tokens = [*self.parts(before), self.root]
         if parted:
-            tokens.append(Token("不", "ADV", "negation", "advmod", root))
-        elif aspect:
-            tokens.append(Token(aspect, "AUX", "tense", "aux", root))
+            tokens.append(Token("不", "ADV", "negation", "advmod"))
+        else:
+            denial = "不" if verb.state or scene.tense != "past" else "没有"
+            tokens = self.helpers(denial) + tokens
+        if aspect:
+            tokens.append(Token(aspect, "AUX", "tense", "aux"))
         if split:
-            tokens.append(
-                Token(verb.tail, "VERB" if verb.result else "NOUN", "predicate", "compound", root)
-            )
-        return [*tokens, *self.behind()]
+            upos = "VERB" if verb.result else "NOUN"
+            tokens.append(Token(verb.tail, upos, "predicate", "compound"))
+        return tokens + self.parts(after)
 
     def lexeme(self) -> _Verb:
         predicate = self.scene.predicate
@@ -237,56 +231,39 @@ class _Clause(Clause):
         tokens = []
         if self.scene.negated:
             roles = "negation tense" if denial == "没有" else "negation"
-            tokens.append(Token(denial, "ADV", roles, "advmod", self.root))
+            tokens.append(Token(denial, "ADV", roles, "advmod"))
         if self.scene.tense == "future":
-            tokens.append(Token("会", "AUX", "tense", "aux", self.root))
+            tokens.append(Token("会", "AUX", "tense", "aux"))
         return tokens
 
-    def before(self) -> list[Token]:
-        """Return everything between negation and verb."""
-        scene = self.scene
-        tokens = self.participant("companion", "obl", "和")
-        if scene.companion:
-            if self.wh_role == "companion":
-                roles = "question"
-            else:
-                roles = "companion.relation"
-            tokens.append(Token("一起", "ADV", roles, "advmod", self.root))
-        if scene.place and scene.predicate != "arrive":
-            tokens += self.participant("place", "obl", f"在 {_inside(scene.place)}")
-        tokens += self.manner()
-        if scene.predicate != "give":
-            tokens += self.participant("recipient", "obl", "给")
-        if scene.goal and scene.predicate == "travel":
-            tokens += self.participant(
-                "goal", "obl", f"到 {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}"
-            )
-        if scene.predicate == "call":
-            tokens += self.participant("object", "obl", "给")
-        return tokens
+    def adposition(self, role: str, phrase: Phrase) -> str:
+        predicate = self.scene.predicate
+        if role == "goal":
+            preposition = "到" if predicate == "travel" else ""
+            return f"{preposition} {DIRECTION_LOCALIZERS.get(phrase.head, '')}"
+        if role == "place" and predicate != "arrive":
+            preposition = "" if predicate == "be" else "在"
+            localizer = "" if phrase.named else LOCALIZERS.get(phrase.head, "里")
+            return f"{preposition} {localizer}"
+        if (role == "recipient" and predicate != "give") or (role, predicate) == ("object", "call"):
+            return "给"
+        return super().adposition(role, phrase)
 
-    def behind(self) -> list[Token]:
-        """Return everything after the verb: the object, the recipient of 给, the direction."""
-        scene = self.scene
-        if scene.predicate == "give":
-            tokens = self.participant("recipient", "iobj")
-        else:
-            tokens = []
-        if scene.predicate != "call":
-            tokens += self.participant("object", "obj")
-        if scene.goal and scene.predicate != "travel":
-            tokens += self.participant(
-                "goal", "obj", f" {DIRECTION_LOCALIZERS.get(scene.goal.head, '')}"
-            )
-        if scene.predicate == "arrive":
-            tokens += self.participant("place", "obj")
+    def relation(self, role: str, adposition: str) -> str:
+        if adposition.partition(" ")[0]:
+            return "obl"
+        return self.relations.get(role, "obj")
+
+    def realized(self, role: str) -> list[Token]:
+        tokens = super().realized(role)
+        if role == "companion":
+            roles = "question" if self.wh_role == role else "companion.relation"
+            tokens.append(Token("一起", "ADV", roles, "advmod"))
         return tokens
 
     def manner(self) -> list[Token]:
-        manner = super().manner()
-        if manner:
-            return [*manner, Token("地", "PART", "manner", "mark:adv", manner[0])]
-        return []
+        tokens = super().manner()
+        return [*tokens, Token("地", "PART", "manner", "mark:adv", tokens[0])]
 
     def time(self) -> list[Token]:
         tokens = super().time()
@@ -299,75 +276,67 @@ class _Clause(Clause):
         return tokens
 
     def when(self) -> list[Token]:
-        noun = Token("时候", "NOUN", "question", "obl:tmod", self.root)
+        noun = Token("时候", "NOUN", "question", "obl:tmod")
         return [Token("什么", "DET", "question", "det", noun), noun]
 
-    def question_words(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token
-    ) -> list[Token]:
+    def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
         if phrase.person:
             form = "谁"
         elif role in ("place", "goal"):
             form = "哪里"
         else:
             form = "什么"
-        word = Token(form, "PRON", "question", deprel, head)
-        before = case.partition(" ")[0]
-        if before:
-            return [Token(before, "ADP", "question", "case", word), word]
-        return [word]
+        return [Token(form, "PRON", "question")]
 
-    def phrase(
-        self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None
-    ) -> list[Token]:
-        """Return adposition, determiner (or 几) with a classifier, quality, noun, localizer."""
+    def phrase(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:  # noqa: ARG002
+        """Return determiner (or 几) with a classifier, quality, noun."""
         if phrase.named:
-            tokens = self.named(phrase, role, deprel, head)
-            noun = tokens[0]
+            tokens = self.named(phrase, role)
             if phrase.surname:  # 安娜·韦伯 is three words, with the dot inside the name
-                tokens.insert(-1, Token("·", "PUNCT", "", "punct", noun, name=tokens[-1].name))
-        else:
-            noun = Token(NOUN[phrase.head].form, "NOUN", f"{role}.head", deprel, head)
-            tokens = [noun]
-            if phrase.quality:
-                form, constructions = _adjective(phrase.quality, phrase)
-                quality = Token(form, "ADJ", f"{role}.quality", "amod", noun)
-                tokens = [quality, noun]
-                if (
-                    "的" in constructions or len(form) > 1 or noun.form.startswith(form)
-                ):  # 小的小提琴
-                    tokens.insert(1, Token("的", "PART", "", "mark:rel", quality))
-            if self.wh_role == f"{role}.count":
-                tokens = [*_measured("几", "NUM", "question", noun, phrase), *tokens]
-            elif phrase.determiner not in ("", "the"):
-                denied = role == "object" and self.scene.negated and phrase.determiner == "a"
-                determiner = "any" if denied else phrase.determiner  # 任何, of Chinese only
-                tokens = [*_determiner(determiner, phrase, f"{role}.determiner", noun), *tokens]
-        before, _, after = case.partition(" ")
-        if before:
-            tokens.insert(0, Token(before, "ADP", f"{role}.relation", "case", noun))
-        if after:
-            tokens.append(Token(after, "ADP", f"{role}.relation", "case:loc", noun))
+                dot = Token("·", "PUNCT", "", "punct", tokens[0], name=tokens[-1].name)
+                tokens.insert(-1, dot)
+            return tokens
+        noun = Token(NOUN[phrase.head].form, "NOUN", ".head")
+        tokens = [noun]
+        if phrase.quality:
+            form, constructions = _adjective(phrase.quality, phrase)
+            quality = Token(form, "ADJ", ".quality", "amod", noun)
+            tokens = [quality, noun]
+            if "的" in constructions or len(form) > 1 or noun.form.startswith(form):  # 小的小提琴
+                tokens.insert(1, Token("的", "PART", "", "mark:rel", quality))
+        determiner = phrase.determiner
+        if role == "object" and self.scene.negated and determiner == "a":
+            determiner = "any"  # 任何, of Chinese only
+        roles = ".determiner"
+        if self.wh_role == f"{role}.count":
+            roles = "question"
+        elif determiner in ("", "the"):
+            return tokens
+        classifier = NOUN[phrase.head].classifier
+        return _determiner(determiner, roles, noun, classifier) + tokens
+
+    def with_adposition(self, tokens: list[Token], adposition: str) -> list[Token]:
+        """Return a phrase with its preposition, and without a question its localizer."""
+        head = head_of(tokens)
+        preposition, _, localizer = adposition.partition(" ")
+        if localizer and head.roles != "question":
+            tokens.append(Token(localizer, "ADP", ".relation", "case:loc", head))
+        if preposition:
+            return super().with_adposition(tokens, preposition)
         return tokens
 
 
-def _inside(place: Phrase) -> str:
-    if place.head in TOWNS:
-        return ""
-    return LOCALIZERS.get(place.head, "里")
-
-
-def _determiner(determiner: str, phrase: Phrase, roles: str, noun: Token) -> list[Token]:
-    word = WORD[determiner]
+def _determiner(determiner: str, roles: str, noun: Token, classifier: str) -> list[Token]:
+    """Return a determiner; numerals and demonstratives have the noun's classifier as their dependent."""
     if determiner in ("these", "many", "some", "no", "any"):
-        return [Token(word, "DET", roles, "det", noun)]
-    return _measured(word, "NUM" if determiner in (*NUMERALS, "a") else "DET", roles, noun, phrase)
-
-
-def _measured(word: str, upos: str, roles: str, noun: Token, phrase: Phrase) -> list[Token]:
-    """Return a numeral or demonstrative with the noun's classifier as its dependent."""
-    first = Token(word, upos, roles, "nummod" if upos == "NUM" else "det", noun)
-    return [first, Token(NOUN[phrase.head].classifier, "NOUN", roles, "clf", first)]
+        return [Token(WORD[determiner], "DET", roles, "det", noun)]
+    if roles == "question":
+        token = Token("几", "NUM", roles, "nummod", noun)
+    elif determiner in (*NUMERALS, "a"):
+        token = Token(WORD[determiner], "NUM", roles, "nummod", noun)
+    else:
+        token = Token(WORD[determiner], "DET", roles, "det", noun)
+    return [token, Token(classifier, "NOUN", roles, "clf", token)]
 
 
 def _adjective(quality: str, of: Phrase) -> _Adjective:
