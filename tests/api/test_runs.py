@@ -1,10 +1,13 @@
 """The Python API of models, from a tiny checkpoint and lists of sentences."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 
 import interlace as il
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import CheckpointError, DataError, SettingsError
 from little_checkpoints import ENGLISH, LONGEST, save
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]
@@ -42,6 +45,23 @@ def test_continues_a_checkpoint_on_pairs(run, pairs):
         objectives={"mlm": {"max_length": LONGEST}, "alm": {"max_length": LONGEST, "weight": 2}},
     )  # fmt: skip
     assert again.path == run.path  # finished: nothing to do
+
+
+@pytest.mark.parametrize("planted", [{"num_labels": 10**9}, {"auto_map": {"AutoModel": "a.B"}}])
+def test_a_model_of_others_is_opened_within_limits(run, tmp_path, planted):
+    copied = il.api.runs.FinishedRun(tmp_path / "run")
+    shutil.copytree(run.path / "model", copied.path / "model")
+    path = copied.path / "model" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **planted}))
+    assert copied.model.config.num_labels == 2
+    path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": 900}))
+    with pytest.raises(CheckpointError, match="its configuration says"):
+        il.api.runs.FinishedRun(copied.path).model  # noqa: B018 - opens it
+    tokenizer = copied.path / "model" / "tokenizer.json"
+    with tokenizer.open("ab") as file:
+        file.truncate((256 << 20) + 1)
+    with pytest.raises(DataError, match=r"tokenizer\.json: [\d,]+ bytes; expected at most"):
+        copied.tokenizer  # noqa: B018
 
 
 def test_encodes_sentences(run, pairs):

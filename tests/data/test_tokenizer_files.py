@@ -85,12 +85,16 @@ UNTRIED = r"(?<=t\p{L}t)(a+)+$"  # slow only on a text that is not tried
     ],
 )
 def test_a_regular_expression_that_the_library_gives_up_is_an_error(tmp_path, parts):
-    vocab = Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
-    long = [vocab.tokenizer.token_to_id(letter) for letter in "tat" + "a" * 100 + "t"]
-    with pytest.raises(
-        DataError, match=r"fails on this text: Onig: .*; see the regular expressions"
-    ):
-        vocab.decode(long) if "decoder" in parts else vocab.encode(["b", f"tat{'a' * 100}!"])
+    folder = changed_tokenizer(tmp_path / "t", **parts)
+    vocab = Vocab.load(folder)
+    fault = "the tokenizer fails on this text: Onig: .*; see the regular expressions"
+    if "decoder" in parts:
+        letters = [vocab.tokenizer.token_to_id(letter) for letter in "tat" + "a" * 100 + "t"]
+        with pytest.raises(DataError, match=f"^{folder}: {fault}"):
+            vocab.decode(letters)
+    else:
+        with pytest.raises(DataError, match=fault):
+            vocab.encode(["b", f"tat{'a' * 100}!"])
 
 
 SLOW = "a*a*a*[bc]"  # cubic in the length of the text, so that the library does not give it up
@@ -253,6 +257,26 @@ def test_a_normalizer_that_lengthens_text_without_bound_is_named(tmp_path, steps
         DataError, match=r"tokenizer\.json: its normalizer makes [\d,]+ characters of \d+; expected"
     ):
         Vocab.load(changed_tokenizer(tmp_path / "t", normalizer=normalizer))
+
+
+AFTER_MANY = "(?<=.{2000})"  # matches between any two characters, but in no text that is tried
+
+
+@pytest.mark.parametrize(
+    ("part", "steps"),
+    [
+        ("normalizer", [replace(AFTER_MANY, "x" * 1000)]),
+        ("normalizer", [replace(AFTER_MANY)] * 4),
+        ("decoder", [replace(AFTER_MANY)] * 4),
+    ],
+)
+def test_expressions_that_may_insert_much_text_are_named(tmp_path, part, steps):
+    parts = {part: {"type": "Sequence", f"{part}s": steps}}
+    with pytest.raises(
+        DataError,
+        match=rf"expressions of its {part} may make a text [\d,]+ times as long; expected",
+    ):
+        Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
 
 
 def test_a_decoder_that_lengthens_text_without_bound_is_named(tmp_path):

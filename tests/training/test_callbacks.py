@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -99,6 +100,13 @@ def test_saves_when_the_run_is_told_to_end(tmp_path):
     again = saver(tmp_path)
     assert again.resume() == 3
     assert not again.progress.stop  # it goes on
+
+
+def test_a_state_that_is_too_long_is_not_read(tmp_path):
+    (tmp_path / checkpoint.STATE).touch()
+    os.truncate(tmp_path / checkpoint.STATE, (256 << 20) + 1)
+    with pytest.raises(CheckpointError, match="268,435,457 bytes; expected at most"):
+        checkpoint.content_of(tmp_path)
 
 
 def test_processes_resume_only_from_the_same_checkpoint(tmp_path, monkeypatch):

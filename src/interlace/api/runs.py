@@ -40,10 +40,18 @@ class FinishedRun:
         """The model as transformers opens it."""
         from transformers import AutoModel, AutoModelForMaskedLM
 
-        config = must_exist(self.path / "model" / "config.json", "finished run")
-        masked = "ForMaskedLM" in config.read_text(encoding="utf-8")
-        kind: Any = AutoModelForMaskedLM if masked else AutoModel
-        model: PreTrainedModel = kind.from_pretrained(config.parent, trust_remote_code=False)
+        from interlace.models.build import parsed_config
+        from interlace.models.checkpoint_files import opening, read_config, weight_files
+
+        folder = must_exist(self.path / "model" / "config.json", "finished run").parent
+        settings = read_config(folder)
+        weight_files(folder)  # checks them
+        is_masked = "ForMaskedLM" in str(settings.get("architectures"))
+        model_class: Any = AutoModelForMaskedLM if is_masked else AutoModel
+        with opening(folder):
+            model: PreTrainedModel = model_class.from_pretrained(
+                folder, config=parsed_config(settings, folder), trust_remote_code=False
+            )
         return model
 
     @cached_property
@@ -51,7 +59,11 @@ class FinishedRun:
         """The tokenizer as transformers opens it."""
         from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(self.path / "model", trust_remote_code=False)
+        from interlace.data.tokenizer_files import find_tokenizer
+
+        folder = self.path / "model"
+        find_tokenizer(str(folder))  # checks its files
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
     def translate(self, lines: Sequence[str], source: str, target: str, **search: Any) -> list[str]:
         """Return the translations of lines by a translation model.

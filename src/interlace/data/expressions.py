@@ -27,7 +27,7 @@ _CASELESS = f"(?i:{_CONTRACTIONS})"
 _SIGNS_AND_SPACES = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 XLM_WORDS = r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+|[^\s\p{L}\p{M}\p{N}]"
-_KNOWN = (
+KNOWN_EXPRESSIONS = (
     EXPRESSIONS
     | {
         XLM_WORDS,
@@ -51,7 +51,7 @@ def check_expressions(tokenizer: Tokenizer, path: Path) -> None:
     """
     parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)
     states = [json.loads(part.__getstate__()) for part in parts if part is not None]
-    unknown = sorted(set(_expressions(states)) - _KNOWN)
+    unknown = sorted(set(_expressions(states)) - KNOWN_EXPRESSIONS)
     if len(unknown) > _MAX_EXPRESSIONS:
         raise DataError(
             f"{path}: {len(unknown):,} regular expressions; expected at most {_MAX_EXPRESSIONS}"

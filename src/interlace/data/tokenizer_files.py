@@ -15,7 +15,7 @@ from interlace.core.errors import DataError, InterlaceError, MissingDependencyEr
 from interlace.core.files import must_exist, must_not_be_special, user_path
 from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import check_folder, check_size, read_json
-from interlace.data.expressions import XLM_WORDS, check_expressions
+from interlace.data.expressions import KNOWN_EXPRESSIONS, XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
 
@@ -51,7 +51,7 @@ _TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
 def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
     """Return a tokenizer and its configuration; raise a DataError if it is missing, damaged, useless or only slow."""
     tokenizer, config = _open_tokenizer(name)
-    with tokenizer_errors():
+    with tokenizer_errors(name):
         _check_encoding(tokenizer, special_tokens(tokenizer, config).get("unk", ""), name)
     return tokenizer, config
 
@@ -223,16 +223,20 @@ def _checked(tokenizer: Tokenizer, path: Path) -> Tokenizer:
 
 
 @contextmanager
-def tokenizer_errors() -> Iterator[None]:
-    """Convert what the Rust library raises for text: plain Exception, and where it panics a BaseException."""
+def tokenizer_errors(name: str = "") -> Iterator[None]:
+    """Convert what the Rust library raises for text: plain Exception, and where it panics a BaseException.
+
+    name: of the tokenizer, where the caller does not add it to the message.
+    """
     try:
         yield
     except BaseException as error:
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         reason = str(error).partition("\n")[0]
+        where = f"{name}: " if name else ""
         message = f"the tokenizer fails on this text: {reason}; see the regular expressions of its {_FILE}"
-        raise DataError(message) from error
+        raise DataError(where + message) from error
 
 
 _SAMPLE = "The cat's 2 dogs: naïve ÉTÉ, q vw xyz jk; Москва 日本語 हिन्दी عربي "
@@ -265,6 +269,22 @@ def _check_growth(part: str, component: Any, path: Path) -> None:
             if len(text) > _MAX_GROWTH * len(original):
                 fault = f"its {part} makes {len(text):,} characters of {len(original)}"
                 raise DataError(f"{path}: {fault}; expected at most {_MAX_GROWTH} times as many")
+    _check_insertions(part, steps, path)
+
+
+def _check_insertions(part: str, steps: list[dict[str, Any]], path: Path) -> None:
+    """Raise a DataError if regular expressions may insert much text: they can match between any two characters.
+
+    `(?=.{2000})` matches only in texts that are longer than those tried.
+    """
+    growth = 1
+    for step in steps:
+        expression = (step.get("pattern") or {}).get("Regex")
+        if expression is not None and expression not in KNOWN_EXPRESSIONS:
+            growth *= 1 + len(step.get("content", ""))
+    if growth > _MAX_GROWTH:
+        fault = f"the regular expressions of its {part} may make a text {growth:,} times as long"
+        raise DataError(f"{path}: {fault}; expected at most {_MAX_GROWTH} times")
 
 
 def _check_template(processor: Any, path: Path) -> None:
@@ -351,7 +371,7 @@ def _converted(folder: Path) -> Tokenizer:
         raise DataError(
             f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} next to its weights"
         )
-    with tokenizer_errors():
+    with tokenizer_errors(str(folder)):
         return _checked(backend, folder)
 
 

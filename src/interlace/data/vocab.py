@@ -334,7 +334,7 @@ class Vocab(Encoder):
 
     def decode(self, ids: Iterable[int] | NDArray[Any]) -> str:
         """Return the text of subwords without special tokens."""
-        with tokenizer_errors():
+        with tokenizer_errors(self.name):
             text: str = self.tokenizer.decode(
                 [int(number) for number in ids], skip_special_tokens=True
             )

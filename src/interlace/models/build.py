@@ -532,7 +532,7 @@ def _open_sides(folder: Path, config: dict[str, Any]) -> _Sides:
     if config["model_type"] == SEQ2SEQ[1]:
         return _open_two_folders(folder, shared=embeddings == "shared")
     files = weight_files(folder)
-    encoder = Backbone(_random_model(_side_config(config[ENCODER_SIDE], folder), None))
+    encoder = Backbone(_random_model(parsed_config(config[ENCODER_SIDE], folder), None))
     base = encoder.model.base_model
     weights = _weights_of_side(files, ENCODER_SIDE)
     fill(base, weights, f"{folder}, {ENCODER_SIDE}")
@@ -585,10 +585,11 @@ def fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
 
 def _random_decoder(data: Mapping[str, Any], folder: Path) -> CrossAttentionDecoder:
     with quiet(), torch.random.fork_rng(devices=[]):
-        return empty_decoder(_side_config(data, folder))
+        return empty_decoder(parsed_config(data, folder))
 
 
-def _side_config(data: Mapping[str, Any], folder: Path) -> Any:
+def parsed_config(data: Mapping[str, Any], folder: Path) -> Any:
+    """Return a model's configuration as transformers' class; raise a CheckpointError if its weights would not fit."""
     from transformers import AutoConfig
 
     kind = str(data.get("model_type", "unknown"))
