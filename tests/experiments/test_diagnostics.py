@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from interlace.experiments.monitoring import MAX_CONCEPTS, concepts
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.samples import MAX_CONCEPTS, concepts
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Diagnostics of whole runs: they change nothing, survive interruptions, and say what they were measured on."""
 
-import logging
-
 import pytest
 import torch
 
@@ -10,9 +8,11 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from run_records import StoppedError, records, stop_at, weights
 
-ON = {"train.diagnostics.every": "5"}
-DEV = {"corpora.pairs.dev": '["dev.{source}", "dev.{target}"]'}
-TASK = {"evaluate.tasks.retrieval": '{ files = "held.{split}.{language}" }'}
+ON = {
+    "train.diagnostics.every": "5",
+    "train.diagnostics.pairs": "20",
+    "evaluate.tasks.retrieval": '{ files = "{split}.{language}" }',
+}
 
 
 def diagnoses(run):
@@ -37,6 +37,7 @@ def test_diagnostics_do_not_change_the_run(small, tmp_path):
     assert [step for step, *_ in diagnoses(into)] == [0, 5, 10, 12]
     found = diagnoses(into)[-1][1]
     assert {name.partition("/")[0] for name in found} == {"alignment", "retrieval", "gap"}
+    assert diagnoses(into)[-1][2] == {"en-xx": {"pairs": 20}}
 
 
 @pytest.mark.parametrize("at", [2, 7])
@@ -51,40 +52,10 @@ def test_resumed_run_has_the_lines_of_a_whole_one(small, tmp_path, at):
     assert [row["step"] for row in records(cut, "step")] == list(range(1, 13))
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, {"pairs": 40, "from": "train"}),
-        (DEV | TASK, {"pairs": 30, "from": "dev"}),
-        (TASK, {"pairs": 25, "from": "task"}),
-        (
-            {"evaluate.tasks.retrieval": '{ files = "held.dev.{language}" }'},
-            {"pairs": 40, "from": "train"},
-        ),
-    ],
-    ids=["training text", "its own", "the task's", "never the test set"],
-)
-def test_pairs_are_of_dev_text_a_task_or_training_text(small, tmp_path, caplog, changes, expected):
-    for language in ("en", "xx"):
-        words = (tmp_path / f"train.{language}").read_text().splitlines()[:25]
-        (tmp_path / f"held.dev.{language}").write_text("\n".join(words) + "\n")
-    more = {"train.steps": "1", "train.diagnostics.pairs": "40"}
-    with caplog.at_level(logging.INFO):
-        run = trained(small, tmp_path / "run", ON | changes | more)
-    assert diagnoses(run)[0][2] == {"en-xx": expected}
-    assert ("which the model may have read" in caplog.text) == (expected["from"] == "train")
-
-
 def test_a_recipe_without_pairs_and_dictionary_has_nothing_to_measure(small, tmp_path):
     """Found before the first update."""
-    text = small.read_text()
-    for part in ('[corpora.pairs]\npairs = ["en-xx"]\ntrain = ["pairs.{source}", "pairs.{target}"]\n',
-                 "[objectives.tlm]\nmax_length = 32\n"):  # fmt: skip
-        assert part in text
-        text = text.replace(part, "")
-    small.write_text(text)
     with pytest.raises(
-        SettingsError, match=r"train\.diagnostics: .*evaluate\.dictionary.*corpora\.GROUP\.dev"
+        SettingsError, match=r"train\.diagnostics: .*evaluate\.dictionary.*retrieval"
     ):
-        trained(small, tmp_path / "run", ON)
+        trained(small, tmp_path / "run", {"train.diagnostics.every": "5"})
     assert not (tmp_path / "run/metrics.jsonl").exists()

@@ -16,7 +16,6 @@ from interlace.tasks.retrieval import Retrieval
 from interlace.training.diagnostics import (
     DiagnosticProbes,
     DiagnosticsCallback,
-    ProbePairs,
     cosine_gap,
     diagnose,
 )
@@ -72,9 +71,7 @@ def test_finds_translations_with_equal_rows(backbone, vocab):
 
 def test_finds_equal_sentences_at_their_row_only(backbone, vocab):
     text = lines(ENGLISH)
-    same, moved = (
-        ProbePairs(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1])
-    )
+    same, moved = (pairs(vocab, text, other) for other in (text, text[1:] + text[:1]))
     probes = (DiagnosticProbes(vocab, Retrieval(), pairs=(rows,)) for rows in (same, moved))
     found, lost = (diagnose(backbone, each) for each in probes)
     assert found["retrieval/en-de"] == found["retrieval/de-en"] == found["retrieval/mean"] == 100
@@ -83,7 +80,7 @@ def test_finds_equal_sentences_at_their_row_only(backbone, vocab):
 
 
 def test_diagnosis_changes_neither_model_nor_random_state(backbone, vocab):
-    rows = ProbePairs(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev")
+    rows = pairs(vocab, lines(ENGLISH), lines(GERMAN))
     probes = DiagnosticProbes(vocab, Retrieval(), pairs=(rows,))
     before = {name: value.clone() for name, value in backbone.state_dict().items()}
     state = torch.get_rng_state()
@@ -96,9 +93,9 @@ def test_diagnosis_changes_neither_model_nor_random_state(backbone, vocab):
 
 def test_measures_before_the_first_step_and_after_the_last():
     rows = []
-    origins = {"en-de": {"pairs": 9}}
+    pair_counts = {"en-de": {"pairs": 9}}
     made = DiagnosticsCallback(
-        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, origins=origins
+        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, pair_counts=pair_counts
     )
     made.begin()
     for index in range(1, 11):
@@ -106,5 +103,5 @@ def test_measures_before_the_first_step_and_after_the_last():
     assert [row["step"] for row in rows] == [0, 4, 8, 10]
     assert {row["kind"] for row in rows} == {"diagnosis"}
     assert rows[0]["scores"] == {"gap/en-de": 0.5}
-    assert rows[0]["on"] == origins
+    assert rows[0]["on"] == pair_counts
     assert rows[0]["seconds"] >= 0

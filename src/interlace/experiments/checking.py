@@ -97,5 +97,3 @@ def _missing_files(missing: MissingInputs) -> Iterator[Finding]:
             yield Finding("error", "missing", 1, 1, message)
     for message in missing.evaluation:
         yield Finding("warning", "missing, not evaluated", 1, 1, message)
-    for message in missing.skipped:
-        yield Finding("note", "missing, no plot of word vectors", 1, 1, message)

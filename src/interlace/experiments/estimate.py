@@ -112,7 +112,6 @@ def estimate(recipe: Recipe) -> Estimate:
         if tokenizer_note:
             notes.append(tokenizer_note)
     notes += [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
-    notes += [f"no plot of word vectors: {message}" for message in missing.skipped]
     size = None if backbone is None else _size(backbone)
     train = recipe.train
     text = training_files(recipe)

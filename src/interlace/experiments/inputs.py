@@ -20,7 +20,6 @@ from interlace.experiments.alignments import aligner_files, aligner_of
 from interlace.experiments.data_root import original_root
 from interlace.experiments.deriving import derived_languages, planned_root
 from interlace.experiments.lexicons import check_dictionaries, vector_dictionaries
-from interlace.experiments.monitoring import missing_concepts
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import names_of
 from interlace.models.checkpoint_files import find_checkpoint, read_config
@@ -35,12 +34,11 @@ _MAX_LISTED = 10  # messages of an error
 class MissingInputs:
     """What is missing: a message each, which begins with the recipe's key.
 
-    training: of pre-training. evaluation: of tasks. skipped: of plots, which are left out.
+    training: of pre-training. evaluation: of tasks.
     """
 
     training: list[str] = field(default_factory=list)
     evaluation: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
 
 
 def missing_inputs(
@@ -53,39 +51,27 @@ def missing_inputs(
     """Find the missing files and checkpoints of a recipe; the toy corpus is written if needed.
 
     tasks: to evaluate; default: all of the recipe. training: False to look at the evaluation alone. fetch: download
-    checkpoints of the hub to start from; else their names are not checked.
+    checkpoints of the hub to start from, if everything else exists; else their names are not checked.
     """
     missing = MissingInputs()
-    if training:
-        _check_starts(recipe, missing.training, hub=False)
     _check_files(
         recipe, recipe.evaluate.tasks if tasks is None else tasks, missing, training=training
     )
-    if (
-        training and fetch and not missing.training
-    ):  # a download is worth it only if the rest is there
-        _check_starts(recipe, missing.training, hub=True)
+    if training:
+        _check_starts(recipe, missing.training, fetch=fetch)
     return missing
 
 
 def check_inputs(recipe: Recipe) -> None:
-    """Raise a DataError that lists all missing files of pre-training; log those of the evaluation as warnings."""
+    """Raise a DataError that lists missing files of pre-training; log those of the evaluation as warnings."""
     missing = missing_inputs(recipe, fetch=True)
-    count = len(missing.training)
-    if count == 1:
+    if len(missing.training) == 1:
         raise DataError(missing.training[0])
     if missing.training:
-        if count > _MAX_LISTED:
-            more = [f"and {count - _MAX_LISTED} more"]
-        else:
-            more = []
-        raise DataError(
-            "\n  ".join([f"{count} inputs are missing:", *missing.training[:_MAX_LISTED], *more])
-        )
+        header = f"{len(missing.training)} inputs are missing, such as"
+        raise DataError("\n  ".join([header, *missing.training[:_MAX_LISTED]]))
     for message in missing.evaluation:
         log.warning("this will not be evaluated: %s", message)
-    for message in missing.skipped:
-        log.info("no plot of word vectors: %s", message)
 
 
 @contextmanager
@@ -103,10 +89,8 @@ def _check_files(
     recipe: Recipe, tasks: Iterable[str], missing: MissingInputs, *, training: bool
 ) -> None:
     """Note the missing files of the data root, and of `training` if that is set."""
-    if (
-        recipe.data_root is None and recipe.toy is None and not training
-    ):  # --data of `evaluate` may still name it
-        return
+    if recipe.data_root is None and recipe.toy is None and not training:
+        return  # --data of `evaluate` may still name it
     errors = missing.training if training else missing.evaluation
     try:
         root = original_root(recipe)
@@ -124,7 +108,6 @@ def _check_files(
     with planned_root(root, languages) as planned:
         if training:
             _check_training(recipe, planned, missing.training)
-            missing.skipped.extend(missing_concepts(recipe, planned))
         for name in tasks:
             _check_task(recipe, name, planned, missing.evaluation)
 
@@ -132,8 +115,8 @@ def _check_files(
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
-def _check_starts(recipe: Recipe, messages: list[str], *, hub: bool) -> None:
-    """Note the checkpoints to start from that are missing: folders, or names of the `hub`, which are downloaded."""
+def _check_starts(recipe: Recipe, messages: list[str], *, fetch: bool) -> None:
+    """Note the checkpoints to start from that are missing: folders, or names of the hub, which are downloaded."""
     decoder = recipe.model.decoder
     starts = {
         "model.start": recipe.model.start,
@@ -143,24 +126,23 @@ def _check_starts(recipe: Recipe, messages: list[str], *, hub: bool) -> None:
         if not start:
             continue
         on_hub = not Path(start).exists() and bool(_HUB_NAME.fullmatch(start))
-        if on_hub == hub:
+        if not on_hub or (fetch and not messages):
             with _noting(messages, key):
                 read_config(find_checkpoint(start))
 
 
 def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
     """Note the missing files of corpora, word alignment, dictionaries of objectives, and early stopping."""
+    splits = ["train"] if recipe.embeddings else ["train", "dev"]  # vectors read no held-out text
     for label, group in recipe.corpora.items():
-        for split in (
-            ("train", "dev") if recipe.embeddings is None else ("train",)
-        ):  # vectors read no held-out text
+        for split in splits:
             for corpus in group.corpora_in(split):
                 with _noting(messages, f"corpora.{label}.{split}"):
                     for path in group.files(split, corpus, root):
                         if not is_hub(path):
                             must_exist(path)
-        for corpus in group.pairs if group.train else ():
-            if recipe.annotations(label, corpus):
+        for corpus in group.trained:
+            if "-" in corpus and recipe.annotations(label, corpus):
                 _check_aligner(recipe, corpus, root, messages)
     for name in recipe.objectives:
         with _noting(messages):
@@ -182,10 +164,9 @@ def _check_embeddings(recipe: Recipe, root: Root, messages: list[str]) -> None:
     settings = recipe.embeddings
     if settings is None:
         return
-    if settings.vectors is not None:
-        for language in recipe.languages:
-            with _noting(messages, "embeddings.vectors"):
-                must_exist(root / settings.vectors.format(language=language))
+    for language in recipe.languages if settings.vectors is not None else ():
+        with _noting(messages, "embeddings.vectors"):
+            must_exist(root / str(settings.vectors).format(language=language))
     if settings.dictionary is not None:
         with _noting(messages):
             vector_dictionaries(recipe, settings.dictionary, root)

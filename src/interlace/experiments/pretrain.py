@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from interlace.core.errors import CheckpointError, RunError, SettingsError
 from interlace.core.json_files import write_json
 from interlace.core.store import leaves
-from interlace.experiments import monitoring
+from interlace.experiments import monitoring, samples
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.inputs import check_inputs
@@ -100,27 +100,25 @@ def _run(
         data = data_of(prepared.workspace)  # now: a file may change while the model is trained
         run.check_state(prepared.workspace.vocab, data, prepared.backbone)
         store_dictionaries(training.mixture, prepared.recipe, run.folder)
-        _log_notes(prepared)
+        precision = accelerator.mixed_precision.replace("no", "float32")
+        log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
+        for note in prepared.backbone.notes:
+            log.info("%s", note)
     progress = Progress()
     if recipe.train.trackers:
         start_trackers(accelerator, run.folder, recipe.name, dict(leaves(prepared.recipe.dump())))
     _train(training, progress, [*_callbacks(prepared, run, progress), callback], run)
     for tracker in accelerator.trackers:
         tracker.finish()
-    _check_last_updates(training, progress)
+    if progress.skipped and training.loss_scale is None:  # fp16 skips updates to find its scale
+        raise RunError(
+            f"the last {progress.skipped} of {progress.done} updates were skipped, because losses or gradients were "
+            "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
+        )
     if accelerator.is_main_process:
         seconds = {"data": training_begun - begun, "training": time.perf_counter() - training_begun}
         _finish(prepared, run, progress, data, seconds)
     accelerator.wait_for_everyone()
-
-
-def _log_notes(prepared: PreparedRun) -> None:
-    """Log the precision, and what the model has to say."""
-    accelerator = prepared.training.accelerator
-    precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
-    log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-    for note in prepared.backbone.notes:
-        log.info("%s", note)
 
 
 @dataclass(frozen=True)
@@ -156,8 +154,8 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     recipe = with_limited_lengths(recipe, backbone.traits)  # before text is encoded and aligned
     with accelerator.main_process_first():
         workspace = Workspace(recipe, vocab).open()
-    words = monitoring.concepts(recipe, workspace.root)
-    before = monitoring.concept_vectors(backbone, vocab, words)
+    words = samples.concepts(recipe, workspace.root)
+    before = samples.concept_vectors(backbone, vocab, words)
     mixture = build_mixture(workspace, backbone.traits)
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
@@ -181,15 +179,6 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     rows = monitoring.held_out(workspace, backbone.traits)
     _check_settings(recipe, backbone, rows)
     return PreparedRun(recipe, workspace, backbone, training, rows, words, before)
-
-
-def _check_last_updates(training: Training, progress: Progress) -> None:
-    """Raise a RunError if the last updates were skipped; `fp16` skips some to find its scale."""
-    if progress.skipped and training.loss_scale is None:
-        raise RunError(
-            f"the last {progress.skipped} of {progress.done} updates were skipped, because losses or gradients were "
-            "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
-        )
 
 
 def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatches]) -> None:
@@ -245,7 +234,8 @@ def _callbacks(
         callbacks += [MetricsWriter(metrics), CopyingWarning()]
     if train.trackers:
         callbacks.append(TrackerCallback(accelerator))
-    callbacks += monitoring.diagnostics_callbacks(prepared.workspace, training, record)
+    if train.diagnostics.every:
+        callbacks.append(monitoring.diagnostics_callback(prepared.workspace, training, record))
     evaluation = None
     if prepared.held_out or translates:
         every = train.evaluate_every or train.steps
@@ -253,19 +243,16 @@ def _callbacks(
             measure, every, train.patience, progress, train.steps, record, train.stop_by
         )
         callbacks.append(evaluation)
-    run_id = run.id_of(recipe) if accelerator.is_main_process else ""
-    callbacks.append(
-        CheckpointCallback(
-            run.checkpoints,
-            train.checkpoint_every,
-            train.keep,
-            training,
-            progress,
-            evaluation,
-            run_id,
-        )
+    checkpoints = CheckpointCallback(
+        run.checkpoints,
+        train.checkpoint_every,
+        train.keep,
+        training,
+        progress,
+        evaluation,
+        run.id_of(recipe) if accelerator.is_main_process else "",
     )
-    return callbacks
+    return [*callbacks, checkpoints]
 
 
 def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run: Run) -> None:
@@ -303,9 +290,8 @@ def _resume(training: Training, callbacks: Sequence[Any], run: Run) -> int:
     resumed_step = checkpoints.resume()
     if resumed_step:
         log.info("resuming from step %d", resumed_step)
-    if (
-        training.accelerator.is_main_process
-    ):  # steps after the checkpoint are repeated; without one, all lines go
+    if training.accelerator.is_main_process:
+        # steps after the checkpoint are repeated; without one, all lines go
         run_folder.cut_metrics(run.folder / run_folder.METRICS, resumed_step or -1)
     return resumed_step
 
@@ -329,44 +315,24 @@ def _ending_at_signals(progress: Progress) -> Iterator[list[int]]:
     received: list[int] = []
 
     def end(number: int, frame: Any) -> None:
-        if number == signal.SIGINT and received:
-            signal.default_int_handler(number, frame)
         if number == signal.SIGINT:
-            log.info(
-                "saving a checkpoint after the current step; press Ctrl-C again to stop at once"
-            )
+            if received:
+                signal.default_int_handler(number, frame)
+            log.info("saving a checkpoint after this step; press Ctrl-C again to stop at once")
         received.append(number)
         progress.ending = True
 
-    if threading.current_thread() is not threading.main_thread():  # only that one receives signals
-        yield received
-        return
-    handlers: dict[int, Any] = {
-        number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)
-    }
-    if handlers[signal.SIGINT] in {
-        signal.SIG_IGN,
-        None,
-    }:  # of a shell's background job, which Ctrl-C does not stop
-        del handlers[signal.SIGINT]
-    for number in handlers:
-        signal.signal(number, end)
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # only that one receives signals
+        handlers[signal.SIGTERM] = signal.signal(signal.SIGTERM, end)
+        # a shell's background job ignores Ctrl-C
+        if signal.getsignal(signal.SIGINT) not in {signal.SIG_IGN, None}:
+            handlers[signal.SIGINT] = signal.signal(signal.SIGINT, end)
     try:
         yield received
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def _load_best(path: Path, model: TrainingModel) -> None:
-    """Load the checkpoint that early stopping selected; raise a RunError if it cannot be used."""
-    try:
-        checkpoint.load(path, model)
-    except CheckpointError as error:
-        raise RunError(
-            f"{path}: the weights that early stopping selected are missing or damaged ({error}); restore this "
-            "checkpoint, or train in another folder"
-        ) from error
 
 
 def _finish(
@@ -389,17 +355,16 @@ def _finish(
     shutil.rmtree(run.model_folder, ignore_errors=True)
     save_model(backbone, vocab, recipe, run.model_folder)
     write_json(run.folder / run_folder.SAMPLES, training_samples(training.mixture, vocab))
-    after = monitoring.concept_vectors(backbone, vocab, prepared.words)
-    monitoring.write_words(run.folder / run_folder.WORDS, prepared.words, prepared.before, after)
-    alignments = monitoring.sample_alignments(prepared.workspace.train)
+    after = samples.concept_vectors(backbone, vocab, prepared.words)
+    samples.write_words(run.folder / run_folder.WORDS, prepared.words, prepared.before, after)
+    alignments = samples.sample_alignments(prepared.workspace.train)
     if alignments:
         write_json(run.folder / run_folder.ALIGNMENTS, alignments)
-    stages = {**seconds, "export": time.perf_counter() - begun}
+    seconds["export"] = time.perf_counter() - begun
+    rounded = {stage: round(spent, 3) for stage, spent in seconds.items()}
     record = {
         "data": data,
-        **run_record(
-            recipe, training, progress, {stage: round(spent, 3) for stage, spent in stages.items()}
-        ),
+        **run_record(recipe, training, progress, rounded),
         "model_key": folder_key(run.model_folder),
     }
     write_card(run.folder, record)
@@ -415,5 +380,12 @@ def _final_model(prepared: PreparedRun, run: Run, progress: Progress) -> Trainin
     best = (checkpoint.read_state(last).get("evaluation") or {}).get("best_step")
     if train.patience and best:
         log.info("exporting step %d, the best by %s", best, train.stop_by)
-        _load_best(checkpoint.path_of(run.checkpoints, best), model)
+        path = checkpoint.path_of(run.checkpoints, best)
+        try:
+            checkpoint.load(path, model)
+        except CheckpointError as error:
+            raise RunError(
+                f"{path}: the weights that early stopping selected are missing or damaged ({error}); restore this "
+                "checkpoint, or train in another folder"
+            ) from error
     return model

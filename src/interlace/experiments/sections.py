@@ -319,8 +319,7 @@ class DiagnosticSettings(Settings):
         128,
         ge=8,
         le=4096,
-        description="Maximum sentence pairs per language pair: from corpora.GROUP.dev, else from the dev split of "
-        "evaluate.tasks.retrieval, else the last pairs of the training text.",
+        description="Maximum sentence pairs per language pair, from the dev split of evaluate.tasks.retrieval.",
     )
 
 

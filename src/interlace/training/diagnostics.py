@@ -82,23 +82,6 @@ def perplexities(
 
 
 @dataclass(frozen=True)
-class ProbePairs:
-    """Translations to measure on.
-
-    origin: "dev" (held-out files of a corpus), "task" (dev split of a task), or "train": the last of the training text,
-        which the model may have seen.
-    """
-
-    pairs: Pairs
-    origin: str
-
-    @property
-    def name(self) -> str:
-        """Both languages, such as `en-de`."""
-        return f"{self.pairs.source.language}-{self.pairs.target.language}"
-
-
-@dataclass(frozen=True)
 class DiagnosticProbes:
     """What diagnostics measure, prepared once before training.
 
@@ -108,14 +91,14 @@ class DiagnosticProbes:
 
     vocab: Vocab
     retrieval: Retrieval
-    pairs: tuple[ProbePairs, ...] = ()
+    pairs: tuple[Pairs, ...] = ()
     dictionaries: Mapping[str, Dictionaries] = field(default_factory=dict)
     learned: Mapping[str, Dictionaries | None] = field(default_factory=dict)
 
     @property
-    def origins(self) -> dict[str, dict[str, Any]]:
-        """Number and origin of the sentence pairs of each language pair, for the record."""
-        return {rows.name: {"pairs": len(rows.pairs), "from": rows.origin} for rows in self.pairs}
+    def pair_counts(self) -> dict[str, dict[str, int]]:
+        """The number of sentence pairs of each language pair, for the record."""
+        return {_name_of(pairs): {"pairs": len(pairs)} for pairs in self.pairs}
 
 
 def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
@@ -124,8 +107,8 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     scores = {
         f"alignment/{name}": by_dictionary[f"{name}/train/p@1"] for name in probes.dictionaries
     }
-    for rows in probes.pairs:
-        scores |= _pair_scores(backbone, probes, rows)
+    for pairs in probes.pairs:
+        scores |= _pair_scores(backbone, probes, pairs)
     by_measure: dict[str, list[float]] = {}  # over corpora
     for name, score in scores.items():
         by_measure.setdefault(name.partition("/")[0], []).append(score)
@@ -135,20 +118,21 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     return {name: round(value, 5) for name, value in scores.items()}
 
 
-def _pair_scores(
-    backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs
-) -> dict[str, float]:
+def _name_of(pairs: Pairs) -> str:
+    return f"{pairs.source.language}-{pairs.target.language}"
+
+
+def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, pairs: Pairs) -> dict[str, float]:
     """Return the measures of one language pair, from one pass over each side."""
     settings = probes.retrieval
-    pairs = rows.pairs
     layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
     source = unit(layer_vectors(backbone, probes.vocab, pairs.source, layer, settings.limits))
     target = unit(layer_vectors(backbone, probes.vocab, pairs.target, layer, settings.limits))
     scores = both_ways(source, target, pairs)
     return {
-        f"retrieval/{rows.name}": scores["p@1 into target"],
+        f"retrieval/{_name_of(pairs)}": scores["p@1 into target"],
         f"retrieval/{pairs.target.language}-{pairs.source.language}": scores["p@1 into source"],
-        f"gap/{rows.name}": cosine_gap(source, target),
+        f"gap/{_name_of(pairs)}": cosine_gap(source, target),
     }
 
 
@@ -168,14 +152,14 @@ def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> floa
 class DiagnosticsCallback:
     """Records what `measure` returns before the first step, every `every` steps and after the last.
 
-    origins: see `DiagnosticProbes.origins`; stored with every record.
+    pair_counts: see `DiagnosticProbes.pair_counts`; stored with every record.
     """
 
     measure: Callable[[], dict[str, float]]
     every: int
     last: int
     record: Callable[[dict[str, Any]], None]
-    origins: Mapping[str, Any] = field(default_factory=dict)
+    pair_counts: Mapping[str, Any] = field(default_factory=dict)
 
     def due(self, step: int) -> bool:
         """Return whether the weights of a step are measured."""
@@ -199,7 +183,7 @@ class DiagnosticsCallback:
                 "kind": KIND,
                 "step": step,
                 "scores": scores,
-                "on": dict(self.origins),
+                "on": dict(self.pair_counts),
                 "seconds": seconds,
             }
         )

@@ -46,11 +46,6 @@ _MEASURES = {
         "cosine gap", "Mean cosine of translations minus that of other sentence pairs."
     ),
 }
-_ORIGINS = {
-    "dev": "held-out pairs",
-    "task": "dev pairs of the retrieval task",
-    "train": "pairs of the training text",
-}
 
 
 def diagnostics(runs: Sequence[ReportedRun]) -> list[Section]:
@@ -113,14 +108,12 @@ def _pairs_note(runs: Sequence[ReportedRun]) -> str:
     by_pair: dict[str, Mapping[str, Any]] = {}
     for record in records:
         by_pair |= record
-    kinds: dict[tuple[int, str], list[str]] = {}
+    pairs_by_size: dict[int, list[str]] = {}
     for pair, about in by_pair.items():
-        origin = _ORIGINS.get(str(about.get("from", "")), "pairs")
-        kinds.setdefault((int(about.get("pairs", 0)), origin), []).append(pair)
-    parts = [
-        f"{number(size, 0)} {origin} ({language_names(pairs)})"
-        for (size, origin), pairs in kinds.items()
-    ]
+        pairs_by_size.setdefault(int(about.get("pairs", 0)), []).append(pair)
+    parts: list[str] = []
+    for size, pairs in pairs_by_size.items():
+        parts.append(f"{number(size, 0)} dev pairs of the retrieval task ({language_names(pairs)})")
     note = f" The sentences are {', '.join(parts)}."
     if any(record != records[0] for record in records):
         note += " The pairs differ between runs."

@@ -1,0 +1,108 @@
+"""Samples of a run for its report: word alignments, and the words of the embedding plot."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+
+from interlace.alignment.lexicon import read_translations
+from interlace.core.data_root import Root
+from interlace.core.files import atomic
+from interlace.data.corpus import ParallelCorpus
+from interlace.data.corpus_text import AnyCorpus
+from interlace.experiments.recipe import Recipe
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+log = logging.getLogger(__name__)
+
+MAX_CONCEPTS = 24  # of the embedding plot
+
+
+def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
+    """Return words, links and confidences of the first pairs of medium length of each aligned corpus."""
+    samples: list[dict[str, Any]] = []
+    for name, corpus in corpora.items():
+        if not isinstance(corpus, ParallelCorpus) or corpus.alignments is None:
+            continue
+        aligned = corpus.alignments
+        source, target = aligned.words(np.arange(min(len(aligned), 1000)))
+        lengths = np.stack([source.lengths, target.lengths])  # (2, pairs)
+        distance = np.maximum(5 - lengths, 0) + np.maximum(lengths - 14, 0)  # from 5 to 14 words
+        rows = np.sort(np.argsort(distance.sum(axis=0), kind="stable")[:pairs])
+        chosen = aligned.take(rows)
+        for number, row in enumerate(rows.tolist()):
+            sample = {
+                "corpus": name,
+                "source": [aligned.types[0][word] for word in source[row]],
+                "target": [aligned.types[1][word] for word in target[row]],
+                "links": chosen.links[number].tolist(),
+                "confidence": [round(value, 3) for value in chosen.confidence[number].tolist()],
+            }
+            samples.append(sample)
+    return samples
+
+
+def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:
+    """Return up to `MAX_CONCEPTS` source words with translations in all languages, evenly spaced, to plot.
+
+    There are none if a dictionary is missing: only the plot needs it.
+    """
+    source = recipe.evaluate.source
+    tables: list[dict[str, str]] = []
+    targets = [language for language in recipe.languages if language != source]
+    for target in targets:
+        path = root / str(recipe.evaluate.dictionary).format(source=source, target=target)
+        if recipe.evaluate.dictionary is None:
+            return []
+        if not path.is_file():
+            log.info("no plot of word vectors: evaluate.dictionary: %s: no such file", path)
+            return []
+        table: dict[str, str] = {}
+        for word, translation, _ in read_translations(path):
+            table.setdefault(word, translation)
+        tables.append(table)
+    if not tables:
+        return []
+    shared = [word for word in tables[0] if all(word in table for table in tables)]
+    numbers = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round()
+    chosen: list[dict[str, str]] = []
+    for number in numbers.astype(np.int64).tolist():
+        word = shared[number]
+        translations = [table[word] for table in tables]
+        chosen.append({source: word, **dict(zip(targets, translations, strict=True))})
+    return chosen
+
+
+def concept_vectors(
+    backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]
+) -> NDArray[np.float32]:
+    """Return (words, H) vectors of all words, each the mean of the input embeddings of its tokens in a sentence."""
+    table = backbone.input_embeddings.detach().float().cpu().numpy()
+    ids = vocab.encode_words([word for entry in concepts for word in entry.values()])
+    vectors = np.zeros((len(ids), table.shape[1]), np.float32)
+    for number, row in enumerate(ids):
+        if len(row):
+            vectors[number] = table[row].mean(axis=0)
+    return vectors
+
+
+def write_words(
+    path: Path,
+    concepts: list[dict[str, str]],
+    before: NDArray[np.float32],
+    after: NDArray[np.float32],
+) -> None:
+    """Write the concepts' words with their vectors before and after training (ALM, figure 4; WEAM, figure 2)."""
+    metadata = {"concepts": json.dumps(concepts, ensure_ascii=False)}
+    with atomic(path) as partial:
+        save_file({"before": before, "after": after}, partial, metadata)
