@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.experiments.recipe import Recipe
+from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.models.settings import ModelSettings
 
 PAGE = Path(__file__).parents[1] / "docs" / "translation-models.md"
@@ -26,7 +26,7 @@ def test_settings_exist(settings):
 @pytest.mark.parametrize("sections", OTHERS)
 def test_recipe_settings_exist(sections):
     recipe = Recipe.read({"name": "page", **sections})
-    assert (recipe.train.stop_by, recipe.evaluate.task("mt").files) == (
+    assert (recipe.train.stop_by, resolve_task(recipe, "mt").files) == (
         "bleu",
         sections["evaluate"]["tasks"]["mt"]["files"],
     )

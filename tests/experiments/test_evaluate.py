@@ -13,7 +13,7 @@ from interlace.experiments import evaluate, score_store
 from interlace.experiments.evaluate import Target, _task
 from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.model_folder import ModelMetadata
-from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
+from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, resolve_task
 from interlace.experiments.studies.folder import requested_items
 from interlace.tasks.common.translation import Direction
 
@@ -277,8 +277,8 @@ def test_rejects_a_task_without_languages(target, made):
         "evaluate.tasks.pud.files": "pud/{split}.{language}.conllu",
     }
     recipe = change_recipe(target.recipe, names)
-    assert recipe.evaluate.task("pud").files == "pud/{split}.{language}.conllu"
-    assert type(recipe.evaluate.task("pud")) is type(recipe.evaluate.task("pos"))
+    assert resolve_task(recipe, "pud").files == "pud/{split}.{language}.conllu"
+    assert type(resolve_task(recipe, "pud")) is type(resolve_task(recipe, "pos"))
     with pytest.raises(SettingsError, match=r"no task 'poss'; did you mean 'pos'"):
         change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})
 
@@ -335,18 +335,6 @@ def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
     assert len(json.loads((target.into / "scores.json").read_text())) == 2
     with pytest.raises(DataError, match=r"^pos: nothing in 'hi'$"):  # nothing else was asked for
         run(target, ["pos"], seeds=1)
-
-
-def test_the_log_names_what_is_scored_in_which_languages(target, made, caplog):
-    with caplog.at_level("INFO", logger="interlace"):
-        run(target, ["pos", "retrieval"], seeds=1)
-    messages = [record.getMessage() for record in caplog.records]
-    assert "fine-tuning pos on en, seed 0, to score en, de, es, hi" in messages
-    assert [line for line in messages if "retrieval" in line][:3] == [
-        "scoring retrieval (de)",
-        "scoring retrieval (es)",
-        "scoring retrieval (hi)",
-    ]
 
 
 def test_scores_record_contamination_and_unknown_training_text(target, made, monkeypatch):

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.data.vocab import Vocab
-from interlace.experiments.recipe import read_recipe
+from interlace.experiments.recipe import read_recipe, resolve_task
 from interlace.tasks import TASKS, FineTuneTask
 from plain_bert import save_plain_bert
 
@@ -26,25 +26,23 @@ def vocab():
 
 
 def targets(name):
-    task = PUBLIC.evaluate.task(name)
+    task = resolve_task(PUBLIC, name)
     return task.targets or PUBLIC.evaluate.targets
 
 
 def test_small_and_public_recipes_use_the_same_files():
-    small = read_recipe("evaluation/small").evaluate
-    assert list(small.tasks) == list(PUBLIC.evaluate.tasks)
-    for name in small.tasks:
-        one, other = PUBLIC.evaluate.task(name), small.task(name)
-        assert all(
-            getattr(one, key, None) == getattr(other, key, None)
-            for key in ("files", "targets", "settings")
-        )
+    assert list(SMALL.evaluate.tasks) == list(PUBLIC.evaluate.tasks)
+    for name in SMALL.evaluate.tasks:
+        public = resolve_task(PUBLIC, name)
+        small = resolve_task(SMALL, name)
+        for key in ("files", "targets", "settings"):
+            assert getattr(public, key, None) == getattr(small, key, None)
 
 
 @pytest.mark.skipif(not DATA, reason="INTERLACE_DATA is not set")
 @pytest.mark.parametrize("name", PUBLIC.evaluate.tasks)
 def test_reads_the_files_of_every_task(name, vocab):
-    task = PUBLIC.evaluate.task(name)
+    task = resolve_task(PUBLIC, name)
     for language in targets(name)[:2]:
         examples = task.examples("test", language, vocab, Path(DATA))
         assert len(examples) >= 90
@@ -100,7 +98,7 @@ def checkpoint(real_data, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL.evaluate.tasks)
 def test_scores_every_task_on_its_files(name, checkpoint, tmp_path):
-    task = SMALL.evaluate.task(name)
+    task = resolve_task(SMALL, name)
     kind = SMALL.evaluate.tasks[name].get("task", name)
     language = (task.targets or SMALL.evaluate.targets)[0]
     changes = {"targets": [language]} | ({} if kind in WHOLE else {"files": few(task.files)})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from interlace.data import Pairs
-from interlace.experiments.recipe import RECIPES, directions, read_recipe
+from interlace.experiments.recipe import RECIPES, directions, read_recipe, resolve_task
 
 FOLDERS = ("xlm", "alm", "weam", "align-mlm")
 PAPERS = [
@@ -43,7 +43,7 @@ def test_has_a_purpose_changes_and_a_published_row(name):
 def test_published_scores_are_of_tasks_settings_and_languages_that_are_scored(name):
     for recipe in [read_recipe(one) for one in PAPERS if one.startswith(name)]:
         for row in (row for place in recipe.published for row in place.rows()):
-            task = recipe.evaluate.task(row.table.task)
+            task = resolve_task(recipe, row.table.task)
             assert row.setting in {"", *getattr(task, "settings", ())}, row.where
             there = {recipe.evaluate.source, *(task.targets or recipe.evaluate.targets), "mean"}
             assert there & set(row.printed), row.where
@@ -133,7 +133,7 @@ def test_derived_languages_match_the_name(name):
     [first] = [steps for part, steps in ORDERS.items() if part in title.split("-")]
     assert (made.of, made.transformations) == ("en", [*first, last])
     for task in ("xnli", "ner", "pos"):
-        assert recipe.evaluate.task(task).settings == ["zero-shot", "supervised"]
+        assert resolve_task(recipe, task).settings == ["zero-shot", "supervised"]
     if title.startswith(
         "xlm-"
     ):  # rows of TLM as the share of sentences that have their translation
@@ -187,15 +187,15 @@ def test_unsupervised_translation(start, other):
         10,
     )  # the example in the authors' code
     files = recipe.corpora["dev"].dev  # which the task finds by its own pattern
-    task = recipe.evaluate.task("mt")
+    task = resolve_task(recipe, "mt")
     named = [
         task.files.format(split="dev", source="en", target=other, language=each)
         for each in ("en", other)
     ]
     assert named == [file.format(pair=pair, source="en", target=other) for file in files]
-    assert recipe.evaluate.task("mt").targets == [pair, f"{other}-en"]
+    assert resolve_task(recipe, "mt").targets == [pair, f"{other}-en"]
     assert taken(recipe) == (["emb"] * 2 if start == "emb" else start.split("-"))
-    strips = (recipe.normalization.romanian, recipe.evaluate.task("mt").romanian)
+    strips = (recipe.normalization.romanian, resolve_task(recipe, "mt").romanian)
     assert strips == (("strip",) * 2 if other == "ro" else ("keep",) * 2)
 
 

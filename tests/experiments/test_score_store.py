@@ -22,7 +22,7 @@ IDENTITY = ScoreIdentity("1", "settings", 1, "files")
 
 def put(folder, model, model_key):
     store = ScoreStore(folder, model=model, model_key=model_key)
-    store.put([PLACE], replace(IDENTITY, model=model_key), [ROW])
+    store.put([PLACE], replace(IDENTITY, model_key=model_key), [ROW])
     return json.loads((folder / "scores.json").read_text())
 
 
@@ -36,34 +36,30 @@ def test_rows_have_the_model_and_the_columns_of_their_identity(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "name"),
-    [
-        ("model", "2", "model content"),
-        ("settings", "others", "task settings"),
-        ("version", 2, "scoring version"),
-        ("files", "mended", "test files"),
-    ],
+    ("column", "value"),
+    [("model_key", "2"), ("settings_key", "x"), ("scoring_version", 2), ("files_key", "x")],
 )
-def test_a_mismatch_names_the_column(column, value, name):
-    other = replace(IDENTITY, **{column: value})
-    assert other.differences(IDENTITY.columns) == [name]
-    assert other.columns["key"] != IDENTITY.columns["key"]
-    assert (other.outcomes_key == IDENTITY.outcomes_key) == (column == "files")
+def test_each_column_identifies_a_score(column, value):
+    changed = replace(IDENTITY, **{column: value})
+    assert not changed.matches(IDENTITY.columns)
+    assert changed.columns["key"] != IDENTITY.columns["key"]
+    assert (changed.outcomes_key == IDENTITY.outcomes_key) == (column == "files_key")
 
 
 def test_unknown_files_match_any():
-    unknown = replace(IDENTITY, files="")
-    assert unknown.differences(IDENTITY.columns) == IDENTITY.differences(unknown.columns) == []
+    unknown = replace(IDENTITY, files_key="")
+    assert unknown.matches(IDENTITY.columns)
+    assert IDENTITY.matches(unknown.columns)
 
 
-def test_dropped_scores_are_logged_with_the_reason(tmp_path, caplog):
+def test_scores_with_other_settings_are_dropped(tmp_path, caplog):
     put(tmp_path, "bert", "1")
     store = ScoreStore(tmp_path, model="bert", model_key="1")
-    store.drop("pos", [replace(IDENTITY, files="others")])
+    store.drop("pos", [replace(IDENTITY, files_key="others")])
     assert store.holds([PLACE], IDENTITY)
-    store.drop("pos", [replace(IDENTITY, settings="others")])
+    store.drop("pos", [replace(IDENTITY, settings_key="others")])
     assert not store.holds([PLACE], IDENTITY)
-    assert "discarding 1 scores of pos with different task settings" in caplog.text
+    assert "discarding 1 scores of pos with other settings" in caplog.text
 
 
 def test_scores_of_another_checkpoint_are_refused_and_kept(tmp_path):
@@ -77,7 +73,7 @@ def test_scores_of_another_checkpoint_are_refused_and_kept(tmp_path):
 def test_scores_of_a_previous_version_of_the_model_are_discarded(tmp_path, caplog):
     put(tmp_path, "bert", "1")
     store = ScoreStore(tmp_path, model="bert", model_key="2")
-    assert not store.holds([PLACE], replace(IDENTITY, model="2"))
+    assert not store.holds([PLACE], replace(IDENTITY, model_key="2"))
     assert "discarding 1 scores of a previous version of this model" in caplog.text
 
 
@@ -86,7 +82,7 @@ def test_rows_are_sorted_whatever_was_scored_first(tmp_path):
     places = [("xnli", 0), ("pos", 1), ("pos", 0)]
     for task, seed in places:
         place = (task, seed, "zero-shot", "de")
-        store.put([place], replace(IDENTITY, model="1"), [{**ROW, "task": task, "seed": seed}])
+        store.put([place], replace(IDENTITY, model_key="1"), [{**ROW, "task": task, "seed": seed}])
         store.requested.append(place)
     rows = json.loads((tmp_path / "scores.json").read_text())
     assert [(row["task"], row["seed"]) for row in rows] == sorted(places)

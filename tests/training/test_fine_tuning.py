@@ -1,16 +1,14 @@
 """Fine-tuning and scoring of one cell, on a tagging task that the word alone decides."""
 
-import json
 import math
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-import torch
 from safetensors.torch import load_file
 
-from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
+from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
@@ -20,7 +18,6 @@ from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.fine_tuning import fine_tune_runs
 from interlace.training.loop import Training
-from interlace.training.selection import Item, SelectionGroup
 from little_jobs import score_job
 
 WORDS = {
@@ -458,35 +455,3 @@ def test_rejects_translated_text_for_tagging(cell):
     task = made.task.model_copy(update={"settings": ["translate-test"]})
     with pytest.raises(SettingsError, match="translate-test is for tasks with one label a text"):
         score_job(replace(made, task=task))
-
-
-@pytest.mark.parametrize(
-    ("damage", "found"),
-    [
-        ({"best.safetensors": None}, "best.safetensors: missing or damaged"),
-        ({"best.safetensors": b"{"}, "best.safetensors: missing or damaged"),
-        ({"rows": []}, "state.json: damaged: key 'rows': 0 entries, expected 1"),
-        ({"diverged": [[1.0]]}, "state.json: damaged: key 'diverged', entry 1"),
-        ({"groups": [{"items": []}]}, "state.json: damaged: key 'groups', entry 1, key 'best'"),
-    ],
-)
-def test_a_damaged_state_of_a_sweep_is_named(tmp_path, damage, found):
-    folder = tmp_path / "sweep"
-    group = SelectionGroup(
-        [Item("zero-shot", "de")], ["en"], best=3.0, kept_weights={"a": torch.zeros(2)}
-    )
-    fine_tuning.save_sweep(folder, [group], 1, {0.1: "diverged"})
-    diverged = {}
-    assert fine_tuning.restore_sweep(folder, [group], diverged) == 1
-    assert diverged == {0.1: "diverged"}
-    for name, content in damage.items():
-        if name == "best.safetensors":
-            (folder / name).unlink()
-            if content is not None:
-                (folder / name).write_bytes(content)
-        else:
-            state = json.loads((folder / "state.json").read_text())
-            (folder / "state.json").write_text(json.dumps(state | {name: content}))
-    with pytest.raises((CheckpointError, DataError)) as caught:
-        fine_tuning.restore_sweep(folder, [group], {})
-    assert str(caught.value).startswith(f"{folder}/{found}")

@@ -65,26 +65,16 @@ def study(
         return
     if into is None:
         raise SettingsError("--output FOLDER is missing; or --dry-run to list the cells")
-    from interlace.experiments.studies.folder import StudyFolder
+    from interlace.experiments.studies.folder import CELLS, LOG, StudyFolder
     from interlace.experiments.studies.running import run_study
 
-    def show_output(text: str) -> None:
-        if text:
-            print_line(text.rstrip("\n"), notes)
-
-    outcome = run_study(
-        settings, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output
-    )
+    outcome = run_study(settings, folder, into, only=only, put_aside=put_aside, code=code)
     with StudyFolder(into).lock():
         _show_results(settings, folder, into, as_json=as_json)
     if outcome.failed:
-        total = len(outcome.cells)
-        print_line(
-            f"{len(outcome.failed)} of {total} cells failed; their logs are in {into / 'cells'}:",
-            notes,
-        )
+        print_line(f"{len(outcome.failed)} of {len(outcome.cells)} cells failed:", notes)
         for cell, reason in outcome.failed.items():
-            print_line(f"  {cell}: {reason}", notes)
+            print_line(f"  {cell}: {reason}; log: {into / CELLS / cell / LOG}", notes)
         raise typer.Exit(1)
 
 
@@ -100,21 +90,22 @@ def _list_cells(
     rows: list[dict[str, Any]] = []
     unfinished = []
     for cell in matching(cells_of(settings, folder), only):
+        state = "waiting" if study_folder is None else study_folder.status(cell)
         row = {
             "cell": cell.name,
             "recipe": settings.systems[cell.system].recipe,
-            "model": cell.model or cell.origin or "",
+            "model": cell.model or "",
             "tasks": list(cell.tasks),
             "seeds": cell.fine_tuning_seeds,
-            "state": "waiting" if study_folder is None else study_folder.status(cell),
+            "state": state,
         }
         rows.append(row)
-        if study_folder is None or not study_folder.is_finished(cell):
+        if state != "finished":
             unfinished.append(cell)
     if as_json:
         print_json(rows)
     else:
-        print_rows(rows, ("cell", "recipe", "model of", "tasks", "fine-tunings", "state"))
+        print_rows(rows)
         print_line(f"{len(rows)} cells", notes)
     for message, systems in missing_of_cells(unfinished, study_folder).items():
         print_line(f"note: {listed(systems)} cannot run: {message}", notes)
@@ -141,8 +132,7 @@ def _show_results(settings: Study, folder: Path, into: Path, *, as_json: bool) -
         return
     page = into / "report.html"
     try:
-        with notes.status(f"writing the report of {len(runs)} runs"):
-            write_report(runs, page)
+        write_report(runs, page)
     except DataError as error:  # the tables are valid without a report
         print_line(f"no report: {error}", notes)
         return

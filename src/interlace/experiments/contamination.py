@@ -18,7 +18,7 @@ from interlace.data.contamination import Contamination, HeldOutSet, find_contami
 from interlace.data.filters import sides
 from interlace.data.inspection import RowName
 from interlace.experiments.data_root import data_key, data_root
-from interlace.experiments.recipe import Recipe
+from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.run import Lineage
 from interlace.tasks import Task
 from interlace.tasks.common.files import MissingDataError
@@ -61,7 +61,7 @@ def held_out_text(
     root = data_root(recipe)
     settings = recipe.evaluate
     for name in tasks or settings.tasks:
-        task = settings.task(name)
+        task = resolve_task(recipe, name)
         targets = task.targets or settings.targets or recipe.languages
         languages = dict.fromkeys([settings.source, *targets])
         for split in [

@@ -20,7 +20,7 @@ from interlace.experiments.alignments import aligner_files, aligner_of
 from interlace.experiments.data_root import original_root
 from interlace.experiments.deriving import derived_languages, planned_root
 from interlace.experiments.lexicons import check_dictionaries, vector_dictionaries
-from interlace.experiments.recipe import Recipe
+from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.sections import names_of
 from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.readers import is_hub
@@ -175,7 +175,7 @@ def _check_embeddings(recipe: Recipe, root: Root, messages: list[str]) -> None:
 def _check_task(recipe: Recipe, name: str, root: Root, messages: list[str]) -> None:
     """Note the sets of a task that have no files."""
     key = f"evaluate.tasks.{name}"
-    task = recipe.task(name)
+    task = resolve_task(recipe, name)
     for run in runs_of_task(task, recipe.evaluate.source, recipe.targets):
         with _noting(messages, key):
             for read in sets_read(task, recipe.evaluate.source, run):

@@ -15,7 +15,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.finite import check_finite_weights
 from interlace.core.json_files import read_json, write_json
 from interlace.data.vocab import Vocab
-from interlace.experiments.recipe import Recipe, max_source_lengths
+from interlace.experiments.recipe import Recipe, max_source_lengths, resolve_task
 from interlace.models.backbone import Backbone
 from interlace.text.normalization import Normalization
 
@@ -88,7 +88,7 @@ def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -
 
 def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int, int]:
     """Return the layer of sentence vectors, and the maximum length in tokens, by the recipe's task `retrieval`."""
-    task: Any = recipe.evaluate.task("retrieval")
+    task: Any = resolve_task(recipe, "retrieval")
     return task.layer_of(int(backbone.model.config.num_hidden_layers)), task.max_length
 
 

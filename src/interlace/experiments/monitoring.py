@@ -16,7 +16,13 @@ from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.experiments.recipe import STOPPING_TASKS, Recipe, directions, max_source_lengths
+from interlace.experiments.recipe import (
+    STOPPING_TASKS,
+    Recipe,
+    directions,
+    max_source_lengths,
+    resolve_task,
+)
 from interlace.experiments.workspace import Workspace, sides_of
 from interlace.objectives import Objective, Resources
 from interlace.objectives.clm import Clm
@@ -151,11 +157,11 @@ def dev_scores(
     recipe = workspace.recipe
     by = recipe.train.stop_by
     learned = max_source_lengths(recipe)
-    task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
+    task: Any = resolve_task(recipe, STOPPING_TASKS[by])
     changes: dict[str, Any] = {"search": task.search.model_copy(update={"beam": 1})}
     if by == "bleu":
         changes |= {"round_trip": False, "word_tokenizer": "whitespace"}
-    task = task.with_trained_lengths(learned).model_copy(update=changes)
+    task = task.model_copy(update=changes)
     dev_sets = {}
     for name in learned:
         lines = task.examples("dev", name, workspace.vocab, workspace.root)
@@ -205,7 +211,7 @@ def diagnostics_callback(
 def _probes(workspace: Workspace, learned: dict[str, Dictionaries | None]) -> DiagnosticProbes:
     """Return the data of the recipe's diagnostics; raise a SettingsError if it has none."""
     recipe = workspace.recipe
-    task: Any = recipe.evaluate.task("retrieval")
+    task: Any = resolve_task(recipe, "retrieval")
     # no larger batches than in training
     limit = min(task.tokens_per_batch, recipe.train.micro_batch_tokens)
     retrieval = task.model_copy(update={"tokens_per_batch": limit})

@@ -80,13 +80,6 @@ class EvaluationSettings(Settings):
             _task(name, settings)
         return tasks
 
-    def task(self, name: str) -> Task:
-        """Return a task with this recipe's settings; tasks with a `source` setting default to the recipe's source."""
-        settings = self.tasks.get(name, {})
-        if "source" in TASKS.get(settings.get("task", name)).model_fields:
-            settings = {"source": self.source, **settings}
-        return _task(name, settings)
-
 
 def _task(name: str, settings: dict[str, Any]) -> Task:
     own = {key: value for key, value in settings.items() if key != "task"}
@@ -327,13 +320,6 @@ class Recipe(Settings):
             ]
         return list(dict.fromkeys(language for name in names for language in name.split("-")))
 
-    def task(self, name: str) -> Task:
-        """Return a task; translation tasks without directions get the learned ones."""
-        task = self.evaluate.task(name)
-        if isinstance(task, TranslationTask):
-            return with_learned_directions(task, self, max_source_lengths(self))
-        return task
-
     @property
     def targets(self) -> list[str]:
         """Target languages of tasks without their own: those of the evaluation, else all languages but its source."""
@@ -441,13 +427,25 @@ def max_source_lengths(recipe: Recipe) -> dict[str, int]:
     }
 
 
-def with_learned_directions(
-    task: TranslationTask, recipe: Recipe, learned: Mapping[str, int]
-) -> TranslationTask:
-    """Return the task with all learned directions as targets where neither the task nor the recipe names any."""
-    if task.targets is not None or recipe.evaluate.targets or not learned:
+def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = None) -> Task:
+    """Return a task as the recipe configures it; tasks with a `source` setting default to the recipe's source.
+
+    Translation tasks get the maximum source lengths of the learned directions, which are also the targets where
+    neither the task nor the recipe names any.
+
+    learned: maximum source lengths by learned direction; None: those that the recipe trains.
+    """
+    settings = recipe.evaluate.tasks.get(name, {})
+    if "source" in TASKS.get(settings.get("task", name)).model_fields:
+        settings = {"source": recipe.evaluate.source, **settings}
+    task = _task(name, settings)
+    if not isinstance(task, TranslationTask):
         return task
-    return task.model_copy(update={"targets": list(learned)})
+    if learned is None:
+        learned = max_source_lengths(recipe)
+    if task.targets is None and not recipe.evaluate.targets and learned:
+        task = task.model_copy(update={"targets": list(learned)})
+    return task.with_trained_lengths(learned)
 
 
 def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:

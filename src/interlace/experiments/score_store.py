@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +25,7 @@ from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.files import MissingDataError
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.run_folder import SCORES
-from interlace.training.selection import FineTuneRun, runs_of_task, sets_read
+from interlace.training.selection import FineTuneRun, sets_read
 
 if TYPE_CHECKING:
     from interlace.experiments.recipe import Recipe
@@ -39,43 +39,33 @@ _MODEL_FILES = (
     *("*.safetensors", "*/model.safetensors", "config.json", "*/config.json"),
     *("tokenizer*.json", "*.model", "vocab.*", "*.words"),
 )
-_COLUMNS = {
-    "model_key": "model content",
-    "settings_key": "task settings",
-    "files_key": "test files",
-    "scoring_version": "scoring version",
-}
 
 
 @dataclass(frozen=True)
 class ScoreIdentity:
-    """What a score depends on, apart from the seed; `files` is "" where a file is missing or on the hub."""
+    """What a score depends on, apart from the seed; `files_key` is "" where a file is missing or on the hub."""
 
-    model: str
-    settings: str
-    version: int
-    files: str = ""
+    model_key: str
+    settings_key: str
+    scoring_version: int
+    files_key: str = ""
 
     @property
     def columns(self) -> dict[str, Any]:
         """The columns of the score's row."""
-        values = (self.model, self.settings, self.files, self.version)
-        return {**dict(zip(_COLUMNS, values, strict=True)), "key": hashed([*map(str, values)])}
+        parts = [self.model_key, self.settings_key, self.files_key, str(self.scoring_version)]
+        return {**asdict(self), "key": hashed(parts)}
 
     @property
     def outcomes_key(self) -> str:
         """Identifies the outcomes of test examples, which are kept for several languages with files of their own."""
         return outcomes_key(self.columns)
 
-    def differences(self, row: Mapping[str, Any]) -> list[str]:
-        """Return which of the four columns of a row differ; unknown files match any."""
-        mine = self.columns
-        return [
-            name
-            for column, name in _COLUMNS.items()
-            if row.get(column) != mine[column]
-            and not (column == "files_key" and not (row.get(column) and mine[column]))
-        ]
+    def matches(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a row has this identity; unknown files match any."""
+        is_same = outcomes_key(row) == self.outcomes_key
+        stored_files = row.get("files_key") or self.files_key
+        return is_same and self.files_key in {"", stored_files}
 
 
 def outcomes_key(row: Mapping[str, Any]) -> str:
@@ -111,7 +101,7 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
 
 def with_files(identity: ScoreIdentity, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
     """Return the identity with the hash of the files that a fine-tuning or probe reads."""
-    return replace(identity, files=files_key(job.task, job.source, job.root, run))
+    return replace(identity, files_key=files_key(job.task, job.source, job.root, run))
 
 
 def model_key(model: str) -> str:
@@ -136,15 +126,14 @@ def scores_of_model(run: Path, rows: Sequence[_Row]) -> list[_Row]:
     A run without a model, as a folder of scores of another checkpoint, keeps all rows.
     """
     key = folder_key(run / "model")
-    kept = [row for row in rows if not key or row.get("model_key", key) == key]
-    left_out = len(rows) - len(kept)
-    if left_out:
+    current = [row for row in rows if not key or row.get("model_key", key) == key]
+    if len(current) < len(rows):
         log.warning(
             "%s: leaving out %d scores of previous weights of this model; evaluate it again",
             run,
-            left_out,
+            len(rows) - len(current),
         )
-    return kept
+    return current
 
 
 def files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
@@ -166,33 +155,6 @@ def _files_read(task: Task, source: str, root: Root, run: FineTuneRun) -> Iterat
         for other in tuned.held_out_splits(read.split) if read.split != "test" else ():
             with suppress(MissingDataError):  # then there is nothing to decontaminate against
                 yield from task.read_files(other, read.language, root)
-
-
-def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, str]:
-    """Return the hashes `model` and `files` of what the scores of these tasks depend on; "" of what is not local.
-
-    Toy and derived data are identified by how they are made, so that nothing is generated or downloaded.
-    """
-    # a report reads stored scores without the modules that make data
-    from interlace.experiments.data_root import data_key, data_root
-
-    try:
-        if recipe.toy is not None or recipe.derived:
-            found = [json.dumps(data_key(recipe), sort_keys=True)]
-        else:
-            root = data_root(recipe)
-            source = recipe.evaluate.source
-            tasks = [recipe.evaluate.task(name) for name in names]
-            planned = [
-                (task, run) for task in tasks for run in runs_of_task(task, source, recipe.targets)
-            ]
-            found = [files_key(task, source, root, run) for task, run in planned]
-    except DataError:
-        found = [""]
-    return {
-        "model": model_key(model) if Path(model).is_dir() else "",
-        "files": hashed(found) if all(found) else "",
-    }
 
 
 def hashed(parts: Sequence[str]) -> str:
@@ -224,22 +186,18 @@ class ScoreStore:
         self._on_write = on_write
         self._writes = writes
         self._model = {"model": model} if model else {}
+        self.model_key = model_key
         self.requested: list[Place] = []
         remedy = "move the file away to score again"
         rows = read_json(self._path, list[ScoreEntry], [], remedy=remedy, error=RunError)
         self._rows = [row for row in rows if row.get("model_key") == model_key]
         stale = [row for row in rows if row.get("model_key") != model_key]
-        others = (
-            {row["model"] for row in stale if row.get("model") not in {None, model}}
-            if model
-            else set()
-        )
-        if others:
-            names = " and ".join(map(repr, sorted(others)))
-            raise RunError(
-                f"{folder}: holds scores of {names}, not of {model!r}; choose another folder with --output, or remove "
-                f"{self._path}"
-            )
+        for row in stale:
+            if model and row.get("model") not in {None, model}:
+                raise RunError(
+                    f"{folder}: holds scores of {row['model']!r}, not of {model!r}; choose another folder with "
+                    f"--output, or remove {self._path}"
+                )
         if stale:
             log.warning(
                 "%s: discarding %d scores of a previous version of this model", folder, len(stale)
@@ -252,30 +210,24 @@ class ScoreStore:
         is_valid: Callable[[Score], bool] = lambda _: True,
     ) -> bool:
         """Return whether there is a row of this identity at every place; rows that are not valid do not count."""
-        rows = [row for row in self._rows if not identity.differences(row) and is_valid(row)]
+        rows = [row for row in self._rows if identity.matches(row) and is_valid(row)]
         return set(places) <= set(map(place_of, rows))
 
     def drop(self, task: str, identities: Collection[ScoreIdentity]) -> None:
         """Discard the rows of a task that have none of these identities, regardless of files."""
-        kept = []
-        why: dict[str, None] = {}
+        keys = {identity.outcomes_key for identity in identities}
+        current = []
         for row in self._rows:
-            differing = [set(each.differences(row)) - {"test files"} for each in identities]
-            if row["task"] != task or not all(differing):
-                kept.append(row)
-            else:
-                fewest = min(len(names) for names in differing)
-                why |= dict.fromkeys(
-                    sorted(next(names for names in differing if len(names) == fewest))
-                )
-        dropped = len(self._rows) - len(kept)
+            if row["task"] != task or outcomes_key(row) in keys:
+                current.append(row)
+        dropped = len(self._rows) - len(current)
         if dropped:
             log.warning(
-                "%s: discarding %d scores of %s with different %s; to keep both, give one a table of its own, "
+                "%s: discarding %d scores of %s with other settings; to keep both, give one a table of its own, "
                 "[evaluate.tasks.NAME] with task = %r",
-                *(self._path.parent, dropped, task, " and ".join(why), task),
-            )
-        self._rows = kept
+                self._path.parent, dropped, task, task,
+            )  # fmt: skip
+        self._rows = current
 
     def put(
         self, places: Collection[Place], identity: ScoreIdentity, rows: Sequence[Score]
@@ -288,14 +240,13 @@ class ScoreStore:
 
     def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
         """Add facts about the test text of a task and language to its rows, except those of translated text."""
-        rows: Iterable[Score] = (
-            row
-            if row.get("setting") == "translate-test"
-            else {**row, **facts.get((row["task"], row["language"]), {})}
-            for row in self._rows
-        )
         before = self._rows
-        self._rows = list(rows)
+        self._rows = []
+        for row in before:
+            fact = facts.get((row["task"], row["language"]), {})
+            if row.get("setting") == "translate-test":
+                fact = {}
+            self._rows.append({**row, **fact})
         if self._rows != before:
             self._write()
 

@@ -45,7 +45,6 @@ class EvaluationJob:
     output: folder of the run, to write predictions to; None: write none. key: identifies model and settings there.
     vectors: static word vectors by language, scored instead of a backbone; `vocab` is then None.
     models: folder to save fine-tuned models in; None: save none. identity: their keys, as in the scores.
-    sweep: folder that stores finished learning rates until the scores are written; None: store none.
     cache: examples read for fine-tuning, which the jobs of one task share.
     shared: what `share` measured.
     """
@@ -65,7 +64,6 @@ class EvaluationJob:
     vectors: Mapping[str, WordVectors] | None = None
     models: Path | None = None
     identity: Mapping[str, Any] = field(default_factory=dict)
-    sweep: Path | None = None
     cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
     shared: dict[Item, Measurement | InterlaceError] = field(
         default_factory=dict, compare=False, repr=False

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import logging
 import math
-import shutil
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
-from typing_extensions import TypedDict
 
 from interlace.core.display import listed
-from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.core.files import atomic_folder
-from interlace.core.json_files import json_record, read_json, write_json
+from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
@@ -145,18 +139,12 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
 def _sweep(
     job: EvaluationJob, data: _TuningData, groups: list[SelectionGroup], diverged: dict[float, str]
 ) -> FineTuner:
-    """Fine-tune by every learning rate that is not finished, and return the last `FineTuner`.
+    """Fine-tune by every learning rate, and return the last `FineTuner`.
 
     groups: get the best weights or scores. diverged: gets the learning rates that diverge, with reasons.
     """
-    rates = _tuning(job).rates
-    done = 0
-    if job.sweep:
-        done = restore_sweep(job.sweep, groups, diverged)
-    tuner: Any = (
-        None  # there is always a rate left: the state of a sweep is not stored after the last
-    )
-    for number, rate in enumerate(rates[done:], done + 1):
+    tuner: Any = None
+    for rate in _tuning(job).rates:
         job.accelerator.free_memory()  # of the previous model
         tuner = FineTuner.fresh(job, data, rate)
         try:
@@ -165,8 +153,6 @@ def _sweep(
             log.warning("%s, seed %d, learning rate %g: %s", job.name, job.seed, rate, error)
             diverged[rate] = str(error)
         tuner.save_best(groups)
-        if job.sweep and number < len(rates) and job.accelerator.is_main_process:
-            save_sweep(job.sweep, groups, number, diverged)
     return cast("FineTuner", tuner)
 
 
@@ -578,98 +564,3 @@ class FineTuner:
 
 def _mean(losses: Sequence[float]) -> float:
     return fmean(losses) if losses else math.nan
-
-
-def save_sweep(
-    folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]
-) -> None:
-    """Write what the first `done` learning rates found: `state.json`, and the best weights in `best.safetensors`.
-
-    diverged: learning rates with reasons. Raise a DataError if the disk is full; the previous state stays intact.
-    """
-    from safetensors.torch import save_file
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    states = [
-        {"best": group.best, "best_check": group.best_check, "items": group.items}
-        for group in groups
-    ]
-    rows = [group.kept_rows for group in groups]
-    weights = {}
-    for number, group in enumerate(groups):
-        for name, value in (group.kept_weights or {}).items():
-            weights[f"{number}.{name}"] = value.contiguous()
-    with atomic_folder(folder) as partial:
-        save_file(weights, partial / _BEST)
-        write_json(
-            partial / _STATE,
-            {"done": done, "diverged": list(diverged.items()), "groups": states, "rows": rows},
-        )
-
-
-@json_record
-class _StoredGroup(TypedDict):
-    items: list[list[str]]
-    best: float
-    best_check: dict[str, Any]
-
-
-@json_record
-class _Sweep(TypedDict):
-    """The content of the state of a sweep of learning rates."""
-
-    done: int
-    diverged: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
-    groups: list[_StoredGroup]
-    rows: list[Any]
-
-
-def restore_sweep(
-    folder: Path, groups: Sequence[SelectionGroup], diverged: dict[float, str]
-) -> int:
-    """Restore the groups and the diverged learning rates, and return the number of finished ones."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    state = read_json(folder / _STATE, _Sweep, None)
-    items = [[list(item) for item in group.items] for group in groups]
-    if state is None or [stored["items"] for stored in state["groups"]] != items:
-        return 0
-    remedy = f"remove {folder}, so that the fine-tuning starts again"
-    if len(state["rows"]) != len(groups):
-        found = f"key 'rows': {len(state['rows'])} entries, expected {len(groups)}"
-        raise CheckpointError(f"{folder / _STATE}: damaged: {found}; {remedy}")
-    try:
-        weights = load_file(folder / _BEST)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"{folder / _BEST}: missing or damaged ({error}); {remedy}"
-        ) from error
-    for number, (group, stored) in enumerate(zip(groups, state["groups"], strict=True)):
-        group.best = stored["best"]
-        group.best_check = stored["best_check"]
-        group.kept_rows = state["rows"][number]
-        prefix = f"{number}."
-        best = {
-            name.removeprefix(prefix): value
-            for name, value in weights.items()
-            if name.startswith(prefix)
-        }
-        group.kept_weights = best or None
-    diverged.update(state["diverged"])
-    return int(state["done"])
-
-
-def remove_sweep(folder: Path) -> None:
-    """Remove the state of a fine-tuning whose scores are written, and parent folders that are then empty."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for parent in (folder.parent, folder.parent.parent):
-        if parent.is_dir() and not any(parent.iterdir()):
-            parent.rmdir()
-
-
-def remove_other_sweeps(folder: Path, keys: Collection[str]) -> None:
-    """Remove the states in a task's folder under other keys, because no run will resume them."""
-    for path in list(folder.glob("*")):
-        if path.name.partition(".")[0] not in keys:
-            remove_sweep(path)

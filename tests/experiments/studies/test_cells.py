@@ -81,15 +81,6 @@ def test_axes_get_the_shortest_unique_names(grid):
     assert cell.name == "a,warmup=1,pos.tuning.epochs=2,xnli.tuning.epochs=3,seed=0"
 
 
-def test_evaluation_axes_share_one_model(grid):
-    found = cells(grid, '[axes]\n"evaluate.tasks.retrieval.layer" = [0, -1]\n')
-    origins = {cell.name: cell.origin for cell in found if cell.seed == 0 and cell.system == "a"}
-    assert origins == {"a,layer=0,seed=0": None, "a,layer=-1,seed=0": "a,layer=0,seed=0"}
-    assert {cell.name for cell in matching(found, "a,layer=-1,*")} == {
-        f"a,layer={layer},seed={seed}" for layer in (0, -1) for seed in (0, 1)
-    }
-
-
 def test_checkpoint_has_one_cell_per_evaluation(grid):
     more = '[systems.c]\nrecipe = "tiny/mlm"\nmodel = "some/model"\n'
     more += '[systems.d]\nrecipe = "tiny/mlm"\nmodel = "runs/d-{seed}"\n'

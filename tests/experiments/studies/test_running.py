@@ -54,16 +54,13 @@ def scores(tmp_path):
 
 
 def test_pretrains_and_evaluates_every_cell_once(run, tmp_path):
-    output = []
     assert [cell.name for cell in run(only="b").cells] == ["b,seed=0", "b,seed=1"]
     assert calls(tmp_path, "a,seed=0") == []
-    assert run(show_output=output.append).failed == {}
+    assert run().failed == {}
     assert len(calls(tmp_path, "b,seed=0")) == 2  # was done before
     for cell in ("a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"):
         assert commands(tmp_path, cell) == ["pretrain", "evaluate"]
         assert told(tmp_path, cell)["state"] == "finished"
-    assert "".join(output).count("$ interlace pretrain") == 2
-    assert "".join(output).count("evaluated\n") == 2
     run()
     assert len(calls(tmp_path, "a,seed=0")) == 2  # nothing is done twice
 
@@ -91,7 +88,7 @@ def test_results_are_tidy_tables(run, tmp_path):
 
 def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
     killed = run({"systems.a.set.about": "die"}, only="a,seed=0").failed
-    assert killed["a,seed=0"].startswith("killed by SIGKILL (out of memory?)")
+    assert killed["a,seed=0"].startswith("killed by signal 9 (out of memory?)")
     outcome = run({"systems.a.set.about": "refuse"})
     assert outcome.failed == {f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)}
     assert told(tmp_path, "a,seed=0")["error"] == "error: text.en: no such file"
@@ -109,20 +106,16 @@ def wait_for(path):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize(
-    ("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)]
-)
-def test_a_stopped_study_interrupts_its_child_and_resumes(run, tmp_path, number, ending):
+def test_a_stopped_study_interrupts_its_child_and_resumes(run, tmp_path):
     def interrupt():
         wait_for(tmp_path / "study" / "cells" / "a,seed=0" / "asleep")
-        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(ending) as end:
+    with pytest.raises(KeyboardInterrupt):
         run({"systems.a.set.about": "sleep"})
     thread.join()
-    assert getattr(end.value, "code", 143) == 143
     assert (tmp_path / "study" / "cells" / "a,seed=0" / "interrupted").exists()
     assert told(tmp_path, "a,seed=0")["state"] == "stopped"
     assert not (tmp_path / "study" / "cells" / "b,seed=0").exists()
@@ -140,20 +133,6 @@ def test_rejects_cells_of_other_settings(run, tmp_path):
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
     assert {row.steps for row in scores(tmp_path) if row.system == "b"} == {9}
     assert len(calls(tmp_path, "a,seed=0")) == 2
-
-
-def test_a_setting_added_since_a_cell_began_is_no_change(run, tmp_path):
-    run()
-    path = tmp_path / "study" / "cells" / "b,seed=0" / "cell.json"
-    state = json.loads(path.read_text())
-    del state["training"]["train"]["keep"], state["training"]["export"]
-    path.write_text(json.dumps(state))
-    run()
-    assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
-    state["training"]["train"]["gone"] = 1  # a setting that no longer exists
-    path.write_text(json.dumps(state))
-    with pytest.raises(RunError, match=r"b,seed=0: .*train\.gone was 1"):
-        run()
 
 
 def test_changed_evaluation_keeps_the_model(run, tmp_path):
@@ -185,27 +164,6 @@ def test_results_omit_removed_languages_settings_and_systems(run, grid, tmp_path
     grid.write_text(grid.read_text().partition("[systems.b]")[0])
     run()
     assert {row.system for row in scores(tmp_path)} == {"a"}
-
-
-def test_evaluations_share_one_pretraining_run(run, tmp_path):
-    run({"axes.evaluate.tasks.retrieval.layer": "[0, 1]"})
-    assert commands(tmp_path, "a,layer=0,seed=0") == ["pretrain", "evaluate"]
-    [call] = calls(tmp_path, "a,layer=1,seed=0")
-    assert call["arguments"][:2] == [
-        "evaluate",
-        str(tmp_path / "study" / "cells" / "a,layer=0,seed=0"),
-    ]
-    assert {row.tokens for row in scores(tmp_path)} == {1000}
-
-
-def test_cells_fail_with_the_cell_they_depend_on(run):
-    outcome = run(
-        {"axes.evaluate.tasks.retrieval.layer": "[0, 1]", "systems.a.set.about": "refuse"}
-    )
-    assert (
-        outcome.failed["a,layer=1,seed=0"] == "a,layer=0,seed=0, whose model it evaluates, has none"
-    )
-    assert len(outcome.failed) == 4
 
 
 def checkpoint(model):
@@ -386,34 +344,6 @@ def test_a_cell_of_another_process_is_done_last_or_taken_over(run, start, tmp_pa
         "a,seed=1",
         "b,seed=1",
     }
-
-
-def test_a_cell_that_fails_in_another_process_is_not_repeated(run, tmp_path):
-    def fail_elsewhere(_output):
-        cell = tmp_path / "study" / "cells" / "b,seed=0"
-        cell.mkdir(exist_ok=True)
-        (cell / "cell.json").write_text(
-            json.dumps({"state": "failed", "error": "error: out of memory"})
-        )
-
-    assert run(only="*seed=0", show_output=fail_elsewhere).failed == {
-        "b,seed=0": "error: out of memory"
-    }
-    assert calls(tmp_path, "b,seed=0") == []
-    assert run().failed == {}
-
-
-def test_a_failed_cell_that_another_process_finishes_is_in_the_results(run, tmp_path):
-    first = []
-
-    def finish_elsewhere(_output):
-        if not first and (tmp_path / "study" / "cells" / "b,seed=0" / "calls.jsonl").exists():
-            first.append(run(only="a,seed=0"))
-
-    outcome = run({"systems.a.set.about": "refuse"}, only="*seed=0", show_output=finish_elsewhere)
-    assert first[0].failed == {}
-    assert list(outcome.failed) == ["a,seed=0"]
-    assert {row.cell for row in scores(tmp_path)} == {"a,seed=0", "b,seed=0"}
 
 
 def test_a_lock_removes_only_its_own_note(tmp_path):

@@ -45,29 +45,8 @@ def evaluations(tmp_path):
     return call
 
 
-@pytest.mark.parametrize(
-    "path", ["model/model.safetensors", "model/config.json", "data/test.en", "data/test.de"]
-)
+@pytest.mark.parametrize("path", ["model/model.safetensors", "model/config.json"])
 def test_changed_files_are_scored_again(evaluations, tmp_path, path):
     evaluations()
     (tmp_path / path).write_text("another\n")
     assert [evaluations(), evaluations()] == [2, 2]
-
-
-def test_retrained_shared_model_is_scored_again(grid, tmp_path):
-    """Two systems with one pre-training: the second scores the first one's model."""
-    second = {"systems.b.recipe": "tiny/mlm", "systems.b.set.evaluate.tasks.retrieval.layer": "1"}
-    changes = {"seeds": "[0]", **second}
-
-    def call():
-        assert run_study(*read_study(str(grid), changes), tmp_path / "out").failed == {}
-        found = (tmp_path / "out" / "cells" / "b,seed=0" / "calls.jsonl").read_text().splitlines()
-        return [json.loads(line)["arguments"][0] for line in found]
-
-    assert call() == ["evaluate"]
-    model = tmp_path / "out" / "cells" / "a,seed=0" / "model"
-    model.mkdir()
-    (model / "model.safetensors").write_text("other weights")
-    assert call() == ["evaluate"] * 2
-    (model / "model.safetensors").write_text("weights of another training")
-    assert call() == ["evaluate"] * 3

@@ -88,17 +88,3 @@ def test_incomparable_task_is_reported_and_does_not_stop_others(grid, tmp_path, 
 
 def test_study_without_scores_has_no_tables(grid, tmp_path):
     assert summarize(*read_study(str(grid)), tmp_path / "none") == []
-
-
-def test_report_lists_scored_runs_and_checkpoints(finished):
-    study, folder, into = finished
-    first, second, *_ = runs = finished_runs(study, folder, into)
-    assert [run.name for run in runs] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
-    for run in (first, second):
-        (run / "recipe.json").unlink(
-            missing_ok=True
-        )  # a checkpoint has none, as nothing was pre-trained
-    (second / "scores.json").unlink()
-    names = [run.name for run in finished_runs(study, folder, into)]
-    assert first.name in names
-    assert second.name not in names

@@ -5,11 +5,12 @@ is a run folder; the results are one table of scores, with significance tests an
 """
 
 import copy
-import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from hashlib import blake2b
 from itertools import product
 from pathlib import Path
@@ -21,7 +22,7 @@ from interlace.core.errors import InterlaceError, SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, leaves, merged, put
-from interlace.experiments.recipe import CHECKPOINTS, RECIPES, Recipe
+from interlace.experiments.recipe import CHECKPOINTS, RECIPES, Recipe, resolve_task
 from interlace.scores import Score
 
 STUDIES = ConfigStore(
@@ -110,18 +111,18 @@ class Study(Settings):
             raise ValueError(
                 f"baseline: no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}"
             )
-        labels = [self.label(name) for name in self.systems]
-        twice = [label for label in labels if labels.count(label) > 1]
-        if twice:
-            raise ValueError(f"systems: two have the label {twice[0]!r}")
+        labels = Counter(self.label(name) for name in self.systems)
+        label, count = labels.most_common(1)[0]
+        if count > 1:
+            raise ValueError(f"systems: two have the label {label!r}")
         for key, values in self.axes.items():
-            if key == "seed" or key.startswith("seed."):
+            if key == "seed":
                 raise ValueError("axes.seed: set `seeds` instead")
             if key in Score.__dataclass_fields__:  # results could not tell the axis from the column
                 raise ValueError(
                     f"axes.{key}: a column of the results; name keys inside, such as '{key}.start'"
                 )
-            if not values or any(value in values[:place] for place, value in enumerate(values)):
+            if not values or any(values.count(value) > 1 for value in values):
                 raise ValueError(f"axes.{key}: expected different values, found {values}")
 
     @property
@@ -161,8 +162,7 @@ class GridCell:
     """One run of a study.
 
     axes: its values by key; None for settings that a checkpoint does not have. seed: of pre-training; None for a
-    checkpoint that is the same for all seeds. model: the checkpoint if nothing is pre-trained. origin: another cell
-    with the same pre-training, whose model this one evaluates.
+    checkpoint that is the same for all seeds. model: the checkpoint if nothing is pre-trained.
     """
 
     name: str
@@ -174,137 +174,136 @@ class GridCell:
     tasks: tuple[str, ...]
     fine_tuning_seeds: int
     model: str | None = None
-    origin: str | None = None
-    training: dict[str, Any] = field(default_factory=dict)
-    evaluation: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def training(self) -> dict[str, Any]:
+        """The settings that pre-training depends on, or the checkpoint."""
+        if self.model:
+            return {"model": self.model}
+        settings = self.recipe.dump()
+        for key in ("about", "published", "changes", "name", "evaluate"):
+            del settings[key]
+        return settings
+
+    @cached_property
+    def evaluation(self) -> dict[str, Any]:
+        """The settings that the evaluation depends on."""
+        return {
+            "evaluate": self.recipe.evaluate.dump(),
+            "tasks": list(self.tasks),
+            "seeds": self.fine_tuning_seeds,
+        }
 
 
 def cells_of(study: Study, folder: Path) -> list[GridCell]:
     """Return all cells, seed by seed, so that systems can be compared before the last run is done.
 
-    folder: of the study's file, where its recipes may be too. Impossible cells raise the error of their recipe.
+    folder: of the study's file, where its recipes may be too. Impossible cells raise the errors of their recipes.
     """
     cells: dict[str, GridCell] = {}
     faults: dict[str, InterlaceError] = {}
     for seed, values in product(study.seeds, product(*study.axes.values())):
+        axes = dict(zip(study.axes, values, strict=True))
         for name, system in study.systems.items():
             if system.seeds is not None and seed not in system.seeds:
                 continue
-            axes = dict(zip(study.axes, values, strict=True))
-            if system.model is not None:  # of a checkpoint only those of its evaluation
-                axes = {
-                    key: value if key.startswith("evaluate.") else None
-                    for key, value in axes.items()
-                }
-            if system.model is None or "{seed}" in system.model:
-                own_seed = seed
-            else:
-                own_seed = None
             try:
-                cell = _cell(study, name, axes, own_seed, folder)
+                cell = _cell(study, name, axes, seed, folder)
             except InterlaceError as error:
                 faults.setdefault(str(error), error)
                 continue
-            other = cells.get(cell.name)
-            if other is not None and other != cell:
+            if cells.setdefault(cell.name, cell) != cell:
                 raise SettingsError(
                     f"two cells have the name {cell.name!r}: rename systems or axis values"
                 )
-            cells[cell.name] = cell
+    if len(faults) == 1:
+        raise next(iter(faults.values()))
     if faults:
-        one = next(iter(faults.values()))
-        raise one if len(faults) == 1 else SettingsError("\n  ".join(["several errors:", *faults]))
-    first: dict[str, str] = {}  # cells with the same pre-training share the run of the first
-    found = []
-    for cell in cells.values():
-        origin = first.setdefault(json.dumps(cell.training, sort_keys=True), cell.name)
-        found.append(cell if cell.model or origin == cell.name else replace(cell, origin=origin))
-    return found
+        raise SettingsError("\n  ".join(["several errors:", *faults]))
+    return list(cells.values())
 
 
 def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
-    """Return the cells whose name or system matches a shell pattern, and those whose models they evaluate."""
-    fits = [
+    """Return the cells whose name or system matches a shell pattern."""
+    matches = [
         cell
         for cell in cells
         if fnmatchcase(cell.name, pattern) or fnmatchcase(cell.system, pattern)
     ]
-    if not fits:
+    if not matches:
         hint = did_you_mean(pattern, [cell.name for cell in cells])
         raise SettingsError(f"--only {pattern!r} matches no cell{hint}")
-    wanted = {cell.name for cell in fits} | {cell.origin for cell in fits}
-    return [cell for cell in cells if cell.name in wanted]
+    return matches
 
 
-def _cell(
-    study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path
-) -> GridCell:
-    settings = study.systems[system]
-    shown = {_tail(key, axes): value for key, value in axes.items() if value is not None}
-    label = ", ".join([study.label(system), *(f"{key} {value}" for key, value in shown.items())])
-    data = RECIPES.located(RECIPES.read(settings.recipe, folder), Path())
+def _cell(study: Study, name: str, axes: dict[str, Any], study_seed: int, folder: Path) -> GridCell:
+    system = study.systems[name]
+    seed: int | None = study_seed
+    model = system.model
+    if model is not None:
+        if "{seed}" not in model:
+            seed = None
+        model = model.replace("{seed}", str(seed))
+        axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
+    changed_axes = {key: value for key, value in axes.items() if value is not None}
+    tails = {_tail(key, axes): value for key, value in changed_axes.items()}
+    label = ", ".join([study.label(name), *(f"{key} {value}" for key, value in tails.items())])
+    parts = [name, *(f"{key}={_slug(value)}" for key, value in tails.items())]
+    if seed is not None:
+        parts.append(f"seed={seed}")
+
+    data = RECIPES.located(RECIPES.read(system.recipe, folder), Path())
     if study.evaluate.recipe:
-        data = {**data, "evaluate": RECIPES.read(study.evaluate.recipe, folder).get("evaluate", {})}
-    data = copy.deepcopy(merged(merged(data, study.set), settings.set))
-    for key, value in axes.items():
-        if value is not None:
-            put(data, key, copy.deepcopy(value))
-    recipe = Recipe.read(
-        {**data, "name": label, "seed": seed or 0},
-        f"{system} ({RECIPES.find(settings.recipe, folder)})",
-    )
-    if settings.model:
-        model = settings.model.replace("{seed}", str(seed))
-    else:
-        model = None
-    tasks = _tasks(study, system, recipe)
-    seeds = study.evaluate.seeds or recipe.evaluate.seeds
-    parts = [system, *(f"{key}={_slug(value)}" for key, value in shown.items())]
-    not_training = {"about", "published", "changes", "name", "evaluate"}
-    training = {key: value for key, value in recipe.dump().items() if key not in not_training}
+        evaluation = RECIPES.read(study.evaluate.recipe, folder).get("evaluate", {})
+        data = {**data, "evaluate": evaluation}
+    data = copy.deepcopy(merged(merged(data, study.set), system.set))
+    for key, value in changed_axes.items():
+        put(data, key, copy.deepcopy(value))
+    data |= {"name": label, "seed": seed or 0}
+    recipe = Recipe.read(data, f"{name} ({RECIPES.find(system.recipe, folder)})")
     return GridCell(
-        name=",".join([*parts, *([f"seed={seed}"] if seed is not None else [])]),
-        system=system,
+        name=",".join(parts),
+        system=name,
         label=label,
         axes=axes,
         seed=seed,
         recipe=recipe,
-        tasks=tasks,
-        fine_tuning_seeds=seeds,
+        tasks=_tasks(study, name, recipe),
+        fine_tuning_seeds=study.evaluate.seeds or recipe.evaluate.seeds,
         model=model,
-        training={"model": model} if model else training,
-        evaluation={"evaluate": recipe.evaluate.dump(), "tasks": list(tasks), "seeds": seeds},
     )
 
 
 def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
+    """Return the tasks of a system; check that they have the metrics that the study compares."""
     names = study.evaluate.tasks or list(recipe.evaluate.tasks)
     if not names:
         raise SettingsError(f"{study.name}: no tasks for {system!r}: name some in evaluate.tasks")
-    tasks = {name: recipe.evaluate.task(name) for name in names}
+    tasks = {name: resolve_task(recipe, name) for name in names}
     for name, metrics in study.evaluate.metrics.items():
         if name not in names:
             raise SettingsError(
                 f"evaluate.metrics: task {name!r} is not evaluated{did_you_mean(name, names)}"
             )
         task = tasks[name]
-        known = (task.metric, *task.other_scales, *(task.same_scale or ()))
-        for metric in metrics if task.same_scale is not None else ():
-            if metric.split(", ")[0] not in known:  # a suffix behind a comma is not checked
-                raise SettingsError(
-                    f"evaluate.metrics: {name} has no metric {metric!r}{did_you_mean(metric, known)}"
-                )
+        if task.same_scale is None:
+            continue
+        metrics_of_task = (task.metric, *task.other_scales, *task.same_scale)
+        for metric in metrics:
+            if metric.split(", ")[0] not in metrics_of_task:  # a suffix is not checked
+                hint = did_you_mean(metric, metrics_of_task)
+                raise SettingsError(f"evaluate.metrics: {name} has no metric {metric!r}{hint}")
     return tuple(names)
 
 
-def _tail(key: str, others: Iterable[str]) -> str:
-    """Shorten a key to the last parts that distinguish it."""
+def _tail(key: str, keys: Iterable[str]) -> str:
+    """Shorten a key to the last parts that distinguish it from the other keys."""
     parts = key.split(".")
-    tails = (".".join(parts[-size:]) for size in range(1, len(parts)))
-    return next(
-        (tail for tail in tails if sum(f".{other}".endswith(f".{tail}") for other in others) == 1),
-        key,
-    )
+    for size in range(1, len(parts)):
+        tail = ".".join(parts[-size:])
+        if sum(f".{name}".endswith(f".{tail}") for name in keys) == 1:
+            return tail
+    return key
 
 
 def _slug(value: Any) -> str:

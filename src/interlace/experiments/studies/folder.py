@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from interlace.core.errors import DataError, RunError, SettingsError
-from interlace.core.files import atomic, file_lock, must_exist
+from interlace.core.errors import DataError, RunError
+from interlace.core.files import atomic, file_lock, must_exist, user_path
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.core.version import VERSION
-from interlace.experiments.recipe import Recipe
-from interlace.experiments.score_store import content_keys
+from interlace.experiments.recipe import Recipe, resolve_task
+from interlace.experiments.score_store import folder_key
 from interlace.experiments.studies import GridCell, Study
 from interlace.scores import ZERO_SHOT, ScoreEntry, ScoreTable, table_of_entries
 from interlace.training.run_folder import (
@@ -23,7 +23,6 @@ from interlace.training.run_folder import (
     RECIPE,
     RUN,
     SCORES,
-    VECTORS,
     locked,
     read_run,
 )
@@ -42,8 +41,9 @@ PARQUET = "results.parquet"
 class CellState:
     """The contents of `cell.json`.
 
-    state: `waiting`, `running`, `stopped`, `failed` or `finished`. error: the last line of the log of a failed cell.
-    seconds: by stage, over all attempts. training, evaluation: settings. scored: hashes of the model and test files.
+    state: `waiting`, `running`, `stopped`, `failed` or `finished`. error: the last line of the log of a failed
+    cell. seconds: by stage, over all attempts. training, evaluation: settings. model_key: hash of the checkpoint that
+    was scored, if the cell has a local one.
     """
 
     state: str = "waiting"
@@ -54,7 +54,7 @@ class CellState:
     commit: str = ""
     training: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
-    scored: dict[str, str] = field(default_factory=dict)
+    model_key: str = ""
 
 
 class StudyFolder:
@@ -77,16 +77,21 @@ class StudyFolder:
 
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""
+        path = self.cell(cell.name) / CELL
         remedy = "remove the folder, or run with --archive"
-        found: CellState = read_json(
-            self.cell(cell.name) / CELL, CellState, CellState(), remedy=remedy, error=RunError
-        )
-        return found
+        state: CellState = read_json(path, CellState, CellState(), remedy=remedy, error=RunError)
+        return state
 
     def write_state(self, cell: GridCell, state: CellState) -> None:
         """Write the state of a cell."""
-        names = ("system", "label", "axes", "seed", "model", "origin")
-        about = {"cell": cell.name, **{name: getattr(cell, name) for name in names}}
+        about = {
+            "cell": cell.name,
+            "system": cell.system,
+            "label": cell.label,
+            "axes": cell.axes,
+            "seed": cell.seed,
+            "model": cell.model,
+        }
         write_json(self.cell(cell.name) / CELL, {**about, **vars(state)})
 
     def begin(self, cell: GridCell) -> CellState:
@@ -94,9 +99,8 @@ class StudyFolder:
         folder = self.cell(cell.name)
         state = self.state(cell)
         folder.mkdir(parents=True, exist_ok=True)
-        if (
-            state.training != cell.training or not (folder / RECIPE).exists()
-        ):  # a run resumes with its own recipe
+        is_begun = state.training == cell.training and (folder / RECIPE).exists()
+        if not is_begun:  # a run resumes with its own recipe
             write_json(folder / TRAINING, cell.recipe.dump())
         write_json(folder / EVALUATION, cell.recipe.dump())
         state.training = cell.training
@@ -105,36 +109,21 @@ class StudyFolder:
         state.error = ""
         state.interlace = VERSION
         state.commit = commit()
+        state.model_key = model_key(cell)
         self.write_state(cell, state)
         return state
 
     def is_finished(self, cell: GridCell) -> bool:
-        """Return whether a cell is finished under the study's current settings, model and test files."""
+        """Return whether a cell is finished under the study's current settings, and with the current checkpoint."""
         state = self.state(cell)
-        same = _is_same_training(state, cell) and state.evaluation == cell.evaluation
-        has_model = bool(cell.model or cell.origin) or self.is_trained(cell.name)
-        if (
-            state.state != "finished"
-            or not same
-            or not has_model
-            or not (self.cell(cell.name) / SCORES).is_file()
-        ):
-            return False
-        return all(
-            key in {"", state.scored.get(what, key)}
-            for what, key in self.content_keys(cell).items()
+        is_current = (
+            state.training == cell.training
+            and state.evaluation == cell.evaluation
+            and model_key(cell) in {"", state.model_key}
         )
-
-    def content_keys(self, cell: GridCell) -> dict[str, str]:
-        """Return hashes of the model and the files that a cell's scores depend on; "" if unknown."""
-        kind = VECTORS if cell.recipe.embeddings else "model"
-        return content_keys(cell.model or str(self.home(cell) / kind), cell.recipe, cell.tasks)
-
-    def home(self, cell: GridCell) -> Path:
-        """Return the run whose model a cell scores: its own, or that of its origin."""
-        return self.cell(
-            cell.origin if cell.origin and not self.is_trained(cell.name) else cell.name
-        )
+        has_model = bool(cell.model) or self.is_trained(cell.name)
+        has_scores = (self.cell(cell.name) / SCORES).is_file()
+        return state.state == "finished" and is_current and has_model and has_scores
 
     def status(self, cell: GridCell) -> str:
         """Return the state of a cell, or `changed` if it finished under settings that the study no longer has."""
@@ -152,74 +141,77 @@ class StudyFolder:
 
         Changed evaluation settings do not count: the cell is evaluated again. Nor do runs without a checkpoint.
         """
-        found = {}
+        from interlace.experiments.run import differences
+
+        changes = {}
         for cell in cells:
             training = self.state(cell).training
             folder = self.cell(cell.name)
-            begun = any((folder / "checkpoints").glob("*")) or any(
-                (folder / name).exists() for name in (RUN, SCORES)
-            )
-            if training and begun and not _is_same_training(self.state(cell), cell):
-                from interlace.experiments.run import differences
-
-                found[cell.name] = differences(training, cell.training)
-        return found
+            has_results = (folder / RUN).exists() or (folder / SCORES).exists()
+            is_begun = has_results or any((folder / "checkpoints").glob("*"))
+            if training and is_begun and training != cell.training:
+                changes[cell.name] = differences(training, cell.training)
+        return changes
 
     def put_aside(self, name: str) -> Path:
         """Move a cell's folder to `aside/`, where no results are read from; a RunError while a process uses it."""
         number = 0
-        while (place := file_in(self.path / ASIDE, f"{name}.{number}")).exists():
+        while (archived := file_in(self.path / ASIDE, f"{name}.{number}")).exists():
             number += 1
         with self.cell_lock(name), locked(self.cell(name)):
-            place.parent.mkdir(exist_ok=True)
-            self.cell(name).rename(place)
-        for lock in place.glob(".lock*"):  # of the run, with the note of a killed holder
+            archived.parent.mkdir(exist_ok=True)
+            self.cell(name).rename(archived)
+        for lock in archived.glob(".lock*"):  # of the run, with the note of a killed holder
             lock.unlink()
-        return place
+        return archived
 
     def finished_runs(self, cells: Sequence[GridCell]) -> list[Path]:
-        """Return the folders of finished cells that have a recipe or scores to report."""
-        runs = [self.cell(cell.name) for cell in cells if self.is_finished(cell)]
-        return [run for run in runs if (run / RECIPE).is_file() or (run / SCORES).is_file()]
+        """Return the folders of finished cells."""
+        return [self.cell(cell.name) for cell in cells if self.is_finished(cell)]
 
     def collect(self, study: Study, cells: Sequence[GridCell]) -> ScoreTable:
         """Return the scores of finished cells, of the tasks, settings, languages and seeds that the study has now."""
-        return ScoreTable(
-            row
-            for cell in cells
-            if self.is_finished(cell)
-            for row in self._scores(study, cell, self.state(cell))
-        )
+        rows = []
+        for cell in cells:
+            if self.is_finished(cell):
+                rows += list(self._scores(study, cell))
+        return ScoreTable(rows)
 
-    def _scores(self, study: Study, cell: GridCell, state: CellState) -> ScoreTable:
+    def _scores(self, study: Study, cell: GridCell) -> ScoreTable:
         folder = self.cell(cell.name)
-        run = read_run(folder if cell.model else self.home(cell))
+        run = read_run(folder)
+        state = self.state(cell)
         seconds = run.get("seconds", {})
+        stages = ("data", "training", "export")
         requested = {task: requested_items(cell.recipe, task) for task in cell.tasks}
-        entries = [
-            entry
-            for entry in read_json(folder / SCORES, list[ScoreEntry], [])
-            if entry.get("seed", 0) < cell.fine_tuning_seeds
-            and (entry.get("setting") or ZERO_SHOT, entry["language"])
-            in requested.get(entry["task"], ())
-        ]
+        entries = []
+        for entry in read_json(folder / SCORES, list[ScoreEntry], []):
+            item = (entry.get("setting") or ZERO_SHOT, entry["language"])
+            is_requested = item in requested.get(entry["task"], ())
+            if is_requested and entry.get("seed", 0) < cell.fine_tuning_seeds:
+                entries.append(entry)
         return table_of_entries(
             entries,
             str(folder / SCORES),
-            lambda task, metric: cell.recipe.evaluate.task(task).scale(metric),
-            **{key: run.get(key) for key in ("tokens", "steps", "parameters")},
-            **{key: run.get(key) or "" for key in ("device", "precision")},
-            **{key: getattr(state, key) for key in ("interlace", "commit", "finished")},
-            **{key: getattr(cell, key) for key in ("system", "label", "axes")},
+            lambda task, metric: resolve_task(cell.recipe, task).scale(metric),
+            tokens=run.get("tokens"),
+            steps=run.get("steps"),
+            parameters=run.get("parameters"),
+            device=run.get("device") or "",
+            precision=run.get("precision") or "",
+            interlace=state.interlace,
+            commit=state.commit,
+            finished=state.finished,
+            system=cell.system,
+            label=cell.label,
+            axes=cell.axes,
             study=study.name,
             cell=cell.name,
             model=cell.model or "",
             run=folder.relative_to(self.path).as_posix(),
             pretrained=cell.seed is not None,
             pretraining_seed=cell.seed,
-            pretraining_seconds=round(
-                sum(seconds.get(stage, 0.0) for stage in ("data", "training", "export")), 3
-            ),
+            pretraining_seconds=round(sum(seconds.get(stage, 0.0) for stage in stages), 3),
             evaluation_seconds=state.seconds.get("evaluate"),
         )
 
@@ -239,44 +231,28 @@ class StudyFolder:
         return ScoreTable.from_json(rows, str(self.path / RESULTS))
 
 
-def _is_same_training(state: CellState, cell: GridCell) -> bool:
-    """Return whether a cell began with its current training settings; those added since then had their defaults."""
-    if state.training == cell.training or cell.model:
-        return state.training == cell.training
-    other = {key: value for key, value in cell.recipe.dump().items() if key not in cell.training}
-    try:
-        found = Recipe.read({**other, **state.training}).dump()
-    except SettingsError:
-        return False
-    return {key: found[key] for key in cell.training} == cell.training
+def model_key(cell: GridCell) -> str:
+    """Return a hash of the files of a cell's checkpoint; "" if it has none, or one of the hub."""
+    return folder_key(user_path(cell.model)) if cell.model else ""
 
 
 def requested_items(recipe: Recipe, name: str) -> set[Item]:
     """Return the (setting, language) pairs that a recipe's task is scored in."""
-    planned = runs_of_task(recipe.task(name), recipe.evaluate.source, recipe.targets)
-    return {item for run in planned for item in run.items}
+    runs = runs_of_task(resolve_task(recipe, name), recipe.evaluate.source, recipe.targets)
+    return {item for run in runs for item in run.items}
 
 
 @cache
 def commit() -> str:
     """Return the commit of the package, with `-dirty` after changes; "" if it is not installed from a checkout."""
-    package = Path(__file__).resolve().parents[2]
-
-    def git(*words: str) -> str:
-        done = subprocess.run(  # noqa: S603
-            ["git", *words],  # noqa: S607
-            cwd=package,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout.strip() if not done.returncode else ""
-
+    checkout = Path(__file__).resolve().parents[4]
+    if not (checkout / ".git").exists():
+        return ""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
-        if not git(
-            "ls-files", "--", "__init__.py"
-        ):  # the environment may lie in a checkout of something else
-            return ""
-        return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+        done = subprocess.run(  # noqa: S603
+            command, cwd=checkout, capture_output=True, text=True, check=False
+        )
     except OSError:  # git is not installed
         return ""
+    return done.stdout.strip()
