@@ -208,23 +208,22 @@ def _jobs(target: Target, names: Sequence[str], *, save_models: bool) -> dict[st
 
 
 def _task(target: Target, name: str) -> Task:
-    """Return a task bound to the model; translation tasks take its learned directions, and warn of others."""
-    task = resolve_task(target.recipe, name, {}).bind(target.run)
+    """Return a task bound to the model; translation tasks take its learned directions."""
+    task: Any = resolve_task(target.recipe, name, {})
     metadata = target.metadata if isinstance(task, TranslationTask) else None
-    if metadata is None:
-        return task
-    learned = metadata.max_source_lengths
-    translation: Any = resolve_task(target.recipe, name, learned).bind(target.run)
-    languages = translation.targets or target.recipe.evaluate.targets
-    directions = [str(translation.direction(language)) for language in languages]
-    untrained = [direction for direction in directions if direction not in learned]
-    if untrained:
-        log.warning(
-            "%s: the model was not trained to translate %s; learned directions: %s",
-            name, " and ".join(untrained), listed(learned) or "none",
-        )  # fmt: skip
-    task = translation
-    return task
+    if metadata is not None:
+        learned = metadata.max_source_lengths
+        task = resolve_task(target.recipe, name, learned)
+        languages = task.targets or target.recipe.evaluate.targets
+        directions = [str(task.direction(language)) for language in languages]
+        untrained = [direction for direction in directions if direction not in learned]
+        if untrained:
+            log.warning(
+                "%s: the model was not trained to translate %s; learned directions: %s",
+                name, " and ".join(untrained), listed(learned) or "none",
+            )  # fmt: skip
+    bound: Task = task.bind(target.run)
+    return bound
 
 
 def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:
