@@ -151,7 +151,7 @@ def _slow(tokenizer, line, words):
 def test_words_follow_the_rule(kind, word_tokenizer, lines):
     vocab = _vocab(kind)
     words = SPLIT[word_tokenizer].split(lines)
-    found = vocab.encode(lines, SPLIT[word_tokenizer], "xx")
+    found = vocab.encode(lines, word_tokenizer, "xx")
     for number, line in enumerate(lines):
         ids, owners = _slow(vocab.tokenizer, line, words[number].tolist())
         assert found.ids[number].tolist() == ids

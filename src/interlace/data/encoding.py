@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -31,7 +31,7 @@ from interlace.data import Sentences
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.text import Text, check_lines
 from interlace.text.scripts import is_unspaced
-from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
 
 if TYPE_CHECKING:
@@ -41,17 +41,17 @@ _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are use
 _BLANK = 0x20
 _NO_UNIT = 0x10FFFF  # the unit of a subword with unknown spelling: no line holds this noncharacter
 _UNSPELLED = "\U000f0000"  # a private character, for which no piece stands
-_ROUNDS = (
-    8  # a second encoding usually settles a line; each further one makes at least one more cut
-)
+_ROUNDS = 8  # a second encoding usually settles a line; each further one makes at least one cut
 
 
 def _byte_alphabet() -> dict[str, int]:
     """Byte-level character -> byte (Radford et al. 2019): printable Latin-1 is itself, the others follow from 256."""
-    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in shown]
-    codes = [*shown, *range(256, 256 + len(hidden))]
-    return {chr(code): byte for code, byte in zip(codes, [*shown, *hidden], strict=True)}
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    alphabet = {chr(byte): byte for byte in printable}
+    for byte in range(256):
+        if byte not in printable:
+            alphabet[chr(256 + len(alphabet) - len(printable))] = byte
+    return alphabet
 
 
 BYTES = _byte_alphabet()
@@ -69,34 +69,22 @@ class Surfaces:
         state = json.loads(tokenizer.to_str())
         model = state["model"]
         by_bytes = '"ByteLevel"' in json.dumps(state["pre_tokenizer"])
-        prefix, suffix = (
-            model.get(key) or "" for key in ("continuing_subword_prefix", "end_of_word_suffix")
-        )
-
-        def units(text: str) -> list[int]:
-            if by_bytes:
-                return [byte for byte in text.encode("utf-8") if byte != _BLANK]
-            return [ord(character) for character in text if not character.isspace()]
-
-        def spelling(token: str) -> list[int]:
-            if by_bytes:  # a name outside the alphabet spells itself
-                known = all(character in BYTES for character in token)
-                if known:
-                    return [BYTES[char] for char in token if BYTES[char] != _BLANK]
-                return units(token)
-            if len(token) > len(prefix):
-                bare = token.removeprefix(prefix)
-            else:
-                bare = token
-            return units(bare.removesuffix(suffix).replace("▁", ""))
-
         added = {token["id"]: token["content"] for token in state["added_tokens"]}
         ids = tokenizer.get_vocab(with_added_tokens=True)
-        rows: list[Any] = [[]] * (max(ids.values(), default=-1) + 1)
+        rows: list[list[int]] = [[]] * (max(ids.values(), default=-1) + 1)
         for token, number in ids.items():
-            rows[number] = units(added[number]) if number in added else spelling(token)
+            if number in added:
+                rows[number] = _units_of(added[number], by_bytes=by_bytes)
+            elif by_bytes and all(character in BYTES for character in token):
+                units = [BYTES[character] for character in token]
+                rows[number] = [byte for byte in units if byte != _BLANK]
+            elif by_bytes:  # a name outside the alphabet spells itself
+                rows[number] = _units_of(token, by_bytes=True)
+            else:
+                rows[number] = _units_of(_bare(token, model), by_bytes=False)
         unknown = tokenizer.token_to_id(model.get("unk_token") or "")
-        unknown = model.get("unk_id") if unknown is None else unknown
+        if unknown is None:
+            unknown = model.get("unk_id")
         if unknown is not None and not by_bytes:
             rows[unknown] = [_NO_UNIT]
         return cls(Ragged.of(rows, dtype=np.uint8 if by_bytes else np.uint32))
@@ -109,6 +97,20 @@ class Surfaces:
     def blank(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
         """(T,) whether a subword is only white space."""
         return np.asarray(np.diff(self.spelled.offsets)[ids] == 0)
+
+
+def _units_of(text: str, *, by_bytes: bool) -> list[int]:
+    if by_bytes:
+        return [byte for byte in text.encode("utf-8") if byte != _BLANK]
+    return [ord(character) for character in text if not character.isspace()]
+
+
+def _bare(token: str, model: dict[str, Any]) -> str:
+    """Return a token without the marks of its place in a word, such as `##`."""
+    prefix = model.get("continuing_subword_prefix") or ""
+    if len(token) > len(prefix):
+        token = token.removeprefix(prefix)
+    return token.removesuffix(model.get("end_of_word_suffix") or "").replace("▁", "")
 
 
 class Encoder:
@@ -124,34 +126,36 @@ class Encoder:
         self.tokenizer = tokenizer
 
     @cached_property
-    def _matching_ids(self) -> frozenset[int]:
+    def _unknown_id(self) -> int | None:
+        """The id of characters that a Unigram model cannot spell; None if it can spell all."""
+        ids = self.tokenizer.encode(_UNSPELLED, add_special_tokens=False).ids
+        return ids[-1] if ids and self.tokenizer.id_to_token(ids[-1]) != _UNSPELLED else None
+
+    @cached_property
+    def _control_ids(self) -> list[int]:
         """The ids of special tokens that text could spell, because they are pieces of a Unigram model."""
         from tokenizers.models import Unigram
 
         if not isinstance(self.tokenizer.model, Unigram):
-            return frozenset()
+            return []
         added = self.tokenizer.get_added_tokens_decoder()
-        return frozenset(number for number, token in added.items() if token.special)
-
-    @cached_property
-    def _unknown_id(self) -> int | None:
-        """The id of characters that a Unigram model cannot spell; None if it can spell all."""
-        ids = self.tokenizer.encode(_UNSPELLED, add_special_tokens=False).ids
-        return ids[-1] if ids and ids[-1] in self._matching_ids else None
+        special_ids = {number for number, token in added.items() if token.special}
+        return sorted(special_ids - {self._unknown_id})
 
     @cached_property
     def _unmatched(self) -> Tokenizer:
         """The same tokenizer for text, without templates, in which no text can spell a special token."""
-        content = json.loads(self.tokenizer.to_str())
-        pieces = content["model"]["vocab"]
-        for number in self._matching_ids:
-            if number < len(pieces):
-                pieces[number][0] = f"{chr(_NO_UNIT)}{pieces[number][0]}"
-        content["added_tokens"] = [
-            token for token in content["added_tokens"] if not token["special"]
-        ]
-        content["post_processor"] = None
-        return type(self.tokenizer).from_str(json.dumps(content))
+        state = json.loads(self.tokenizer.to_str())
+        pieces = state["model"]["vocab"]
+        text_tokens = []
+        for token in state["added_tokens"]:
+            if not token["special"]:
+                text_tokens.append(token)
+            elif token["id"] < len(pieces):
+                pieces[token["id"]][0] = f"{chr(_NO_UNIT)}{token['content']}"
+        state["added_tokens"] = text_tokens
+        state["post_processor"] = None
+        return type(self.tokenizer).from_str(json.dumps(state))
 
     def _encodings(self, lines: Sequence[str], *, offsets: bool) -> tuple[list[Encoding], Ragged]:
         """Return the encodings of lines and their ids; without `offsets`, those are undefined, which is faster."""
@@ -162,20 +166,15 @@ class Encoder:
         with tokenizer_errors():
             encodings = encode(lines, add_special_tokens=False)
         ids = _ids(encodings)
-        if not self._matching_ids:
+        if not self._control_ids:
             return encodings, ids
-        matched = np.unique(ids.rows()[np.isin(ids.flat, list(self._matching_ids))]).tolist()
-        unknown = self._unknown_id
-        again = []
+        matched = set(ids.rows()[np.isin(ids.flat, self._control_ids)].tolist())
+        if self._unknown_id is not None:
+            unknown = self.tokenizer.id_to_token(self._unknown_id)
+            matched |= {number for number, line in enumerate(lines) if unknown in line}
         for number in matched:
-            is_control = not self._matching_ids.isdisjoint(set(ids[number].tolist()) - {unknown})
-            if is_control or (
-                unknown is not None and self.tokenizer.id_to_token(unknown) in lines[number]
-            ):
-                again.append(number)
-        for number in again:
             encodings[number] = self._unmatched.encode(lines[number], add_special_tokens=False)
-        return encodings, _ids(encodings) if again else ids
+        return encodings, _ids(encodings) if matched else ids
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -183,20 +182,13 @@ class Encoder:
         return Surfaces.of(self.tokenizer)
 
     def encode(
-        self,
-        lines: Sequence[str],
-        word_tokenizer: WordTokenizer | str = "whitespace",
-        language: str = "",
+        self, lines: Sequence[str], word_tokenizer: str = "whitespace", language: str = ""
     ) -> Sentences:
         """Return the subwords of plain lines and the word of each; see `word_at`; checks as `check_lines`."""
         check_lines(lines)
-        if isinstance(word_tokenizer, str):
-            tokenizer = WORD_TOKENIZERS.build(word_tokenizer)
-        else:
-            tokenizer = word_tokenizer
-        return self.encode_text(
-            Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name)
-        )
+        tokenizer = WORD_TOKENIZERS.build(word_tokenizer)
+        words = tokenizer.of(language).split(lines)
+        return self.encode_text(Text(language, list(lines), words, tokenizer.name))
 
     def encode_text(self, text: Text) -> Sentences:
         """Return the subwords of a text's lines and the word of each."""
@@ -206,27 +198,24 @@ class Encoder:
 
     def encode_texts(self, texts: Iterable[Text]) -> Iterator[Sentences]:
         """Yield the same for each chunk; a thread encodes the next one meanwhile."""
-        exact = False  # whether to take offsets from the tokenizer
-        pending = None
+        by_offsets = False  # whether to take offsets from the tokenizer
+        pending: tuple[Text, bool, Future[tuple[list[Encoding], Ragged]]] | None = None
         with ThreadPoolExecutor(1, "encode") as pool:
-            for text in chain(texts, [None]):
-                following = None
-                if text is not None:
-                    following = (
-                        text,
-                        exact,
-                        pool.submit(self._encodings, text.lines, offsets=exact),
-                    )
-                if pending is not None:
-                    chunk, has_offsets, future = pending
-                    encodings, ids = future.result()
-                    if has_offsets:
-                        yield self._by_offsets(chunk, encodings, ids)
-                    else:
-                        sentences, odd = self._by_spelling(chunk, ids)
-                        exact = exact or odd > _MAX_ODD_LINES * max(len(chunk), 1)
-                        yield sentences
-                pending = following
+            for next_text in chain(texts, [None]):
+                current = pending
+                if next_text is not None:
+                    future = pool.submit(self._encodings, next_text.lines, offsets=by_offsets)
+                    pending = (next_text, by_offsets, future)
+                if current is None:
+                    continue
+                text, has_offsets, future = current
+                encodings, ids = future.result()
+                if has_offsets:
+                    yield self._by_offsets(text, encodings, ids)
+                else:
+                    sentences, odd_lines = self._by_spelling(text, ids)
+                    by_offsets = by_offsets or odd_lines > _MAX_ODD_LINES * max(len(text), 1)
+                    yield sentences
 
     def encode_with_offsets(self, text: Text) -> tuple[Sentences, Ragged]:
         """Return the subwords, and a row per line of their (start, end) characters without white space around.
@@ -244,18 +233,14 @@ class Encoder:
         A blank that is a subword of its own belongs to the word, unless the word's script has no spaces.
         """
         lines = [f"a {word}" for word in words]
-        spans = Ragged.of(
-            [[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines], width=2
-        )
-        sentences = self.encode_text(Text("", lines, spans))
+        spans = [[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines]
+        sentences = self.encode_text(Text("", lines, Ragged.of(spans, width=2)))
         ids = sentences.ids.flat
-        word_numbers = sentences.words.flat
         unspaced = np.array([bool(word) and is_unspaced(word[0]) for word in words], np.bool_)
         is_blank = self.surfaces.blank(ids) & np.repeat(unspaced, sentences.lengths)
-        kept = (word_numbers == 1) & ~is_blank
-        return Ragged.from_lengths(
-            ids[kept], np.bincount(sentences.ids.rows()[kept], minlength=len(lines))
-        )
+        of_word = (sentences.words.flat == 1) & ~is_blank
+        lengths = np.bincount(sentences.ids.rows()[of_word], minlength=len(lines))
+        return Ragged.from_lengths(ids[of_word], lengths)
 
     def encode_words_apart(self, text: Text) -> Sentences:
         """Return the subwords of each line, encoded so that no subword holds the beginning of two words.
@@ -266,28 +251,25 @@ class Encoder:
         line.
         """
         sentences = self.encode_text(text)
-        spans = text.words.flat
-        counts = text.words.lengths
-        touching = np.zeros(
-            len(spans), np.bool_
-        )  # whether a word directly follows another of its line
-        touching[1:] = (spans[1:, 0] == spans[:-1, 1]) & (np.diff(text.words.rows()) == 0)
+        spans = text.words.flat  # (W, 2)
+        line_of_word = text.words.rows()  # (W,)
+        first_words = text.words.offsets[:-1] - text.words.offsets[0]  # (n,)
+        touches = np.zeros(len(spans), np.bool_)  # whether a word directly follows another
+        touches[1:] = (spans[1:, 0] == spans[:-1, 1]) & (line_of_word[1:] == line_of_word[:-1])
         cut = np.zeros(len(spans), np.bool_)
         for _ in range(_ROUNDS):
-            inside = sentences.words.flat >= 0
-            firsts = np.repeat(np.cumsum(counts) - counts, sentences.lengths)
-            found = np.zeros(len(spans), np.bool_)  # whether a word has any subword
-            found[(firsts + sentences.words.flat)[inside]] = True
-            new = touching & ~cut & ~found
-            if not new.any():
+            word_numbers = np.repeat(first_words, sentences.lengths) + sentences.words.flat  # (T,)
+            has_subword = np.zeros(len(spans), np.bool_)
+            has_subword[word_numbers[sentences.words.flat >= 0]] = True
+            new_cuts = touches & ~cut & ~has_subword
+            if not new_cuts.any():
                 break
-            cut |= new
-            lines = np.unique(text.words.rows()[new])
+            cut |= new_cuts
+            lines = np.unique(line_of_word[new_cuts])
             order = np.arange(len(sentences))
             order[lines] = len(sentences) + np.arange(len(lines))
-            sentences = Sentences.concatenate([sentences, self._encode_cut(text, lines, cut)]).take(
-                order
-            )
+            both = [sentences, self._encode_cut(text, lines, cut)]
+            sentences = Sentences.concatenate(both).take(order)
         return sentences
 
     def _encode_cut(
@@ -295,44 +277,42 @@ class Encoder:
     ) -> Sentences:
         """Return the given lines, encoded in parts that are cut before the marked words."""
         parts: list[str] = []
-        spans: list[NDArray[np.int32]] = []
-        firsts: list[int] = []  # the index of each part's first word in its line
+        part_spans: list[NDArray[np.int32]] = []
+        words_before: list[int] = []  # of its line, for each part
+        spans = text.words.values
         for line in lines.tolist():
-            words = text.words[line]
-            begins = np.flatnonzero(cut[text.words.offsets[line] : text.words.offsets[line + 1]])
-            places = pairwise([0, *words[begins, 0].tolist(), len(text.lines[line])])
-            borders = pairwise([0, *begins.tolist(), len(words)])
-            for (start, end), (first, last) in zip(places, borders, strict=True):
+            first, stop = text.words.offsets[line : line + 2].tolist()
+            cuts = first + np.flatnonzero(cut[first:stop])
+            for word, next_word in pairwise([first, *cuts.tolist(), stop]):
+                start = spans[word, 0] if word > first else 0
+                end = spans[next_word, 0] if next_word < stop else None
                 parts.append(text.lines[line][start:end])
-                spans.append(words[first:last] - start)
-                firsts.append(first)
-        columns = Ragged.from_lengths(np.concatenate(spans), [len(span) for span in spans])
-        encoded = self.encode_text(Text(text.language, parts, columns, text.word_tokenizer))
-        before = np.repeat(
-            np.array(firsts, np.int32), encoded.lengths
-        )  # words of the line before each part
+                part_spans.append(spans[word:next_word] - start)
+                words_before.append(word - first)
+        words = Ragged.from_lengths(np.concatenate(part_spans), map(len, part_spans))
+        encoded = self.encode_text(Text(text.language, parts, words, text.word_tokenizer))
         # Many tokenizers insert a blank before every line; as a subword of its own it is removed inside a line.
-        inserted = (
-            self.surfaces.blank(encoded.ids.flat) & (encoded.ids.columns() == 0) & (before > 0)
-        )
-        owners = np.cumsum(np.array(firsts) == 0) - 1  # the line of each part
-        lengths = np.bincount(owners[encoded.ids.rows()[~inserted]], minlength=len(lines))
-        ids = encoded.ids.flat[~inserted]
-        words = (encoded.words.flat + before)[~inserted]
-        return Sentences(
-            Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language
-        )
+        before = np.repeat(np.array(words_before, np.int32), encoded.lengths)  # (T,)
+        is_blank = self.surfaces.blank(encoded.ids.flat)
+        kept = ~is_blank | (encoded.ids.columns() > 0) | (before == 0)
+        line_of_part = np.cumsum(np.array(words_before) == 0) - 1
+        lengths = np.bincount(line_of_part[encoded.ids.rows()[kept]], minlength=len(lines))
+        ids = Ragged.from_lengths(encoded.ids.flat[kept], lengths)
+        owners = Ragged.from_lengths((encoded.words.flat + before)[kept], lengths)
+        return Sentences(ids, owners, text.language)
 
     def _by_spelling(self, text: Text, ids: Ragged) -> tuple[Sentences, int]:
         """Return sentences with words found by spelling, and the number of lines that were encoded with offsets."""
         units = _Units.of(text.lines, by_bytes=self.surfaces.by_bytes)
-        start, odd = _first_units(self.surfaces, ids, units)
-        if len(odd):
-            lines = [text.lines[line] for line in odd]
-            again, odd_ids = self._encodings(lines, offsets=True)
-            characters = self._characters(lines, again, odd_ids)
-            start[np.isin(ids.rows(), odd)] = units.at(odd[odd_ids.rows()], characters[:, 0])
-        return _sentences(text, ids, units, start), len(odd)
+        starts, odd_lines = _first_units(self.surfaces, ids, units)
+        if len(odd_lines):
+            lines = [text.lines[line] for line in odd_lines]
+            encodings, odd_ids = self._encodings(lines, offsets=True)
+            characters = self._characters(lines, encodings, odd_ids)
+            starts[np.isin(ids.rows(), odd_lines)] = units.at(
+                odd_lines[odd_ids.rows()], characters[:, 0]
+            )
+        return _sentences(text, ids, units, starts), len(odd_lines)
 
     def _by_offsets(self, text: Text, encodings: list[Encoding], ids: Ragged) -> Sentences:
         """Return sentences with words found by the tokenizer's offsets."""
@@ -345,7 +325,8 @@ class Encoder:
     ) -> NDArray[np.int32]:
         """(T, 2) the characters of each subword by the tokenizer's offsets, as `encode_with_offsets` returns them."""
         # Offsets do not tell white space: tokenizers that insert a blank before a line place it on its first character.
-        spans = _offsets(encodings, len(ids.flat))
+        numbers = chain.from_iterable(chain.from_iterable(row.offsets for row in encodings))
+        spans = np.fromiter(numbers, np.int64, 2 * len(ids.flat)).reshape(-1, 2)
         blank = self.surfaces.blank(ids.flat)
         spans[blank, 1] = spans[blank, 0]
         return _trimmed(spans, ids.rows(), lines)
@@ -361,12 +342,13 @@ def subwords_in_span(
     """
     width = 2 + max(int(characters.flat.max(initial=0)), int(spans.max(initial=0)))
     base = characters.rows() * width
-    starts, ends = (np.maximum.accumulate(base + characters.flat[:, side]) for side in (0, 1))
+    starts = np.maximum.accumulate(base + characters.flat[:, 0])
+    ends = np.maximum.accumulate(base + characters.flat[:, 1])
     origin = characters.offsets[rows] - characters.offsets[0]
     first = np.searchsorted(ends, rows * width + spans[:, 0], side="right") - origin
     last = np.searchsorted(starts, rows * width + spans[:, 1], side="left") - 1 - origin
-    found = (spans[:, 0] >= 0) & (first <= last) & (last < characters.lengths[rows])
-    return np.where(found[:, None], np.stack([first, last], axis=1), -1).astype(np.int32)
+    exists = (spans[:, 0] >= 0) & (first <= last) & (last < characters.lengths[rows])
+    return np.where(exists[:, None], np.stack([first, last], axis=1), -1).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -396,14 +378,16 @@ class _Units:
 
     def at(self, lines: NDArray[Any], characters: NDArray[Any]) -> NDArray[np.int64]:
         """Return the first unit of the given characters of the given lines."""
-        places = self.character_starts[lines] + characters
-        return np.asarray(places if self.characters is None else self.characters[places], np.int64)
+        positions = self.character_starts[lines] + characters
+        if self.characters is None:
+            return np.asarray(positions, np.int64)
+        return self.characters[positions]
 
 
-def _sentences(text: Text, ids: Ragged, units: _Units, start: NDArray[np.int64]) -> Sentences:
+def _sentences(text: Text, ids: Ragged, units: _Units, starts: NDArray[np.int64]) -> Sentences:
     """Return sentences of subwords with the given first unit."""
     word_ends = units.at(text.words.rows(), text.words.flat[:, 1])
-    words = word_at(start, word_ends, ids.lengths, text.words.lengths, len(units.values))
+    words = word_at(starts, word_ends, ids.lengths, text.words.lengths, len(units.values))
     return Sentences(ids, Ragged(words, ids.offsets), text.language, text.words.lengths)
 
 
@@ -420,29 +404,20 @@ def word_at(
     at: (T,) first character of each subword. ends: (W,) end of each word. subwords, words: (n,) numbers by line.
     length: C, greater than every position.
     """
-    ended = np.zeros(length + 1, np.int32)
-    ended[ends] = 1
-    np.cumsum(ended, out=ended)  # number of words that end at or before each position
-    last = np.cumsum(words)
-    first = last - words
-    found = np.clip(
-        ended[at], np.repeat(first, subwords), np.repeat(last - 1, subwords)
-    ) - np.repeat(first, subwords)
-    return np.asarray(found, np.int32)
+    words_ended = np.zeros(length + 1, np.int32)
+    words_ended[ends] = 1
+    np.cumsum(words_ended, out=words_ended)  # number of words that end at or before each position
+    stop = np.cumsum(words)
+    first = np.repeat(stop - words, subwords)  # (T,) of the line
+    last = np.repeat(stop - 1, subwords)
+    return np.asarray(np.clip(words_ended[at], first, last) - first, np.int32)
 
 
 def _ids(encodings: list[Encoding]) -> Ragged:
     rows = [encoding.ids for encoding in encodings]
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    return Ragged.from_lengths(
-        np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths
-    )
-
-
-def _offsets(encodings: list[Encoding], total: int) -> NDArray[np.int64]:
-    """(T, 2) the start and end character of each subword."""
-    flat = chain.from_iterable(chain.from_iterable(encoding.offsets for encoding in encodings))
-    return np.fromiter(flat, np.int64, 2 * total).reshape(-1, 2)
+    values = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
+    return Ragged.from_lengths(values, lengths)
 
 
 def _first_units(
@@ -451,46 +426,33 @@ def _first_units(
     """(T,) the first unit of each subword, of blanks that of the next, and lines that their subwords do not spell."""
     # Subwords spell bytes other than blanks, characters other than white space.
     if surfaces.by_bytes:
-        kept = units.values != _BLANK
+        is_spelled = units.values != _BLANK
     else:
-        kept = ~is_space(units.values)
-    kept[units.starts[1:] - 1] = False
-    before = np.zeros(len(kept) + 1, np.int64)  # units kept before each unit
-    np.cumsum(kept, out=before[1:])
-    lengths = np.diff(surfaces.spelled.offsets)[ids.flat]
-    spelled = np.zeros(len(lengths) + 1, np.int64)  # units spelled before each subword
-    np.cumsum(lengths, out=spelled[1:])
-    line_units = np.diff(before[units.starts])
-    rows = ids.offsets - ids.offsets[0]
-    good = line_units == np.diff(spelled[rows])
-    good &= ~_differing(surfaces, ids, units, kept, good)
-    shift = (
-        before[units.starts[:-1]] - spelled[rows[:-1]]
-    )  # between units of lines and units of subwords
-    places = np.append(np.flatnonzero(kept), len(kept) - 1)
-    at = places[np.minimum(spelled[:-1] + np.repeat(shift, ids.lengths), len(places) - 1)]
-    return at, np.flatnonzero(~good)
+        is_spelled = ~is_space(units.values)
+    is_spelled[units.starts[1:] - 1] = False
+    units_before = np.zeros(len(is_spelled) + 1, np.int64)  # spelled units before each unit
+    np.cumsum(is_spelled, out=units_before[1:])
+    subword_lengths = np.diff(surfaces.spelled.offsets)[ids.flat]
+    subwords_before = np.zeros(len(subword_lengths) + 1, np.int64)  # units before each subword
+    np.cumsum(subword_lengths, out=subwords_before[1:])
+    line_offsets = ids.offsets - ids.offsets[0]
 
+    line_units = np.diff(units_before[units.starts])  # (n,)
+    is_good = line_units == np.diff(subwords_before[line_offsets])
+    compared = is_spelled
+    compared_ids = ids.flat
+    if not is_good.all():
+        compared = is_spelled & np.repeat(is_good, np.diff(units.starts))
+        compared_ids = ids.flat[np.repeat(is_good, ids.lengths)]
+    differs = surfaces.spelled.take(compared_ids).values != units.values[compared]
+    compared_ends = np.cumsum(line_units * is_good)
+    is_good[np.searchsorted(compared_ends, np.flatnonzero(differs), side="right")] = False
 
-def _differing(
-    surfaces: Surfaces,
-    ids: Ragged,
-    units: _Units,
-    kept: NDArray[np.bool_],
-    candidates: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """(n,) candidate lines whose subwords spell as many, but other units."""
-    differs = np.zeros(len(ids), np.bool_)
-    found = units.values[kept]
-    flat = ids.flat
-    if not candidates.all():
-        flat = flat[np.repeat(candidates, ids.lengths)]
-        found = units.values[kept & np.repeat(candidates, np.diff(units.starts))]
-    wrong = np.flatnonzero(surfaces.spelled.take(flat).values != found)
-    if len(wrong):
-        per_line = np.add.reduceat(kept, units.starts[:-1], dtype=np.int64) * candidates
-        differs[np.searchsorted(np.cumsum(per_line), wrong, side="right")] = True
-    return differs
+    # of each line: spelled units before it, minus those that subwords before it spell
+    shift = units_before[units.starts[:-1]] - subwords_before[line_offsets[:-1]]
+    positions = np.append(np.flatnonzero(is_spelled), len(is_spelled) - 1)
+    numbers = subwords_before[:-1] + np.repeat(shift, ids.lengths)
+    return positions[np.minimum(numbers, len(positions) - 1)], np.flatnonzero(~is_good)
 
 
 def _trimmed(
@@ -498,19 +460,17 @@ def _trimmed(
 ) -> NDArray[np.int32]:
     """(T, 2) spans of characters of the given lines without white space around."""
     spaces = is_space(code_points(lines))
-    places = np.arange(len(spaces))
-    following = np.where(
-        spaces, len(spaces), places
-    )  # the first non-space character at or after each
-    following = np.minimum.accumulate(following[::-1])[::-1]
-    before = np.zeros(
-        len(spaces) + 1, np.int64
-    )  # the end of the last non-space character before each
-    np.maximum.accumulate(np.where(spaces, 0, places + 1), out=before[1:])
+    positions = np.arange(len(spaces))
+    # (C,) the first non-space character at or after each
+    next_character = np.where(spaces, len(spaces), positions)
+    next_character = np.minimum.accumulate(next_character[::-1])[::-1]
+    # (C + 1,) the end of the last non-space character before each
+    previous_end = np.zeros(len(spaces) + 1, np.int64)
+    np.maximum.accumulate(np.where(spaces, 0, positions + 1), out=previous_end[1:])
     starts = line_starts(lines)
-    first = starts[rows]  # of the line, without its line feed
-    last = starts[rows + 1] - 1
+    line_start = starts[rows]
+    line_end = starts[rows + 1] - 1  # without its line feed
     trimmed = np.empty(spans.shape, np.int32)
-    trimmed[:, 0] = np.minimum(following[first + spans[:, 0]], last) - first
-    trimmed[:, 1] = np.maximum(before[first + spans[:, 1]], first) - first
+    trimmed[:, 0] = np.minimum(next_character[line_start + spans[:, 0]], line_end) - line_start
+    trimmed[:, 1] = np.maximum(previous_end[line_start + spans[:, 1]], line_start) - line_start
     return trimmed
