@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,22 @@ from interlace.text.columns import TextColumns
 
 RowNumbers = NDArray[Any] | Sequence[int]
 PairLayout = Literal["xlm", "roberta", "bert"]  # see `data.layout.pair_layout`
+Examples = TypeVar("Examples", bound="Sentences | KnownPhrases | Pairs | LabeledExamples | Windows")
+
+
+def _take(examples: Examples, rows: RowNumbers, *columns: str) -> Examples:
+    """Return a copy of the examples with the given rows of these columns; None is an optional column."""
+    rows = row_numbers(rows)
+    taken: dict[str, Any] = {}
+    for name in columns:
+        column = getattr(examples, name)
+        if isinstance(column, np.ndarray):
+            taken[name] = column[rows]
+        elif isinstance(column, tuple):  # of two sides
+            taken[name] = (column[0].take(rows), column[1].take(rows))
+        elif column is not None:
+            taken[name] = column.take(rows)
+    return replace(examples, **taken)
 
 
 @dataclass(frozen=True)
@@ -40,14 +56,11 @@ class Sentences:
         """Return the rows of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
-        ids, words = (
-            Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words")
-        )
-        counts = [part.word_counts for part in parts if part.word_counts is not None]
-        if len(counts) == len(parts):
-            word_counts = np.concatenate(counts)
-        else:
-            word_counts = None
+        ids = Ragged.concatenate([part.ids for part in parts])
+        words = Ragged.concatenate([part.words for part in parts])
+        word_counts = None
+        if all(part.word_counts is not None for part in parts):
+            word_counts = np.concatenate([part.word_counts for part in parts])
         return cls(ids, words, parts[0].language, word_counts)
 
     def __len__(self) -> int:
@@ -65,13 +78,7 @@ class Sentences:
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
-        if self.word_counts is None:
-            word_counts = None
-        else:
-            word_counts = self.word_counts[row_numbers(rows)]
-        return replace(
-            self, ids=self.ids.take(rows), words=self.words.take(rows), word_counts=word_counts
-        )
+        return _take(self, rows, "ids", "words", "word_counts")
 
 
 @dataclass(frozen=True)
@@ -96,12 +103,8 @@ class KnownPhrases:
     def take(self, rows: RowNumbers) -> KnownPhrases:
         """Return a copy of the given rows."""
         index = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
-        return replace(
-            self,
-            spans=self.spans.take(rows),
-            scores=self.scores[index],
-            numbers=self.numbers[index],
-        )
+        phrases = _take(self, index, "scores", "numbers")
+        return replace(phrases, spans=self.spans.take(rows))
 
 
 @dataclass(frozen=True)
@@ -145,20 +148,8 @@ class Pairs:
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
-        columns = {
-            key: getattr(self, key)
-            for key in ("source", "target", "links", "phrases", "confidence", "scores")
-        }
-        taken = {name: column.take(rows) for name, column in columns.items() if column is not None}
-        if self.known is None:
-            known = None
-        else:
-            known = (self.known[0].take(rows), self.known[1].take(rows))
-        if self.text is None:
-            text = None
-        else:
-            text = (self.text[0].take(rows), self.text[1].take(rows))
-        return Pairs(**taken, known=known, text=text)
+        optional = ("links", "phrases", "confidence", "scores", "known", "text")
+        return _take(self, rows, "source", "target", *optional)
 
 
 @dataclass(frozen=True)
@@ -185,11 +176,7 @@ class LabeledExamples:
 
     def take(self, rows: RowNumbers) -> LabeledExamples:
         """Return a copy of the given rows."""
-        return LabeledExamples(
-            self.examples.take(rows),
-            None if self.tags is None else self.tags.take(rows),
-            None if self.labels is None else self.labels[rows],
-        )
+        return replace(_take(self, rows, "examples", "tags", "labels"), left_out=None)
 
 
 @dataclass(frozen=True)
@@ -258,9 +245,7 @@ class Windows:
 
     def take(self, rows: RowNumbers) -> Windows:
         """Return a copy of the given windows."""
-        return Windows(
-            self.examples.take(rows), self.spans[rows], self.owners[rows], self.firsts[rows]
-        )
+        return _take(self, rows, "examples", "spans", "owners", "firsts")
 
 
 def cut_windows(questions: Questions, max_length: int, max_question: int, stride: int) -> Windows:
@@ -295,8 +280,6 @@ def _pieces(
 ) -> Sentences:
     """Return `lengths` subwords of each given row, from `firsts` on."""
     index = ranges(sentences.ids.offsets[rows] + firsts, lengths)
-    ids, words = (
-        Ragged.from_lengths(column.values[index], lengths)
-        for column in (sentences.ids, sentences.words)
-    )
+    ids = Ragged.from_lengths(sentences.ids.values[index], lengths)
+    words = Ragged.from_lengths(sentences.words.values[index], lengths)
     return Sentences(ids, words, sentences.language)

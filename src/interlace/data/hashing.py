@@ -1,4 +1,4 @@
-"""Hashes of the words, lines and n-grams of text, computed by compiled loops modulo 2^64; the same on all machines.
+"""Hashes of the words, lines and n-grams of text, modulo 2^64; the same on all machines.
 
 Text is compared by words in NFKC and case-folded, so that quotes, widths, case, punctuation and spaces do not matter. A
 word is a run of letters, digits and marks; a character of an unspaced script is a word by itself.
@@ -9,11 +9,12 @@ Shapes: N characters, T words, L lines, G n-grams.
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from interlace.core.ragged import ranges
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
@@ -25,7 +26,7 @@ _BETWEEN = 1  # what a character is: between words, part of a word, a word by it
 _LETTER = 2
 _ALONE = 3
 _BASE = np.uint64(0xD6E8FEB86659FD93)  # odd: multiplying by it loses nothing
-_ONE = np.uint64(1)
+_INVERSE = np.uint64(pow(int(_BASE), -1, 1 << 64))
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,13 @@ class HashedTokens:
         return np.diff(self.offsets)
 
     def line_hashes(self) -> Hashes:
-        """(L,) a hash of each line's words in order; 0 for lines without words."""
-        line_hashes = np.zeros(len(self.lines), np.uint64)
-        _hash_lines(self.hashes, self.offsets, line_hashes)
-        return line_hashes
+        """(L,) a hash of each line's words in order."""
+        return _hash_spans(self.hashes, self.offsets[:-1], self.offsets[1:])
 
     def ngrams(self, n: int) -> tuple[Hashes, Rows]:
         """(G,) a hash of every n-gram within a line, and (G,) its first word."""
-        ngram_hashes = np.empty(len(self.hashes), np.uint64)
-        first_words = np.empty(len(self.hashes), np.int64)
-        count = _hash_ngrams(self.hashes, self.offsets, n, ngram_hashes, first_words)
-        return ngram_hashes[:count], first_words[:count]
+        first_words = ranges(self.offsets[:-1], np.maximum(self.lengths - n + 1, 0))
+        return _hash_spans(self.hashes, first_words, first_words + n), first_words
 
     def rows(self, words: Rows) -> Rows:
         """Return the line of each of these words, which are counted from 0 over all lines."""
@@ -70,10 +67,15 @@ def hash_tokens(lines: Sequence[str]) -> HashedTokens:
     """Return hashes of the words of each line."""
     text = "".join(f"{line.replace(_END, ' ')}{_END}" for line in lines)
     points = np.frombuffer(_folded(text).encode("utf-32-le", "surrogatepass"), "<u4")  # (N,)
-    hashes = np.empty(len(points), np.uint64)
-    offsets = np.zeros(len(lines) + 1, np.int64)
-    word_count = _hash_words(points, _CLASSES.of(points), hashes, offsets)
-    return HashedTokens(lines, hashes[:word_count].copy(), offsets)
+    kinds = _CLASSES.of(points)  # (N,)
+    continues = np.zeros(len(points) + 1, np.bool_)  # whether a character is of the word before it
+    continues[1:-1] = (kinds[1:] == _LETTER) & (kinds[:-1] == _LETTER)
+    is_word = kinds != _BETWEEN
+    starts = np.flatnonzero(is_word & ~continues[:-1])  # (T,)
+    ends = np.flatnonzero(is_word & ~continues[1:]) + 1
+    line_ends = np.flatnonzero(points == ord(_END))
+    offsets = np.append(0, np.searchsorted(starts, line_ends))
+    return HashedTokens(lines, _hash_spans(points, starts, ends), offsets)
 
 
 def tokens_of(line: str) -> list[str]:
@@ -106,78 +108,24 @@ def _class_of(character: str) -> int:
 _CLASSES = CharacterClasses(_class_of)
 
 
-@njit(cache=True, nogil=True)
-def _scrambled(value: np.uint64) -> np.uint64:
+def _hash_spans(values: NDArray[Any], starts: Rows, ends: Rows) -> Hashes:
+    """Return the hash of the values of each span, in order (Rabin and Karp 1987).
+
+    The value of a, b, c is a + b B + c B^2. With the sums of all values times B^position, that of a span is the
+    difference of two sums divided by B^start.
+    """
+    powers = np.ones(len(values) + 1, np.uint64)
+    np.multiply.accumulate(np.full(len(values), _BASE), out=powers[1:])
+    inverse_powers = np.ones(len(values) + 1, np.uint64)
+    np.multiply.accumulate(np.full(len(values), _INVERSE), out=inverse_powers[1:])
+    sums = np.zeros(len(values) + 1, np.uint64)
+    np.cumsum(_scrambled(values.astype(np.uint64)) * powers[:-1], out=sums[1:])
+    return _scrambled((sums[ends] - sums[starts]) * inverse_powers[starts])
+
+
+def _scrambled(values: Hashes) -> Hashes:
     """Return the last steps of SplitMix64 (Steele, Lea & Flood 2014): each result bit depends on all input bits."""
-    value += np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
-def _hash_words(
-    points: NDArray[np.uint32], kinds: NDArray[np.uint8], hashes: Hashes, offsets: Rows
-) -> int:
-    """Write the hashes of all words and the offsets of all lines; return the number of words.
-
-    The lines `a bc` and `d` have three words, and the offsets 0, 2 and 3.
-    """
-    words = 0
-    line = 1
-    word = np.uint64(0)
-    inside = False
-    for position in range(len(points)):
-        kind = kinds[position]
-        if inside and kind != _LETTER:
-            hashes[words] = word
-            words += 1
-            inside = False
-        if kind == _LETTER:
-            before = word if inside else np.uint64(0)
-            word = _scrambled(before + np.uint64(points[position]))
-            inside = True
-        elif kind == _ALONE:
-            hashes[words] = _scrambled(np.uint64(points[position]))
-            words += 1
-        elif points[position] == 0:  # the end of a line
-            offsets[line] = words
-            line += 1
-    return words
-
-
-@njit(cache=True, nogil=True)
-def _hash_lines(hashes: Hashes, offsets: Rows, line_hashes: Hashes) -> None:
-    """Write the hash of each line's words to `line_hashes` (L,)."""
-    for line in range(len(offsets) - 1):
-        value = np.uint64(0)
-        for word in range(offsets[line], offsets[line + 1]):
-            value = _scrambled(value ^ hashes[word])
-        line_hashes[line] = value
-
-
-@njit(cache=True, nogil=True)
-def _hash_ngrams(
-    hashes: Hashes, offsets: Rows, n: int, ngram_hashes: Hashes, first_words: Rows
-) -> int:
-    """Write the hashes of all n-grams within lines, and their first words; return the number of n-grams.
-
-    The value of the words a, b, c is (a B + b) B + c (Rabin and Karp 1987): the next bigram takes away the oldest word
-    times B^n, so that b, c has the value b B + c.
-    """
-    ngrams = 0
-    oldest_factor = _ONE
-    for _ in range(n):
-        oldest_factor *= _BASE
-    for line in range(len(offsets) - 1):
-        value = np.uint64(0)
-        first = offsets[line]
-        for word in range(first, offsets[line + 1]):
-            value = value * _BASE + hashes[word]
-            if word - first >= n:
-                value -= hashes[word - n] * oldest_factor
-            if word - first >= n - 1:
-                ngram_hashes[ngrams] = _scrambled(value)
-                first_words[ngrams] = word - n + 1
-                ngrams += 1
-    return ngrams
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -25,7 +25,7 @@ from interlace.data.filters import Chunk, Filter, Keep, characters, on_all_sides
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.ratio import Ratio
-from interlace.data.filters.script import Script
+from interlace.data.filters.script import Script, expected_scripts
 from interlace.data.shifts import find_shift
 from interlace.readers import Reader
 from interlace.text import Text, TextPairs
@@ -262,7 +262,7 @@ class _Rows:
             about = "one side much longer than the other: not a translation, or truncated?"
             yield _Measure(ratio, about, ratio.start())
         script = self._rules.get("script", Script())
-        if isinstance(script, Script) and all(map(script.scripts, self._languages)):
+        if isinstance(script, Script) and all(map(expected_scripts, self._languages)):
             about = "few letters in the script of the language: the wrong language?"
             yield _Measure(script, about, script.start())
 

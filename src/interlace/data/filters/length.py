@@ -1,11 +1,11 @@
-"""Drops lines that are too short or too long, in words or characters."""
+"""Drops lines that are too short or too long, in words."""
 
 from typing import Any
 
 import numpy as np
 from pydantic import Field
 
-from interlace.data.filters import Chunk, Filter, Mask, characters, on_all_sides
+from interlace.data.filters import Chunk, Filter, Mask, on_all_sides
 from interlace.text import Text
 
 
@@ -18,16 +18,13 @@ class Length(Filter):
         ge=1,
         description="Maximum of words per side (clean-corpus-n.perl is usually run with 80 or 100).",
     )
-    min_characters: int = Field(1, ge=0, description="Minimum of characters per side.")
-    max_characters: int = Field(1000, ge=1, description="Maximum of characters per side.")
 
     def model_post_init(self, _context: Any) -> None:
-        """Check that minima do not exceed maxima."""
-        for unit in ("words", "characters"):
-            low = getattr(self, f"min_{unit}")
-            high = getattr(self, f"max_{unit}")
-            if low > high:
-                raise ValueError(f"min_{unit} = {low} is more than max_{unit} = {high}")
+        """Check that the minimum does not exceed the maximum."""
+        if self.min_words > self.max_words:
+            raise ValueError(
+                f"min_words = {self.min_words} is more than max_words = {self.max_words}"
+            )
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where every side is within the bounds."""
@@ -35,6 +32,4 @@ class Length(Filter):
 
     def _within(self, text: Text) -> Mask:
         words = text.words.lengths
-        length = characters(text)
-        kept = (words >= self.min_words) & (words <= self.max_words)
-        return np.asarray(kept & (length >= self.min_characters) & (length <= self.max_characters))
+        return np.asarray((words >= self.min_words) & (words <= self.max_words))
