@@ -170,7 +170,7 @@ class Encoder:
             return encodings, ids
         matched = set(ids.rows()[np.isin(ids.flat, self._control_ids)].tolist())
         if self._unknown_id is not None:
-            unknown = self.tokenizer.id_to_token(self._unknown_id)
+            unknown = str(self.tokenizer.id_to_token(self._unknown_id))
             matched |= {number for number, line in enumerate(lines) if unknown in line}
         for number in matched:
             encodings[number] = self._unmatched.encode(lines[number], add_special_tokens=False)
@@ -379,9 +379,9 @@ class _Units:
     def at(self, lines: NDArray[Any], characters: NDArray[Any]) -> NDArray[np.int64]:
         """Return the first unit of the given characters of the given lines."""
         positions = self.character_starts[lines] + characters
-        if self.characters is None:
-            return np.asarray(positions, np.int64)
-        return self.characters[positions]
+        if self.characters is not None:
+            positions = self.characters[positions]
+        return np.asarray(positions, np.int64)
 
 
 def _sentences(text: Text, ids: Ragged, units: _Units, starts: NDArray[np.int64]) -> Sentences:

@@ -114,11 +114,11 @@ def _learn(
         right = subword_of.get(right_signs)
         if left is None or right is None or len(pieces) == number:
             continue
-        name = model.joined(left, right)
-        if name is None or name in model.ids:
+        joined = model.joined(left, right)
+        if joined is None or joined in model.ids:
             continue
         new = vocab.size + len(pieces)
-        model.add(name, new, (left, right))
+        model.add(joined, new, (left, right))
         subword_of[left_signs + right_signs] = new
         spelling[new] = spelling[left] + spelling[right]
         pieces.append(spelling[new])
