@@ -206,21 +206,20 @@ def test_numbers_without_and_outside_of_names(publish, tmp_path):
         ),
         (
             '{"tokens": ["a", "b"], "ner_tags": ["O"]}',
-            r"'tokens' and 'ner_tags' should be lists of one length",
+            r"'tokens' and 'ner_tags' are .*; expected equal lengths",
         ),
-        ('{"tokens": "ab", "ner_tags": "OO"}', r"should be lists of one length"),
-        ('{"premise": 1, "hypothesis": "b"}', r"row 1: 'premise' is an integer, expected a string"),
+        ('{"premise": 1, "hypothesis": "b"}', r"row 1: 'premise' is 1, expected a string"),
         (
             '{"premise": "a", "hypothesis": "b", "label": [1]}',
             r"'label' is \[1\], expected a name or a number",
         ),
         (
             '{"context": "a", "question": "b", "answers": {"text": ["a"]}}',
-            r"expected lists 'text' and 'answer_start'",
+            r"expected 'text' and 'answer_start'",
         ),
         (
             '{"context": "a", "question": "b", "answers": [{"text": 1}]}',
-            r"row 1.answers\[0\]: 'text' is an integer, expected a string",
+            r"row 1: 'answers': damaged: entry 1, key 'text': input should be a valid string",
         ),
         ('{"translation": "a"}', r"'translation' is 'a', expected texts by language"),
         ('{"text": "a"}\n{"txt": "a"}', r"row 2: there is no 'text'; did you mean 'txt'"),
@@ -250,17 +249,7 @@ def arrow_file(table, folder):
     return folder / "a.arrow"
 
 
-def csv_of_the_hub(table, folder):
-    (folder / "set").mkdir()
-    lines = [
-        table.column_names,
-        *zip(*(column.to_pylist() for column in table.columns), strict=True),
-    ]
-    (folder / "set" / "train.csv").write_text("\n".join(map(",".join, lines)))
-    return f"hub:{folder}/set/default/train"
-
-
-@pytest.mark.parametrize("write", [parquet_file, arrow_file, csv_of_the_hub])
+@pytest.mark.parametrize("write", [parquet_file, arrow_file])
 def test_columns_of_one_name_are_an_error_if_they_are_read(tmp_path, write):
     names = ["text", "label", "x", "text", "x.1", "x"]
     path = write(pa.table([pa.array([f"text {number}"]) for number in range(6)], names), tmp_path)
@@ -398,11 +387,7 @@ def test_parquet_and_arrow_files_and_folders_of_datasets(tmp_path, monkeypatch):
     dataset = Dataset.from_list(rows, features=features)
     dataset.to_parquet(tmp_path / "a.parquet")
     dataset.save_to_disk(tmp_path / "saved", num_shards=2)
-    with (
-        pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file,
-        pa.ipc.new_file(file, dataset.data.schema) as writer,
-    ):
-        writer.write_table(dataset.data.table)
+    write_arrow(dataset.data.table, tmp_path / "b.arrow")
     for name, count in (("a.parquet", 1), ("saved", 2), ("b.arrow", 1)):
         paths = find_files(tmp_path, name)
         assert len(paths) == count
@@ -425,7 +410,7 @@ def repeated(text, rows):
 
 
 def write_arrow(table, path):
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+    with pa.ipc.new_stream(str(path), table.schema) as writer:
         writer.write_table(table)
 
 
@@ -502,12 +487,11 @@ SHORT = [f"{number:04d}" for number in range(100)]
         ),
     ],
 )
-@pytest.mark.parametrize("new_file", [pa.ipc.new_stream, pa.ipc.new_file])
 def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(
-    tmp_path, column, offsets, damaged, new_file
+    tmp_path, column, offsets, damaged
 ):
     batch, path = pa.record_batch([column], names=["text"]), tmp_path / "a.arrow"
-    with new_file(str(path), batch.schema) as writer:
+    with pa.ipc.new_stream(str(path), batch.schema) as writer:
         writer.write_batch(batch)
     assert path.read_bytes().count(offsets) == 1
     path.write_bytes(path.read_bytes().replace(offsets, damaged))
@@ -519,24 +503,14 @@ def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(
 
 
 @pytest.mark.parametrize("is_repeated", [True, False])
-@pytest.mark.parametrize("new_file", [pa.ipc.new_stream, pa.ipc.new_file])
-def test_what_follows_arrow_data_is_an_error(tmp_path, new_file, is_repeated):
+def test_what_follows_arrow_data_is_an_error(tmp_path, is_repeated):
     batch, path = pa.record_batch([pa.array(["a"])], names=["text"]), tmp_path / "a.arrow"
-    with new_file(str(path), batch.schema) as writer:
+    with pa.ipc.new_stream(str(path), batch.schema) as writer:
         writer.write_batch(batch)
     data = path.read_bytes()
     path.write_bytes(data + (data if is_repeated else b"garbage!" * 10))
     with pytest.raises(DataError, match=r"a\.arrow: damaged arrow file"):
         read(path)
-
-
-def test_a_column_of_an_arrow_file_whose_name_is_not_utf8_is_an_error(tmp_path):
-    write_arrow(pa.table({"text": ["a"]}), tmp_path / "a.arrow")
-    (tmp_path / "a.arrow").write_bytes(
-        (tmp_path / "a.arrow").read_bytes().replace(b"text", b"\x91ext")
-    )
-    with pytest.raises(DataError, match=r"a\.arrow: damaged"):
-        read(tmp_path / "a.arrow")
 
 
 def test_arrow_files_are_not_read_by_datasets_which_does_not_check_them(tmp_path):

@@ -75,7 +75,7 @@ def test_a_table_that_expands_is_an_error_in_little_memory(tmp_path, name):
     column = BOMBS[name]()
     table = pa.record_batch({"text": column})
     options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_file(path, table.schema, options=options) as writer:
+    with pa.ipc.new_stream(path, table.schema, options=options) as writer:
         writer.write_batch(table)
     del table, column
     assert path.stat().st_size < 1 << 20
@@ -96,7 +96,7 @@ def test_lists_and_texts_of_usual_size_are_read(tmp_path):
     }
     table = pa.record_batch(columns)
     for compression in ("zstd", "lz4", None):
-        with pa.ipc.new_file(
+        with pa.ipc.new_stream(
             path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)
         ) as writer:
             writer.write_batch(table)
@@ -111,12 +111,12 @@ def test_lists_and_texts_of_usual_size_are_read(tmp_path):
 def test_a_row_of_a_large_text_is_cut_from_its_batch(tmp_path):
     path = tmp_path / "a.arrow"
     table = pa.table({"text": ["short", "x" * (7 << 20), "y" * (7 << 20), "short"]})
-    with pa.ipc.new_file(path, table.schema) as writer:
+    with pa.ipc.new_stream(path, table.schema) as writer:
         writer.write_table(table)
     chunks = READERS.build("dataset").read_chunks([path], ["en"])
     assert [len(line) for chunk in chunks for line in chunk.lines] == [5, 7 << 20, 7 << 20, 5]
     table = pa.table({"text": ["short", "x" * (9 << 20)]})
-    with pa.ipc.new_file(path, table.schema) as writer:
+    with pa.ipc.new_stream(path, table.schema) as writer:
         writer.write_table(table)
     with pytest.raises(DataError, match=r"a\.arrow: a row of more than 8 MB"):
         list(READERS.build("dataset").read_chunks([path], ["en"]))

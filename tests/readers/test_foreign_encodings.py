@@ -73,7 +73,7 @@ VALUES = {
 def test_a_value_that_is_no_text_is_named(tmp_path, kind, column):
     path = tmp_path / "a.arrow"
     table = pa.table({"text": ["a"], column: VALUES[kind]})
-    with pa.ipc.new_file(path, table.schema) as writer:
+    with pa.ipc.new_stream(path, table.schema) as writer:
         writer.write_table(table)
     with pytest.raises(DataError, match=rf"a\.arrow.*({column}|damaged.*column)"):
         lines_of("dataset", path)

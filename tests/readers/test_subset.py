@@ -61,5 +61,7 @@ def test_rows_do_not_depend_on_chunks(files, monkeypatch, size):
 
 
 def test_rejects_a_subset_without_rows(files):
-    with pytest.raises(DataError, match=r"a\.en: rows '20000:' select none of its 10,000 rows"):
+    with pytest.raises(
+        DataError, match=r"a\.en: rows '20000:', share 1 select none of its 10,000 rows"
+    ):
         rows_of(RowSubset(rows="20000:"), files[:1])

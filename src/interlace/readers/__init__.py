@@ -49,6 +49,14 @@ class Reader(RegistryEntry, ABC):
         """
 
 
+class TokenizingReader(Reader):
+    """A reader of files that do not say where their words are."""
+
+    word_tokenizer: str = Field(
+        "whitespace", description="Word tokenizer (an entry of that registry)."
+    )
+
+
 READERS: Registry[Any] = Registry(__name__, "reader", Reader)
 
 
@@ -93,21 +101,19 @@ class RowSubset(Reader):
             if read_rows >= last:
                 break
         if not selected_rows:
-            share = f", share {self.share:g}" if self.share < 1 else ""
             raise DataError(
-                f"{paths[0]}: rows {self.rows or ':'!r}{share} select none of its {read_rows:,} rows"
+                f"{paths[0]}: rows {self.rows!r}, share {self.share:g} select none of its {read_rows:,} rows"
             )
 
     def _drawn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(n,) which of consecutive rows are drawn."""
-        if not len(numbers):
-            return np.zeros(0, np.bool_)
-        first_block = int(numbers[0]) // _BLOCK
-        blocks = range(first_block, int(numbers[-1]) // _BLOCK + 1)
-        draws = np.concatenate(
-            [generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK) for block in blocks]
-        )
-        return np.asarray(draws[numbers - first_block * _BLOCK] < self.share)
+        is_drawn = np.zeros(len(numbers), np.bool_)
+        blocks = numbers // _BLOCK
+        for block in np.unique(blocks).tolist():
+            draws = generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK)
+            in_block = blocks == block
+            is_drawn[in_block] = draws[numbers[in_block] % _BLOCK] < self.share
+        return is_drawn
 
 
 def is_hub(path: Path | str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from sys import intern
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -54,15 +54,13 @@ class _Token(NamedTuple):
 
 
 @dataclass
-class _Sentence:
-    """A line, the spans of its words, and their tokens.
+class _Sentence(TaggedLine):
+    """A line, the spans of its words, their tags and tokens.
 
     left_out: words without a span, each with the id of the word that has the characters of both.
     heads, relations: if trees are read, the index of each word's head (-1: root) and the relation to it.
     """
 
-    line: str = ""
-    spans: list[tuple[int, int]] = field(default_factory=list)
     words: list[_Token] = field(default_factory=list)
     left_out: list[tuple[_Token, int]] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
@@ -70,37 +68,23 @@ class _Sentence:
 
 
 class Conllu(Reader):
-    """Treebanks: syntactic words with part-of-speech tags in `tags["pos"]`.
+    """Treebanks: syntactic words with universal part-of-speech tags in `tags["pos"]`.
 
     With `trees`, `heads` has the head of each word and `tags["deprel"]` the relation to it.
     """
 
-    tag: Literal["upos", "xpos"] = Field("upos", description="Universal or treebank-specific tags.")
     trees: bool = Field(
         False, description="Whether to read heads and relations; an error if the file has none."
     )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another. Lines are rebuilt from tokens; those that differ from `# text` are counted."""
-        expect(
-            "conllu",
-            "files of one language",
-            paths,
-            languages,
-            fits=bool(paths) and len(languages) == 1,
-        )
+        expect(self, paths, languages, 1)
         for chunk, notes in chunks_with_notes(paths, self._sentences):
-            tagged = []
-            for sentence in chunk:
-                tagged.append(
-                    TaggedLine(sentence.line, sentence.spans, [word.tag for word in sentence.words])
-                )
-            text = tagged_text(tagged, languages[0], "pos", "conllu", notes)
+            text = tagged_text(chunk, languages[0], "pos", "conllu", notes)
             if self.trees:
-                tags = text.tags | {"deprel": [sentence.relations for sentence in chunk]}
-                text = replace(
-                    text, tags=tags, heads=Ragged.of([sentence.heads for sentence in chunk])
-                )
+                text.tags["deprel"] = [sentence.relations for sentence in chunk]
+                text = replace(text, heads=Ragged.of([sentence.heads for sentence in chunk]))
             yield text
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
@@ -147,9 +131,7 @@ class Conllu(Reader):
             first=first,
             last=int(match[2] or first),
             form=cells[1].strip(),
-            tag=intern(
-                cells[3] if self.tag == "upos" else cells[4]
-            ),  # one string per tag instead of one per word
+            tag=intern(cells[3]),  # one string per tag instead of one per word
             space="SpaceAfter=No" not in cells[9].split("|"),
             head=cells[6],
             relation=intern(cells[7]),
@@ -159,8 +141,7 @@ class Conllu(Reader):
 
 def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
     """Return the line of the tokens, the words and their spans."""
-    sentence = _Sentence()
-    line = ""
+    sentence = _Sentence("", [], [])
     covered = 0  # words up to this id belong to the last multiword token
     for index, token in enumerate(tokens):
         if token.first <= covered and not token.is_multiword:
@@ -168,35 +149,29 @@ def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
         words = [token]
         if token.is_multiword:
             covered = token.last
-            parts = [
-                part
-                for part in tokens[index + 1 :]
-                if not part.is_multiword and part.first <= token.last
-            ]
-            words = parts
-            if not _spells(parts, token.form):
-                words = parts[:1]
-                notes[LEFT_OUT] += len(parts) - len(words)
-                sentence.left_out += [(part, parts[0].first) for part in parts[1:]]
-        start = len(line)
+            words = []
+            for part in tokens[index + 1 :]:
+                if not part.is_multiword and part.first <= token.last:
+                    words.append(part)
+            spelt = "".join(word.form for word in words)
+            if len(spelt) != len(token.form) or spelt.lower() != token.form.lower():
+                sentence.left_out += [(word, words[0].first) for word in words[1:]]
+                notes[LEFT_OUT] += len(words[1:])
+                words = words[:1]
+        start = len(sentence.line)
         for word in words:
             form = word.form if len(words) > 1 else token.form
             end = start + len(form)
             if end > start:
                 sentence.spans.append((start, end))
                 sentence.words.append(word)
+                sentence.tags.append(word.tag)
             start = end
-        line += token.form
+        sentence.line += token.form
         if token.space:
-            line += " "
-    sentence.line = line.rstrip(" ")
+            sentence.line += " "
+    sentence.line = sentence.line.rstrip(" ")
     return sentence
-
-
-def _spells(words: list[_Token], form: str) -> bool:
-    """Return whether the forms of words concatenate to the form of their multiword token."""
-    joined = "".join(word.form for word in words)
-    return len(joined) == len(form) and joined.lower() == form.lower()
 
 
 def _add_tree(path: Path, sentence: _Sentence) -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,22 +18,24 @@ from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
-from interlace.readers import Reader
+from interlace.core.json_files import checked
+from interlace.readers import TokenizingReader
 from interlace.readers.common import text as common
 from interlace.readers.common.questions import (
+    Answer,
     AnsweredQuestion,
-    JsonNode,
+    Question,
+    answered_question,
     question_pairs,
-    read_question,
 )
-from interlace.readers.common.tables import ColumnTable
+from interlace.readers.common.tables import ColumnTable, Row
 from interlace.text import Text, TextPairs
 
 _TRANSLATION = "translation"  # a column of texts by language
 _ID = "id"  # of questions
 _USUAL = {
-    "context": ("context", "passage_text"),
-    "question": ("question", "question_text"),
+    "context": ("context",),
+    "question": ("question",),
     "answers": ("answers",),
     "tokens": ("tokens", "words"),
     "tags": ("ner_tags", "upos", "pos_tags", "tags"),
@@ -52,7 +53,7 @@ def _column_field(setting: str, what: str) -> Any:
     )
 
 
-class DatasetReader(Reader):
+class DatasetReader(TokenizingReader):
     """Questions, tagged words, pairs, translations or plain text: the first of these whose columns are present.
 
     Files are Parquet (`.parquet`), Arrow (`.arrow`) or else JSON Lines, which may be compressed. The usual column names
@@ -63,14 +64,11 @@ class DatasetReader(Reader):
 
     joins_words: ClassVar[bool] = True
 
-    context: str | None = _column_field("context", "the passage")
-    question: str | None = _column_field("question", "the question")
-    answers: str | None = _column_field("answers", "its answers, in SQuAD's format")
     tokens: str | None = _column_field("tokens", "the words")
     tags: str | None = _column_field("tags", "their tags")
     first: str | None = _column_field("first", "a pair's first text")
     second: str | None = _column_field("second", "a pair's second text")
-    label: str | None = _column_field("label", "the label of a pair or a line")
+    label: str | None = _column_field("label", "the label of a pair")
     text: str | None = _column_field("text", "plain text")
     language_column: str = Field(
         "language", description="Column of the language; rows of other languages are skipped."
@@ -79,43 +77,36 @@ class DatasetReader(Reader):
         {},
         description="Language -> its name in that column, or the part before the first '-', as in TyDi QA's ids.",
     )
-    word_tokenizer: str = Field(
-        "whitespace", description="Word tokenizer (an entry of that registry)."
-    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""
-        fits = bool(paths) and len(languages) in {1, 2}
-        common.expect("dataset", "data sets of one language or two", paths, languages, fits=fits)
+        common.expect(self, paths, languages, 1, 2)
         for path in paths:
             table = ColumnTable.open(path)
-            yield from self._read_table(table, _format_of(self, table, languages), languages[-1])
+            row_format = _format_of(self, table, (languages[0], languages[-1]))
+            yield from self._read_table(table, row_format)
 
-    def _read_table(
-        self, table: ColumnTable, row_format: _RowFormat, language: str
-    ) -> Iterator[Text | TextPairs]:
-        label = _column(self, table, "label")
-        used_columns = {*row_format.columns, label, self.language_column, _TRANSLATION, _ID}
+    def _read_table(self, table: ColumnTable, row_format: _RowFormat) -> Iterator[Text | TextPairs]:
+        used_columns = {*row_format.columns, row_format.label, self.language_column}
+        used_columns |= {_TRANSLATION, _ID}
         columns = [column for column in table.columns if column in used_columns]
         common.must_be_unique(dict.fromkeys(columns), table.columns, table.path)
         rows = table.rows(columns)
-        if self.language_column in table.columns and not row_format.multilingual:
-            rows = self._of_language(language, rows, table)
+        if self.language_column in table.columns and not isinstance(row_format, _TranslationRows):
+            rows = self._of_language(row_format.languages[-1], rows, table)
         notes: Counter[str] = Counter()
         items = (row_format.item(row, notes) for row in row_format.rows_with_text(rows, notes))
-        names = listed(map(repr, row_format.text_columns))
+        names = listed(map(repr, row_format.columns))
         for chunk in common.chunks_of(items, f"{table.path}: there is no row with text in {names}"):
             yield row_format.text_of(chunk, notes)
             notes.clear()
 
-    def _of_language(
-        self, language: str, rows: Iterable[JsonNode], table: ColumnTable
-    ) -> Iterator[JsonNode]:
+    def _of_language(self, language: str, rows: Iterable[Row], table: ColumnTable) -> Iterator[Row]:
         """Yield the rows of a language by their column."""
         language_name = self.language_names.get(language, language)
         other_languages: Counter[str] = Counter()
         for row in rows:
-            value = str(row.get(self.language_column))
+            value = str(row.values.get(self.language_column))
             prefix = value.partition("-")[0]
             if language_name in {value, prefix}:
                 yield row
@@ -131,62 +122,37 @@ class DatasetReader(Reader):
 
 @dataclass(frozen=True)
 class _RowFormat(ABC):
-    """Reads rows of one kind. `languages` are those of both sides, the same twice for monolingual rows."""
+    """Reads rows of one kind.
+
+    languages: of both sides, the same twice for monolingual rows. columns: without a value in the first two, a row is
+    left out. label: the column of labels, empty if there is none.
+    """
 
     reader: DatasetReader
     table: ColumnTable
     languages: tuple[str, str]
     columns: tuple[str, ...]
+    label: str
 
-    required: ClassVar[tuple[str, ...]] = ()  # settings that name the columns
-    multilingual: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()  # keys of `_USUAL`
 
-    @classmethod
-    def match(
-        cls, reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]
-    ) -> _RowFormat | None:
-        """Return the format if the table has its columns."""
-        columns = tuple(_column(reader, table, name) for name in cls.required)
-        return cls(reader, table, languages, columns) if all(columns) else None
-
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        """The columns without whose values a row is left out."""
-        return self.columns
-
-    def rows_with_text(self, rows: Iterable[JsonNode], notes: Counter[str]) -> Iterator[JsonNode]:
+    def rows_with_text(self, rows: Iterable[Row], notes: Counter[str]) -> Iterator[Row]:
         """Yield the rows whose text is not null, and count the others."""
         for row in rows:
-            values = self.texts_of(row)
-            if any(
-                values.has(column) and values.get(column) is None for column in self.text_columns
-            ):
+            if any(row.values.get(column, "") is None for column in self.columns[:2]):
                 notes["rows without text (null) left out"] += 1
             else:
                 yield row
 
-    def texts_of(self, row: JsonNode) -> JsonNode:
-        """Return the object that holds the text columns."""
-        return row
-
     @abstractmethod
-    def item(self, row: JsonNode, notes: Counter[str]) -> Any:
+    def item(self, row: Row, notes: Counter[str]) -> Any:
         """Return the contents of a row."""
 
     @abstractmethod
     def text_of(self, chunk: list[Any], notes: Counter[str]) -> Text | TextPairs:
         """Return a chunk of items as text."""
 
-    def plain(
-        self, sides: list[list[str]], notes: Counter[str], labels: list[str] | None = None
-    ) -> Text | TextPairs:
-        """Return one side as text, two as pairs."""
-        text: Text | TextPairs = common.plain(
-            sides, self.languages, self.reader.word_tokenizer, labels, notes
-        )
-        return text
-
-    def label_name(self, column: str, row: JsonNode, value: object) -> str:
+    def label_name(self, column: str, row: Row, value: object) -> str:
         """Return the name of a label or a tag, empty if it is missing (-1 or '-')."""
         if value is None or value == -1:
             return ""
@@ -207,22 +173,15 @@ class _RowFormat(ABC):
 class _QuestionRows(_RowFormat):
     """A passage, a question and its answers per row; a question without an answer has an empty list."""
 
-    required = ("context", "question", "answers")
+    needs = ("context", "question", "answers")
 
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        return self.columns[:2]
-
-    def item(self, row: JsonNode, notes: Counter[str]) -> AnsweredQuestion:
-        context, question, answers = self.columns
-        values = {
-            "question": row.text(question),
-            "answers": _answers(row, answers),
-            "id": row.value.get(_ID, ""),
+    def item(self, row: Row, notes: Counter[str]) -> AnsweredQuestion:
+        question: Question = {
+            "question": row.text("question"),
+            "answers": _answers(row),
+            "id": row.values.get(_ID, ""),
         }
-        return read_question(
-            replace(row, value=values), common.one_line(row.text(context), notes), notes
-        )
+        return answered_question(question, common.one_line(row.text("context"), notes), notes)
 
     def text_of(self, chunk: list[AnsweredQuestion], notes: Counter[str]) -> TextPairs:
         return question_pairs(chunk, self.languages, self.reader.word_tokenizer, notes)
@@ -231,14 +190,14 @@ class _QuestionRows(_RowFormat):
 class _TaggedRows(_RowFormat):
     """Words and a tag for each per row."""
 
-    required = ("tokens", "tags")
+    needs = ("tokens", "tags")
 
     @property
     def kind(self) -> str:
         """The key of the tags."""
         return "names" if "ner" in self.columns[1] else "pos"
 
-    def item(self, row: JsonNode, notes: Counter[str]) -> common.TaggedLine:
+    def item(self, row: Row, notes: Counter[str]) -> common.TaggedLine:
         words: list[str] = []
         tags: list[str] = []
         for word, tag in self._words(row, notes):
@@ -249,15 +208,13 @@ class _TaggedRows(_RowFormat):
             tags = common.repaired_iob(tags, notes)
         return common.TaggedLine(line, spans, tags)
 
-    def _words(self, row: JsonNode, notes: Counter[str]) -> Iterator[tuple[str, str]]:
+    def _words(self, row: Row, notes: Counter[str]) -> Iterator[tuple[str, str]]:
         """Yield each word and its tag."""
         tokens = row.get(self.columns[0])
         tags = row.get(self.columns[1])
         if not (isinstance(tokens, list) and isinstance(tags, list) and len(tokens) == len(tags)):
             names = " and ".join(map(repr, self.columns))
-            raise row.error(
-                f"{names} should be lists of one length, found {tokens!r:.60} and {tags!r:.60}"
-            )
+            raise row.error(f"{names} are {tokens!r:.60} and {tags!r:.60}; expected equal lengths")
         for token, value in zip(tokens, tags, strict=True):
             tag = self.label_name(self.columns[1], row, value)
             if not (isinstance(token, str) and token.strip()):
@@ -275,94 +232,64 @@ class _TaggedRows(_RowFormat):
         return common.tagged_text(chunk, self.languages[0], self.kind, "dataset", notes)
 
 
-class _PairRows(_RowFormat):
-    """Two texts per row, with or without a label."""
+class _PlainRows(_RowFormat):
+    """One text per row, or two with or without a label."""
 
-    required = ("first", "second")
-
-    @cached_property
-    def label(self) -> str:
-        """The column of labels, empty if there is none."""
-        return _column(self.reader, self.table, "label")
-
-    def item(self, row: JsonNode, notes: Counter[str]) -> tuple[str, str, str]:
-        first, second = self.columns
-        label = ""
+    def item(self, row: Row, notes: Counter[str]) -> list[str]:
+        cells = [common.one_line(row.text(column), notes) for column in self.columns]
         if self.label:
-            label = self.label_name(self.label, row, row.get(self.label))
-        return (
-            common.one_line(row.text(first), notes),
-            common.one_line(row.text(second), notes),
-            label,
+            cells.append(self.label_name(self.label, row, row.get(self.label)))
+        return cells
+
+    def text_of(self, chunk: list[list[str]], notes: Counter[str]) -> Text | TextPairs:
+        sides = common.columns_of(chunk)
+        labels = sides.pop() if self.label else None
+        text: Text | TextPairs = common.plain(
+            sides, self.languages, self.reader.word_tokenizer, labels, notes
         )
-
-    def text_of(self, chunk: list[tuple[str, str, str]], notes: Counter[str]) -> Text | TextPairs:
-        first_texts, second_texts, labels = common.columns_of(chunk)
-        return self.plain([first_texts, second_texts], notes, labels if self.label else None)
+        return text
 
 
-class _TranslationRows(_RowFormat):
+class _PairRows(_PlainRows):
+    needs = ("first", "second")
+
+
+class _TextRows(_PlainRows):
+    needs = ("text",)
+
+
+class _TranslationRows(_PlainRows):
     """The same text in several languages per row: a column each, or all in the column `translation`."""
 
-    multilingual = True
+    def rows_with_text(self, rows: Iterable[Row], notes: Counter[str]) -> Iterator[Row]:
+        if _TRANSLATION in self.table.columns:
+            rows = map(self._translations, rows)
+        return super().rows_with_text(rows, notes)
 
-    @classmethod
-    def match(
-        cls, reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]
-    ) -> _RowFormat | None:
-        """Return the format if every language has its column."""
-        names = tuple(reader.language_names.get(language, language) for language in languages)
-        if _TRANSLATION in table.columns or all(name in table.columns for name in names):
-            return cls(reader, table, languages, names)
-        return None
-
-    def texts_of(self, row: JsonNode) -> JsonNode:
-        if _TRANSLATION not in self.table.columns:
-            return row
+    def _translations(self, row: Row) -> Row:
+        """Return a row with the texts in the column `translation`."""
         texts = row.get(_TRANSLATION)
         if texts is None:
             texts = dict.fromkeys(self.columns)
         if not isinstance(texts, dict):
             raise row.error(f"{_TRANSLATION!r} is {texts!r:.60}, expected texts by language")
-        return replace(row, value=texts)
-
-    def item(self, row: JsonNode, notes: Counter[str]) -> list[str]:
-        texts = self.texts_of(row)
-        return [common.one_line(texts.text(column), notes) for column in self.columns]
-
-    def text_of(self, chunk: list[list[str]], notes: Counter[str]) -> Text | TextPairs:
-        sides = common.columns_of(chunk)
-        if self.languages[0] == self.languages[1]:
-            sides = sides[:1]
-        return self.plain(sides, notes)
+        return Row(row.path, row.number, texts)
 
 
-class _TextRows(_RowFormat):
-    """One text per row."""
-
-    required = ("text",)
-
-    def item(self, row: JsonNode, notes: Counter[str]) -> str:
-        return common.one_line(row.text(self.columns[0]), notes)
-
-    def text_of(self, chunk: list[str], notes: Counter[str]) -> Text | TextPairs:
-        return self.plain([chunk], notes)
-
-
-_FORMATS: list[type[_RowFormat]] = [
-    _QuestionRows,
-    _TaggedRows,
-    _PairRows,
-    _TranslationRows,
-    _TextRows,
-]
-
-
-def _format_of(reader: DatasetReader, table: ColumnTable, languages: list[str]) -> _RowFormat:
-    for row_format in _FORMATS:
-        matched = row_format.match(reader, table, (languages[0], languages[-1]))
-        if matched is not None:
-            return matched
+def _format_of(reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]) -> _RowFormat:
+    label = _column(reader, table, "label")
+    for row_format in (_QuestionRows, _TaggedRows, _PairRows):
+        columns = tuple(_column(reader, table, name) for name in row_format.needs)
+        if all(columns):
+            return row_format(reader, table, languages, columns, label)
+    columns = tuple(
+        reader.language_names.get(language, language) for language in dict.fromkeys(languages)
+    )
+    if _TRANSLATION in table.columns or all(name in table.columns for name in columns):
+        return _TranslationRows(reader, table, languages, columns, "")
+    text_column = _column(reader, table, "text")
+    if text_column:
+        return _TextRows(reader, table, languages, (text_column,), "")
     raise DataError(
         f"{table.path}: nothing the reader knows in the columns {listed(table.columns)}; name the columns in the "
         "reader's settings"
@@ -371,7 +298,7 @@ def _format_of(reader: DatasetReader, table: ColumnTable, languages: list[str]) 
 
 def _column(reader: DatasetReader, table: ColumnTable, setting: str) -> str:
     """Return the column that the reader names, or the first usual one that is present; else an empty string."""
-    column: str | None = getattr(reader, setting)
+    column: str | None = getattr(reader, setting, None)
     if column is None:
         return next((name for name in _USUAL[setting] if name in table.columns), "")
     if column not in table.columns:
@@ -381,19 +308,16 @@ def _column(reader: DatasetReader, table: ColumnTable, setting: str) -> str:
     return column
 
 
-def _answers(row: JsonNode, column: str) -> list[dict[str, Any]]:
+def _answers(row: Row) -> list[Answer]:
     """Return answers as in SQuAD's file, a list of objects; tables may store an object of lists."""
-    value = row.get(column)
-    if isinstance(value, list):
-        return value
+    value = row.get("answers")
     if isinstance(value, dict):
         texts = value.get("text")
-        starts = value.get("answer_start", value.get("start"))
-        if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):
-            return [
-                {"text": text, "answer_start": start}
-                for text, start in zip(texts, starts, strict=True)
-            ]
-    raise row.error(
-        f"{column!r} is {value!r:.60}, expected lists 'text' and 'answer_start' of one length"
-    )
+        starts = value.get("answer_start")
+        if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
+            raise row.error(f"'answers' is {value!r:.60}; expected 'text' and 'answer_start'")
+        value = []
+        for text, start in zip(texts, starts, strict=True):
+            value.append({"text": text, "answer_start": start})
+    answers: list[Answer] = checked(value, list[Answer], f"{row.path}: row {row.number}: 'answers'")
+    return answers

@@ -18,15 +18,11 @@ class Gold(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read all text at once, because gold sets are small; `languages` are source and target."""
-        fits = 1 <= len(paths) <= 2 and len(languages) == 2
-        expect("gold", "one file or two, in two languages", paths, languages, fits=fits)
+        expect(self, paths, languages, 2)
         pairs = read_gold_text(*paths, languages=(languages[0], languages[1])).pairs
         rows = np.arange(len(pairs))
         for start in range(0, len(pairs), readers.CHUNK):
             yield pairs.where((rows >= start) & (rows < start + readers.CHUNK))
             # the notes of the first chunk count the whole text
-            pairs = replace(
-                pairs,
-                source=replace(pairs.source, notes={}),
-                target=replace(pairs.target, notes={}),
-            )
+            source = replace(pairs.source, notes={})
+            pairs = replace(pairs, source=source, target=replace(pairs.target, notes={}))

@@ -6,11 +6,9 @@ from functools import partial
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from pydantic import Field
-
 from interlace.core.display import listed
 from interlace.core.errors import DataError
-from interlace.readers import Reader
+from interlace.readers import TokenizingReader
 from interlace.readers.common.text import chunks_with_notes, columns_of, expect, one_line, plain
 from interlace.readers.common.xml import read_elements
 from interlace.text import Text, TextPairs
@@ -18,26 +16,16 @@ from interlace.text import Text, TextPairs
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # hold formatting codes of the original document
 
 
-class Tmx(Reader):
+class Tmx(TokenizingReader):
     """Pairs of a translation memory, or the segments of one language. A language `en` also matches `en-US`.
 
     Formatting codes inside segments are dropped, the text around them and highlighted text are kept. Units without a
     segment in each language are left out and counted; of several segments in a language the first is read.
     """
 
-    word_tokenizer: str = Field(
-        "whitespace", description="Word tokenizer (an entry of that registry)."
-    )
-
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one file after another."""
-        expect(
-            "tmx",
-            "files of one language or two",
-            paths,
-            languages,
-            fits=bool(paths) and len(languages) in {1, 2},
-        )
+        expect(self, paths, languages, 1, 2)
         for chunk, notes in chunks_with_notes(paths, partial(_rows, languages)):
             yield plain(columns_of(chunk), languages, self.word_tokenizer, notes=notes)
 
@@ -52,27 +40,32 @@ def _rows(languages: list[str], path: Path, notes: Counter[str]) -> Iterator[lis
             code = variant.get("xml:lang") or variant.get("lang")
             segment = variant.find("seg")
             if code is None or segment is None:
-                raise DataError(
-                    f"{path}, line {line}: a <tuv> without a language or without <seg>, expected both"
-                )
-            segments.setdefault(
-                code.lower().replace("_", "-"), one_line(_text(segment), notes).strip()
-            )
-        row = [_in_language(language, segments) for language in languages]
-        if None in row:
+                raise DataError(f"{path}, line {line}: expected a language and <seg> in each <tuv>")
+            segments.setdefault(_normalized(code), one_line(_text(segment), notes).strip())
+        row = []
+        for language in languages:
+            text = _in_language(_normalized(language), segments)
+            if text is not None:
+                row.append(text)
+        if len(row) == len(languages):
+            is_empty = False
+            yield row
+        else:
             notes["units without a segment in each language left out"] += 1
             other_languages.update(segments)
-        else:
-            is_empty = False
-            yield [text or "" for text in row]
     if is_empty:
-        known = f"; it has {listed(sorted(other_languages))}" if other_languages else ""
-        raise DataError(f"{path}: no translation unit <tu> in {' and '.join(languages)}{known}")
+        raise DataError(
+            f"{path}: no translation unit <tu> in {' and '.join(languages)}; other languages: "
+            f"{listed(sorted(other_languages)) or 'none'}"
+        )
+
+
+def _normalized(language: str) -> str:
+    return language.lower().replace("_", "-")
 
 
 def _in_language(language: str, segments: dict[str, str]) -> str | None:
     """Return the segment in a language or else in the first of its varieties; None if there is none."""
-    language = language.lower().replace("_", "-")
     varieties = (text for code, text in segments.items() if code.startswith(f"{language}-"))
     return segments.get(language, next(varieties, None))
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.readers import Reader
-from interlace.readers.conllu import Conllu
 from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name, read_lines, write_lines
 
@@ -59,22 +58,21 @@ def _lines(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
         yield from chunk.lines
 
 
-def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
-    """CoNLL-U with ID, FORM, the tags that were read, SpaceAfter=No, and HEAD and DEPREL if the text has trees.
+def _conllu(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
+    """CoNLL-U with ID, FORM, UPOS, SpaceAfter=No, and HEAD and DEPREL if the text has trees.
 
     Lemmas, features, other tags, enhanced arcs, multiword tokens and comments are not read, so they are not written.
     """
-    is_universal = not isinstance(reader, Conllu) or reader.tag == "upos"
     for chunk in chunks:
         if "pos" not in chunk.tags:
             raise DataError("no tags of kind 'pos' to write as CoNLL-U")
         for row in range(len(chunk)):
             yield f"# text = {chunk.lines[row]}"
-            yield from _conllu_words(chunk, row, is_universal=is_universal)
+            yield from _conllu_words(chunk, row)
             yield ""
 
 
-def _conllu_words(chunk: Text, row: int, *, is_universal: bool) -> Iterator[str]:
+def _conllu_words(chunk: Text, row: int) -> Iterator[str]:
     line = chunk.lines[row]
     spans = chunk.words[row].tolist()
     heads = ["_"] * len(spans)
@@ -84,14 +82,14 @@ def _conllu_words(chunk: Text, row: int, *, is_universal: bool) -> Iterator[str]
         relations = chunk.tags["deprel"][row]
     for word, (start, end) in enumerate(spans):
         tag = chunk.tags["pos"][row][word]
-        tags = [tag, "_"] if is_universal else ["_", tag]
         touches_next = word + 1 < len(spans) and spans[word + 1][0] == end
         misc = "SpaceAfter=No" if touches_next else "_"
         cells = [
             str(word + 1),
             line[start:end],
             "_",
-            *tags,
+            tag,
+            "_",
             "_",
             heads[word],
             relations[word],

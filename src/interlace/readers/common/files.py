@@ -58,13 +58,8 @@ def find_sides(root: Root, patterns: tuple[str, str], languages: Sequence[str]) 
     source_by_key = _by_language_free_name(root / patterns[0], sources, languages)
     target_by_key = _by_language_free_name(root / patterns[1], targets, languages)
     for key in sorted(source_by_key.keys() ^ target_by_key.keys()):
-        if key in source_by_key:
-            path, other_pattern = source_by_key[key], patterns[1]
-        else:
-            path, other_pattern = target_by_key[key], patterns[0]
-        raise DataError(
-            f"{path}: no file of {root / other_pattern} corresponds to it on the other side"
-        )
+        path = source_by_key.get(key) or target_by_key[key]
+        raise DataError(f"{path}: no file of {' or '.join(patterns)} corresponds to it")
     pairs = _without_repeats(
         [[source_by_key[key], target_by_key[key]] for key in sorted(source_by_key)]
     )
@@ -119,24 +114,22 @@ def _saved_files(folder: Path) -> list[Path]:
 
 def _expanded(pattern: str) -> Iterator[str]:
     """Yield the paths that a pattern of `glob` matches, without hidden ones; `**` does not enter a folder twice."""
-    parts = Path(pattern).parts
-    if "**" not in parts:
+    before, any_folder, after = pattern.partition("**")
+    if not any_folder:
         yield from glob(pattern)  # noqa: PTH207 - `Path.glob` also matches hidden files
         return
-    position = parts.index("**")
-    rest = parts[position + 1 :] or ["*"]
-    for start in glob(str(Path(*parts[:position]))):  # noqa: PTH207
-        for folder in _folders(Path(start)):
-            yield from _expanded(str(Path(escape(str(folder)), *rest)))
+    for top in glob(before):  # noqa: PTH207
+        for folder in _folders(Path(top)):
+            yield from _expanded(f"{escape(str(folder))}/{after.lstrip('/') or '*'}")
 
 
 def _folders(top: Path) -> Iterator[Path]:
     """Yield a folder and all inside of it, without hidden ones; links to a folder that has another path come last."""
     entered: set[str] = set()
-    waiting = [top]
+    folders = [top]
     links: list[Path] = []
-    while waiting or links:
-        folder = (waiting or links).pop()
+    while folders or links:
+        folder = (folders or links).pop()
         target = os.path.realpath(folder)
         if target in entered:
             continue
@@ -144,12 +137,9 @@ def _folders(top: Path) -> Iterator[Path]:
         yield folder
         _, names, _ = next(walk(folder), ("", [], []))
         for name in sorted(names, reverse=True):
-            if name.startswith("."):
-                continue
-            if (folder / name).is_symlink():
-                links.append(folder / name)
-            else:
-                waiting.append(folder / name)
+            path = folder / name
+            if not name.startswith("."):
+                (links if path.is_symlink() else folders).append(path)
 
 
 def _without_repeats(rows: Iterable[list[Path]]) -> list[list[Path]]:
@@ -162,15 +152,12 @@ def _without_repeats(rows: Iterable[list[Path]]) -> list[list[Path]]:
 
 def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
     """Return the pattern unchanged, or raise ValueError for a placeholder that is not in `placeholders`."""
-    names = []
     try:
-        for _, name, width, _ in Formatter().parse(pattern):
-            if name is not None:
-                names.append(f"{name}:{width}" if width else name)
+        fields = list(Formatter().parse(pattern))
     except ValueError as error:
         raise ValueError(f"{pattern!r} is not a pattern of a path: {error}") from None
-    for name in names:
-        if name not in placeholders:
+    for _, name, width, _ in fields:
+        if name is not None and (width or name not in placeholders):
             raise ValueError(
                 f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, placeholders)}"
             )

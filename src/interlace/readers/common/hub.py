@@ -7,7 +7,7 @@ A data set is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from interlace.core.hub import failure, hub_or_cache
 from interlace.readers import HUB, is_hub
 
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
-_PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
 # Formats that `datasets` reads without running or unpickling; it does not check Arrow files (`ColumnTable` does).
 _TABLES = {"parquet", "json", "csv", "text"}
+_REMEDY = "the hub may have tables of it: --revision refs/convert/parquet, or @refs/convert/parquet in the name"
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class HubAddress:
     def parse(cls, text: str) -> HubAddress:
         """Return the address in `hub:...`; raise a ValueError if the text does not have that form."""
         path, _, revision = text.removeprefix(HUB).partition("@")
-        rest, _, split = path.rpartition("/")
-        repository, _, configuration = rest.rpartition("/")
-        if not (text.startswith(HUB) and "/" in repository and configuration and split):
+        repository, *names = path.rsplit("/", 2)
+        if not (text.startswith(HUB) and "/" in repository and all(names)):
             raise ValueError(f"{text!r} does not name a data set of the hub; expected {SYNTAX}")
+        configuration, split = names
         return cls(repository, configuration, split, revision)
 
     def __str__(self) -> str:
@@ -79,60 +79,41 @@ def open_dataset(name: Path | str) -> Any:
     try:
         return _load(address, load_dataset_builder)
     except DatasetNotFoundError as error:
-        raise DataError(
-            f"{address}: {first_line(error)} A gated one needs `hf auth login`"
-        ) from error
+        message = f"{first_line(error)} A gated one needs `hf auth login`"
+        raise DataError(f"{address}: {message}") from error
     except RuntimeError as error:
-        raise DataError(f"{address}: {first_line(error)}; {_parquet_hint(address)}") from error
+        raise DataError(f"{address}: {first_line(error)}; {_REMEDY}") from error
     except ConnectionError as error:
-        options = "--repo-type dataset"
-        if address.revision:
-            options += f" --revision {address.revision}"
         raise DataError(
-            f"{address}: not in the cache, and {failure(error)}. Where there is a "
-            f"network, run `hf download {address.repository} {options} --local-dir DATA_ROOT/{address.repository}`; "
-            f"files under the data root are used first"
+            f"{address}: not in the cache, and {failure(error)}. Where there is a network, run `hf download "
+            f"{address.repository} --repo-type dataset --revision {address.revision or 'main'} --local-dir "
+            f"DATA_ROOT/{address.repository}`; files under the data root are used first"
         ) from error
     except (DatasetsError, OSError, ValueError) as error:
         raise DataError(f"{address}: {first_line(error.__cause__ or error)}") from error
 
 
 def _load(address: HubAddress, load_dataset_builder: Callable[..., Any]) -> Any:
-    revision = None
-    access: AbstractContextManager[None] = nullcontext()
     if address.is_folder:
         must_hold_files(Path(address.repository), "**/*")
+        revision = None
     else:
         revision = address.revision or None
-        access = hub_or_cache()
-    with access:
+    with nullcontext() if address.is_folder else hub_or_cache():
         builder = load_dataset_builder(
             address.repository, name=address.configuration, revision=revision
         )
-        _check_builder(address, builder)
+        if builder.name not in _TABLES:
+            raise DataError(
+                f"{address}: its files are of kind {builder.name!r}, not tables; {_REMEDY}"
+            )
+        splits = [str(split) for split in builder.config.data_files or {}]
+        if address.split.partition("[")[0] not in splits:
+            raise DataError(
+                f"{address}: there is no split {address.split!r}{did_you_mean(address.split, splits)}"
+            )
         builder.download_and_prepare()
         return builder.as_dataset(split=address.split)
-
-
-def _check_builder(address: HubAddress, builder: Any) -> None:
-    """Raise a DataError before any download unless the files are tables and the split exists."""
-    if builder.name not in _TABLES:
-        raise DataError(
-            f"{address}: its files are of kind {builder.name!r}, not tables; {_parquet_hint(address)}"
-        )
-    splits = [str(split) for split in builder.config.data_files or {}]
-    if address.split not in splits:
-        raise DataError(
-            f"{address}: there is no split {address.split!r}{did_you_mean(address.split, splits)}"
-        )
-
-
-def _parquet_hint(address: HubAddress) -> str:
-    if address.is_folder:
-        return f"download the hub's tables of it: hf download NAME --repo-type dataset --revision {_PARQUET}"
-    if address.revision == _PARQUET:
-        return "the hub has no tables of it"
-    return f"the hub may have tables of it: {replace(address, revision=_PARQUET)}"
 
 
 def first_line(error: BaseException) -> str:

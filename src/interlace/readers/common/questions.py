@@ -1,32 +1,23 @@
-"""Extractive question answering: JSON objects of SQuAD's shape, checked as they are read, as pairs of text."""
-
-from __future__ import annotations
+"""Extractive question answering: JSON objects of SQuAD's shape, as pairs of text."""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
-from interlace.core.errors import DataError, did_you_mean
-from interlace.core.json_files import MAX_BYTES, parse_json
+from pydantic import BeforeValidator
+from typing_extensions import TypedDict
+
+from interlace.core.errors import DataError
+from interlace.core.json_files import MAX_BYTES, checked, json_record, parse_json
 from interlace.readers.common.text import one_line, plain
 from interlace.text import TextPairs
 from interlace.text.lines import check_length, read_lines
 
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage
-_SURROGATES = re.compile(
-    "[\ud800-\udfff]"
-)  # JSON can escape half of a surrogate pair, UTF-8 cannot encode it
-_TYPE_NAMES = {
-    dict: "an object",
-    list: "a list",
-    str: "a string",
-    int: "an integer",
-    bool: "a boolean",
-}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -40,61 +31,49 @@ class AnsweredQuestion:
     answers: list[str]
 
 
-@dataclass(frozen=True)
-class JsonNode:
-    """A value of a JSON file and its path in the file, such as `data[3].paragraphs[0]`."""
-
-    path: Path
-    place: str
-    value: Any
-
-    def error(self, message: str) -> DataError:
-        """Return an error about this value."""
-        return DataError(f"{self.path}: {self.place or 'the file'}: {message}")
-
-    def has(self, key: str) -> bool:
-        """Whether the object has a key."""
-        return key in self._object()
-
-    def each(self, key: str) -> Iterator[JsonNode]:
-        """Yield the elements of the list under a key."""
-        place = f"{self.place}.{key}" if self.place else key
-        for number, value in enumerate(self._under(key, list)):
-            yield JsonNode(self.path, f"{place}[{number}]", value)
-
-    def text(self, key: str) -> str:
-        """Return the string under a key; each lone surrogate is replaced by U+FFFD."""
-        return _SURROGATES.sub("\ufffd", self._under(key, str))
-
-    def number(self, key: str) -> int:
-        """Return the integer under a key."""
-        return int(self._under(key, int))
-
-    def get(self, key: str) -> Any:
-        """Return the value under a key."""
-        values = self._object()
-        if key not in values:
-            raise self.error(f"there is no {key!r}{did_you_mean(key, values)}")
-        return values[key]
-
-    def _under(self, key: str, kind: type) -> Any:
-        value = self.get(key)
-        if type(value) is not kind:
-            raise self.error(
-                f"{key!r} is {_TYPE_NAMES.get(type(value), repr(value))}, expected {_TYPE_NAMES[kind]}"
-            )
-        return value
-
-    def _object(self) -> dict[str, Any]:
-        if not isinstance(self.value, dict):
-            raise self.error(
-                f"found {_TYPE_NAMES.get(type(self.value), repr(self.value))}, expected an object"
-            )
-        return self.value
+def _without_surrogates(value: Any) -> Any:
+    """Replace each lone surrogate of a string by U+FFFD: JSON can escape it, UTF-8 cannot encode it."""
+    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else value
 
 
-def read_json(path: Path) -> JsonNode:
-    """Return a JSON file, plain or gzip; raise a DataError with the line if it is missing or damaged."""
+_String = Annotated[str, BeforeValidator(_without_surrogates)]
+
+
+@json_record
+class Answer(TypedDict):
+    """An answer and its first character in the passage."""
+
+    text: _String
+    answer_start: int
+
+
+@json_record
+class Question(TypedDict):
+    """A question in SQuAD's shape; the id is any value."""
+
+    question: _String
+    answers: NotRequired[list[Answer]]
+    id: NotRequired[Any]
+
+
+@json_record
+class _Paragraph(TypedDict):
+    context: _String
+    qas: list[Question]
+
+
+@json_record
+class _Article(TypedDict):
+    paragraphs: list[_Paragraph]
+
+
+@json_record
+class _Squad(TypedDict):
+    data: list[_Article]
+
+
+def read_squad(path: Path) -> _Squad:
+    """Return a file of SQuAD's shape, plain or compressed; a DataError says where it is damaged."""
     lines = []
     size = 0
     for line in read_lines(path, MAX_BYTES):
@@ -102,26 +81,27 @@ def read_json(path: Path) -> JsonNode:
         check_length(size, str(path), "JSON", MAX_BYTES)
         lines.append(line)
     try:
-        return JsonNode(path, "", parse_json("\n".join(lines), surrogates=True, unique=True))
+        data = parse_json("\n".join(lines), surrogates=True, unique=True)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {error.lineno}: invalid JSON: {error.msg}") from error
     except ValueError as error:
         raise DataError(f"{path}: invalid JSON: {error}") from None
+    squad: _Squad = checked(data, _Squad, str(path))
+    return squad
 
 
-def read_question(node: JsonNode, context: str, notes: Counter[str]) -> AnsweredQuestion:
-    """Return the question in an object of SQuAD's shape: `question`, optional `answers` and `id`."""
-    text = one_line(node.text("question"), notes)
+def answered_question(question: Question, context: str, notes: Counter[str]) -> AnsweredQuestion:
+    """Return a question with the span of its first answer that occurs in the passage."""
+    text = one_line(question["question"], notes)
     answers: list[str] = []
     first_span = NOT_FOUND
-    if node.has("answers"):
-        for answer_node in node.each("answers"):
-            answer = one_line(answer_node.text("text"), notes)
-            if answer.strip():
-                answers.append(answer)
-                span = _span(answer, answer_node.number("answer_start"), context, notes)
-                if first_span == NOT_FOUND:
-                    first_span = span
+    for answer in question.get("answers", []):
+        answer_text = one_line(answer["text"], notes)
+        if answer_text.strip():
+            answers.append(answer_text)
+            span = _span(answer_text, answer["answer_start"], context, notes)
+            if first_span == NOT_FOUND:
+                first_span = span
     if not answers:
         notes["questions without an answer (neither scored nor trained on)"] += 1
     elif first_span == NOT_FOUND:
@@ -131,7 +111,7 @@ def read_question(node: JsonNode, context: str, notes: Counter[str]) -> Answered
     if not context.strip():
         notes["questions whose passage has no text"] += 1
     # ids may repeat, as TyDi QA's do
-    return AnsweredQuestion(context, text, str(node.value.get("id", "")), first_span, answers)
+    return AnsweredQuestion(context, text, str(question.get("id", "")), first_span, answers)
 
 
 def question_pairs(
@@ -153,11 +133,10 @@ def question_pairs(
 
 def _span(answer: str, start: int, context: str, notes: Counter[str]) -> tuple[int, int]:
     """Return the span of an answer: at `start`, or its only occurrence in the passage."""
-    if start >= 0 and context.startswith(answer, start):
-        return start, start + len(answer)
-    occurrence = context.find(answer)
-    if occurrence < 0 or context.find(answer, occurrence + 1) >= 0:
-        notes["answers not found at answer_start nor at exactly one other position"] += 1
-        return NOT_FOUND
-    notes["answers with a wrong answer_start, moved to their only occurrence"] += 1
-    return occurrence, occurrence + len(answer)
+    if start < 0 or not context.startswith(answer, start):
+        start = context.find(answer)
+        if start < 0 or context.find(answer, start + 1) >= 0:
+            notes["answers not found at answer_start nor at exactly one other position"] += 1
+            return NOT_FOUND
+        notes["answers with a wrong answer_start, moved to their only occurrence"] += 1
+    return start, start + len(answer)

@@ -11,22 +11,44 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.display import listed
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.json_files import parse_json
 from interlace.readers import is_hub
 from interlace.readers.common.arrow import MAX_EXPANDED, MAX_RATIO, check_messages, small_parts
 from interlace.readers.common.hub import first_line, open_dataset
-from interlace.readers.common.questions import JsonNode
 from interlace.text.lines import plain_name, read_lines
-
-Row = Mapping[str, Any]
 
 _BATCH_ROWS = 1000
 _MEAN_BYTES = 1 << 26  # that a batch may have if all rows are of mean length
 _BATCH_BYTES = 1 << 30  # that a batch may have if all rows hold the longest value
-_ALIGNMENT = 64  # bytes to which parts of an Arrow file may be padded
-_ARROW_MARK = b"ARROW1"  # begins a file of the random access format
+_RANDOM_ACCESS = b"ARROW1"  # begins a file of that format
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table, whose number counts from 1."""
+
+    path: Path
+    number: int
+    values: Mapping[str, Any]
+
+    def error(self, message: str) -> DataError:
+        """Return an error about this row."""
+        return DataError(f"{self.path}: row {self.number}: {message}")
+
+    def get(self, column: str) -> Any:
+        """Return the value of a column."""
+        if column not in self.values:
+            raise self.error(f"there is no {column!r}{did_you_mean(column, self.values)}")
+        return self.values[column]
+
+    def text(self, column: str) -> str:
+        """Return the value of a column of texts."""
+        value = self.get(column)
+        if not isinstance(value, str):
+            raise self.error(f"{column!r} is {value!r:.60}, expected a string")
+        return value
 
 
 @dataclass
@@ -39,7 +61,7 @@ class ColumnTable:
 
     path: Path
     columns: list[str]
-    read: Callable[[list[str]], Iterable[Row]]
+    read: Callable[[list[str]], Iterable[Mapping[str, Any]]]
     names: Mapping[str, list[str]] = field(default_factory=dict)
     count: int = 0
 
@@ -57,11 +79,11 @@ class ColumnTable:
                 return _open_parquet(path)
             return _open_arrow(path)
 
-    def rows(self, columns: list[str]) -> Iterator[JsonNode]:
+    def rows(self, columns: list[str]) -> Iterator[Row]:
         """Yield and count all rows with the values of some columns."""
         for values in self.read(columns):
             self.count += 1
-            yield JsonNode(self.path, f"row {self.count}", values)
+            yield Row(self.path, self.count, values)
 
 
 def _open_hub(path: Path) -> ColumnTable:
@@ -73,16 +95,7 @@ def _open_hub(path: Path) -> ColumnTable:
         )
         return batch_iterator
 
-    table = _table_of_batches(path, dataset.features.arrow_schema, batches)
-    if dataset.info.builder_name == "csv":
-        table.columns = [_name_in_csv(name, table.columns) for name in table.columns]
-    return table
-
-
-def _name_in_csv(name: str, names: list[str]) -> str:
-    """Return the name of a column in the header of a CSV file: pandas reads a second `text` as `text.1`."""
-    first, _, number = name.rpartition(".")
-    return first if number.isdecimal() and first in names else name
+    return _table_of_batches(path, dataset.features.arrow_schema, batches)
 
 
 def _open_json_lines(path: Path) -> ColumnTable:
@@ -93,7 +106,7 @@ def _open_json_lines(path: Path) -> ColumnTable:
     return ColumnTable(path, list(first), lambda _: chain([first], objects))
 
 
-def _objects(path: Path) -> Iterator[Row]:
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the object on each non-empty line."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
@@ -114,12 +127,11 @@ def _table_of_batches(
 ) -> ColumnTable:
     """Return a table of Arrow's record batches; `batches` gives those with some columns."""
 
-    def read(columns: list[str]) -> Iterator[Row]:
+    def read(columns: list[str]) -> Iterator[Mapping[str, Any]]:
         with _damage(path):
             for batch in batches(columns):
-                batch.validate(
-                    full=True
-                )  # Arrow trusts offsets, and reads outside of a buffer or crashes
+                # Arrow trusts offsets, and reads outside of a buffer or crashes
+                batch.validate(full=True)
                 for part in small_parts(batch, path):
                     yield from _python_rows(part, path)
 
@@ -149,14 +161,10 @@ def _python_rows(part: Any, path: Path) -> list[dict[str, Any]]:
     """Return the rows of a batch; raise a DataError that names the columns if Python has no such value."""
     try:
         rows: list[dict[str, Any]] = part.to_pylist()
-    except (
-        ValueError,
-        OverflowError,
-    ) as error:  # such as a time after the year 9999, or text that is not UTF-8
+    except (ValueError, OverflowError) as error:
+        # such as a time after the year 9999, or text that is not UTF-8
         columns = listed(f"{field.name!r} ({field.type})" for field in part.schema)
-        raise DataError(
-            f"{path}: a value in the columns {columns} cannot be read: {error}"
-        ) from error
+        raise DataError(f"{path}: columns {columns}: a value cannot be read: {error}") from error
     return rows
 
 
@@ -236,45 +244,23 @@ def _longest_value(path: Path, chunk: Any) -> int:
 
 
 def _open_arrow(path: Path) -> ColumnTable:
-    """Open a file of the streaming format, as `datasets` writes, or of the random access format: a stream, its footer.
-
-    Both are read as a stream, after checks that nothing but the footer follows it.
-    """
+    """Open a file of the streaming format, as `datasets` writes; nothing may follow the stream."""
     import pyarrow as pa
 
     source = pa.memory_map(str(path))
-    is_random_access = source.read(len(_ARROW_MARK)) == _ARROW_MARK
-    start = 8 if is_random_access else 0
-    batch_count = pa.ipc.open_file(source).num_record_batches if is_random_access else None
-    source.seek(start)
+    if source.read(len(_RANDOM_ACCESS)) == _RANDOM_ACCESS:
+        raise DataError(
+            f"{path}: Arrow's random access format; expected the streaming format, or Parquet"
+        )
+    source.seek(0)
     check_messages(source, path)
     following = source.size() - source.tell()
-    padding = 0
-    if is_random_access:
-        following -= _footer_size(source)
-        padding = _ALIGNMENT
-    if following > padding:
+    if following:
         raise DataError(
             f"{path}: damaged arrow file: {following:,} bytes follow the end of the stream"
         )
-    source.seek(start)
+    source.seek(0)
     stream = pa.ipc.open_stream(source)
-
-    def batches(columns: list[str]) -> Iterator[Any]:
-        read_count = 0
-        for batch in stream:
-            read_count += 1
-            yield batch.select(columns)
-        if batch_count is not None and read_count != batch_count:
-            raise DataError(
-                f"{path}: damaged arrow file: {read_count} batches, but its contents name {batch_count}"
-            )
-
-    return _table_of_batches(path, stream.schema, batches)
-
-
-def _footer_size(source: Any) -> int:
-    """Return the bytes of the contents at the end of a file of the random access format, and of their size and mark."""
-    source.seek(source.size() - 10)
-    (size,) = struct.unpack("<i", source.read(4))
-    return int(size) + 10
+    return _table_of_batches(
+        path, stream.schema, lambda columns: (batch.select(columns) for batch in stream)
+    )

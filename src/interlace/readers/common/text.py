@@ -11,6 +11,7 @@ from interlace import readers
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
+from interlace.readers import Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 from interlace.text.scripts import is_unspaced
@@ -23,7 +24,7 @@ _CHUNK_CHARACTERS = 1 << 22  # of a chunk of long lines
 _MAX_TOKENS = 100_000  # of a sentence
 
 
-@dataclass(frozen=True)
+@dataclass
 class TaggedLine:
     """A line, the spans of its words, and their tags."""
 
@@ -33,13 +34,14 @@ class TaggedLine:
 
 
 def expect(
-    reader: str, takes: str, paths: Sequence[Path], languages: Sequence[str], *, fits: bool
+    reader: Reader, paths: Sequence[Path], languages: Sequence[str], *language_counts: int
 ) -> None:
-    """Raise a DataError unless the files and languages fit a reader, which `takes` says."""
-    if not fits:
+    """Raise a DataError unless there are files, and one of the numbers of languages that a reader takes."""
+    if not paths or len(languages) not in language_counts:
+        numbers = " or ".join(map(str, language_counts))
         raise DataError(
-            f"the reader {reader!r} takes {takes}; found {len(paths)} files for {len(languages)} languages "
-            f"({', '.join(languages)})"
+            f"the reader {reader.name!r} takes files of {numbers} languages; found {len(paths)} files for "
+            f"{len(languages)} languages ({', '.join(languages)})"
         )
 
 
@@ -77,7 +79,7 @@ def columns_of(rows: Iterable[Sequence[str]]) -> list[list[str]]:
 
 
 def _characters(items: Sequence[Any]) -> int:
-    """Return the length of all text in items that are texts, several texts each, or objects of texts."""
+    """Return the length of all text in items: texts, sequences of texts, or objects of texts."""
     if isinstance(items[0], str):
         return sum(map(len, items))
     if not isinstance(items[0], tuple | list):
@@ -111,16 +113,20 @@ def plain(
     notes: Counter[str] | None = None,
 ) -> Any:
     """Return the lines of one side as `Text`, of two as `TextPairs`, with the words that a word tokenizer finds."""
-    text: Text | TextPairs
-    if len(sides) == 1:
-        text = Text.of(sides[0], languages[0], word_tokenizer)
-    else:
-        text = TextPairs.of(sides[0], sides[1], (languages[0], languages[1]), word_tokenizer)
+    texts = [
+        Text.of(lines, language, word_tokenizer)
+        for lines, language in zip(sides, languages, strict=False)
+    ]
+    text = texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])
     return replace(text, labels=labels, notes=dict(notes or {}))
 
 
 def tagged_text(
-    sentences: list[TaggedLine], language: str, kind: str, word_tokenizer: str, notes: Counter[str]
+    sentences: Sequence[TaggedLine],
+    language: str,
+    kind: str,
+    word_tokenizer: str,
+    notes: Counter[str],
 ) -> Text:
     """Return sentences with the words and tags of the file."""
     return Text(
@@ -185,52 +191,34 @@ def _is_unspaced(character: str) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class TsvRow:
-    """Selected cells of one line of a table."""
-
-    path: Path
-    line: int
-    cells: list[str]
-
-    def error(self, message: str) -> DataError:
-        """Return an error about this line."""
-        return DataError(f"{self.path}, line {self.line}: {message}")
-
-
 def tsv_rows(
     path: Path,
     columns: Sequence[str | int | tuple[str, ...]],
-    *,
-    header: bool,
+    header: bool = True,
     optional: Sequence[str] = (),
-) -> Iterator[TsvRow]:
-    """Yield the selected columns of each line of a table without quoting: a quote is an ordinary character.
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and selected cells of each line of a table without quoting: a quote is an ordinary character.
 
     columns: a name, a number from 0, or several names of which the first that the header has is read.
     optional: names of further columns; their cells are empty if the header does not have them.
     """
     lines = enumerate(read_lines(path), 1)
-    names = next(lines)[1].split("\t") if header else []
-    numbers: list[int | None] = [_index(path, column, names, header=header) for column in columns]
+    names: list[str] = []
+    if header:
+        names = next(lines)[1].split("\t")
+    numbers = [_column_number(path, column, names) for column in columns]
     must_be_unique(optional, names, path)
-    numbers += [names.index(name) if name in names else None for name in optional]
-    width = max(number + 1 for number in numbers if number is not None)
+    width = max(*numbers, len(names) - 1) + 1
+    numbers += [names.index(name) if name in names else width for name in optional]
     for line_number, line in lines:
         cells = line.split("\t")
-        if len(cells) < max(width, len(names)):
-            if not line.strip():
-                continue  # an empty line at the end of a file
-            expected = (
-                f"the header names {len(names)}"
-                if header
-                else f"column {width - 1} (counted from 0) is needed"
-            )
+        if len(cells) >= width:
+            cells.insert(width, "")
+            yield line_number, [cells[number] for number in numbers]
+        elif line.strip():  # an empty line at the end of a file is none
             raise DataError(
-                f"{path}, line {line_number}: {len(cells)} tab-separated columns, {expected}"
+                f"{path}, line {line_number}: {len(cells)} tab-separated columns, expected {width}"
             )
-        selected = ["" if number is None else cells[number] for number in numbers]
-        yield TsvRow(path, line_number, selected)
 
 
 def must_be_unique(used: Iterable[str], names: Sequence[str], path: Path) -> None:
@@ -242,35 +230,16 @@ def must_be_unique(used: Iterable[str], names: Sequence[str], path: Path) -> Non
         )
 
 
-def _index(
-    path: Path, column: str | int | tuple[str, ...], names: list[str], *, header: bool
-) -> int:
-    """Return the number of a column."""
+def _column_number(path: Path, column: str | int | tuple[str, ...], names: list[str]) -> int:
+    """Return the number of a column of a table; `names` are empty if it has no header."""
     if isinstance(column, int):
-        if header and column >= len(names):
-            raise DataError(
-                f"{path}: there is no column {column}; the header names {len(names)}, counted from 0"
-            )
+        if names and column >= len(names):
+            raise DataError(f"{path}: there is no column {column}; the header names {len(names)}")
         return column
-    if isinstance(column, tuple):
-        column = _first_present(path, column, names)
-    if not header:
-        raise DataError(
-            f"{path}: column {column!r} is a name, but header = false; give its number from 0"
-        )
-    if column not in names:
-        raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, names)}")
-    must_be_unique([column], names, path)
-    return names.index(column)
-
-
-def _first_present(path: Path, columns: tuple[str, ...], names: list[str]) -> str:
-    """Return the first of the columns that the header names."""
-    for column in columns:
-        if column in names:
-            return column
-    hints = [hint for hint in (did_you_mean(column, names) for column in columns) if hint]
-    hint = hints[0] if hints else "; name yours in the reader"
-    raise DataError(
-        f"{path}: the header has none of the columns {listed(map(repr, columns))}{hint}"
-    )
+    choices = (column,) if isinstance(column, str) else column
+    for name in choices:
+        if name in names:
+            must_be_unique([name], names, path)
+            return names.index(name)
+    hint = did_you_mean(choices[0], names)
+    raise DataError(f"{path}: the header has no column {' or '.join(map(repr, choices))}{hint}")
