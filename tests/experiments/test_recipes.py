@@ -25,7 +25,6 @@ TINY = [
     for name in RECIPES.names()
     if name.startswith("tiny/") and not read_recipe(name).embeddings
 ]
-QUOTES = r": quotes make it one name; write train\.steps without quotes"
 REAL = [name for name in RECIPES.names() if name.startswith("adapt/multi30k")]
 
 
@@ -158,7 +157,7 @@ def test_missing_data_root_error_says_how_to_set_it(tmp_path, monkeypatch):
             {"model.lr": "1"},
             r"unknown key 'model\.lr'; did you mean 'train\.optimizer\.learning_rate'\?",
         ),
-        ({"train.sede": "1"}, r"unknown key 'train\.sede'; did you mean 'seed'\?"),
+        ({"train.seed": "1"}, r"unknown key 'train\.seed'; did you mean 'seed'\?"),
         (
             {"objectives.mlm.max_lenght": "64"},
             r"objectives\.mlm: unknown key 'max_lenght'; did you mean 'max_length'",
@@ -212,7 +211,7 @@ def test_checks_settings_before_training(changes, message, tmp_path):
         (
             "mine.toml",
             'name = "mine"\n"train.steps" = 3\n',
-            r"mine\.toml: unknown key '\"train\.steps\"'" + QUOTES,
+            r"mine\.toml: unknown key 'train\.steps'",
         ),
     ],
 )
@@ -267,15 +266,13 @@ def test_stored_recipe_accepts_the_same_changes(tmp_path):
 
 
 def test_errors_in_changes_name_the_option():
-    with pytest.raises(SettingsError, match=r"^--set: unknown key '\"train\.steps\"'" + QUOTES):
+    with pytest.raises(SettingsError, match=r"^--set: unknown key 'train\.steps'"):
         read_recipe("tiny/mlm", {'"train.steps"': "3"})
     with pytest.raises(
         SettingsError, match=r"^--set: unknown key 'evaluate\.target'; .* 'evaluate\.targets'"
     ):
         read_recipe("evaluation/small", {"evaluate.target": '["de"]'})
-    with pytest.raises(
-        SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\); write \[\"de\"\]$"
-    ):
+    with pytest.raises(SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\)$"):
         read_recipe("evaluation/small", {"evaluate.targets": "de"})
 
 

@@ -8,7 +8,6 @@ import platform
 import re
 import secrets
 import shutil
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -27,6 +26,14 @@ LONGEST_NAME = 255  # bytes of the name of a file
 _LONGEST_SUFFIX = 20
 SILENT_WAIT = 5.0  # seconds before a process says which other one it waits for
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_REFUSED = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EEXIST,
+}
 
 
 def user_path(name: Path | str) -> Path:
@@ -50,19 +57,14 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
             f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}"
         )
     must_not_be_special(path, what)
-    folder = path.parent
-    while not folder.is_dir() and folder != folder.parent:
-        folder = folder.parent
-    if folder != path.parent:
-        inner = folder / path.relative_to(folder).parts[0]
-        must_not_be_special(inner, "folder")
-        hint = did_you_mean(inner.name, _names(folder))
-        if inner.exists():
-            fault = f"{inner} is not a folder"
-        else:
-            fault = f"the folder {inner} does not exist{hint}"
-        raise DataError(f"{path}: no such {what}; {fault}")
-    raise DataError(f"{path}: no such {what}{did_you_mean(path.name, _names(folder))}")
+    for parent in reversed(path.parents):
+        must_not_be_special(parent, "folder")
+        if parent.exists() and not parent.is_dir():
+            raise DataError(f"{path}: no such {what}; {parent} is not a folder")
+        if not parent.exists():
+            hint = did_you_mean(parent.name, _names(parent.parent))
+            raise DataError(f"{path}: no such {what}; the folder {parent} does not exist{hint}")
+    raise DataError(f"{path}: no such {what}{did_you_mean(path.name, _names(path.parent))}")
 
 
 def must_not_be_special(path: Path, what: str = "file") -> None:
@@ -136,9 +138,8 @@ def must_be_replaceable(path: Path | str, mark: str, what: str, contents: Iterab
     contents: patterns of its other files, as in `check_contents`; anything else, which would be deleted, is an error.
     """
     path = Path(path)
-    if path.exists() and not (
-        path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))
-    ):
+    is_earlier = path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))
+    if path.exists() and not is_earlier:
         raise DataError(
             f"{path}: holds something that is no {what} (no {mark}); choose a new folder"
         )
@@ -152,13 +153,10 @@ def check_contents(folder: Path, patterns: Iterable[str], what: str) -> None:
     """
     files = [PurePosixPath("/", pattern) for pattern in patterns]
     folders = [parent for file in files for parent in file.parents]
-    for place, inner_folders, names in walk(folder):
-        for name in (*inner_folders, *names):
-            entry = Path(place, name)
-            if name in inner_folders and not entry.is_symlink():
-                expected = folders
-            else:
-                expected = files
+    for parent, folder_names, file_names in walk(folder):
+        for name in (*folder_names, *file_names):
+            entry = Path(parent, name)
+            expected = folders if name in folder_names and not entry.is_symlink() else files
             inner = PurePosixPath("/", entry.relative_to(folder).as_posix())
             if not any(inner.match(str(path)) for path in expected):
                 raise DataError(
@@ -198,10 +196,7 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
             with contextlib.suppress(FileNotFoundError):
                 path.rename(old)
             partial.rename(path)
-            if old.is_dir() and not old.is_symlink():
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                old.unlink(missing_ok=True)
+            _remove(old)
             _sync(path.parent)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -226,15 +221,11 @@ def open_no_link(path: Path, mode: str, encoding: str | None = None) -> Any:
 
 @contextmanager
 def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Wait for a lock file and hold it, and say after a while which process has it.
+    """Wait for a lock file and hold it.
 
-    wait: False raises a LockedError, which names that process, instead. On a file system without locks (some NFS),
-    warn and go on without.
+    wait: False raises a LockedError instead. On a file system without locks (some NFS), warn and go on without.
     """
     lock = FileLock(path)
-    holder = path.with_name(
-        f"{path.name}.holder"
-    )  # not the lock file itself, which a waiting process empties
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -242,33 +233,17 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
             lock.acquire(timeout=SILENT_WAIT if wait else 0)
         except Timeout:
             if not wait:
-                raise LockedError(f"{path}: held by {_read_holder(holder)}") from None
-            log.warning("%s: waiting for %s, which holds this lock", path, _read_holder(holder))
+                raise LockedError(f"{path}: held by another process") from None
+            log.warning("%s: waiting for another process, which holds this lock", path)
             lock.acquire()
     except OSError as error:
         if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP}:
             raise DataError(f"{path}: cannot be locked: {error.strerror}") from error
         log.warning("%s: %s; let no other process write there", path, error.strerror)
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    own_text = f"process {os.getpid()} of {platform.node()} since {since}"
     try:
-        with contextlib.suppress(OSError):  # only a help for those who wait
-            holder.write_text(own_text, encoding="utf-8")
         yield
     finally:
-        with contextlib.suppress(OSError):
-            if (
-                _read_holder(holder) == own_text
-            ):  # else the folder was moved, and another process locks one in its place
-                holder.unlink()
         lock.release()
-
-
-def _read_holder(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8") or "another process"
-    except (OSError, UnicodeError):
-        return "another process"
 
 
 def raise_open_files_limit() -> int:
@@ -278,13 +253,10 @@ def raise_open_files_limit() -> int:
     except ImportError:  # not on Windows
         return 0
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY:
-        wanted = _MANY_FILES
-    else:
-        wanted = min(hard, _MANY_FILES)
-    if soft < wanted:
+    limit = _MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, _MANY_FILES)
+    if soft < limit:
         with contextlib.suppress(ValueError, OSError):  # macOS has a further limit
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
@@ -314,18 +286,21 @@ def _beside(path: Path, suffix: str) -> Path:
     folder = str(path.parent.absolute())
     if folder not in _cleaned and path.parent.is_dir():
         _cleaned.add(folder)
-        for each in path.parent.iterdir():
-            found = _LEFT.fullmatch(each.name)
-            if not found or _is_alive(int(found[1])):
-                continue
-            if each.is_dir() and not each.is_symlink():
-                shutil.rmtree(each, ignore_errors=True)
-            else:
-                each.unlink(missing_ok=True)
+        for entry in path.parent.iterdir():
+            leftover = _LEFT.fullmatch(entry.name)
+            if leftover and not _is_alive(int(leftover[1])):
+                _remove(entry)
     suffix = suffix if len(suffix) <= _LONGEST_SUFFIX else ""
     end = f".{os.getpid()}-{_HOST}-{secrets.token_hex(4)}.partial{suffix}"
     room = LONGEST_NAME - len(os.fsencode(f".{end}"))
     return path.parent / f".{os.fsencode(path.name)[:room].decode('utf-8', 'ignore')}{end}"
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _is_alive(process: int) -> bool:
@@ -364,19 +339,13 @@ def disk_errors(path: Path) -> Iterator[None]:
     except InterlaceError:
         raise
     except Exception as error:
-        number = error.errno if isinstance(error, OSError) else None
+        number = getattr(error, "errno", None)
         if number in _FULL or "os error 28)" in str(error):
             raise DataError(f"{path}: no space left on the disk; nothing was written") from error
         if number == errno.EFBIG or "os error 27)" in str(error):
-            raise DataError(
-                f"{path}: larger than files may be here (`ulimit -f`, or the file system)"
-            ) from error
-        if number in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG}:
-            raise DataError(f"{path}: cannot be written: {os.strerror(number or 0)}") from error
-        if number in {errno.ENOTDIR, errno.EEXIST} and (
-            file := next(filter(Path.is_file, path.parents), None)
-        ):
-            raise DataError(f"{path}: cannot be written: {file} is not a folder") from error
+            raise DataError(f"{path}: larger than files may be here (`ulimit -f`)") from error
+        if number in _REFUSED:
+            raise DataError(f"{path}: cannot be written: {os.strerror(number)}") from error
         raise
 
 

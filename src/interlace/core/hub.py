@@ -25,12 +25,12 @@ def is_reachable(address: str) -> bool:
 
     Raise a SettingsError if it is no address of a server.
     """
-    place = _server(address)
-    if {place.scheme, "all"} & getproxies().keys() and not proxy_bypass(place.hostname or ""):
+    server = _server(address)
+    if {server.scheme, "all"} & getproxies().keys() and not proxy_bypass(server.hostname or ""):
         return True
     try:
-        port = place.port or (80 if place.scheme == "http" else 443)
-        socket.create_connection((place.hostname, port), TIMEOUT).close()
+        port = server.port or (80 if server.scheme == "http" else 443)
+        socket.create_connection((server.hostname, port), TIMEOUT).close()
     except OSError:
         return False
     return True
@@ -46,17 +46,16 @@ def failure(error: BaseException, access: str = "access") -> str:
     if isinstance(error, UnexpectedAnswerError):
         return str(error)
     status = status_of(error)
-    if status is None:
-        sentence = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
-        return f"the hub cannot be reached: {sentence} ({constants.ENDPOINT})"
     reason = " ".join(str(error).split()).rstrip(".")
+    if status is None:
+        sentence = reason.partition(". ")[0]
+        return f"the hub cannot be reached: {sentence} ({constants.ENDPOINT})"
+    remedy = ""
     if status in {401, 403}:
-        return f"the hub refuses it: {reason}. The token needs {access}: `hf auth login`"
-    if status == 429:
-        return f"the hub has had too many requests: {reason}. Wait some minutes and run the same command again"
-    if status >= 500:
-        return f"the hub has a fault of its own: {reason}. Run the same command again later"
-    return f"the hub answers: {reason}"
+        remedy = f". The token needs {access}: `hf auth login`"
+    elif status == 429 or status >= 500:
+        remedy = ". Run the same command again later"
+    return f"the hub answers: {reason}{remedy}"
 
 
 def status_of(error: BaseException | None) -> int | None:
@@ -126,16 +125,18 @@ def check_variables() -> None:
 def _server(address: str) -> SplitResult:
     """Return the parts of the address of a server; raise a SettingsError if it is none."""
     try:
-        place = urlsplit(address)
-        (place.hostname or "").encode("idna")
-        is_server = place.scheme in {"http", "https"} and bool(place.hostname) and place.port != 0
+        server = urlsplit(address)
+        (server.hostname or "").encode("idna")
+        is_server = (
+            server.scheme in {"http", "https"} and bool(server.hostname) and server.port != 0
+        )
     except ValueError:  # of the port, an IPv6 address or the name of the server
         is_server = False
     if not is_server:
         raise SettingsError(
             f"HF_ENDPOINT: {address!r} is no address of a server, such as https://huggingface.co"
         )
-    return place
+    return server
 
 
 @contextmanager
@@ -146,14 +147,16 @@ def hub_or_cache() -> Iterator[None]:
     """
     from huggingface_hub import constants
 
-    settings = [constants, *([sys.modules["datasets"].config] if "datasets" in sys.modules else [])]
-    before = [each.HF_HUB_OFFLINE for each in settings]
-    offline = constants.HF_HUB_OFFLINE or not is_reachable(constants.ENDPOINT)
-    for each in settings if offline else ():
-        each.HF_HUB_OFFLINE = True
+    modules: list[Any] = [constants]
+    if "datasets" in sys.modules:
+        modules.append(sys.modules["datasets"].config)
+    before = [module.HF_HUB_OFFLINE for module in modules]
+    if not constants.HF_HUB_OFFLINE and not is_reachable(constants.ENDPOINT):
+        for module in modules:
+            module.HF_HUB_OFFLINE = True
     try:
         with hub_errors():
             yield
     finally:
-        for each, value in zip(settings, before, strict=True):
-            each.HF_HUB_OFFLINE = value
+        for module, value in zip(modules, before, strict=True):
+            module.HF_HUB_OFFLINE = value

@@ -6,7 +6,6 @@ A schema is any type that pydantic knows: a settings class, a dataclass, or a `T
 
 import json
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.files import atomic, must_exist, must_hold_files
 
@@ -64,7 +62,7 @@ def read_limited(
             what = f"not UTF-8 at byte {invalid.start}"
         else:
             what = str(invalid)
-        raise error(f"{path}: {fault}: {what}{f'; {remedy}' if remedy else ''}") from invalid
+        raise error(f"{path}: {fault}: {what}{_suffix(remedy)}") from invalid
 
 
 def check_size(path: Path, error: type[InterlaceError] = DataError) -> None:
@@ -112,8 +110,8 @@ def parse_json(text: str | bytes, *, surrogates: bool = False, unique: bool = Fa
 
 def parse_toml(text: str | bytes) -> dict[str, Any]:
     """Parse TOML, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit."""
-    found: dict[str, Any] = _parsed(text, tomllib.loads)
-    return found
+    table: dict[str, Any] = _parsed(text, tomllib.loads)
+    return table
 
 
 def checked(
@@ -123,18 +121,20 @@ def checked(
     try:
         return _adapter(schema).validate_python(data)
     except ValidationError as invalid:
-        first = invalid.errors(include_url=False)[0]
-        keys = [
-            f"entry {part + 1}" if isinstance(part, int) else f"key {part!r}"
-            for part in first["loc"]
-        ]
-        message = first["msg"].removeprefix("Value error, ")
-        missing = first["type"] in {"missing", "value_error"}
-        found = "" if missing else f", found {repr(first['input'])[:80]}"
-        what = ": ".join(
-            filter(None, [", ".join(keys), f"{message[:1].lower()}{message[1:]}{found}"])
-        )
-        raise error(f"{where}: damaged: {what}{f'; {remedy}' if remedy else ''}") from None
+        item = invalid.errors(include_url=False)[0]
+        parts = []
+        for part in item["loc"]:
+            parts.append(f"entry {part + 1}" if isinstance(part, int) else f"key {part!r}")
+        message = item["msg"].removeprefix("Value error, ")
+        message = message[:1].lower() + message[1:]
+        if item["type"] not in {"missing", "value_error"}:
+            message += f", found {repr(item['input'])[:80]}"
+        place = f"{', '.join(parts)}: " if parts else ""
+        raise error(f"{where}: damaged: {place}{message}{_suffix(remedy)}") from None
+
+
+def _suffix(remedy: str) -> str:
+    return f"; {remedy}" if remedy else ""
 
 
 @cache
@@ -150,12 +150,11 @@ def _integer(digits: str) -> int:
 
 def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; raise a ValueError if a key occurs twice."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        raise ValueError(
-            f"several values of {listed(repr(key) for key, count in counts.items() if count > 1)}"
-        )
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise ValueError(f"several values of {key!r:.200}")
+        values[key] = value
     return values
 
 
@@ -180,12 +179,13 @@ def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
 def _is_deep(data: Any) -> bool:
     level = [data]
     for _ in range(MAX_DEPTH):
-        inner = [
-            each.values() if isinstance(each, dict) else each
-            for each in level
-            if isinstance(each, dict | list)
-        ]
-        level = [value for values in inner for value in values]
-        if not level:
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += value.values()
+            elif isinstance(value, list):
+                inner += value
+        if not inner:
             return False
+        level = inner
     return True

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     Floats = NDArray[np.float32]
-    Places = NDArray[np.int64]
+    Numbers = NDArray[np.int64]
 
 CELLS = 1 << 24  # similarities of a block: 64 MiB of float32
 TIE = 1e-6  # differences of scores up to this are ties
@@ -68,43 +68,41 @@ class Csls:
 def mean_neighbor_similarity(vectors: Floats, others: Floats, k: int) -> Floats:
     """(n,) r: the mean cosine of each vector to its k nearest neighbors among the others (all if fewer)."""
     k = min(k, len(others))
-    found = np.zeros(len(vectors), np.float32)
+    means = np.zeros(len(vectors), np.float32)
     for rows, cosines in _blocks(vectors, others):
-        found[rows] = cosines.topk(k, dim=1).values.mean(dim=1).cpu().numpy()
-    return found
+        means[rows] = cosines.topk(k, dim=1).values.mean(dim=1).cpu().numpy()
+    return means
 
 
-def nearest(queries: Floats, candidates: Floats, scorer: Csls | None = None) -> Places:
+def nearest(queries: Floats, candidates: Floats, scorer: Csls | None = None) -> Numbers:
     """Return (n,) the nearest candidate of each query, ties to the first; scorer: None: compare cosines."""
-    places = np.zeros(len(queries), np.int64)
+    numbers = np.zeros(len(queries), np.int64)
     for rows, scores in _blocks(queries, candidates, scorer):
         best = scores.amax(dim=1, keepdim=True)
-        places[rows] = (scores >= best - TIE).byte().argmax(dim=1).cpu().numpy()
-    return places
+        numbers[rows] = (scores >= best - TIE).byte().argmax(dim=1).cpu().numpy()
+    return numbers
 
 
 def nearest_among_sample(
     queries: Floats, candidates: Floats, scorer: Csls, share: float, rng: Generator
-) -> tuple[Places, Places, float]:
+) -> tuple[Numbers, Numbers, float]:
     """Return (p,) queries and (p,) the nearest candidate of each in a random sample per query.
 
     Queries whose sample is empty are dropped. The last result is the mean score of the nearest among all candidates.
     """
     import torch
 
-    places = np.zeros(len(queries), np.int64)
-    there = np.zeros(len(queries), bool)
+    numbers = np.zeros(len(queries), np.int64)
+    has_sample = np.zeros(len(queries), bool)
     total = 0.0
     for rows, scores in _blocks(queries, candidates, scorer):
         total += float(scores.amax(dim=1).sum())
-        hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share).to(
-            scores.device
-        )
-        best = scores.masked_fill_(hidden, -torch.inf).max(dim=1)
-        places[rows] = best.indices.cpu().numpy()
-        there[rows] = best.values.isfinite().cpu().numpy()
-    found = np.flatnonzero(there)
-    return found, places[found], total / max(len(queries), 1)
+        is_hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share)
+        best = scores.masked_fill_(is_hidden.to(scores.device), -torch.inf).max(dim=1)
+        numbers[rows] = best.indices.cpu().numpy()
+        has_sample[rows] = best.values.isfinite().cpu().numpy()
+    sampled_queries = np.flatnonzero(has_sample)
+    return sampled_queries, numbers[sampled_queries], total / max(len(queries), 1)
 
 
 def ranks(
@@ -113,7 +111,7 @@ def ranks(
     gold: Ragged,
     scorer: Csls | None = None,
     excluded: Ragged | None = None,
-) -> Places:
+) -> Numbers:
     """(n,) the rank, from 1, of the best correct candidate of each query; ties rank wrong candidates first.
 
     gold: n rows of the correct candidates, at least one each; other correct candidates are not counted.
@@ -122,34 +120,33 @@ def ranks(
     """
     import torch
 
-    found = np.zeros(len(queries), np.int64)
+    query_ranks = np.zeros(len(queries), np.int64)
     for rows, scores in _blocks(queries, candidates, scorer):
-        owners, right = _places(gold, rows, scores.device)
+        correct = _cells(gold, rows, scores.device)
         best = scores.new_full((len(scores),), -torch.inf)
-        best = best.scatter_reduce(0, owners, scores[owners, right], "amax")
-        scores[owners, right] = -torch.inf
+        best = best.scatter_reduce(0, correct[0], scores[correct], "amax")
+        scores[correct] = -torch.inf
         if excluded is not None:
-            scores[_places(excluded, rows, scores.device)] = -torch.inf
-        found[rows] = 1 + (scores >= best[:, None] - TIE).sum(dim=1).cpu().numpy()
-    return found
+            scores[_cells(excluded, rows, scores.device)] = -torch.inf
+        query_ranks[rows] = 1 + (scores >= best[:, None] - TIE).sum(dim=1).cpu().numpy()
+    return query_ranks
 
 
-def mutual_nearest(one: Floats, other: Floats, k: int) -> tuple[Places, Places]:
+def mutual_nearest(source: Floats, target: Floats, k: int) -> tuple[Numbers, Numbers]:
     """(pairs,) rows of both sides that are mutual nearest neighbors by CSLS (Conneau et al. 2018, section 2.3)."""
-    forward = nearest(one, other, Csls.of(other, one, k))
-    backward = nearest(other, one, Csls.of(one, other, k))
-    rows = np.flatnonzero(backward[forward] == np.arange(len(one)))
+    forward = nearest(source, target, Csls.of(target, source, k))
+    backward = nearest(target, source, Csls.of(source, target, k))
+    rows = np.flatnonzero(backward[forward] == np.arange(len(source)))
     return rows, forward[rows]
 
 
-def _places(rows: Ragged, block: slice, device: Any) -> tuple[Tensor, Tensor]:
+def _cells(rows: Ragged, block: slice, device: Any) -> tuple[Tensor, Tensor]:
     """Return the row in the block and the column of each value."""
     import torch
 
     part = rows.slice(block.start, block.stop)
-    return torch.from_numpy(part.rows()).to(device), torch.from_numpy(
-        part.flat.astype(np.int64)
-    ).to(device)
+    columns = torch.from_numpy(part.flat.astype(np.int64))
+    return torch.from_numpy(part.rows()).to(device), columns.to(device)
 
 
 def _blocks(
@@ -159,15 +156,13 @@ def _blocks(
     import torch
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    sides = [
-        torch.from_numpy(np.require(side, np.float32, ["C", "W"])).to(device)
-        for side in (queries, candidates)
-    ]
+    all_queries = torch.from_numpy(np.require(queries, np.float32, ["C", "W"])).to(device)
+    transposed = torch.from_numpy(np.require(candidates, np.float32, ["C", "W"])).to(device).T
     cells = CELLS if device.type == "cpu" else CELLS * _GPU_FACTOR
     size = max(1, cells // max(len(candidates), 1))
     for start in range(0, len(queries), size):
         rows = slice(start, min(start + size, len(queries)))
         with torch.autocast(device.type, enabled=False):  # half precision would create ties
-            cosines = sides[0][rows] @ sides[1].T
+            cosines = all_queries[rows] @ transposed
             scores = cosines if scorer is None else scorer.scores(cosines, rows)
         yield rows, scores

@@ -61,10 +61,6 @@ class Output:
     is_earlier: Callable[[Path], bool] | None = None
     is_beside: bool = False
 
-    def may_replace(self, file: Path) -> bool:
-        """Return whether an existing file is an earlier output of the same command."""
-        return self.is_earlier is not None and self.is_earlier(file)
-
 
 def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
     """Raise a DataError for an output that cannot be written, or would replace an input or a file of a run or a corpus.
@@ -74,9 +70,10 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
     targets = {output: target_of(output.path) for output in outputs}
     for first, second in combinations(outputs, 2):
         if _overlap(targets[first], targets[second]):
-            options = f"{first.option} and {second.option}"
-            remedy = f"name another: {first.option} FILE"
-            raise SettingsError(f"{second.path}: {options} would write the same file; {remedy}")
+            raise SettingsError(
+                f"{second.path}: {first.option} and {second.option} would write the same file; name another: "
+                f"{first.option} FILE"
+            )
     sources = [path for path in inputs if path.exists()]
     for output, target in targets.items():
         if is_stream(output.path):
@@ -87,20 +84,29 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
                         f"{output.path}: is also the input {path}; write to another file"
                     )
             continue
-        _check_kind(output, target)
-        _check_folder(output, target)
-        if output.kind == "run":
-            continue
-        _check_inputs(output, target, sources)
-        if output.is_beside and target.is_file() and not output.may_replace(target):
-            raise DataError(
-                f"{output.path}: exists, and {output.option} would replace it; name another output"
-            )
-        owner = _owner(target, output, sources)
-        if owner and not output.may_replace(target):
-            raise DataError(
-                f"{output.path}: a file of {owner}, which is not replaced; name another output"
-            )
+        _check_target(output, target, sources)
+
+
+def _check_target(output: Output, target: Path, sources: Sequence[Path]) -> None:
+    """Reject an output that cannot be written, or would replace an input or a file of a run or a corpus."""
+    _check_kind(output, target)
+    fault = write_fault(target if output.kind == "run" else target.parent)
+    if fault:
+        raise DataError(f"{output.path}: cannot be written: {fault}")
+    if output.kind == "run":
+        return
+    _check_inputs(output, target, sources)
+    if target.exists() and output.is_earlier is not None and output.is_earlier(target):
+        return
+    if output.is_beside and target.is_file():
+        raise DataError(
+            f"{output.path}: exists, and {output.option} would replace it; name another output"
+        )
+    owner = _owner(target, output, sources)
+    if owner:
+        raise DataError(
+            f"{output.path}: a file of {owner}, which is not replaced; name another output"
+        )
 
 
 def _overlap(first: Path, second: Path) -> bool:
@@ -133,12 +139,6 @@ def _takes_writing(target: Path) -> bool:
     import fcntl  # not on Windows, which has no such paths
 
     return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
-
-
-def _check_folder(output: Output, target: Path) -> None:
-    fault = write_fault(target if output.kind == "run" else target.parent)
-    if fault:
-        raise DataError(f"{output.path}: cannot be written: {fault}")
 
 
 def _check_kind(output: Output, target: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,19 +27,17 @@ class Ragged:
         cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None
     ) -> Ragged:
         """Build from lists; `width` is the second axis of rows of tuples (required if all may be empty)."""
-        values = np.asarray([item for row in rows for item in row], dtype=dtype)
-        values = values if width is None else values.reshape(-1, width)
+        values = np.asarray(list(chain.from_iterable(rows)), dtype=dtype)
+        if width is not None:
+            values = values.reshape(-1, width)
         return cls.from_lengths(values, [len(row) for row in rows])
 
     @classmethod
     def from_lengths(cls, values: NDArray[Any], lengths: Iterable[int] | NDArray[Any]) -> Ragged:
         """Build from flat values and the length of each row."""
-        lengths = np.asarray(
-            lengths if isinstance(lengths, np.ndarray) else list(lengths), dtype=np.int64
-        )
-        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return cls(values, offsets)
+        if not isinstance(lengths, np.ndarray):
+            lengths = list(lengths)
+        return cls(values, np.append(0, np.cumsum(lengths)).astype(np.int64))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
@@ -83,22 +82,18 @@ class Ragged:
 
     def columns(self) -> NDArray[np.int64]:
         """(total,) position of each value of `flat` in its row."""
-        places: NDArray[np.int64] = np.arange(len(self.flat)) - np.repeat(
-            self.offsets[:-1], self.lengths
-        )
-        places += self.offsets[0]
-        return places
+        row_starts = self.offsets[:-1] - self.offsets[0]
+        columns: NDArray[np.int64] = np.arange(len(self.flat))
+        columns -= np.repeat(row_starts, self.lengths)
+        return columns
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
         """Copy the given rows, by index or boolean mask."""
         rows = row_numbers(rows)
         starts = self.offsets[:-1][rows]
-        lengths = (
-            self.offsets[1:][rows] - starts
-        )  # only of these rows: taking a few of millions must be fast
-        taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
-        index = np.repeat(starts - taken.offsets[:-1], lengths) + np.arange(taken.offsets[-1])
-        return Ragged(self.values[index], taken.offsets)
+        # only of these rows: taking a few of millions must be fast
+        lengths = self.offsets[1:][rows] - starts
+        return Ragged.from_lengths(self.values[ranges(starts, lengths)], lengths)
 
     def slice(self, start: int, stop: int) -> Ragged:
         """Return rows `start` to `stop` as a view."""
@@ -107,9 +102,10 @@ class Ragged:
     def padded(self, fill: Any, length: int | None = None) -> NDArray[Any]:
         """(rows, `length` or maximum length) dense array, padded with `fill`; no row may be longer than `length`."""
         lengths = self.lengths
-        width = int(lengths.max(initial=0)) if length is None else length
-        dense = np.full((len(self), width, *self.values.shape[1:]), fill, dtype=self.values.dtype)
-        dense[np.arange(width) < lengths[:, None]] = self.flat
+        if length is None:
+            length = int(lengths.max(initial=0))
+        dense = np.full((len(self), length, *self.values.shape[1:]), fill, dtype=self.values.dtype)
+        dense[np.arange(length) < lengths[:, None]] = self.flat
         return dense
 
     def to_lists(self) -> list[list[Any]]:
@@ -127,11 +123,9 @@ def row_numbers(rows: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
 
 def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
     """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
-    ends = np.cumsum(counts)
-    return np.asarray(
-        np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0),
-        np.int64,
-    )
+    steps = np.arange(counts.sum(dtype=np.int64))
+    range_starts = np.cumsum(counts) - counts
+    return np.asarray(np.repeat(starts - range_starts, counts) + steps, np.int64)
 
 
 def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,6 +9,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 import traceback
@@ -45,32 +46,25 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return the names of all entries and plugins, sorted, without importing them."""
-        return sorted(
-            self.own_names() | set(self._entry_points()) | set(_PLUGINS.get(self.name, {}))
-        )
+        return sorted({*self.own_names(), *self._entry_points(), *self._plugins()})
 
     def own_names(self) -> set[str]:
         """Return the names of the entries in the package itself."""
         spec = importlib.util.find_spec(self.package)
         folders = tuple(spec.submodule_search_locations or []) if spec else ()
-        return {
-            name for name in _module_names(folders) if name != SHARED and not name.startswith("_")
-        }
+        names = _module_names(folders)
+        return {name for name in names if name != SHARED and not name.startswith("_")}
 
     def get(self, name: str) -> Any:
         """Return the class (or function) of an entry; raise a SettingsError if there is no such entry."""
-        plugins = _PLUGINS.get(self.name, {})
-        if name in plugins:
-            module = plugins[name]
-        else:
-            module = importlib.import_module(self._path(name))
+        module = self._plugins().get(name) or importlib.import_module(self._path(name))
         if self.contract is None:
             return getattr(module, name)
-        found = _contract_classes(module, self.contract)
-        if len(found) != 1:
+        classes = _contract_classes(module, self.contract)
+        if len(classes) != 1:
             expected = f"should define one public {self.contract.__name__}"
-            raise SettingsError(f"{module.__name__} {expected}, found {len(found)}")
-        return found[0]
+            raise SettingsError(f"{module.__name__} {expected}, found {len(classes)}")
+        return classes[0]
 
     def build(self, data: Mapping[str, Any] | str, where: str = "") -> T:
         """Build an entry from its name, or from a mapping with the key `name` and settings."""
@@ -80,34 +74,35 @@ class Registry(Generic[T]):
             raise SettingsError(
                 f"{where or self.name}: the key 'name' is required{did_you_mean('', self.names())}"
             )
-        entry = self.get(name)
-        built: T = entry.read(fields, where or f"{self.kind} {name!r}")
-        return built
+        entry: T = self.get(name).read(fields, where or f"{self.kind} {name!r}")
+        return entry
 
     def summary(self, name: str) -> str:
         """Return the first line of the entry's module docstring, without importing the module."""
-        if name in _PLUGINS.get(self.name, {}):
-            docstring = inspect.getdoc(_PLUGINS[self.name][name])
+        plugin = self._plugins().get(name)
+        if plugin:
+            docstring = plugin.__doc__
         else:
             spec = importlib.util.find_spec(self._path(name))
-            if spec and spec.origin:
-                source = Path(spec.origin).read_text(encoding="utf-8")
-            else:
-                source = ""
-            docstring = ast.get_docstring(ast.parse(source))
+            path = Path(spec.origin if spec and spec.origin else os.devnull)
+            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         return (docstring or "").partition("\n")[0]
 
     def _path(self, name: str) -> str:
         if name not in self.names():
             near = did_you_mean(self.synonyms.get(name.lower(), name), self.names())
             raise SettingsError(f"there is no {self.kind} {name!r}{near}")
-        path = self._entry_points().get(name, "")
-        if path and (path.rpartition(".")[2] != name or name in self.own_names()):
-            expected = f"expected the name of its module, and none of {self.package}"
+        path = self._entry_points().get(name, f"{self.package}.{name}")
+        is_own = name in self.own_names()
+        if path.rpartition(".")[2] != name or (is_own and name in self._entry_points()):
             raise SettingsError(
-                f"the entry point {name!r} of {path!r} in the group interlace.{self.name}: {expected}"
+                f"the entry point {name!r} of {path!r} in the group interlace.{self.name}: expected the name of its "
+                f"module, and none of {self.package}"
             )
-        return path or f"{self.package}.{name}"
+        return path
+
+    def _plugins(self) -> dict[str, ModuleType]:
+        return _PLUGINS.get(self.name, {})
 
     def _entry_points(self) -> dict[str, str]:
         return _installed_plugins(f"interlace.{self.name}")
@@ -125,16 +120,13 @@ def _installed_plugins(group: str) -> dict[str, str]:
     return {point.name: point.module for point in entry_points(group=group)}
 
 
-def _contract_classes(module: ModuleType, contract: type) -> list[type]:
-    return [
-        value
-        for value in vars(module).values()
-        if inspect.isclass(value)
-        and issubclass(value, contract)
-        and value is not contract
-        and value.__module__ == module.__name__
-        and not value.__name__.startswith("_")
-    ]
+def _contract_classes(module: ModuleType, contract: Any) -> list[type]:
+    classes = []
+    for value in vars(module).values():
+        is_own = getattr(value, "__module__", None) == module.__name__
+        if is_own and inspect.isclass(value) and issubclass(value, contract):
+            classes.append(value)
+    return [value for value in classes if value is not contract and value.__name__[0] != "_"]
 
 
 def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None:
@@ -153,15 +145,18 @@ def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None
         raise DataError(
             f"--code {path}{_line(error, path)}: {type(error).__name__}: {error}"
         ) from error
-    found = [
-        each
-        for each in registries.values()
-        if each.contract and _contract_classes(module, each.contract)
-    ]
-    if not found:
-        contracts = sorted(each.contract.__name__ for each in registries.values() if each.contract)
-        raise DataError(f"--code {path}: defines no subclass of {', '.join(contracts)}")
-    for registry in found:
+    extended = []
+    contract_names = []
+    for registry in registries.values():
+        if registry.contract:
+            contract_names.append(registry.contract.__name__)
+            if _contract_classes(module, registry.contract):
+                extended.append(registry)
+    if not extended:
+        raise DataError(
+            f"--code {path}: defines no subclass of {', '.join(sorted(contract_names))}"
+        )
+    for registry in extended:
         if path.stem in registry.own_names():
             raise DataError(
                 f"--code {path}: {registry.kind} {path.stem!r} is built in; rename the file"
@@ -171,8 +166,12 @@ def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None
 
 def plugin_files() -> dict[str, Path]:
     """Return the files of registered plugins by file name."""
-    modules = (module for entries in _PLUGINS.values() for module in entries.values())
-    return {path.name: path for path in (Path(inspect.getfile(module)) for module in modules)}
+    files = {}
+    for plugins in _PLUGINS.values():
+        for module in plugins.values():
+            path = Path(inspect.getfile(module))
+            files[path.name] = path
+    return files
 
 
 def _line(error: BaseException, path: Path) -> str:

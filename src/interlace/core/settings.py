@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
@@ -29,18 +28,28 @@ _PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]*\[.*\]")
 
 # Keys of other toolkits by ours.
 _SYNONYMS = {
-    **dict.fromkeys(("lr", "peak_lr"), "learning_rate"),
-    **dict.fromkeys(
-        ("batch_size", "batch_tokens", "max_tokens", "per_device_train_batch_size"),
-        "tokens_per_update",
-    ),
-    **dict.fromkeys(("max_steps", "max_update", "num_steps"), "steps"),
-    **dict.fromkeys(("fp16", "bf16", "mixed_precision"), "precision"),
-    **dict.fromkeys(("warmup_steps", "warmup_updates"), "warmup"),
-    **dict.fromkeys(("max_grad_norm", "clip_norm"), "clip"),
-    **dict.fromkeys(("report_to", "log_with"), "trackers"),
-    **dict.fromkeys(("hidden_size", "emb_dim"), "width"),
-    **dict.fromkeys(("num_hidden_layers", "n_layers"), "layers"),
+    "lr": "learning_rate",
+    "peak_lr": "learning_rate",
+    "batch_size": "tokens_per_update",
+    "batch_tokens": "tokens_per_update",
+    "max_tokens": "tokens_per_update",
+    "per_device_train_batch_size": "tokens_per_update",
+    "max_steps": "steps",
+    "max_update": "steps",
+    "num_steps": "steps",
+    "fp16": "precision",
+    "bf16": "precision",
+    "mixed_precision": "precision",
+    "warmup_steps": "warmup",
+    "warmup_updates": "warmup",
+    "max_grad_norm": "clip",
+    "clip_norm": "clip",
+    "report_to": "trackers",
+    "log_with": "trackers",
+    "hidden_size": "width",
+    "emb_dim": "width",
+    "num_hidden_layers": "layers",
+    "n_layers": "layers",
     "torch_compile": "compile",
     "lr_scheduler_type": "schedule",
     "adam_betas": "betas",
@@ -122,117 +131,84 @@ def type_name(annotation: Any) -> str:
     return getattr(annotation, "__name__", str(annotation))
 
 
-def _explain(error: ValidationError, model: type, where: str) -> str:
-    prefix = f"{where}: " if where else ""
-    found: dict[
-        Any, list[Any]
-    ] = {}  # errors by key; a union of plain types reports several for one
-    for place, item in enumerate(error.errors()):
-        own = tuple(part for part in item["loc"] if not _PLAIN.fullmatch(str(part)))
-        found.setdefault(own if own != item["loc"] else place, []).append({**item, "loc": own})
-    keys = [key for key in found if isinstance(key, tuple)]
-    outer = {
-        key for key in keys if any(key != other and other[: len(key)] == key for other in keys)
-    }
-    deepest = [key for key in found if key not in outer]
-    return "\n".join(prefix + _joined(found[key], model) for key in deepest)
+def _explain(error: ValidationError, model: Any, where: str) -> str:
+    """Return a line for each wrong key; a union of plain types reports several errors for one."""
+    items_by_key: dict[tuple[int | str, ...], list[Any]] = {}
+    for item in error.errors():
+        key = tuple(part for part in item["loc"] if not _PLAIN.fullmatch(str(part)))
+        items_by_key.setdefault(key, []).append(item)
+    lines = []
+    for key, items in items_by_key.items():
+        inner_keys = [inner for inner in items_by_key if inner[: len(key)] == key]
+        if len(inner_keys) == 1:  # only itself
+            line = _explain_key(key, items, model)
+            lines.append(f"{where}: {line}" if where else line)
+    return "\n".join(lines)
 
 
-def _joined(items: list[Any], model: type) -> str:
-    """Join the messages of a union of plain types: 'input should be a valid string, or a valid list'."""
-    texts = [item["msg"].removeprefix("Value error, ") for item in items]
-    others = [
-        f"{text[:1].lower()}{text[1:]}".removeprefix("input should be ") for text in texts[1:]
-    ]
-    return _one({**items[0], "msg": ", or ".join(dict.fromkeys([texts[0], *others]))}, model)
-
-
-def _one(item: Any, model: type) -> str:
-    path = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        parent = "".join(f"{part}." for part in item["loc"][:-1])
-        name = str(item["loc"][-1])
-        known_keys = _keys_at(model, item["loc"][:-1])
-        if name.partition(".")[0] in known_keys and "." in name:
-            return f"unknown key '{parent}\"{name}\"': quotes make it one name; write {path} without quotes"
-        near = did_you_mean(name, known_keys)
-        if ("did you mean" not in near or name in _SYNONYMS) and (
-            elsewhere := _key_elsewhere(path, model)
-        ):
-            near = f"; did you mean {elsewhere!r}?"
-            parent = ""
-        return f"unknown key {path!r}" + near.replace("did you mean '", f"did you mean '{parent}")
+def _explain_key(key: tuple[int | str, ...], items: list[Any], model: type[BaseModel]) -> str:
+    path = ".".join(map(str, key))
+    item = items[0]
     if item["type"] == "missing":
         return f"key {path!r} is required"
-    message: str = item["msg"].removeprefix("Value error, ")
-    shown = isinstance(item["input"], dict) or f"found {item['input']!r}" in message
-    found = "" if shown else f" (found {item['input']!r})"
-    choices = re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))  # of a literal
+    if item["type"] == "extra_forbidden":
+        return f"unknown key {path!r}{_nearest_key(key, model)}"
+    messages = [item["msg"].removeprefix("Value error, ") for item in items]
+    message = ", or ".join(dict.fromkeys(messages)).replace(", or Input should be ", ", or ")
+    if not isinstance(item["input"], dict) and f"found {item['input']!r}" not in message:
+        message += f" (found {item['input']!r})"
     if item["type"] == "literal_error":
-        found += nearest(str(item["input"]), choices)
-    if item["type"] == "list_type" and isinstance(item["input"], str):
-        found += f'; write ["{item["input"]}"]'
-    if path:
-        return f"{path}: {message[:1].lower()}{message[1:]}{found}"
-    return message
+        choices = re.findall(r"'([^']*)'", item["ctx"]["expected"])
+        message += nearest(str(item["input"]), choices)
+    return f"{path}: {message[:1].lower()}{message[1:]}" if path else message
 
 
-def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
-    """Return the field names of the models that `path` may lead to.
+def _nearest_key(key: tuple[int | str, ...], model: type[BaseModel]) -> str:
+    """Return a suggestion in place of an unknown key: one of its section, or one that other toolkits call so."""
+    *section, name = key
+    hint = did_you_mean(str(name), _keys_at(model, section))
+    if "did you mean" in hint and name not in _SYNONYMS:
+        parent = "".join(f"{part}." for part in section)
+        return hint.replace("did you mean '", f"did you mean '{parent}")
+    wanted = _SYNONYMS.get(str(name), name)
+    paths = [path for path in _paths(model) if path.rpartition(".")[2] == wanted]
+    return f"; did you mean {min(paths, key=len)!r}?" if paths else hint
+
+
+def _keys_at(model: type[BaseModel], section: list[int | str]) -> list[str]:
+    """Return the field names of the models that the path of a section may lead to.
 
     A part of the path is a field, the name of a union member, or an index into a list or mapping.
     """
     models = [model]
-    for part in path:
-        fields = [
-            candidate.model_fields[part] for candidate in models if part in candidate.model_fields
-        ]
-        named = [candidate for candidate in models if candidate.__name__ == part]
-        if fields:
-            models = [found for field in fields for found in _models_in(field.annotation)]
-        else:
-            models = named or models
+    for part in section:
+        inner_models = []
+        for candidate in models:
+            if part in candidate.model_fields:
+                inner_models += _models_in(candidate.model_fields[str(part)].annotation)
+            elif candidate.__name__ == part:
+                inner_models.append(candidate)
+        models = inner_models or models
     return [key for candidate in models for key in candidate.model_fields]
-
-
-def _key_elsewhere(path: str, model: type[BaseModel]) -> str:
-    """Return the path of a key of another section with nearly this name, or that other toolkits call so; else ''."""
-    name = path.rpartition(".")[2]
-    found = [
-        known
-        for known in _paths(model)
-        if get_close_matches(
-            known.rpartition(".")[2],
-            [_SYNONYMS.get(name, name)],
-            1,
-            1 if name in _SYNONYMS else 0.75,
-        )
-    ]
-    section = path.partition(".")[0]
-    return min(
-        found, key=lambda known: (known.partition(".")[0] != section, known.count(".")), default=""
-    )
 
 
 def _paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """Yield the dotted paths of all keys, except inside mappings, whose keys are the user's names, and unions."""
     for key, field in model.model_fields.items():
         yield f"{prefix}{key}"
-        if get_origin(field.annotation) is dict:
-            inner = []
-        else:
-            inner = _models_in(field.annotation)
-        if len(inner) == 1:
-            yield from _paths(inner[0], f"{prefix}{key}.")
+        models = _models_in(field.annotation)
+        if len(models) == 1 and get_origin(field.annotation) is not dict:
+            yield from _paths(models[0], f"{prefix}{key}.")
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     """Return the models in the type of a field, through unions, lists and mappings."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [
-        found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)
-    ]
+    models = []
+    for argument in get_args(annotation):
+        models += _models_in(argument)
+    return models
 
 
 class RegistryEntry(Settings):

@@ -60,32 +60,32 @@ class ConfigStore:
 
     def names(self) -> list[str]:
         """Names of the shipped configurations, such as `tiny/mlm` or `xlm/unmt:en-fr-mlm-mlm`."""
-        found = []
+        names = []
         for path in self.folder.rglob("[!_]*.toml"):
             name = path.relative_to(self.folder).with_suffix("").as_posix()
-            variants = self._listed(self._load(path))
-            found += [f"{name}:{variant}" for variant in variants] or [name]
-        return sorted(found)
+            variants = _public(self._load(path).get("variants", {}))
+            names += [f"{name}:{variant}" for variant in variants] or [name]
+        return sorted(names)
 
     def find(self, name: str, folder: Path | None = None, *, shared: bool = False) -> ConfigFile:
         """Return the file of this path (under `folder`, if given) or shipped name; a DataError suggests the nearest.
 
         shared: whether a file with variants may be named without one, for what its variants share.
         """
-        for base, variant in ((name, ""), (name.rpartition(":")[0], name.rpartition(":")[2])):
-            candidates = [folder / base] if folder and base else []
-            candidates += (
-                [Path(base), self.folder / f"{base.removesuffix('.toml')}.toml"] if base else []
-            )
+        path_name, _, last_part = name.rpartition(":")
+        for base, variant in ((name, ""), (path_name, last_part)):
+            if not base:
+                continue
+            candidates = [Path(base), self.folder / f"{base.removesuffix('.toml')}.toml"]
+            if folder:
+                candidates.insert(0, folder / base)
             for path in candidates:
                 if path.is_file():
                     return self._checked(ConfigFile(path, variant), shared=shared)
         path = (folder or Path()) / name
         must_not_be_special(path, self.kind)
-        files = path.parent.glob("*.toml")
-        hint = did_you_mean(
-            name, [*self.names(), *(str(Path(name).parent / path.name) for path in files)]
-        )
+        near_files = [str(Path(name).with_name(file.name)) for file in path.parent.glob("*.toml")]
+        hint = did_you_mean(name, [*self.names(), *near_files])
         raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}")
 
     def read(self, name: str, folder: Path | None = None) -> dict[str, Any]:
@@ -105,63 +105,50 @@ class ConfigStore:
         data = self._load(file.path)
         variants = data.get("variants", {})
         if file.variant:
-            own = dict(variants[file.variant])
-            sibling = own.pop("extends", "")
-            if not isinstance(sibling, str) or (sibling and not sibling.startswith(":")):
-                raise SettingsError(
-                    f"{file}: extends: expected a variant of this file (':NAME'), found {sibling!r}"
-                )
-            base = self._read(
-                self._checked(ConfigFile(file.path, sibling[1:]), shared=True), (*chain, label)
+            settings = {"name": self._variant_name(file), **variants[file.variant]}
+            extended = settings.pop("extends", ":")
+        else:
+            settings = {key: value for key, value in data.items() if key != "variants"}
+            extended = settings.pop("extends", None)
+            if extended is None:
+                return settings
+        if not isinstance(extended, str) or (file.variant and not extended.startswith(":")):
+            expected = (
+                "a variant of this file (':NAME')" if file.variant else f"the name of a {self.kind}"
             )
-            if file.path.is_relative_to(self.folder):
-                shipped = file.path.relative_to(self.folder)
-            else:
-                shipped = Path(file.path.name)
-            return self._merged(
-                base, {"name": "-".join([*shipped.with_suffix("").parts, file.variant]), **own}
-            )
-        settings = {key: value for key, value in data.items() if key not in {"variants", "extends"}}
-        if "extends" not in data:
-            return settings
-        extended = data["extends"]
-        if not isinstance(extended, str):
-            raise SettingsError(
-                f"{file}: extends: expected the name of a {self.kind}, found {extended!r}"
-            )
-        if "name" not in data and not variants:
+            raise SettingsError(f"{file}: extends: expected {expected}, found {extended!r}")
+        if not file.variant and "name" not in data and not variants:
             raise SettingsError(f"{file}: a {self.kind} that extends another needs its own name")
-        return self._merged(
-            self._read(self.find(extended, file.path.parent, shared=True), (*chain, label)),
-            settings,
-        )
+        if file.variant:
+            base_file = self._checked(ConfigFile(file.path, extended[1:]), shared=True)
+        else:
+            base_file = self.find(extended, file.path.parent, shared=True)
+        base = self._read(base_file, (*chain, label))
+        for key in self.whole:
+            if key in settings:
+                base.pop(key, None)
+        return merged(base, settings)
 
-    def _merged(self, base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-        return merged(
-            {key: value for key, value in base.items() if key not in self.whole or key not in data},
-            data,
-        )
+    def _variant_name(self, file: ConfigFile) -> str:
+        """Return the default of a variant's name, such as `xlm-unmt-en-fr`."""
+        path = Path(file.path.name)
+        if file.path.is_relative_to(self.folder):
+            path = file.path.relative_to(self.folder)
+        return "-".join([*path.with_suffix("").parts, file.variant])
 
     def _checked(self, file: ConfigFile, *, shared: bool = False) -> ConfigFile:
         """The file, if it has the variant; a file with variants cannot be read without one unless `shared`."""
         variants = self._load(file.path).get("variants", {})
         if not isinstance(variants, dict) or not all(
-            isinstance(table, dict) for table in variants.values()
+            isinstance(v, dict) for v in variants.values()
         ):
             raise SettingsError(f"{file.path}: variants: expected tables [variants.NAME]")
+        hint = did_you_mean(file.variant, _public(variants))
         if file.variant and file.variant not in variants:
-            raise DataError(
-                f"{file.path}: no variant {file.variant!r}{did_you_mean(file.variant, variants)}"
-            )
+            raise DataError(f"{file.path}: no variant {file.variant!r}{hint}")
         if variants and not file.variant and not shared:
-            hint = did_you_mean("", self._listed({"variants": variants}))
-            raise DataError(
-                f"{file.path}: name one of its variants, such as {file.path.stem}:NAME{hint}"
-            )
+            raise DataError(f"{file.path}: name one of its variants{hint}")
         return file
-
-    def _listed(self, data: dict[str, Any]) -> list[str]:
-        return [name for name in data.get("variants", {}) if not name.startswith("_")]
 
     def _load(self, path: Path) -> dict[str, Any]:
         """Return the settings of a file, which callers must not change: parsed files are shared."""
@@ -175,26 +162,30 @@ class ConfigStore:
 
     def located(self, data: dict[str, Any], folder: Path, table: str = "") -> dict[str, Any]:
         """Return settings with relative paths made absolute, which count from `folder`; table: the key of `data`."""
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for name, value in data.items():
             key = f"{table}.{name}"
             if isinstance(value, dict):
-                found[name] = self.located(value, folder, key)
+                settings[name] = self.located(value, folder, key)
             elif isinstance(value, list):
-                found[name] = [self._located(key, item, folder) for item in value]
+                settings[name] = [self._located(key, item, folder) for item in value]
             else:
-                found[name] = self._located(key, value, folder)
-        return found
+                settings[name] = self._located(key, value, folder)
+        return settings
 
     def _located(self, key: str, value: Any, folder: Path) -> Any:
         if not isinstance(value, str) or not value or value.startswith(("/", "~", "$")):
             return value
         path = os.path.normpath(folder.absolute() / value)
-        if any(key.endswith(f".{end}") for end in self.folders):
-            return path
-        if any(key.endswith(f".{end}") for end in self.checkpoints) and Path(path).exists():
+        is_folder = any(key.endswith(f".{end}") for end in self.folders)
+        is_checkpoint = any(key.endswith(f".{end}") for end in self.checkpoints)
+        if is_folder or (is_checkpoint and Path(path).exists()):
             return path
         return value
+
+
+def _public(variants: Mapping[str, Any]) -> list[str]:
+    return [name for name in variants if not name.startswith("_")]
 
 
 @lru_cache(maxsize=256)
@@ -208,12 +199,11 @@ _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`
 
 def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """Merge two tables recursively; values of `data` override those of `base`."""
-    both = {
-        key
-        for key in base.keys() & data.keys()
-        if isinstance(base[key], dict) and isinstance(data[key], dict)
-    }
-    return {**base, **data, **{key: merged(base[key], data[key]) for key in both}}
+    both = {**base, **data}
+    for key in base.keys() & data.keys():
+        if isinstance(base[key], dict) and isinstance(data[key], dict):
+            both[key] = merged(base[key], data[key])
+    return both
 
 
 def change(data: dict[str, Any], key: str, value: str) -> None:
@@ -232,14 +222,16 @@ def put(data: dict[str, Any], key: str, value: Any) -> None:
     parts = [quoted or plain for quoted, plain in _KEY.findall(key)]
     if not parts:
         raise SettingsError(f"--set {key}: expected a key such as train.steps")
-    for place, section in enumerate(parts[:-1]):
-        if (dotted := ".".join(parts[place:])) in data:  # `files."train.en"` without the quotes
+    for number, section in enumerate(parts[:-1]):
+        dotted = ".".join(parts[number:])
+        if dotted in data:  # `files."train.en"` without the quotes
             data[dotted] = value
             return
         data = data.setdefault(section, {})
         if not isinstance(data, dict):
-            hint = f"; quote a key that contains a dot: '\"{dotted}\"'"
-            raise SettingsError(f"--set {key}: {section!r} is not a section{hint}")
+            raise SettingsError(
+                f"--set {key}: {section!r} is not a section; quote a key that contains a dot: '\"{dotted}\"'"
+            )
     data[parts[-1]] = value
 
 

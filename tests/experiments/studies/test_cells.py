@@ -22,17 +22,6 @@ def shipped(name):
     return study, cells_of(study, folder)
 
 
-def test_errors_quote_a_dotted_key_that_is_one_name(grid):
-    quotes = "quotes make it one name; write {} without quotes"
-    with pytest.raises(SettingsError, match=quotes.format("train.steps")):
-        cells(grid, "[systems.c]\nrecipe = 'tiny/mlm'\nset.'train.steps' = 3\n")
-    grid.write_text('"evaluate.metrics" = 3\n' + grid.read_text())
-    with pytest.raises(
-        SettingsError, match=r"grid\.toml: .*" + quotes.format(r"evaluate\.metrics")
-    ):
-        cells(grid)
-
-
 @pytest.mark.parametrize("name", STUDIES.names())
 def test_expands_every_shipped_study(name):
     study, found = shipped(name)
