@@ -207,15 +207,43 @@ def _reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
     return found
 
 
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
 def figures(package: list[Module]) -> dict[str, float]:
-    """Syntax nodes for each line of code, and the share of private modules in percent.
+    """How much program there is, and how dense: counts of a thousand lines of code, but for the first two and last.
 
     Docstrings, comments and blank lines are not code, so neither short nor packed lines change the number of nodes.
     """
-    private = [module for module in package if module.name.rpartition(".")[2].startswith("_")]
     nodes = sum(_code_nodes(module.tree) for module in package)
     lines = sum(len(_code_lines(module)) for module in package)
-    return {"nodes a line": nodes / lines, "private": 100 * len(private) / len(package)}
+    counts = dict.fromkeys(
+        ("comprehensions", "nested comprehensions", "tuple assignments", "conditional expressions"),
+        0,
+    )
+    for module in package:
+        for node in ast.walk(module.tree):
+            if isinstance(node, COMPREHENSIONS):
+                counts["comprehensions"] += 1
+                inner_nodes = [inner for inner in ast.walk(node) if inner is not node]
+                has_inner = any(isinstance(inner, COMPREHENSIONS) for inner in inner_nodes)
+                counts["nested comprehensions"] += has_inner or len(node.generators) > 1
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+                counts["tuple assignments"] += isinstance(node.targets[0], ast.Tuple)
+            elif isinstance(node, ast.IfExp):
+                counts["conditional expressions"] += 1
+    private = [module for module in package if module.name.rpartition(".")[2].startswith("_")]
+    return {
+        "nodes": nodes,
+        "nodes a line": round(nodes / lines, 2),
+        **{name: round(1000 * count / lines, 1) for name, count in counts.items()},
+        "private modules, %": round(100 * len(private) / len(package), 1),
+    }
+
+
+def nodes_of_files(paths: Iterable[Path]) -> int:
+    """Syntax nodes of files, without docstrings."""
+    return sum(_code_nodes(ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
 
 
 def _docstrings(tree: ast.AST) -> list[ast.stmt]:
