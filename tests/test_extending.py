@@ -24,7 +24,7 @@ from interlace.tasks import TASKS, FineTuneTask, ProbeTask
 from little_checkpoints import save
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
-OBJECTIVE, VARIANT, TASK, PROBE, TRANSFORMATION, READER = re.findall(
+OBJECTIVE, VARIANT, TASK, PROBE, ALIGNER, TRANSFORMATION, READER = re.findall(
     r"```python\n(.*?)```", PAGE, re.DOTALL
 )
 COMMANDS = re.findall(r"\$ interlace (.*)", PAGE)
@@ -134,6 +134,13 @@ def run(name, code, folder, monkeypatch, **replaced):
     done = CliRunner().invoke(application(), [replaced.get(part, part) for part in command.split()])
     assert done.exit_code == 0, done.output
     return CliRunner()
+
+
+def test_the_aligner_on_the_page_aligns_text(tmp_path, monkeypatch):
+    (tmp_path / "text.en").write_text("Berlin has 3 rivers\n2 2\n")
+    (tmp_path / "text.de").write_text("3 Flüsse hat berlin\n2\n")
+    run("identical", ALIGNER, tmp_path, monkeypatch)
+    assert (tmp_path / "made.links").read_text() == "0-3 2-0\n0-0 1-0\n"
 
 
 def test_the_transformation_on_the_page_derives_text(tmp_path, monkeypatch):
