@@ -93,9 +93,8 @@ def test_counts_each_part_and_the_whole_set():
     (result,) = find_contamination(
         training("X y z", "and one two three four five six seven eight"), [test]
     )
-    assert result.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
     assert (result.total, result.exact, result.ngram) == (2, 2, 2)
-    assert result.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
+    assert result.dump()["ngram"] == 100.0
     assert [ngram_length(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [
         8,
         8,

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from itertools import chain
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +19,13 @@ from interlace.data.packing import Streams
 from interlace.data.store import mapped
 
 ROWS = [[7, 8, 9], [10], [11, 12, 13, 14], [15, 16], [17]]
+SOURCE = [[7, 8], [9], [10, 11, 12]]
+TARGET = [[20], [21, 22], [23]]
 
 
-def sentences(rows, subwords=2, language="en"):
-    """Rows of words of so many subwords each."""
-    words = [[place // subwords for place in range(len(row))] for row in rows]
+def sentences(rows, language="en"):
+    """Rows of words of two subwords each."""
+    words = [[place // 2 for place in range(len(row))] for row in rows]
     return Sentences(Ragged.of(rows), Ragged.of(words), language)
 
 
@@ -37,51 +39,36 @@ def write(folder, vocab, chunks, language="en", **options):
 def corpus(tmp_path, vocab):
     """Five rows, written in three chunks."""
     chunks = [sentences(ROWS[:2]), sentences(ROWS[2:4]), sentences(ROWS[4:])]
-    return write(tmp_path / "corpus", vocab, chunks, about={"skipped": 3})
+    return write(tmp_path / "corpus", vocab, chunks, notes={"empty": 3})
 
 
 def test_describes_what_was_written(corpus, vocab):
-    assert len(corpus) == 5
-    assert (corpus.language, corpus.languages, corpus.word_tokenizer) == (
-        "en",
-        ("en",),
-        "whitespace",
-    )
+    assert (corpus.language, corpus.languages) == ("en", ("en",))
     assert corpus.lengths.tolist() == [3, 1, 4, 2, 1]
-    assert corpus.counts == {"rows": 5, "subwords": {"en": 11}, "words": {"en": 2 + 1 + 2 + 1 + 1}}
-    assert corpus.meta["skipped"] == 3
-    assert corpus.meta["vocabulary"] == {
-        "name": vocab.name,
-        "fingerprint": vocab.fingerprint,
-        "size": vocab.size,
-    }
+    assert corpus.counts == {"rows": len(corpus), "subwords": {"en": 11}}
+    assert corpus.meta["notes"] == {"empty": 3}
     assert "rows=5" in repr(corpus)
     stored = {path.stem: np.load(path) for path in corpus.folder.glob("*.npy")}
-    assert stored["text.ids"].tolist() == list(chain.from_iterable(ROWS))
+    assert stored["text.ids"].tolist() == [number for row in ROWS for number in row]
     assert stored["text.offsets"].tolist() == [0, 3, 4, 8, 10, 11]
     assert (stored["text.ids"].dtype, stored["text.offsets"].dtype) == (np.uint8, np.int64)
 
 
+ANY_ID = st.sampled_from([5, 99, 255, 256, 65_535, 65_536])
+
+
 @settings(max_examples=25)
-@given(
-    rows=st.lists(
-        st.lists(st.sampled_from([5, 99, 255, 256, 65_535, 65_536]), max_size=5),
-        min_size=1,
-        max_size=30,
-    ),
-    data=st.data(),
-)
+@given(st.lists(st.lists(ANY_ID, max_size=5), min_size=1, max_size=30), st.data())
 def test_takes_the_same_rows_from_disk_and_memory(tmp_path_factory, vocab, rows, data):
-    folder, memory = tmp_path_factory.mktemp("corpus"), sentences(rows)
+    memory = sentences(rows)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
-    chunks = [sentences(rows[a:b]) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    disk = write(folder, vocab, chunks)
+    chunks = [sentences(rows[start:end]) for start, end in pairwise([0, *cuts, len(rows)])]
+    disk = write(tmp_path_factory.mktemp("corpus"), vocab, chunks)
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=40))
     assert disk.take(wanted) == memory.take(wanted)
     assert disk.lengths.tolist() == memory.lengths.tolist()
-    assert (
-        disk.frequencies(70_000).tolist() == np.bincount(memory.ids.flat, minlength=70_000).tolist()
-    )
+    counts = np.bincount(memory.ids.flat, minlength=70_000)
+    assert disk.frequencies(70_000).tolist() == counts.tolist()
 
 
 def test_rejects_another_vocabulary_and_names_both(corpus, other_vocab, vocab):
@@ -94,10 +81,7 @@ def test_rejects_another_vocabulary_and_names_both(corpus, other_vocab, vocab):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda data: data[:-10],
-            r"text\.ids\.npy: truncated or changed: \d+ bytes, \d+ were written",
-        ),
+        (lambda data: data[:-10], r"text\.ids\.npy: truncated or changed: \d+ bytes"),
         (lambda data: b"\0" * len(data), r"text\.ids\.npy: damaged"),
         (None, r"text\.ids\.npy: no such column"),
     ],
@@ -115,16 +99,14 @@ def test_rejects_damaged_columns(corpus, change, message):
 def test_rejects_other_descriptions(corpus, tmp_path):
     with pytest.raises(DataError, match="corpuss does not exist; did you mean 'corpus'"):
         Corpus.open(tmp_path / "corpuss")
-    with pytest.raises(
-        DataError, match="holds a monolingual corpus, a parallel corpus is expected"
-    ):
+    with pytest.raises(DataError, match="holds a monolingual corpus, a parallel"):
         ParallelCorpus.open(corpus.folder)
     meta = corpus.folder / "meta.json"
     newer = json.dumps({**json.loads(meta.read_text()), "format": 99})
     for text, message in (
         ('{"format": 1', r"meta\.json: damaged"),
         ("[]", r"meta\.json: damaged"),
-        (newer, "format 99, this version reads format 4"),
+        (newer, "format 99, this version reads format"),
     ):
         meta.write_text(text)
         with pytest.raises(DataError, match=message):
@@ -139,64 +121,43 @@ def test_a_failed_write_leaves_the_old_corpus(corpus, vocab, tmp_path):
     with pytest.raises(ZeroDivisionError):
         write(corpus.folder, vocab, chunks())
     assert len(Corpus.open(corpus.folder, vocab)) == 5
-    assert [path.name for path in corpus.folder.parent.iterdir()] == ["corpus"]
-    with pytest.raises(DataError, match="there are no lines"):
+    with pytest.raises(DataError, match="no lines"):
         write(tmp_path / "c", vocab, [])
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
-
-
-SOURCE = [[7, 8], [9], [10, 11, 12]]
-TARGET = [[20], [21, 22], [23]]
 
 
 @pytest.fixture
 def parallel(tmp_path, vocab):
     """Three pairs written in two chunks."""
-    whole = Pairs(sentences(SOURCE, 1, "en"), sentences(TARGET, 1, "de"))
+    whole = Pairs(sentences(SOURCE), sentences(TARGET, "de"))
     options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
-    return ParallelCorpus.write(
-        tmp_path / "pairs", [whole.take([0, 1]), whole.take([2])], **options
-    )
+    chunks = [whole.take([0, 1]), whole.take([2])]
+    return ParallelCorpus.write(tmp_path / "pairs", chunks, **options)
 
 
-def test_both_sides_come_back(parallel):
-    corpus = parallel
-    assert (corpus.languages, corpus.language, len(corpus)) == (("en", "de"), "en-de", 3)
-    assert corpus.lengths.tolist() == [3, 3, 4]
-    assert corpus.counts == {"rows": 3, "subwords": {"en": 6, "de": 4}, "words": {"en": 6, "de": 4}}
-    pairs = corpus.take([2, 0, 1])
-    assert pairs.source.ids.to_lists() == [SOURCE[2], SOURCE[0], SOURCE[1]]
-    assert pairs.target.ids.to_lists() == [TARGET[2], TARGET[0], TARGET[1]]
-    assert (pairs.source.language, pairs.target.language) == ("en", "de")
-    assert pairs.links is pairs.phrases is None
-    assert corpus.frequencies(24).sum() == 10
-
-
-def test_a_side_is_a_corpus_of_its_language(parallel, tmp_path, vocab):
+def test_pairs_and_their_sides(parallel, tmp_path, vocab):
+    assert (parallel.languages, parallel.language, len(parallel)) == (("en", "de"), "en-de", 3)
+    assert parallel.lengths.tolist() == [3, 3, 4]
+    assert parallel.counts == {"rows": 3, "subwords": {"en": 6, "de": 4}}
+    pairs = parallel.take([2, 0, 1])
+    assert pairs.source == sentences([SOURCE[2], SOURCE[0], SOURCE[1]])
+    assert pairs.target == sentences([TARGET[2], TARGET[0], TARGET[1]], "de")
+    assert parallel.frequencies(24).sum() == 10
     source, target = parallel.sides
-    alone = write(tmp_path / "de", vocab, [sentences(TARGET, 1, "de")], "de")
-    assert (source.language, target.languages, target.word_tokenizer) == (
-        "en",
-        ("de",),
-        "whitespace",
-    )
-    assert (len(target), target.counts) == (3, alone.counts)
+    alone = write(tmp_path / "de", vocab, [sentences(TARGET, "de")], "de")
+    assert source.take([2]) == sentences(SOURCE[2:])
+    assert (target.languages, target.counts) == (alone.languages, alone.counts)
     assert target.lengths.tolist() == alone.lengths.tolist() == [1, 2, 1]
     assert target.take([2, 0]) == alone.take([2, 0])
-    assert source.take([2]) == sentences(SOURCE, 1, "en").take([2])
     assert target.frequencies(24).tolist() == alone.frequencies(24).tolist()
-    for shift in range(4):
-        one, other = (Streams(corpus, 4, 3).take([1, 0], shift) for corpus in (target, alone))
-        assert one == other
+    assert Streams(target, 4, 3).take([1, 0], 2) == Streams(alone, 4, 3).take([1, 0], 2)
 
 
 def descriptors():
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/fd").is_dir(), reason="counts descriptors as Linux lists them"
-)
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs Linux")
 def test_a_file_is_mapped_once(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(9))
     before = descriptors()
@@ -210,35 +171,28 @@ def test_a_file_is_mapped_once(tmp_path):
     assert descriptors() == before
 
 
-@pytest.mark.parametrize("hard", [40, 4000])
-def test_the_limit_of_open_files_is_raised_and_named(tmp_path, hard):
-    """In a process of its own, whose soft limit is that of macOS, in small."""
-    code = """
+MANY_FILES = """
 import resource, sys
-import numpy as np
 from pathlib import Path
 from interlace.core.errors import DataError
 from interlace.data.store import mapped
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (40, int(sys.argv[2])))
-folder = Path(sys.argv[1])
-maps = []
 try:
-    for number in range(100):
-        maps.append(mapped(folder / f"{number}.npy", "build it again"))
+    maps = [mapped(path, "") for path in Path(sys.argv[1]).iterdir()]
     print("mapped", len(maps))
 except DataError as error:
     print(error)
 """
+
+
+@pytest.mark.parametrize(
+    ("hard_limit", "output"), [(40, "too many open files, the limit is 40"), (4000, "mapped 100")]
+)
+def test_the_limit_of_open_files_is_raised_and_named(tmp_path, hard_limit, output):
+    """In a process of its own, whose soft limit is that of macOS, in small."""
     for number in range(100):
         np.save(tmp_path / f"{number}.npy", np.arange(number + 1))
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path), str(hard)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if hard == 40:
-        assert "too many open files, the limit is 40; raise it" in done.stdout, done.stderr
-    else:
-        assert done.stdout == "mapped 100\n", done.stderr
+    command = [sys.executable, "-c", MANY_FILES, str(tmp_path), str(hard_limit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert output in done.stdout, done.stderr

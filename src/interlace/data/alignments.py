@@ -92,8 +92,7 @@ class StoredText(ColumnFolder):
 
     def take(self, rows: RowNumbers) -> tuple[TextColumns, TextColumns]:
         """Return a copy of the source and target lines of the given rows."""
-        source, target = (self._side(name, rows) for name in _SIDES)
-        return source, target
+        return self._side("source", rows), self._side("target", rows)
 
     def _side(self, name: str, rows: RowNumbers) -> TextColumns:
         string = self._columns[f"{name}_lines.bytes"].take(rows).flat.tobytes().decode()
@@ -175,15 +174,17 @@ class WordAlignments(ColumnFolder):
     @cached_property
     def types(self) -> tuple[list[str], list[str]]:
         """The spelling of each word type of source and target."""
-        found = []
-        for side, count in zip(_SIDES, self.meta["types"], strict=True):
-            path = must_exist(self.folder / f"{side}.words", "list of words")
-            found.append(list(read_lines(path)))
-            if len(found[-1]) != count:
-                raise DataError(
-                    f"{path}: {len(found[-1])} words, {count} were written; align the corpus again"
-                )
-        return found[0], found[1]
+        return self._read_types("source", 0), self._read_types("target", 1)
+
+    def _read_types(self, side: str, number: int) -> list[str]:
+        path = must_exist(self.folder / f"{side}.words", "list of words")
+        words = list(read_lines(path))
+        expected = self.meta["types"][number]
+        if len(words) != expected:
+            raise DataError(
+                f"{path}: {len(words)} words, {expected} were written; align the corpus again"
+            )
+        return words
 
     def take(self, rows: RowNumbers) -> Links:
         """Return a copy of the links of the given rows."""
@@ -201,27 +202,27 @@ class WordAlignments(ColumnFolder):
     def chunks(self, rows: int = CHUNK) -> Iterator[tuple[WordPairs, Links]]:
         """Yield all pairs and their links in slices of at most `rows` rows; only one slice is in memory."""
         for start in range(0, len(self), rows):
-            some = np.arange(start, min(start + rows, len(self)))
-            yield (
-                WordPairs(
-                    *self.words(some), *self.types, self.languages, self.word_tokenizer, start
-                ),
-                self.take(some),
-            )
+            numbers = np.arange(start, min(start + rows, len(self)))
+            yield self._word_pairs(*self.words(numbers), start), self.take(numbers)
+
+    def _word_pairs(self, source: Ragged, target: Ragged, first: int = 0) -> WordPairs:
+        return WordPairs(
+            source, target, *self.types, self.languages, self.word_tokenizer, first=first
+        )
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
         """Return all pairs and their links, mapped from temporary files on the disk of a folder."""
-        kinds = (np.int32, ()), (np.int32, ()), (np.int32, (2,)), (np.float32, ())
-        columns = [SpilledRows(kind, width, spool) for kind, width in kinds]
-        for words, found in self.chunks():
-            for column, rows in zip(
-                columns, (words.source, words.target, found.links, found.confidence), strict=True
-            ):
-                column.append(rows)
-        source, target, links, confidence = (column.mapped() for column in columns)
-        return WordPairs(source, target, *self.types, self.languages, self.word_tokenizer), Links(
-            links, confidence
-        )
+        source = SpilledRows(np.int32, (), spool)
+        target = SpilledRows(np.int32, (), spool)
+        links = SpilledRows(np.int32, (2,), spool)
+        confidence = SpilledRows(np.float32, (), spool)
+        for words, chunk_links in self.chunks():
+            source.append(words.source)
+            target.append(words.target)
+            links.append(chunk_links.links)
+            confidence.append(chunk_links.confidence)
+        words = self._word_pairs(source.mapped(), target.mapped())
+        return words, Links(links.mapped(), confidence.mapped())
 
 
 def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> None:
@@ -233,14 +234,13 @@ def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np
         )
     rows = links.rows()
     for side, column in enumerate((words.source, words.target)):
-        beyond = (links.flat[:, side] < 0) | (links.flat[:, side] >= column.lengths[rows])
-        if beyond.any():
-            at = int(np.flatnonzero(beyond)[0])
-            row = int(rows[at])
-            word = int(links.flat[at, side])
+        positions = links.flat[:, side]
+        beyond = np.flatnonzero((positions < 0) | (positions >= column.lengths[rows]))
+        if len(beyond):
+            row = int(rows[beyond[0]])
             raise DataError(
-                f"{folder}: pair {words.first + row + 1} has a link to {_SIDES[side]} word {word}, "
-                f"counted from 0, but only {int(column.lengths[row])} words"
+                f"{folder}: pair {words.first + row + 1} has a link to {_SIDES[side]} word {positions[beyond[0]]}, "
+                f"counted from 0, but only {column.lengths[row]} words"
             )
 
 
@@ -285,9 +285,10 @@ class PhraseStore(ColumnFolder):
         }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
-            for words, found in alignments.chunks():
+            for words, chunk_links in alignments.chunks():
                 lengths = (words.source.lengths, words.target.lengths)
-                spans = phrase_pairs(*lengths, found.links, rules, confidence=found.confidence.flat)
+                confidence = chunk_links.confidence.flat
+                spans = phrase_pairs(*lengths, chunk_links.links, rules, confidence=confidence)
                 kept, rows = table.select(words.source, words.target, spans)
                 meta["counts"]["phrases"] += len(kept.flat)
                 yield {
@@ -311,12 +312,12 @@ class PhraseStore(ColumnFolder):
 
     def known(self, rows: RowNumbers) -> tuple[KnownPhrases, KnownPhrases]:
         """Return the spans of source and target that are in the table, with their most likely translations."""
-        source_words, target_words = self.alignments.words(rows)
-        source_types, target_types = self.alignments.types
+        words = self.alignments.words(rows)
+        types = self.alignments.types
         max_length = int(self.meta["rules"]["max_phrase_length"])
         source_index, target_index = self._indexes
-        source = self.table.known(0, source_words, source_index, target_types, max_length)
-        target = self.table.known(1, target_words, target_index, source_types, max_length)
+        source = self.table.known(0, words[0], source_index, types[1], max_length)
+        target = self.table.known(1, words[1], target_index, types[0], max_length)
         return source, target
 
     @cached_property
@@ -389,11 +390,12 @@ class PhraseTableColumns:
 
 def all_spans(words: Ragged, max_length: int) -> Ragged:
     """Return all half-open spans of at most `max_length` words in each row, sorted."""
-    rest = np.repeat(words.lengths, words.lengths) - words.columns()
-    places, more = np.nonzero(np.arange(max_length) < rest[:, None])
-    starts = words.columns()[places]
-    spans = np.stack([starts, starts + more + 1], axis=1).astype(np.int32)
-    return Ragged.from_lengths(spans, np.bincount(words.rows()[places], minlength=len(words)))
+    columns = words.columns()
+    max_lengths = np.repeat(words.lengths, words.lengths) - columns  # (W,) of spans from each word
+    positions, extra_words = np.nonzero(np.arange(max_length) < max_lengths[:, None])
+    starts = columns[positions]
+    spans = np.stack([starts, starts + extra_words + 1], axis=1).astype(np.int32)
+    return Ragged.from_lengths(spans, np.bincount(words.rows()[positions], minlength=len(words)))
 
 
 def _mapped(path: Path) -> NDArray[Any]:

@@ -73,7 +73,7 @@ class Contamination:
     """Counts of the examples of one held-out set that occur in the training text.
 
     exact: examples with a text that occurs as a whole. ngram: examples with a text of which at least an n-gram occurs.
-    parts: the two counts for each part. examples: a few with their training lines, the first `whole` are exact.
+    examples: a few with their training lines, the first `whole` are exact.
     """
 
     name: str
@@ -82,16 +82,11 @@ class Contamination:
     exact: int
     ngram: int
     n: int
-    parts: dict[str, tuple[int, int]]
     examples: tuple[Excerpt, ...] = ()
     whole: int = 0
 
     def dump(self) -> dict[str, Any]:
         """Return plain data for JSON; `exact` and `ngram` are percent of the examples."""
-        parts: dict[str, dict[str, float]] = {}
-        if len(self.parts) > 1:
-            for part, (exact, ngram) in self.parts.items():
-                parts[part] = {"exact": self._percent(exact), "ngram": self._percent(ngram)}
         return {
             "task": self.name,
             "language": self.language,
@@ -99,7 +94,6 @@ class Contamination:
             "n": self.n,
             "exact": self._percent(self.exact),
             "ngram": self._percent(self.ngram),
-            "parts": parts,
             "shown": [{"where": example.where, "text": example.text} for example in self.examples],
         }
 
@@ -108,14 +102,8 @@ class Contamination:
         name = f"{self.name} ({self.language})"
         if self.exact:
             about = f"examples of {name} that occur in training text"
-            yield Finding(
-                "warning",
-                "contamination",
-                self.exact,
-                self.total,
-                about,
-                self.examples[: self.whole],
-            )
+            examples = self.examples[: self.whole]
+            yield Finding("warning", "contamination", self.exact, self.total, about, examples)
         only_ngram = self.ngram - self.exact
         if only_ngram and ngrams:
             about = f"further examples of {name} with {self.n} words or characters in a row that occur in training text"
@@ -146,7 +134,7 @@ class ContaminationCheck:
             language = held_out.languages.get(name, held_out.language)
             tokens = hash_tokens(lines)
             long_texts = np.flatnonzero(tokens.lengths >= _min_length(language))
-            self._parts.append(_Part(searched, name, tokens, ngram_length(language), long_texts))
+            self._parts.append(_Part(searched, tokens, ngram_length(language), long_texts))
 
     def search(self, text: Text, row_name: RowName) -> None:
         """Search a chunk of training text; `row_name` returns the name of each line."""
@@ -173,27 +161,20 @@ class ContaminationCheck:
 
     def _result(self, searched: _SearchedSet) -> Contamination:
         held_out = searched.held_out
-        any_exact = np.zeros(len(held_out), np.bool_)  # (examples,)
-        any_ngram = np.zeros(len(held_out), np.bool_)
-        parts = {}
+        exact = np.zeros(len(held_out), np.bool_)  # (examples,)
+        ngram = np.zeros(len(held_out), np.bool_)
         for number, part in enumerate(self._parts):
             if part.searched is searched:
-                exact = np.zeros(len(held_out), np.bool_)
-                exact[part.whole] = self._known[_WHOLE].marked(number)
-                ngram = exact.copy()
+                exact[part.whole] |= self._known[_WHOLE].marked(number)
                 _, first_words = part.tokens.ngrams(part.n)
                 ngram[part.tokens.rows(first_words[self._known[part.n].marked(number)])] = True
-                parts[part.name] = (int(exact.sum()), int(ngram.sum()))
-                any_exact |= exact
-                any_ngram |= ngram
         return Contamination(
             name=held_out.name,
             language=held_out.language,
             total=len(held_out),
-            exact=int(any_exact.sum()),
-            ngram=int(any_ngram.sum()),
+            exact=int(exact.sum()),
+            ngram=int((exact | ngram).sum()),
             n=ngram_length(held_out.language),
-            parts=parts,
             examples=(*searched.whole_texts, *searched.ngrams)[:MAX_EXCERPTS],
             whole=len(searched.whole_texts),
         )
@@ -204,24 +185,24 @@ class ContaminationCheck:
         rows, keys: (found,) lines of the training text, and the hashes found there.
         """
         part_numbers, indices = self._known[n].owners(keys)
-        for number in np.unique(part_numbers).tolist():
-            part = self._parts[number]
+        order = np.lexsort((indices, rows, part_numbers))
+        last_row = (-1, -1)
+        for position in order.tolist():
+            part = self._parts[part_numbers[position]]
+            row = (int(part_numbers[position]), int(rows[position]))
+            index = int(indices[position])
             if n == _WHOLE:
                 examples = part.searched.whole_texts
             else:
                 examples = part.searched.ngrams
-            selected = np.flatnonzero(part_numbers == number)
-            selected = selected[np.lexsort((indices[selected], rows[selected]))]
-            _, first_of_row = np.unique(rows[selected], return_index=True)
-            for position in selected[first_of_row].tolist():
-                if len(examples) == MAX_EXCERPTS:
-                    break
-                index = int(indices[position])
-                if n == _WHOLE:
-                    shown = part.tokens.lines[part.whole[index]]
-                else:
-                    shown = f".. {part.tokens.ngram_text(n, index)} .."
-                examples.append(Excerpt.of(row_name(int(rows[position])), shown))
+            if row == last_row or len(examples) == MAX_EXCERPTS:
+                continue
+            last_row = row
+            if n == _WHOLE:
+                text = part.tokens.lines[part.whole[index]]
+            else:
+                text = f".. {part.tokens.ngram_text(n, index)} .."
+            examples.append(Excerpt.of(row_name(row[1]), text))
 
 
 def find_contamination(
@@ -250,7 +231,6 @@ class _Part:
     """The texts of one part of a set. n: words of an n-gram; whole: which texts are compared as a whole."""
 
     searched: _SearchedSet
-    name: str
     tokens: HashedTokens
     n: int
     whole: Numbers

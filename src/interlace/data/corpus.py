@@ -56,41 +56,34 @@ class _StoredCorpus(ColumnFolder):
         languages: Sequence[str],
         vocab: Vocab,
         word_tokenizer: str,
-        about: Mapping[str, Any] | None = None,
+        notes: Mapping[str, int] | None = None,
         can_be_empty: bool = False,
     ) -> Self:
         """Write the chunks and open the result; the folder appears whole or not at all.
 
-        about: further entries of `meta.json` (sources, skipped); read after the last chunk.
+        notes: counts of rows that are left out, by reason; read after the last chunk.
         Raise a DataError if there are no rows (unless `can_be_empty`).
         """
-        counts: dict[str, Any] = {"rows": 0}
-        counts |= {what: dict.fromkeys(languages, 0) for what in ("subwords", "words")}
-        meta = {
+        counts: dict[str, Any] = {"rows": 0, "subwords": dict.fromkeys(languages, 0)}
+        meta: dict[str, Any] = {
             "kind": cls.KIND,
             "languages": list(languages),
             "word_tokenizer": word_tokenizer,
             "counts": counts,
-            "vocabulary": {
-                "name": vocab.name,
-                "fingerprint": vocab.fingerprint,
-                "size": vocab.size,
-            },
-            "sources": [],
-            "skipped": 0,
+            "vocabulary": {"name": vocab.name, "fingerprint": vocab.fingerprint},
         }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
                 counts["rows"] += len(chunk)
                 sides = [chunk] if isinstance(chunk, Sentences) else [chunk.source, chunk.target]
-                found: dict[str, Ragged] = {}
+                stored: dict[str, Ragged] = {}
                 for language, group, side in zip(languages, cls.GROUPS, sides, strict=True):
                     counts["subwords"][language] += len(side.ids.flat)
-                    counts["words"][language] += _word_count(side)
-                    found |= {f"{group}.ids": side.ids, f"{group}.words": side.words}
-                yield found
-            meta.update(about or {})
+                    stored[f"{group}.ids"] = side.ids
+                    stored[f"{group}.words"] = side.words
+                yield stored
+            meta["notes"] = {reason: count for reason, count in (notes or {}).items() if count}
 
         write_columns(Path(folder), columns(), meta, can_be_empty=can_be_empty)
         return cls.open(folder, vocab)
@@ -127,10 +120,8 @@ class _StoredCorpus(ColumnFolder):
         for start in range(0, len(self), rows):
             sides = []
             for group, language in zip(self._groups, self.languages, strict=True):
-                ids, words = (
-                    self._columns[f"{group}.{name}"].slice(start, start + rows)
-                    for name in ("ids", "words")
-                )
+                ids = self._columns[f"{group}.ids"].slice(start, start + rows)
+                words = self._columns[f"{group}.words"].slice(start, start + rows)
                 sides.append(Sentences(ids, words, language))
             yield sides[0] if len(sides) == 1 else Pairs(sides[0], sides[1])
 
@@ -149,10 +140,8 @@ class Corpus(_StoredCorpus):
     @property
     def flat(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """(T,) ids and words of all rows as they are stored: mapped, in the smallest type of integers."""
-        ids, words = (
-            self._columns[f"{self._groups[0]}.{name}"].values for name in ("ids", "words")
-        )
-        return ids, words
+        group = self._groups[0]
+        return self._columns[f"{group}.ids"].values, self._columns[f"{group}.words"].values
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
@@ -202,10 +191,9 @@ class ParallelCorpus(_StoredCorpus):
         """Source and target as corpora of one language; they map the same files, nothing is copied."""
         corpora = []
         for group, language in zip(self._groups, self.languages, strict=True):
-            counts = {
-                what: {language: self.counts[what][language]} for what in ("subwords", "words")
-            }
-            meta = {**self.meta, "languages": [language], "counts": {"rows": len(self), **counts}}
+            subwords = {language: self.counts["subwords"][language]}
+            counts = {"rows": len(self), "subwords": subwords}
+            meta = {**self.meta, "languages": [language], "counts": counts}
             corpora.append(Corpus(self.folder, meta, self.vocab, (group,)))
         return corpora[0], corpora[1]
 
@@ -223,12 +211,3 @@ class ParallelCorpus(_StoredCorpus):
         phrases, scores = self.phrases.take(rows)
         known = self.phrases.known(rows) if self.with_known else None
         return replace(pairs, phrases=phrases, scores=scores, known=known)
-
-
-def _word_count(sentences: Sentences) -> int:
-    """Return the number of words that have a subword."""
-    owners = sentences.words.flat
-    rows = sentences.words.rows()
-    first = np.ones(len(owners), np.bool_)
-    first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
-    return int((first & (owners >= 0)).sum())

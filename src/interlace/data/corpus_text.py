@@ -82,40 +82,33 @@ class CorpusText:
             "filters": [[rule.name, rule.dump()] for rule in self.filters],
         }
 
-    def chunks(self, skipped: Counter[str] | None = None) -> Iterator[list[Text]]:
+    def chunks(self, notes: Counter[str] | None = None) -> Iterator[list[Text]]:
         """Yield the sides of each chunk, normalized and split into words; rows that a corpus skips have no words.
 
         Word alignments and other data that are stored next to a corpus are computed from these chunks, so that both
         the line number in the files and the row in the corpus are known.
 
-        skipped: takes the counts of skipped rows: `empty` for a side without a word, `dropped by length` for the filter
+        notes: takes the counts of skipped rows: `empty` for a side without a word, `dropped by length` for the filter
             `length`; complete after the last chunk.
 
         Raises:
             DataError: a file is missing or malformed, or the reader yields pairs for one language.
         """
-        skipped = Counter() if skipped is None else skipped
+        notes = Counter() if notes is None else notes
         rules = FilterChain(self.filters)
         for chunk in self.reader.read_chunks(list(self.files), list(self.languages)):
             if len(sides(chunk)) != len(self.languages):
-                if len(self.languages) == 1:
-                    expected = "lines of one language"
-                else:
-                    expected = "pairs"
-                if len(self.languages) == 1:
-                    found = "pairs"
-                else:
-                    found = "lines of one language"
-                raise DataError(f"the reader yields {found}, expected {expected}")
-            skipped.update(chunk.notes)
+                raise DataError(
+                    f"the reader yields text in {len(sides(chunk))} languages, expected {len(self.languages)}"
+                )
+            notes.update(chunk.notes)
             texts = [self._with_words(text) for text in sides(chunk)]
-            complete = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
-            skipped["empty"] += int((~complete).sum())
-            kept = rules.keep(
-                texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1]), complete
-            )
+            is_complete = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
+            notes["empty"] += int((~is_complete).sum())
+            whole = texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])
+            kept = rules.keep(whole, is_complete)
             yield [_without_words(text, ~kept) for text in texts]
-        skipped.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
+        notes.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
 
     def side(self, language: str) -> Iterator[Text]:
         """Yield the chunks of one language; lines that a corpus skips have no words."""
@@ -279,31 +272,17 @@ def build_corpus(
     Raises:
         DataError: nothing is left of the text (unless `can_be_empty`), or as `CorpusText.chunks`.
     """
-    skipped: Counter[str] = Counter()
-    tokenizers = {language: text.word_tokenizer.of(language) for language in text.languages}
-    about: dict[str, Any] = {
-        "sources": [str(path) for path in text.files],
-        "reader": text.reader.dump(),
-        "normalization": text.normalization.dump(),
-        "package_versions": {
-            language: tokenizer.package_versions for language, tokenizer in tokenizers.items()
-        },
-        "filters": [[rule.name, rule.dump()] for rule in text.filters],
-    }
+    notes: Counter[str] = Counter()
 
     def rows_with_words() -> Iterator[Text]:
-        for texts in text.chunks(skipped):
+        for texts in text.chunks(notes):
             for side in texts:
                 yield side.where(side.words.lengths > 0)
 
     def chunks() -> Iterator[Any]:
         encoded = vocab.encode_texts(rows_with_words())
-        if len(text.languages) == 1:
-            yield from encoded
-        else:
-            for source in encoded:
-                yield Pairs(source, next(encoded))
-        about.update(skipped=skipped.pop("empty", 0), notes=dict(sorted(skipped.items())))
+        for sentences in encoded:
+            yield sentences if len(text.languages) == 1 else Pairs(sentences, next(encoded))
 
     return _kind_of(text.languages).write(
         into,
@@ -311,7 +290,7 @@ def build_corpus(
         languages=text.languages,
         vocab=vocab,
         word_tokenizer=text.word_tokenizer.name,
-        about=about,
+        notes=notes,
         can_be_empty=can_be_empty,
     )
 
@@ -325,13 +304,6 @@ def join_corpora(
     notes: Counter[str] = Counter()
     for meta in metas:
         notes.update(meta["notes"])
-    about = {
-        name: metas[0][name] for name in ("reader", "normalization", "package_versions", "filters")
-    }
-    sources_by_side = zip(*(meta["sources"] for meta in metas), strict=True)
-    about["sources"] = [path for side in sources_by_side for path in side]
-    about["skipped"] = sum(meta["skipped"] for meta in metas)
-    about["notes"] = dict(sorted(notes.items()))
 
     def chunks() -> Iterable[Any]:
         for folder in folders:
@@ -343,5 +315,5 @@ def join_corpora(
         languages=languages,
         vocab=vocab,
         word_tokenizer=metas[0]["word_tokenizer"],
-        about=about,
+        notes=notes,
     )

@@ -7,11 +7,10 @@ and at the end some 70 bytes per pair for these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,6 +41,11 @@ MAX_EXCERPTS = 3  # kept per finding
 _EXCERPT = 80  # characters
 
 
+def shorten_line(text: str) -> str:
+    """Return a text of at most 80 characters."""
+    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+
+
 @dataclass(frozen=True)
 class Excerpt:
     """Text at one place; `where` is `"train.en:12"` or `"line 12"`."""
@@ -52,13 +56,8 @@ class Excerpt:
     @classmethod
     def of(cls, where: str, *texts: str) -> Excerpt:
         """Return the beginning of the text with control characters escaped; several texts are the sides of a pair."""
-        beginnings = []
-        for text in texts:
-            beginnings.append(text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…")
-        characters_shown = []
-        for character in " | ".join(beginnings):
-            characters_shown.append(character if character.isprintable() else escaped(character))
-        return cls(where, "".join(characters_shown))
+        text = " | ".join(shorten_line(text) for text in texts)
+        return cls(where, "".join(c if c.isprintable() else escaped(c) for c in text))
 
 
 @dataclass(frozen=True)
@@ -146,19 +145,6 @@ class Inspector:
         return Text(text.language, text.lines, words, self.word_tokenizer.name)
 
 
-class _Excerpts:
-    """The first few of many places, and their count."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.shown: list[Excerpt] = []
-
-    def add(self, count: int, excerpts: Iterable[Excerpt]) -> None:
-        """Count `count` more; keep excerpts up to the limit."""
-        self.count += count
-        self.shown += islice(excerpts, MAX_EXCERPTS - len(self.shown))
-
-
 @dataclass
 class _Measure:
     """A filter, the function that applies it to each chunk, and the rows that it would drop."""
@@ -166,22 +152,14 @@ class _Measure:
     rule: Filter
     about: str
     keep: Keep
-    dropped: _Excerpts = field(default_factory=_Excerpts)
+    dropped: int = 0
+    examples: list[Excerpt] = field(default_factory=list)
 
     def finding(self, total: int) -> Finding:
-        settings = [
-            f"{key} = {value!r}"
-            for key, value in self.rule.dump().items()
-            if value not in ({}, False)
-        ]
-        keys = f"filters.{self.rule.name}"
-        if settings:
-            keys += f": {', '.join(settings)}"
-        level: Level = "warning" if self.dropped.count * 1000 >= total else "note"
-        about = f"{self.about} ({keys})"
-        return Finding(
-            level, self.rule.name, self.dropped.count, total, about, tuple(self.dropped.shown)
-        )
+        settings = ", ".join(f"{key} = {value!r}" for key, value in self.rule.dump().items())
+        about = f"{self.about} (filters.{self.rule.name}{': ' if settings else ''}{settings})"
+        level: Level = "warning" if self.dropped * 1000 >= total else "note"
+        return Finding(level, self.rule.name, self.dropped, total, about, tuple(self.examples))
 
 
 class _Rows:
@@ -201,10 +179,8 @@ class _Rows:
         self._row_name = row_name
         self._rules = rules
         self._measures: list[_Measure] = []  # chosen at the first chunk
-        self._lengths: list[list[NDArray[np.int64]]] = [
-            [],
-            [],
-        ]  # of lines in characters, by side and chunk
+        # of lines in characters, by side and chunk
+        self._lengths: list[list[NDArray[np.int64]]] = [[], []]
 
     def next_names(self) -> RowName:
         """Return the names of the rows of the next chunk, which are counted from 0."""
@@ -225,13 +201,11 @@ class _Rows:
         filtered = chunk.where(not_empty)
         for measure in self._measures:
             rows = np.flatnonzero(not_empty)[~measure.keep(filtered)].tolist()
-            measure.dropped.add(len(rows), self._excerpts(chunk, rows))
+            measure.dropped += len(rows)
+            for row in rows[: MAX_EXCERPTS - len(measure.examples)]:
+                lines = [text.lines[row] for text in sides(chunk)]
+                measure.examples.append(Excerpt.of(self._row_name(self.count + row), *lines))
         self.count += len(chunk)
-
-    def _excerpts(self, chunk: Chunk, rows: list[int]) -> Iterator[Excerpt]:
-        for row in rows:
-            lines = [text.lines[row] for text in sides(chunk)]
-            yield Excerpt.of(self._row_name(self.count + row), *lines)
 
     def facts(self) -> dict[str, Any]:
         """Return `rows`, and words and characters by language."""
@@ -245,7 +219,7 @@ class _Rows:
 
     def findings(self) -> Iterator[Finding]:
         for measure in self._measures:
-            if measure.dropped.count:
+            if measure.dropped:
                 yield measure.finding(self.count)
         if self._lengths[0]:
             source_lengths, target_lengths = map(np.concatenate, self._lengths)

@@ -31,6 +31,7 @@ FORMAT = 4
 META = "meta.json"
 _HEADER = 128  # bytes of a `.npy` header, which numpy pads for a growing first axis
 _BLOCK = 1 << 22  # values copied at a time
+_REMEDY = "build the corpus again"
 
 
 class ColumnFolder:
@@ -39,15 +40,12 @@ class ColumnFolder:
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         self.folder = folder
         self.meta = dict(meta)
-        arrays = {
-            name: mapped(folder / f"{name}.npy", "build the corpus again")
-            for name in meta["columns"]
-        }
-        self._columns = {
-            name: Ragged(values, arrays[_offsets(name)])
-            for name, values in arrays.items()
-            if name != _offsets(name)
-        }
+        self._columns: dict[str, Ragged] = {}
+        for name in meta["columns"]:
+            if name != _offsets(name):
+                values = mapped(folder / f"{name}.npy", _REMEDY)
+                offsets = mapped(folder / f"{_offsets(name)}.npy", _REMEDY)
+                self._columns[name] = Ragged(values, offsets)
 
     @property
     def languages(self) -> tuple[Any, ...]:
@@ -72,20 +70,17 @@ class ColumnFolder:
 
     def check_same_rows(self, other: ColumnFolder, remedy: str) -> None:
         """Raise a DataError unless the rows of another folder belong to these."""
-        for what, mine, theirs in (
-            ("languages", self.languages, other.languages),
-            ("word tokenizer", self.word_tokenizer, other.word_tokenizer),
-            ("pairs", len(self), len(other)),
-            (
-                "links",
-                self.counts.get("links"),
-                other.counts.get("links"),
-            ),  # which a corpus does not count
-        ):
-            if mine != theirs and None not in {mine, theirs}:
+        facts = ("languages", "word tokenizer", "pairs", "links")
+        for what, expected, value in zip(facts, self._facts, other._facts, strict=True):
+            if value != expected and None not in {value, expected}:
                 raise DataError(
-                    f"{other.folder}: {what} {theirs!r}, but {self.folder} has {mine!r}; {remedy}"
+                    f"{other.folder}: {what} {value!r}, but {self.folder} has {expected!r}; {remedy}"
                 )
+
+    @property
+    def _facts(self) -> tuple[Any, ...]:
+        """What rows of two folders must have in common; a corpus does not count links."""
+        return self.languages, self.word_tokenizer, len(self), self.counts.get("links")
 
     def _take(self, rows: RowNumbers, *columns: str) -> list[Ragged]:
         """Return copies of the given rows of columns of one group."""
@@ -94,8 +89,11 @@ class ColumnFolder:
         starts = offsets[rows]
         lengths = offsets[rows + 1] - starts
         index = ranges(starts, lengths)
-        values = (self._columns[name].values[index] for name in columns)
-        return [Ragged.from_lengths(each.astype(np.int32, copy=False), lengths) for each in values]
+        taken = []
+        for name in columns:
+            values = self._columns[name].values[index].astype(np.int32, copy=False)
+            taken.append(Ragged.from_lengths(values, lengths))
+        return taken
 
 
 class _Column:
@@ -167,30 +165,21 @@ def write_columns(
         rows = 0
         for chunk in chunks:
             rows += len(next(iter(chunk.values())))
-            for name, column in {_offsets(name): column for name, column in chunk.items()}.items():
-                offsets = file(name, np.int64)
-                if name not in ends:
-                    offsets.append(np.zeros(1, np.int64))
-                offsets.append(column.offsets[1:] - column.offsets[0] + ends.get(name, 0))
-                ends[name] = ends.get(name, 0) + len(column.flat)
+            groups = {_offsets(name): column for name, column in chunk.items()}
+            for name, column in groups.items():
+                offsets = column.offsets - column.offsets[0] + ends.get(name, 0)
+                file(name, np.int64).append(offsets[1:] if name in ends else offsets)
+                ends[name] = int(offsets[-1])
             for name, column in chunk.items():
                 file(name).append(column.flat)
         if not (rows or can_be_empty):
-            counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
-            found = [f"{count} {what}" for what, count in counts.items() if count] or [
-                "there are no lines"
-            ]
-            if len(found) == 1 and counts["empty"]:
-                why = f"all {counts['empty']} lines were empty"
-            else:
-                why = ", ".join(found)
-            raise DataError(f"{folder}: nothing to write: {why}")
+            counts = [f"{count} {reason}" for reason, count in meta.get("notes", {}).items()]
+            raise DataError(f"{folder}: nothing to write: {', '.join(counts) or 'no lines'}")
         stack.close()
         sizes = {name: (partial / f"{name}.npy").stat().st_size for name in files}
         finish(partial)
-        text = json.dumps(
-            {"format": FORMAT, **meta, "columns": sizes}, indent=1, ensure_ascii=False
-        )
+        content = {"format": FORMAT, **meta, "columns": sizes}
+        text = json.dumps(content, indent=1, ensure_ascii=False)
         (partial / META).write_text(text + "\n", encoding="utf-8")
 
 
@@ -215,7 +204,6 @@ class _Version(TypedDict):
 @json_record
 class _VocabRecord(TypedDict):
     name: str
-    size: int
     fingerprint: str
 
 
@@ -234,26 +222,25 @@ class _Meta(TypedDict, total=False):
 def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
     """Return `meta.json`; raise a DataError if it or a column is damaged, or of another kind, format or vocabulary."""
     path = must_exist(folder / META, "corpus description")
-    remedy = "build the corpus again"
-    version = read_json(path, _Version, remedy=remedy)["format"]
+    version = read_json(path, _Version, remedy=_REMEDY)["format"]
     if version != FORMAT:
-        raise DataError(f"{path}: format {version}, this version reads format {FORMAT}; {remedy}")
-    meta: _Meta = read_json(path, _Meta, remedy=remedy)
+        raise DataError(f"{path}: format {version}, this version reads format {FORMAT}; {_REMEDY}")
+    meta: _Meta = read_json(path, _Meta, remedy=_REMEDY)
     if meta["kind"] != kind:
         raise DataError(f"{folder}: holds a {meta['kind']} corpus, a {kind} corpus is expected")
-    vocabulary: Any = meta.get("vocabulary") or {"name": "none", "size": 0, "fingerprint": ""}
+    vocabulary: Any = meta.get("vocabulary") or {"name": "none", "fingerprint": ""}
     if vocab is not None and vocabulary["fingerprint"] != vocab.fingerprint:
         raise DataError(
-            f"{folder}: built with the vocabulary {vocabulary['name']!r} ({vocabulary['size']} subwords, "
-            f"fingerprint {vocabulary['fingerprint'][:8]}), not with {vocab.name!r} ({vocab.size} subwords, "
-            f"fingerprint {vocab.fingerprint[:8]}); build the corpus again, or load the vocabulary it was built with"
+            f"{folder}: built with the vocabulary {vocabulary['name']!r}, fingerprint "
+            f"{vocabulary['fingerprint'][:8]}, not with {vocab.name!r}, fingerprint {vocab.fingerprint[:8]}; "
+            f"{_REMEDY}, or load the vocabulary it was built with"
         )
     for name, written in meta["columns"].items():
         path = must_exist(folder / f"{name}.npy", "column")
         size = path.stat().st_size
         if size != written:
             raise DataError(
-                f"{path}: truncated or changed: {size} bytes, {written} were written; build the corpus again"
+                f"{path}: truncated or changed: {size} bytes, {written} were written; {_REMEDY}"
             )
     return dict(meta)
 

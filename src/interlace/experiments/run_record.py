@@ -75,7 +75,6 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
             if name not in corpora:
                 continue
             built = corpora[name]
-            left_out = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
             if recipe.toy is not None:
                 paths = []
             else:
@@ -87,7 +86,7 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
                 "languages": corpus.split("-"),
                 "rows": len(built),
                 "subwords": sum(built.counts["subwords"].values()),
-                "left_out": {reason: count for reason, count in left_out.items() if count},
+                "left_out": built.meta["notes"],
                 "files": [_file_record(path) for path in paths],
             }
             if split == "train" and corpus in workspace.derived:
