@@ -3,11 +3,11 @@
 Targets: `diagonal` aligns both directions and symmetrizes them in at most half the time of systran-align; time is
 linear in the number of pairs; a second process aligns a small text within a second.
 
-    python benchmarks/diagonal.py [--peer-python PYTHON] [--growth PAIRS,PAIRS,..] [--memory GB]
+    python benchmarks/diagonal.py [--peer-python PYTHON] [--growth PAIRS,PAIRS,..]
 
 `--peer-python` names an interpreter that has systran-align; without it, that target is skipped. Both start with words
 in memory, but systran-align reads them from a file, its only input. Runs alternate, and the ratio is a median.
-`--growth` measures only time and peak memory with `--memory GB`, in new processes, for these numbers of pairs: the text
+`--growth` measures only time and peak memory, in new processes, for these numbers of pairs: the text
 is repeated, with every tenth word replaced by another, and mapped from files.
 
 The text is Multi30k's English and German captions in `INTERLACE_DATA`, else random words.
@@ -39,7 +39,6 @@ from _common import (
 )
 
 from interlace.aligners.diagonal import Diagonal
-from interlace.alignment.spill import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -67,7 +66,6 @@ import time
 start = time.perf_counter()
 import numpy as np
 from interlace.aligners.diagonal import Diagonal
-from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.alignment import WordPairs
 from interlace.core.ragged import Ragged
 rows = Ragged.of([[0, 1], [1, 2], [2, 0]] * 100)
@@ -112,7 +110,7 @@ def compare_with_systran(pairs: WordPairs, python: str | None) -> float | None:
     return statistics.median(other / own for own, other in zip(ours, theirs, strict=True))
 
 
-def measure(size: int, memory: float) -> None:
+def measure(size: int) -> None:
     """Train on and align so many pairs, and print time and memory (in a new process)."""
     pairs = caption_pairs()
     align_seconds(pairs.slice(0, 100))
@@ -120,7 +118,7 @@ def measure(size: int, memory: float) -> None:
         many = repeat_pairs(pairs, size, Path(folder))
         start = time.process_time()
         with MemoryPeak() as peak:
-            fitted = Diagonal(memory=memory).fit(many)
+            fitted = Diagonal().fit(many)
             training, start = time.process_time() - start, time.process_time()
             links = sum(len(fitted.align(chunk).links.flat) for chunk in many.chunks())
         aligning = time.process_time() - start
@@ -128,7 +126,7 @@ def measure(size: int, memory: float) -> None:
         types = int((fitted.model.targets >= 0).sum())
     per_pair = (training + aligning) / size
     print(
-        f"| {size:,} | {memory:g} | {training:.0f} | {aligning:.0f} | {per_pair * 1e6:.0f} | {peak.value:,.0f} "
+        f"| {size:,} | {training:.0f} | {aligning:.0f} | {per_pair * 1e6:.0f} | {peak.value:,.0f} "
         f"| {whole:,.0f} | {types:,} | {links / size:.2f} |"
     )
     print(json.dumps(per_pair))
@@ -140,21 +138,20 @@ def main() -> int:
     )
     parser.add_argument("--peer-python")
     parser.add_argument("--growth", metavar="PAIRS,PAIRS,..")
-    parser.add_argument("--memory", type=float, default=DEFAULT_MEMORY)
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        measure(options.measure, options.memory)
+        measure(options.measure)
         return 0
     if options.growth:
         print(environment())
         print(
-            "\n| pairs | memory | training, processor s | aligning | us per pair | peak MiB without mapped files "
-            "| ru_maxrss MiB | pairs of types | links per pair |\n|---|---|---|---|---|---|---|---|---|",
+            "\n| pairs | training, processor s | aligning | us per pair | peak MiB without mapped files "
+            "| ru_maxrss MiB | pairs of types | links per pair |\n|---|---|---|---|---|---|---|---|",
             flush=True,
         )
-        sizes, memory = options.growth.split(","), ["--memory", str(options.memory)]
-        seconds = [measure_in_new_process(__file__, int(size), *memory) for size in sizes]
+        sizes = options.growth.split(",")
+        seconds = [measure_in_new_process(__file__, int(size)) for size in sizes]
         return report(
             [Target("time per pair, largest over smallest", seconds[-1] / seconds[0], MAX_GROWTH)]
         )

@@ -34,9 +34,8 @@ from _common import MemoryPeak, Target, caption_pairs, environment, repeat_pairs
 from interlace.aligners import ALIGNERS
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_counts import count_phrases
-from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.phrase_table import DEFAULT_MEMORY, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
-from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.text.lines import read_lines
@@ -111,13 +110,9 @@ def table_seconds(pairs: WordPairs, links: Ragged) -> float:
             times.append(time.perf_counter())
             made.write(Path(folder, "table"))
             times.append(time.perf_counter())
-            PhraseTable.read(Path(folder, "table"))
-            times.append(time.perf_counter())
             stages.append(np.diff(times))
-    count, write, read = np.median(stages, axis=0)
-    print(
-        f"table       {count:.2f} s   written in {write:.2f} s   read in {read:.2f} s   ({len(made):,} rows)"
-    )
+    count, write = np.median(stages, axis=0)
+    print(f"table       {count:.2f} s   written in {write:.2f} s   ({len(made):,} rows)")
     return float(count)
 
 
@@ -135,7 +130,7 @@ def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float
         start = time.process_time()
         with MemoryPeak() as peak:
             made: PhraseTable | Lexicon = (
-                Lexicon.count(many, found, memory) if what == "lexicon" else
+                Lexicon.count(many, found) if what == "lexicon" else
                 count_phrases(many, found, RULES, memory)
             )  # fmt: skip
             counting = time.process_time() - start

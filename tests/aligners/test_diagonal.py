@@ -1,17 +1,15 @@
 """`diagonal`: against a plain reference, and the same in any split of the work."""
 
 import math
-import tempfile
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma
 
-from interlace.aligners.diagonal import Diagonal
+from interlace.aligners.diagonal import Diagonal, training
 from interlace.aligners.diagonal.kernels import SCALE
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -22,7 +20,7 @@ def posteriors_of(source, target, theta, aligner):
     """(m, n) forward and backward posteriors of a pair."""
     m, n = len(source), len(target)
     near = np.exp(
-        -aligner.tension * abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n)
+        -training._TENSION * abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n)
     )
     forward, backward = np.zeros((m, n)), np.zeros((m, n))
     for j, f in enumerate(target):
@@ -84,9 +82,15 @@ def learnt(fitted):
     return theta
 
 
+@pytest.fixture
+def constant_tension(monkeypatch):
+    monkeypatch.setattr(training, "_TENSION_RATE", 0.0)
+
+
+@pytest.mark.usefixtures("constant_tension")
 def test_probabilities_equal_a_plain_reference():
     pairs = random_pairs(40)
-    aligner = Diagonal(tension_rate=0)
+    aligner = Diagonal()
     mine, expected = learnt(aligner.fit(pairs)), reference(pairs, aligner)
     spellings = ((pairs.source_types, pairs.target_types), (pairs.target_types, pairs.source_types))
     for way, (explaining, explained) in enumerate(spellings):
@@ -102,24 +106,21 @@ def test_translations_outweigh_the_diagonal():
     assert aligned.links[5].tolist() == [[0, 1], [1, 0]]
 
 
-def test_tension_follows_the_distance_of_links_from_the_diagonal():
+def test_tension_follows_the_distance_of_links_from_the_diagonal(monkeypatch):
+    monkeypatch.setattr(training, "_TENSION_RATE", 20.0)
     rng = np.random.default_rng(0)
     straight = [rng.choice(50, 12, replace=False).tolist() for _ in range(200)]
     crossed = [rng.permutation(row).tolist() for row in straight]
     for others, risen in ((straight, True), (crossed, False)):
         texts = [[" ".join(map(str, row)) for row in side] for side in (straight, others)]
-        tensions = (
-            Diagonal(tension_rate=20)
-            .fit(pairs_of(list(zip(*texts, strict=True))))
-            .arrays()["tensions"]
-        )
+        tensions = Diagonal().fit(pairs_of(list(zip(*texts, strict=True)))).arrays()["tensions"]
         assert ((tensions > 6) if risen else (tensions < 1)).all()
-    assert Diagonal(tension_rate=0).fit(pairs_of(HOUSE)).arrays()["tensions"].tolist() == [4.0, 4.0]
 
 
+@pytest.mark.usefixtures("constant_tension")
 def test_a_confidence_is_the_geometric_mean_of_both_posteriors():
     pairs = pairs_of([("a", "x"), ("a b", "x y")])
-    aligner = Diagonal(tension_rate=0, symmetrization="intersection")
+    aligner = Diagonal(symmetrization="intersection")
     fitted = aligner.fit(pairs)
     theta = learnt(fitted)
     near = math.exp(-4 * 0.5)
@@ -193,7 +194,7 @@ lines = st.lists(st.sampled_from("abcdeABC"), max_size=7).map(" ".join)
     st.sampled_from([0.0, 0.08]),
 )
 def test_any_lines_get_links(known, new, alpha, null):
-    aligner = Diagonal(alpha=alpha, null=null, symmetrization="union", tension_rate=20)
+    aligner = Diagonal(alpha=alpha, null=null, symmetrization="union")
     pairs = pairs_of([*known, ("a", "b")])
     fitted = aligner.fit(pairs)
     for some in (pairs, pairs_of(new)):
@@ -208,39 +209,3 @@ def test_a_word_is_paired_with_all_words_of_a_long_sentence():
 def test_pairs_without_words_on_one_side_get_no_links():
     pairs = pairs_of([*HOUSE, ("das", "")])
     assert len(Diagonal().fit(pairs).align(pairs).links[5]) == 0
-
-
-@settings(max_examples=8, deadline=None, phases=[Phase.generate])
-@given(
-    seed=st.integers(0, 999), rows=st.integers(3, 20), memory=st.sampled_from([1e-6, 3e-6, 1e-5])
-)
-def test_word_pairs_on_disk_give_the_same_model(seed, rows, memory):
-    pairs, prior = random_pairs(40, seed, longest=5), lexicon_of(("s1", "t2"), ("new", "neu"))
-    kept = Diagonal(iterations=3).fit(pairs, prior)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WordPairs.chunks, "__defaults__", (rows,))
-        with tempfile.TemporaryDirectory() as folder:
-            patch.setattr(tempfile, "tempdir", folder)
-            spilled = Diagonal(iterations=3, memory=memory).fit(pairs, prior)
-            assert list(Path(folder).iterdir()) == []
-        assert isinstance(spilled.model.targets.base.base, np.memmap) or memory > 1e-6
-        assert same(spilled.arrays(), kept.arrays())
-        found, expected = spilled.align(pairs), kept.align(pairs)
-    assert found.links == expected.links
-    assert np.array_equal(found.confidence, expected.confidence)
-
-
-@pytest.mark.parametrize("step", ["collecting word pairs", "learning"])
-def test_an_interrupt_leaves_no_temporary_files(step, tmp_path, monkeypatch):
-    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (10,))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    seen = []
-
-    def stop(what, done, _):
-        seen.append(list(tmp_path.iterdir()))
-        if what == step and done == 12:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Diagonal(memory=1e-6).fit(random_pairs(200), progress=stop)
-    assert not any(seen)  # they have no name while they are in use either

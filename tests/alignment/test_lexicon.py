@@ -1,20 +1,15 @@
 """Lexicons: counted from links, read from dictionaries, cut down, and renumbered."""
 
 import gzip
-import tempfile
-from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import reverse_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from little_pairs import linked_houses, random_pairs
+from little_pairs import linked_houses
 
 
 def entries(lexicon):
@@ -52,42 +47,6 @@ def test_counts_do_not_depend_on_chunks(monkeypatch):
     assert entries(part) == {("the", "das"): 1, ("small", "kleine"): 1}
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 999), st.integers(1, 40), st.sampled_from([1e-9, 3e-7, 1e-6]))
-def test_a_lexicon_on_disk_is_the_same_and_leaves_no_files(seed, chunk, memory):
-    pairs = random_pairs(60, seed)
-    links = Ragged.of(
-        [
-            [(0, 0), (len(s) - 1, len(t) - 1)]
-            for s, t in zip(pairs.source, pairs.target, strict=True)
-        ],
-        width=2,
-    )
-    whole = Lexicon.count(pairs, links)
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(WordPairs.chunks, "__defaults__", (chunk,))
-        patch.setattr(tempfile, "tempdir", folder)
-        patch.setattr("interlace.alignment.lexicon._ROWS", 5)
-        spilled = Lexicon.count(pairs, links, memory)
-        assert isinstance(spilled.counts.base, np.memmap) or memory > 1e-9
-        for name in (
-            "entries",
-            "counts",
-            "source_unaligned",
-            "target_unaligned",
-            "forward",
-            "backward",
-        ):
-            found, expected = getattr(spilled, name), getattr(whole, name)
-            assert np.array_equal(found, expected)
-            assert found.dtype == expected.dtype
-        assert list(Path(folder).iterdir()) == []
-        spilled.write(Path(folder, "spilled"))
-        patch.undo()
-        whole.write(Path(folder, "whole"))
-        assert Path(folder, "spilled").read_text() == Path(folder, "whole").read_text()
-
-
 def test_rejects_links_beyond_a_sentence(monkeypatch):
     pairs, _ = linked_houses()
     with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):
@@ -105,30 +64,18 @@ def lexicon_of(table):
 
 def test_filters_of_entries():
     lexicon = lexicon_of(
-        {"a x": 5, "a y": 2, "b y": 2, "b z": 1, ", ,": 9, "7 sieben": 3, "c z": 1}
+        {"a x": 5, "a y": 2, "b y": 2, "b z": 1, ", ,": 9, "7 sieben": 3, "c z": 1, "c 8": 1}
     )
-    assert set(entries(lexicon.at_least(2))) == {
-        ("a", "x"),
-        ("a", "y"),
-        ("b", "y"),
-        (",", ","),
-        ("7", "sieben"),
-    }
-    assert set(entries(lexicon.words())) == {
-        ("a", "x"),
-        ("a", "y"),
-        ("b", "y"),
-        ("b", "z"),
-        ("c", "z"),
-    }
-    assert set(entries(lexicon_of({"a 7": 1, "8 b": 1, "c b": 1, "a d": 1}).words())) == {
-        ("c", "b"),
-        ("a", "d"),
-    }
-    assert set(entries(lexicon.words().top(1))) == {("a", "x"), ("b", "y"), ("c", "z")}
-    assert len(lexicon.top(2)) == 7
+
+    def words(part):
+        return {f"{source} {target}" for source, target in entries(part)}
+
+    assert words(lexicon.at_least(2)) == {"a x", "a y", "b y", ", ,", "7 sieben"}
+    assert words(lexicon.words()) == {"a x", "a y", "b y", "b z", "c z"}
+    assert words(lexicon.words().top(1)) == {"a x", "b y", "c z"}
+    assert len(lexicon.top(2)) == 8
     # y is best of b, and b (2) equals a (2) as best of y; z is best of c, and equals b
-    assert set(entries(lexicon.words().mutual())) == {("a", "x"), ("b", "y"), ("c", "z")}
+    assert words(lexicon.words().mutual()) == {"a x", "b y", "c z"}
 
 
 def test_mutual_entries_hold_each_word_once():
@@ -155,11 +102,9 @@ def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
     [
         ("alone", "line 2: expected 'source<TAB>target'"),
         ("a b c", "line 2: .*; put a tab between words"),
-        ("a b 3\t", "line 2: .*; put a tab between words"),
         ("a\t", "line 2: expected"),
         ("a\tb\tc\td", "line 2: expected"),
         ("a\tb\tmany", "line 2: the third column is a count .*'many'"),
-        ("a\tb\tnan", "line 2: the third column is a count"),
         ("a\tb\t-1", "line 2: the third column is a count"),
     ],
 )

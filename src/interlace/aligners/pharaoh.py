@@ -1,9 +1,8 @@
-"""Alignments read from files in any format of `interlace.alignment.formats`: Pharaoh, GIZA++, TALP, WPT, JSON lines."""
+"""Alignments read from files in any format of `interlace.alignment.formats`: Pharaoh, TALP, WPT, JSON lines."""
 
 import logging
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from interlace.aligners import Aligner, FittedAligner, StoredAlignments
@@ -11,7 +10,6 @@ from interlace.aligners.common.inputs import check_usable
 from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import SettingsError
 from interlace.core.files import user_path
@@ -35,12 +33,12 @@ class Pharaoh(Aligner):
     backward: str = Field(
         "",
         description="The file of the other direction, with one link per source word (`fast_align -r`), source index "
-        "first; GIZA++ files are reversed if the lengths of the text require it.",
+        "first.",
     )
     symmetrization: Heuristic = Field(
         "grow-diag-final-and", description="Heuristic that combines both directions."
     )
-    format: Literal["auto", "pharaoh", "talp", "wpt", "jsonl", "giza"] = Field(
+    format: Literal["auto", "pharaoh", "talp", "wpt", "jsonl"] = Field(
         "auto", description="Format of the files; 'auto': detected from their first line."
     )
     base: Literal[0, 1] | None = Field(
@@ -60,23 +58,17 @@ class Pharaoh(Aligner):
             raise SettingsError("pharaoh: set `links` to the alignment file of this text")
         if priors is not None:
             log.warning("pharaoh: word translations are not used; ignoring the priors")
-        links, _ = self._read(self.links, pairs)
+        links = self._read(self.links, pairs)
         if self.backward:
-            back, kind = self._read(self.backward, pairs)
-            if kind == "giza" and np.array_equal(pairs.source.lengths, pairs.target.lengths):
-                back = reverse_links(
-                    back
-                )  # it has the target first, which equal lengths do not reveal
-            links = symmetrize(links, back, self.symmetrization)
+            links = symmetrize(links, self._read(self.backward, pairs), self.symmetrization)
         return StoredAlignments.of(self, pairs, links)
 
-    def _read(self, file: str, pairs: WordPairs) -> tuple[Ragged, str]:
-        """Return the links of a file and its format."""
+    def _read(self, file: str, pairs: WordPairs) -> Ragged:
+        """Return the links of a file; log how it was read."""
         path = user_path(file)
         kind = None if self.format == "auto" else self.format
-        found = read_alignments(
-            path, (pairs.source.lengths, pairs.target.lengths), base=self.base, kind=kind
-        )
-        for note, count in found.notes.items():
+        lengths = (pairs.source.lengths, pairs.target.lengths)
+        alignments = read_alignments(path, lengths, base=self.base, kind=kind)
+        for note, count in alignments.notes.items():
             log.warning("%s: %d %s", path, count, note)
-        return found.possible, found.format
+        return alignments.possible

@@ -1,7 +1,7 @@
 """Numba kernels of `symmetrization`.
 
 A pair is a matrix of marks, a row per target word and a column per source word, with a border of one cell, so that each
-link has eight neighbors. Example, forward links `F`, backward links `B`, both `*`; grow-diag starts with the
+link has eight neighbors. Example, forward links `F`, backward links `B`, both `*`; growing starts with the
 intersection and adds neighbors that align a word without link:
 
     source   1 2 3           1 2 3
@@ -21,7 +21,7 @@ Links = NDArray[np.int32]  # (total, 2)
 Numbers = NDArray[np.int64]
 
 FORWARD, BACKWARD, BOTH, KEPT = 1, 2, 3, 4  # bits of a mark; BOTH is FORWARD | BACKWARD
-INTERSECTION, UNION, GROW, FINAL, FINAL_AND = range(5)  # heuristics
+INTERSECTION, UNION, FINAL, FINAL_AND = range(4)  # heuristics
 
 # (target, source) steps to the neighbors of a link, in symal's order: horizontal and vertical ones first
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -61,9 +61,8 @@ def combine(
                 mark = pair.marks[target, source]
                 if mark == BOTH or (heuristic == UNION and mark):
                     _keep(pair, source, target)
-        if heuristic >= GROW:
-            _grow(pair)
         if heuristic >= FINAL:
+            _grow(pair)
             _finish(pair, FORWARD, heuristic == FINAL)
             _finish(pair, BACKWARD, heuristic == FINAL)
         before = used

@@ -1,16 +1,15 @@
 """Read the text that gold alignments refer to, which has formats of its own."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.alignment.formats import giza_rows, json_rows
+from interlace.alignment.formats import json_rows
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
@@ -76,10 +75,9 @@ def joined_lines(path: Path) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(read_lines(path), 1):
         sides = split_joined(line)
         if sides is None and line.strip():
-            hint = "" if SEPARATOR in line else "; if the sides are two files, name both"
             raise DataError(
                 f"{path}, line {number}: {line.count(SEPARATOR)} separators {SEPARATOR!r}, expected one between source "
-                f"and target: {line[:60]!r}{hint}"
+                f"and target: {line[:60]!r}; if the sides are two files, name both"
             )
         yield sides or ("", "")
 
@@ -89,8 +87,8 @@ def read_gold_text(
 ) -> GoldText:
     """Read the text of gold alignments; plain or gzip.
 
-    One file holds both sides: `source ||| target`, JSON lines with `src_words` and `tgt_words`, or GIZA++'s format. Two
-    files hold one side each: plain lines, `N<TAB>words`, or `<s snum=N>words</s>`; numbered sentences are matched.
+    One file holds both sides: `source ||| target`, or JSON lines with `src_words` and `tgt_words`. Two files hold one
+    side each: plain lines, `N<TAB>words`, or `<s snum=N>words</s>`; numbered sentences are matched.
 
     Raises:
         DataError: a file cannot be parsed (names the line), or the sides have different sentences.
@@ -100,114 +98,92 @@ def read_gold_text(
         return _read_joined(files[0], languages)
     if len(files) != 2:
         raise DataError(f"the text of gold alignments is one file or two, found {len(files)}")
-    source = _read_side(files[0])
-    target = _read_side(files[1])
-    if len(source.numbers) != len(target.numbers):
-        raise DataError(
-            f"{files[0]} has {len(source.numbers)} lines and {files[1]} has {len(target.numbers)}; the sides must "
-            "correspond"
-        )
-    differing = np.flatnonzero(source.numbers != target.numbers)
-    if len(differing):
-        row = differing[0]
-        raise DataError(
-            f"{files[0]} has sentence {source.numbers[row]} where {files[1]} has {target.numbers[row]}; the sides must "
-            "correspond"
-        )
-    return _text(source.numbers, source.sentences, target.sentences, languages)
+    numbers, sources = _read_side(files[0])
+    target_numbers, targets = _read_side(files[1])
+    if numbers != target_numbers:
+        _raise_differing(files, numbers, target_numbers)
+    return _text(numbers, sources, targets, languages)
+
+
+def _raise_differing(files: list[Path], numbers: list[int], target_numbers: list[int]) -> None:
+    """Raise a DataError that names how the sentences of both files differ."""
+    for number, target_number in zip(numbers, target_numbers, strict=False):
+        if number != target_number:
+            raise DataError(
+                f"{files[0]} has sentence {number} where {files[1]} has {target_number}; the sides must correspond"
+            )
+    raise DataError(
+        f"{files[0]} has {len(numbers)} lines and {files[1]} has {len(target_numbers)}; the sides must correspond"
+    )
 
 
 def _read_joined(path: Path, languages: tuple[str, str]) -> GoldText:
-    first = _first_line(path).lstrip()
-    numbers: list[int] = []
     sources: list[list[str]] = []
     targets: list[list[str]] = []
-    if first.startswith("#"):
-        for pair in sorted(giza_rows(path), key=attrgetter("number")):
-            numbers.append(pair.number)
-            sources.append(pair.source)
-            targets.append(pair.target)
-        return _text(np.array(numbers, np.int64), sources, targets, languages)
-    if first.startswith("{"):
+    if _first_line(path).lstrip().startswith("{"):
         for pair in json_rows(path):
-            sources.append(pair.source)
-            targets.append(pair.target)
+            sources.append(pair["src_words"])
+            targets.append(pair["tgt_words"])
     else:
         for source, target in joined_lines(path):
             sources.append(source.split())
             targets.append(target.split())
-    return _text(np.arange(len(sources)), sources, targets, languages)
+    return _text(range(len(sources)), sources, targets, languages)
 
 
 def _first_line(path: Path) -> str:
     """Return the first line that is not empty."""
-    for line in read_lines(path):
-        if line.strip():
-            return line
-    return ""
+    return next(filter(str.strip, read_lines(path)), "")
 
 
-@dataclass(frozen=True)
-class _Side:
-    """The sentences of one side: (n,) their numbers and their words."""
-
-    numbers: NDArray[np.int64]
-    sentences: list[list[str]]
-
-
-def _read_side(path: Path) -> _Side:
-    first = _first_line(path)
-    if _TAGGED.fullmatch(first):
+def _read_side(path: Path) -> tuple[list[int], list[list[str]]]:
+    """Return the numbers and the words of the sentences of one side."""
+    first_line = _first_line(path)
+    if _TAGGED.fullmatch(first_line):
         pattern = _TAGGED
-    elif _NUMBERED.fullmatch(first):
+    elif _NUMBERED.fullmatch(first_line):
         pattern = _NUMBERED
     else:
         sentences = [line.split() for line in read_lines(path)]
-        return _Side(np.arange(len(sentences)), sentences)
-    numbers = []
-    sentences = []
+        return list(range(len(sentences))), sentences
+    words_of: dict[int, list[str]] = {}
     for number, line in enumerate(read_lines(path), 1):
         match = pattern.fullmatch(line)
-        if match is not None:
-            numbers.append(int(match[1]))
-            sentences.append(match[2].split())
-        elif line.strip():
-            raise DataError(f"{path}, line {number}: no sentence number: {line[:60]!r}")
-    ordered = np.sort(numbers)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(repeated):
-        raise DataError(f"{path}: several sentences have the number {repeated[0]}")
-    return _Side(np.array(numbers, np.int64), sentences)
+        if match is None:
+            if line.strip():
+                raise DataError(f"{path}, line {number}: no sentence number: {line[:60]!r}")
+            continue
+        sentence_number = int(match[1])
+        if sentence_number in words_of:
+            raise DataError(f"{path}: several sentences have the number {sentence_number}")
+        words_of[sentence_number] = match[2].split()
+    return list(words_of), list(words_of.values())
 
 
 def _text(
-    numbers: NDArray[np.int64],
+    numbers: Sequence[int],
     sources: list[list[str]],
     targets: list[list[str]],
     languages: tuple[str, str],
 ) -> GoldText:
     pairs = TextPairs(_words(sources, languages[0]), _words(targets, languages[1]))
-    return GoldText(pairs, numbers)
+    return GoldText(pairs, np.array(numbers, np.int64))
 
 
 def _words(sentences: list[list[str]], language: str) -> Text:
     """Join words to lines. White space inside words and empty words become `_`, so that word indices do not change."""
     replaced = 0
-    lines, spans = [], []
+    lines = []
+    spans = []
     for sentence in sentences:
-        replaced += sum(word.split() != [word] for word in sentence)
         words = ["_".join(word.split()) or "_" for word in sentence]
-        ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64)
+        replaced += sum(word != original for word, original in zip(words, sentence, strict=True))
+        starts = np.cumsum([0, *(len(word) + 1 for word in words)])
         lines.append(" ".join(words))
-        spans.append(
-            [
-                (int(end) - len(word) - 1, int(end) - 1)
-                for word, end in zip(words, ends, strict=True)
-            ]
-        )
-    notes = (
-        {"words with white space or without characters, written with '_'": replaced}
-        if replaced
-        else {}
-    )
-    return Text(language, lines, Ragged.of(spans, width=2), notes=notes)
+        spans.append(np.stack([starts[:-1], starts[1:] - 1], axis=1))
+    notes = {}
+    if replaced:
+        notes["words with white space or without characters, written with '_'"] = replaced
+    lengths = [len(sentence) for sentence in sentences]
+    word_spans = np.concatenate([np.zeros((0, 2), np.int32), *spans]).astype(np.int32)
+    return Text(language, lines, Ragged.from_lengths(word_spans, lengths), notes=notes)

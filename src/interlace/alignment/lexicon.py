@@ -8,23 +8,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links, word_positions
-from interlace.alignment.spill import DEFAULT_MEMORY, GB, SortedRuns, SpilledColumn
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
-_COUNTED = np.dtype(
-    [("key", np.int64), ("count", np.float64)]
-)  # key: source type * target types + target type
 _MAX_PENDING = 4_000_000  # entries of chunks that are held before they are summed
-_BYTES = 72  # an entry, at the peak
-_ROWS = 500_000  # entries that are written at a time
 _BLANKS = re.compile("[ \t]+")
 
 
@@ -55,39 +50,38 @@ class Lexicon:
         source, target = self.entries[entry].tolist()
         return self.source_types[source], self.target_types[target], float(self.counts[entry])
 
-    def __contains__(self, word: object) -> bool:
-        return word in self._rows
+    def __contains__(self, word: str) -> bool:
+        return bool(self.translations(word))
 
     def translations(self, word: str) -> dict[str, float]:
         """Return the translations of a source word with their counts, the most frequent first; empty if unknown."""
-        rows = self._rows.get(word, [])
-        by_count = sorted(rows, key=self.counts.__getitem__, reverse=True)
-        return {self[row][1]: self[row][2] for row in by_count}
+        source_type = self._source_numbers.get(word, len(self.source_types))
+        start, stop = np.searchsorted(self.entries[:, 0], [source_type, source_type + 1])
+        by_count = sorted(range(start, stop), key=self.counts.__getitem__, reverse=True)
+        return {self[entry][1]: self[entry][2] for entry in by_count}
 
     @cached_property
-    def _rows(self) -> dict[str, list[int]]:
-        """The entries of each source word."""
-        rows: dict[str, list[int]] = {}
-        for row, source in enumerate(self.entries[:, 0].tolist()):
-            rows.setdefault(self.source_types[source], []).append(row)
-        return rows
+    def _source_numbers(self) -> dict[str, int]:
+        """The type of each source spelling."""
+        return {spelling: number for number, spelling in enumerate(self.source_types)}
 
     # ---- constructors and files ----
 
     @classmethod
-    def count(cls, pairs: WordPairs, links: Ragged, memory: float = DEFAULT_MEMORY) -> Lexicon:
+    def count(cls, pairs: WordPairs, links: Ragged) -> Lexicon:
         """Count the lexicon of an aligned corpus in chunks.
 
         links: n rows of (source word, target word); duplicates in a row count once.
-        memory: GB for counts; entries that exceed it are mapped from a temporary file.
 
         Raises:
             DataError: a link is not between words of its pair; names the pair, from 1.
         """
         check_row_counts(len(pairs.source), len(pairs.target), len(links))
+        width = max(len(pairs.target_types), 1)
         source_unaligned = np.zeros(len(pairs.source_types))
         target_unaligned = np.zeros(len(pairs.target_types))
-        counter = _EntryCounter(int(memory * GB / _BYTES))
+        parts: list[_CountedKeys] = []
+        pending = 0  # entries that were not summed
         for chunk in pairs.chunks():
             start = chunk.first - pairs.first
             chunk_links = links.slice(start, start + len(chunk))
@@ -95,8 +89,14 @@ class Lexicon:
             chunk_links = sorted_links(chunk_links.rows(), chunk_links.flat, len(chunk_links))
             source = _linked_types(chunk.source, chunk_links, 0, source_unaligned)
             target = _linked_types(chunk.target, chunk_links, 1, target_unaligned)
-            counter.add(source * len(pairs.target_types) + target)
-        entries, counts = counter.finish(len(pairs.target_types))
+            chunk_keys = source * width + target  # (links,)
+            parts.append(_summed([_CountedKeys(chunk_keys, np.ones(len(chunk_keys)))]))
+            pending += len(parts[-1].keys)
+            if pending > _MAX_PENDING:
+                parts = [_summed(parts)]
+                pending = 0
+        keys, counts = _summed(parts)
+        entries = np.stack(np.divmod(keys, width), axis=1).astype(np.int32)
         return cls(
             pairs.source_types,
             pairs.target_types,
@@ -148,24 +148,13 @@ class Lexicon:
         write_lines(path, self._lines(str(path), counts=counts))
 
     def _lines(self, path: str, *, counts: bool) -> Iterator[str]:
-        for entry in self._ordered():
+        order = np.lexsort((self.entries[:, 1], -self.counts, self.entries[:, 0]))
+        for entry in order.tolist():
             source, target, count = self[entry]
             for word in (source, target):
                 if "\t" in word or "\n" in word:
                     raise DataError(f"{path}: the word {word!r} contains a tab or a line feed")
             yield f"{source}\t{target}\t{count:.17g}" if counts else f"{source}\t{target}"
-
-    def _ordered(self) -> Iterator[int]:
-        """Yield the entries by source type and decreasing count; sort blocks of whole source types."""
-        start = 0
-        while start < len(self):
-            stop = min(start + _ROWS, len(self))
-            following = self.entries[stop : stop + len(self.target_types), 0]
-            stop += int((following == self.entries[stop - 1, 0]).sum())
-            entries = self.entries[start:stop]
-            order = np.lexsort((entries[:, 1], -self.counts[start:stop], entries[:, 0]))
-            yield from (start + order).tolist()
-            start = stop
 
     # ---- probabilities ----
 
@@ -182,37 +171,29 @@ class Lexicon:
         """(m,) w(s|t): the count of each entry over all links of its target type, links to NULL included."""
         return self._probabilities(1)
 
-    @property
-    def null(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """w(s|NULL) and w(t|NULL): for each type of a side, its fraction of all unaligned words of the side."""
-        source = self._unaligned(0)
-        target = self._unaligned(1)
-        return source / max(source.sum(), 1.0), target / max(target.sum(), 1.0)
-
-    @property
-    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The counts of each source type and of each target type over all links, links to NULL included."""
-        return self._totals(0), self._totals(1)
-
-    def _totals(self, side: int) -> NDArray[np.float64]:
+    def null(self, side: int) -> NDArray[np.float64]:
+        """Return w(type|NULL): for each type of a side, its fraction of all unaligned words of the side."""
         unaligned = self._unaligned(side)
-        totals = np.zeros(len(unaligned))
-        for start in range(0, len(self), _ROWS):
-            rows = slice(start, start + _ROWS)
-            totals += np.bincount(
-                self.entries[rows, side], self.counts[rows], minlength=len(totals)
-            )
-        return totals + unaligned
+        shares: NDArray[np.float64] = unaligned / max(unaligned.sum(), 1.0)
+        return shares
+
+    def totals(self, side: int) -> NDArray[np.float64]:
+        """Return the count of each type of a side over all links, links to NULL included."""
+        unaligned = self._unaligned(side)
+        linked = np.bincount(self.entries[:, side], self.counts, minlength=len(unaligned))
+        totals: NDArray[np.float64] = linked + unaligned
+        return totals
 
     def _unaligned(self, side: int) -> NDArray[np.float64]:
         """(types,) the unaligned words of each type; 0 if they were not counted."""
-        counts = self.source_unaligned if side == 0 else self.target_unaligned
-        types = self.source_types if side == 0 else self.target_types
-        return np.zeros(len(types)) if counts is None else counts
+        counts = (self.source_unaligned, self.target_unaligned)[side]
+        if counts is None:
+            return np.zeros(len((self.source_types, self.target_types)[side]))
+        return counts
 
     def _probabilities(self, side: int) -> NDArray[np.float64]:
         """(m,) the fraction of each entry of all counts of its type on a side; 0 without counts."""
-        totals = self._totals(side)[self.entries[:, side]]
+        totals = self.totals(side)[self.entries[:, side]]
         return np.divide(self.counts, totals, out=np.zeros(len(self)), where=totals > 0)
 
     # ---- subsets ----
@@ -228,9 +209,8 @@ class Lexicon:
         """
         order = np.lexsort((-self.backward, -self.counts, self.entries[:, 0]))
         sources = self.entries[order, 0]
-        ranks = np.arange(len(self)) - np.searchsorted(
-            sources, sources
-        )  # among the entries of a source type
+        first_of_source = np.searchsorted(sources, sources)
+        ranks = np.arange(len(self)) - first_of_source
         frequent = np.zeros(len(self), np.bool_)
         frequent[order[ranks < count]] = True
         return self._select(frequent)
@@ -257,17 +237,18 @@ class Lexicon:
         return self._select(source & target)
 
     def _select(self, selected: NDArray[np.bool_]) -> Lexicon:
-        if selected.all():
-            return self
         return replace(self, entries=self.entries[selected], counts=self.counts[selected])
 
     def reversed(self) -> Lexicon:
         """Return the lexicon with its sides exchanged."""
         order = np.lexsort((self.entries[:, 0], self.entries[:, 1]))
-        entries = np.ascontiguousarray(self.entries[order, ::-1])
-        unaligned = (self.target_unaligned, self.source_unaligned)
         return Lexicon(
-            self.target_types, self.source_types, entries, self.counts[order], *unaligned
+            self.target_types,
+            self.source_types,
+            np.ascontiguousarray(self.entries[order, ::-1]),
+            self.counts[order],
+            self.target_unaligned,
+            self.source_unaligned,
         )
 
 
@@ -287,9 +268,9 @@ def _parse(line: str, where: str) -> tuple[str, str, float]:
         cells = _BLANKS.split(line.strip(" \t"))
         valid = len(cells) == 2
     if not valid or not all(cells):
-        remedy = "; put a tab between words that contain blanks" if len(cells) > 2 else ""
         raise DataError(
-            f"{where}: expected 'source<TAB>target' or two words separated by a blank, found {line[:60]!r}{remedy}"
+            f"{where}: expected 'source<TAB>target' or two words separated by a blank, found {line[:60]!r}; put a tab "
+            "between words that contain blanks"
         )
     if len(cells) == 2:
         return cells[0], cells[1], 1.0
@@ -310,40 +291,20 @@ def _with_letters(types: list[str]) -> NDArray[np.bool_]:
 # ---- counting ----
 
 
-class _EntryCounter:
-    """Counts keys of entries. Counts of more than `limit` entries are written to disk in sorted runs and merged."""
+class _CountedKeys(NamedTuple):
+    """Keys of entries, source type * target types + target type, and the count of each."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._parts: list[NDArray[np.void]] = []
-        self._pending = 0  # records in parts that were not summed
-        self._runs = SortedRuns(_COUNTED)
+    keys: NDArray[np.int64]
+    counts: NDArray[np.float64]
 
-    def add(self, keys: NDArray[np.int64]) -> None:
-        """Count each key once."""
-        records = np.ones(len(keys), _COUNTED)
-        records["key"] = keys
-        self._parts.append(_summed([records]))
-        self._pending += len(self._parts[-1])
-        if self._pending > min(_MAX_PENDING, self._limit):
-            self._pending = 0
-            self._parts = [_summed(self._parts)]
-            if len(self._parts[0]) > self._limit:
-                self._runs.add(self._parts.pop())
 
-    def finish(self, target_types: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return (m, 2) sorted entries and (m,) their counts, mapped from a file if there were runs."""
-        records = _summed(self._parts)
-        if not len(self._runs):
-            return _entries(records, target_types), np.ascontiguousarray(records["count"])
-        self._runs.add(records)
-        entries = SpilledColumn(np.int32, (2,))
-        counts = SpilledColumn(np.float64)
-        for overlapping in self._runs.merged(self._limit // 2 + 1):
-            records = _summed([overlapping])
-            entries.append(_entries(records, target_types))
-            counts.append(records["count"])
-        return entries.mapped(), counts.mapped()
+def _summed(parts: Sequence[_CountedKeys]) -> _CountedKeys:
+    """Return the distinct keys, sorted, with the sums of their counts."""
+    keys = np.concatenate([np.zeros(0, np.int64), *(part.keys for part in parts)])
+    counts = np.concatenate([np.zeros(0), *(part.counts for part in parts)])
+    distinct, numbers = np.unique(keys, return_inverse=True)
+    sums = np.bincount(numbers, counts, minlength=len(distinct)).astype(np.float64)
+    return _CountedKeys(distinct, sums)
 
 
 def _linked_types(
@@ -356,18 +317,3 @@ def _linked_types(
     aligned[positions] = True
     unaligned += np.bincount(types[~aligned], minlength=len(unaligned))
     return types[positions].astype(np.int64)
-
-
-def _summed(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-    """Return records of distinct keys, sorted, with the sums of their counts."""
-    records = np.concatenate([np.zeros(0, _COUNTED), *parts])
-    keys, numbers = np.unique(records["key"], return_inverse=True)
-    summed = np.empty(len(keys), _COUNTED)
-    summed["key"] = keys
-    summed["count"] = np.bincount(numbers, records["count"], minlength=len(keys))
-    return summed
-
-
-def _entries(records: NDArray[np.void], target_types: int) -> NDArray[np.int32]:
-    source, target = np.divmod(records["key"], max(target_types, 1))
-    return np.stack([source, target], axis=1).astype(np.int32)

@@ -14,30 +14,8 @@ from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 
-Sides = tuple[Ragged, Ragged]
-
 SEPARATOR = "|||"
 _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
-
-
-def sort_entries(
-    entries: NDArray[np.integer], sides: Sides, types: tuple[list[str], list[str]]
-) -> tuple[NDArray[np.int32], Sides, NDArray[np.int64]]:
-    """Sort entries and the phrases of each side as a table's lines; return both, and each entry's previous index."""
-    source_order = line_order(sides[0], types[0])
-    target_order = line_order(sides[1], types[1])
-    source = _inverse(source_order)[entries[:, 0]]
-    target = _inverse(target_order)[entries[:, 1]]
-    order = np.argsort(source * max(len(target_order), 1) + target, kind="stable")
-    sorted_entries = np.stack([source, target], axis=1)[order].astype(np.int32)
-    return sorted_entries, (sides[0].take(source_order), sides[1].take(target_order)), order
-
-
-def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) the position of each index in a permutation."""
-    positions = np.empty(len(order), np.int64)
-    positions[order] = np.arange(len(order))
-    return positions
 
 
 def line_order(phrases: Ragged, spellings: Sequence[str]) -> NDArray[np.int64]:

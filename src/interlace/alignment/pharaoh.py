@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK
-from interlace.alignment.links import sorted_links
+from interlace.alignment.links import contained_in, select_links, sorted_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.types import arrow_numbers
@@ -22,104 +22,80 @@ _MARKS = b"-p?"  # sure, and two ways to write possible
 _DIGITS = 6  # maximum digits of a word index
 MAX_WORDS = 10**_DIGITS  # word indices are below this
 _LINK = re.compile(r"[0-9]{1,6}[-p?][0-9]{1,6}")
+_LINE = (
+    r"^[ \t]*(?:[0-9]{1,6}[-p?][0-9]{1,6}(?:[ \t]+|$))*$"  # for RE2: Arrow's regular expressions
+)
+_BLANKS = str.maketrans("-p?\n\t", "     ")
 
 
 @dataclass(frozen=True)
-class LinkColumns:
-    """Links of some lines, a sorted row per line, without duplicates, word indices as in the file.
+class FileLinks:
+    """Links of the lines of a file: a sorted row per line, without duplicates, word indices as in the file.
 
-    links: sure and possible links. sure: the sure ones; the same object if all are.
+    links: sure and possible links. is_sure: (total,) whether a link is sure. duplicates: number of links left out.
     """
 
     links: Ragged
-    sure: Ragged
+    is_sure: NDArray[np.bool_]
+    duplicates: int
 
     @classmethod
     def of(
         cls,
         rows: NDArray[np.int64],
         links: NDArray[np.int32],
-        possible: NDArray[np.bool_],
+        is_possible: NDArray[np.bool_],
         count: int,
-    ) -> LinkColumns:
+    ) -> FileLinks:
         """Build `count` rows from links in any order, the row of each, and whether it is only possible."""
-        every = sorted_links(rows, links, count)
-        return cls(
-            every,
-            sorted_links(rows[~possible], links[~possible], count) if possible.any() else every,
-        )
+        distinct = sorted_links(rows, links, count)
+        is_sure = np.ones(len(distinct.flat), np.bool_)
+        if is_possible.any():
+            sure = sorted_links(rows[~is_possible], links[~is_possible], count)
+            is_sure = contained_in(distinct, sure)
+        return cls(distinct, is_sure, len(links) - len(distinct.flat))
 
     @classmethod
-    def concatenate(cls, parts: Sequence[LinkColumns]) -> LinkColumns:
+    def concatenate(cls, parts: Sequence[FileLinks]) -> FileLinks:
         """Return all rows of all parts, in order."""
-        links = Ragged.concatenate([part.links for part in parts])
-        if all(part.sure is part.links for part in parts):
-            return cls(links, links)
-        return cls(links, Ragged.concatenate([part.sure for part in parts]))
-
-
-def parse_pharaoh(lines: Sequence[str], where: str, first: int) -> tuple[LinkColumns, int]:
-    """Return the links of lines and the number of duplicates; a DataError names line and column of a bad token.
-
-    where: the name of the file, for errors. first: the number of the first line.
-    """
-    text = _Characters(lines)
-    if not text.are_links():
-        raise _invalid_link(lines, where, first)
-    links = text.numbers().reshape(-1, 2)
-    columns = LinkColumns.of(text.rows(), links, text.marks != ord("-"), len(lines))
-    return columns, len(links) - len(columns.links.flat)
-
-
-class _Characters:
-    r"""Lines of text as bytes, and the runs of digits in them. Example: the line `0-0 12p3`.
-
-    text     \n 0 - 0   1 2 p 3 \n
-    starts      1   3   5     8
-    ends        1   3     6   8
-    marks         2         7           the character after the first number of a link
-    """
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = len(lines)
-        self._bytes = np.frombuffer(("\n" + "\n".join(lines) + "\n").encode(), np.uint8)
-        self._digit = (self._bytes - ord("0")) < 10  # characters below "0" wrap around
-        self._starts = np.flatnonzero(self._digit[1:] & ~self._digit[:-1]) + 1
-        self._ends = np.flatnonzero(self._digit[:-1] & ~self._digit[1:])
+        return cls(
+            Ragged.concatenate([part.links for part in parts]),
+            np.concatenate([part.is_sure for part in parts]),
+            sum(part.duplicates for part in parts),
+        )
 
     @property
-    def marks(self) -> NDArray[np.uint8]:
-        """(links,) the character between the numbers of each link."""
-        return self._bytes[self._ends[::2] + 1]
+    def sure(self) -> Ragged:
+        """The sure links of each row."""
+        return select_links(self.links, self.is_sure)
 
-    def are_links(self) -> bool:
-        """Return whether the text is pairs of numbers joined by one mark, separated by white space."""
-        starts, ends = self._starts, self._ends
-        if len(starts) % 2 or (ends - starts >= _DIGITS).any():
-            return False
-        blank = np.isin(self._bytes, np.frombuffer(b" \n\t", np.uint8))
-        joined = (starts[1::2] == ends[::2] + 2) & np.isin(
-            self.marks, np.frombuffer(_MARKS, np.uint8)
-        )
-        separated = blank[starts[::2] - 1] & blank[ends[1::2] + 1]
-        characters = int(self._digit.sum() + blank.sum()) + len(self.marks)
-        return bool((joined & separated).all()) and characters == len(self._bytes)
+    def take(self, rows: NDArray[np.int64]) -> FileLinks:
+        """Return these rows, an empty one for -1."""
+        columns = np.column_stack([self.links.flat, self.is_sure])  # (total, 3)
+        with_empty_row = Ragged(columns, np.append(self.links.offsets, len(columns)))
+        taken = with_empty_row.take(rows)
+        links = Ragged(np.ascontiguousarray(taken.values[:, :2]), taken.offsets)
+        return FileLinks(links, taken.values[:, 2] > 0, self.duplicates)
 
-    def numbers(self) -> NDArray[np.int32]:
-        """(2 * links,) the value of each run of digits."""
-        numbers = (self._bytes[self._ends] - ord("0")).astype(np.int32)
-        further_digits = self._ends - self._starts
-        for place in range(1, int(further_digits.max(initial=0)) + 1):
-            long = np.flatnonzero(further_digits >= place)
-            digits = (self._bytes[self._ends[long] - place] - ord("0")).astype(np.int32)
-            numbers[long] += digits * 10**place
-        return numbers
 
-    def rows(self) -> NDArray[np.int64]:
-        """(links,) the line of each link, from 0."""
-        line_ends = np.flatnonzero(self._bytes == ord("\n"))[1:]
-        links_before = np.searchsorted(self._starts[::2], line_ends)
-        return np.repeat(np.arange(self._lines), np.diff(links_before, prepend=0))
+def parse_pharaoh(lines: Sequence[str], where: str, first: int) -> FileLinks:
+    """Return the links of lines; a DataError names line and column of a bad token.
+
+    where: the name of the file, for errors. first: the number of the first line.
+
+    Example: the lines `0-0 12p3` and `1-1` have the marks `-p-`, in rows 0 0 1, and the numbers 0 0 12 3 1 1.
+    """
+    is_valid = pc.match_substring_regex(arrow_texts(lines), _LINE)
+    if not pc.all(is_valid, min_count=0).as_py():
+        raise _invalid_link(lines, where, first)
+    text = "\n".join(lines)
+    characters = np.frombuffer(text.encode(), np.uint8)
+    is_mark = np.isin(characters, np.frombuffer(_MARKS, np.uint8))
+    rows = np.cumsum(characters == ord("\n"))[is_mark]  # (links,)
+    links = np.zeros((0, 2), np.int32)
+    if len(rows):
+        links = np.fromstring(text.translate(_BLANKS), np.int32, sep=" ").reshape(-1, 2)
+    return FileLinks.of(rows, links, characters[is_mark] != ord("-"), len(lines))
 
 
 def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
@@ -160,6 +136,7 @@ def joined_texts(rows: Ragged, texts: Any) -> Any:
 
 
 def _invalid_link(lines: Sequence[str], where: str, first: int) -> DataError:
+    """Return the error of the first token that is no link."""
     for number, line in enumerate(lines, first):
         for token in re.finditer(r"[^ \t]+", line):
             if not _LINK.fullmatch(token[0]):
@@ -167,4 +144,4 @@ def _invalid_link(lines: Sequence[str], where: str, first: int) -> DataError:
                     f"{where}, line {number}, column {token.start() + 1}: {token[0][:40]!r} is not a link; expected "
                     f"two word indices such as 3-4, or 3p4 or 3?4 for a possible link"
                 )
-    return DataError(f"{where}: lines {first} to {first + len(lines) - 1} hold an invalid link")
+    raise AssertionError("all tokens are links")

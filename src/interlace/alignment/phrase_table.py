@@ -28,6 +28,7 @@ SCORES = (
     "phi(t|s)",
     "lex(t|s)",
 )  # the columns of `PhraseTable.scores`, in Moses' order
+DEFAULT_MEMORY = 4.0  # GB
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`
 _LINES = 50_000  # written at a time
 
@@ -204,7 +205,7 @@ class PhraseIndex:
         numbers = np.flatnonzero(~unknown & (phrases.lengths > 0))
         indexed = phrases.take(numbers)
         self._trie = Trie()
-        nodes = self._trie.number(indexed, _whole_rows(indexed))
+        nodes = self._trie.number(indexed, whole_rows(indexed))
         self._phrases = np.full(self._trie.used, -1, np.int32)
         self._phrases[nodes] = numbers
 
@@ -218,10 +219,10 @@ class PhraseIndex:
 
     def find_whole(self, phrases: Ragged) -> NDArray[np.int32]:
         """(n,) the number of each phrase, -1 if it is not indexed."""
-        return self.find(phrases, _whole_rows(phrases))
+        return self.find(phrases, whole_rows(phrases))
 
 
-def _whole_rows(rows: Ragged) -> Ragged:
+def whole_rows(rows: Ragged) -> Ragged:
     """Return a span for each row, of the whole row."""
     spans = np.stack([np.zeros(len(rows), np.int64), rows.lengths], axis=1)
     return Ragged.from_lengths(spans, np.ones(len(rows), np.int64))

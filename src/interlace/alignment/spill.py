@@ -1,30 +1,17 @@
-"""Arrays on disk for what exceeds a memory limit, and sorted runs that are merged range by range.
+"""Arrays on disk for what exceeds a memory limit.
 
 The temporary files have no name (on Windows: are deleted when closed), so that nothing remains of a process however it
 ends. `TMPDIR` chooses their disk.
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from pydantic import Field
 
 from interlace.core.ragged import Ragged
-
-DEFAULT_MEMORY = 4.0
-GB = 10**9
-Memory = Annotated[
-    float,
-    Field(
-        gt=0,
-        description="GB of memory for counts; what exceeds it is kept in temporary files. Same results.",
-    ),
-]
 
 
 class SpilledColumn:
@@ -103,42 +90,3 @@ class SpilledRows:
     def mapped(self) -> Ragged:
         """Return all rows, mapped to memory."""
         return Ragged(self._values.mapped(), self._offsets.mapped())
-
-
-class SortedRuns:
-    """Sorted runs of records in a temporary file, merged by ranges of their field `key`."""
-
-    def __init__(self, dtype: DTypeLike) -> None:
-        self._records = SpilledColumn(dtype)
-        self._starts = [0]
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def add(self, records: NDArray[Any]) -> None:
-        """Add a run, sorted by key."""
-        self._records.append(records)
-        self._starts.append(len(self._records))
-
-    def read(self, run: int) -> NDArray[Any]:
-        """Return a run, copied to memory."""
-        return self._records.read(slice(self._starts[run], self._starts[run + 1]))
-
-    def merged(self, rows: int) -> Iterator[NDArray[Any]]:
-        """Yield the records of all runs for one range of keys after the other, about `rows` at a time."""
-        keys = self._records.mapped()["key"]
-        runs = [keys[start:stop] for start, stop in pairwise(self._starts)]
-        step = max(1, rows // (4 * len(runs)))
-        sample = np.sort(np.concatenate([run[::step] for run in runs]))
-        cuts = np.unique(sample[:: max(1, rows // step)])[1:]
-        ends = [
-            np.append(np.searchsorted(run, cuts), len(run)) for run in runs
-        ]  # of each range, by run
-        before = [0] * len(runs)
-        for after in zip(*ends, strict=True):
-            spans = zip(self._starts, before, after, strict=False)
-            parts = [
-                self._records.read(slice(start + low, start + high)) for start, low, high in spans
-            ]
-            yield np.concatenate(parts)
-            before = list(after)

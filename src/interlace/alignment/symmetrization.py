@@ -6,23 +6,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.alignment.links import sorted_links
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
 
-Heuristic = Literal[
-    "intersection",
-    "union",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "source-to-target",
-    "target-to-source",
-]
-HEURISTICS: tuple[str, ...] = get_args(Heuristic)
+Heuristic = Literal["intersection", "union", "grow-diag-final", "grow-diag-final-and"]
+HEURISTICS: tuple[str, ...] = get_args(Heuristic)  # in the order of the kernels' constants
 
-_COMPILED = HEURISTICS[:5]  # in the order of the constants in `_symmetrization_kernels`
 _ROWS = 10_000  # pairs per task of a thread
 _MAX_WORDS = 1 << 14  # of a sentence: the kernels make a matrix of a byte per pair of words
 
@@ -38,13 +28,12 @@ def symmetrize(
     The result equals that of Moses' `symal`, where the order of scanning matters:
 
     - `intersection`, `union`: of both sets.
-    - `grow-diag`: start with the intersection. Scan its links by target, then source word. Add those of a link's eight
-      neighbors (horizontal and vertical ones first) that are in the union and align a word without link. Links added
-      later in the order are visited in the same scan. Repeat until no link is added.
-    - `grow-diag-final`: then add the remaining links of which *at least one* word is unaligned, those of `forward`
-      first, then those of `backward`, by target, then source word.
-    - `grow-diag-final-and`: the same for links of which *both* words are unaligned.
-    - `target-to-source`: `forward` unchanged. `source-to-target`: `backward` unchanged. The names are those of Moses.
+    - `grow-diag-final`: start with the intersection. Scan its links by target, then source word. Add those of a link's
+      eight neighbors (horizontal and vertical ones first) that are in the union and align a word without link. Links
+      added later in the order are visited in the same scan. Repeat until no link is added. Then add the remaining links
+      of which *at least one* word is unaligned, those of `forward` first, then those of `backward`, by target, then
+      source word.
+    - `grow-diag-final-and`: the same, but the last step adds links of which *both* words are unaligned.
 
     forward: n rows of (source word, target word), in any order: what each target word chose, the model
         p(target | source); the output of `fast_align` and the option `-i` of `atools`. A word may have several links.
@@ -64,43 +53,33 @@ def symmetrize(
         )
     _check(forward)
     _check(backward)
-    if heuristic not in _COMPILED:
-        chosen = forward if heuristic == "target-to-source" else backward
-        return sorted_links(chosen.rows(), chosen.flat, len(chosen))
-    number = _COMPILED.index(heuristic)
+    from interlace.alignment._symmetrization_kernels import combine  # compiles loops
 
-    def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        from interlace.alignment._symmetrization_kernels import combine
-
+    def work(start: int) -> Ragged:
         stop = min(start + _ROWS, len(forward))
-        links, counts = combine(
-            *_arrays(forward, start, stop), *_arrays(backward, start, stop), number
-        )
-        return links, counts
+        directions = (*_arrays(forward, start, stop), *_arrays(backward, start, stop))
+        links, counts = combine(*directions, HEURISTICS.index(heuristic))
+        return Ragged.from_lengths(links, counts)
 
-    parts = [(np.zeros((0, 2), np.int32), np.zeros(0, np.int64))]
     with ThreadPoolExecutor(threads or processors()) as pool:
-        parts += pool.map(work, range(0, len(forward), _ROWS))
-    links = np.concatenate([part[0] for part in parts])
-    return Ragged.from_lengths(links, np.concatenate([part[1] for part in parts]))
+        parts = pool.map(work, range(0, len(forward), _ROWS))
+        return Ragged.concatenate([Ragged.of([], width=2), *parts])
 
 
 def _check(links: Ragged) -> None:
     """Raise a DataError that names the first pair, from 1, with a negative index or too many words."""
     flat = links.flat.reshape(-1, 2)
-    if flat.min(initial=0) < 0 or flat.max(initial=0) >= _MAX_WORDS:
-        link = int(np.argmax(((flat < 0) | (flat >= _MAX_WORDS)).any(axis=1)))
-        pair = links.rows()[link] + 1
+    is_outside = ((flat < 0) | (flat >= _MAX_WORDS)).any(axis=1)
+    if is_outside.any():
+        link = int(np.argmax(is_outside))
         raise DataError(
-            f"pair {pair}: link {flat[link, 0]}-{flat[link, 1]}; words are counted from 0, and only links of the "
-            f"first {_MAX_WORDS:,} words of a sentence can be combined"
+            f"pair {links.rows()[link] + 1}: link {flat[link, 0]}-{flat[link, 1]}; words are counted from 0, and only "
+            f"links of the first {_MAX_WORDS:,} words of a sentence can be combined"
         )
 
 
 def _arrays(links: Ragged, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return links and offsets of rows start to stop, in the memory layout of the compiled kernels."""
     part = links.slice(start, stop)
-    flat = np.array(
-        part.flat.reshape(-1, 2), np.int32, order="C"
-    )  # a copy: columns may be mapped from a file
+    flat = np.array(part.flat.reshape(-1, 2), np.int32, order="C")  # may be mapped from a file
     return flat, part.offsets - part.offsets[0]

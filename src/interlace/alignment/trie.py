@@ -79,14 +79,14 @@ def _columns(
 
 
 def most_frequent_links(
-    linked_pairs: PairTable, counts: Numbers, pairs_used: int
+    linked_pairs: PairTable, counts: Numbers, pair_count: int
 ) -> tuple[Numbers, NDArray[np.int64]]:
     """(pairs,) the most frequent inner links of each phrase pair, and its count; ties go to those seen first.
 
     linked_pairs, counts: as of `count_pairs`.
     """
-    totals = np.zeros(pairs_used, np.int64)
-    links = np.zeros(pairs_used, np.int32)
+    totals = np.zeros(pair_count + 1, np.int64)
+    links = np.zeros(pair_count + 1, np.int32)
     _sum_up(linked_pairs.keys, int(linked_pairs.used[0]), counts, totals, links)
     return links[1:], totals[1:]
 

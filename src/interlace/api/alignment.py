@@ -253,8 +253,8 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
             return agreement(links, found.sure, found.possible)
         if len(gold) != len(self):
             raise DataError(f"{len(gold)} gold alignments, but {len(self)} pairs")
-        columns, _ = parse_pharaoh(list(gold), "gold", 1)
-        return agreement(links, columns.sure, columns.links)
+        gold_links = parse_pharaoh(list(gold), "gold", 1)
+        return agreement(links, gold_links.sure, gold_links.links)
 
     def plot(self, number: int = 0) -> Drawing:
         """Return the alignment matrix of a pair, which notebooks show and `str` turns into SVG."""

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
 
@@ -22,7 +21,6 @@ def lexicon(
         bool, typer.Option("--words", help="Only words that contain a letter.")
     ] = False,
     muse: options.Muse = False,
-    memory: options.Memory = DEFAULT_MEMORY,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -45,7 +43,7 @@ def lexicon(
         word_tokenizer=word_tokenizer,
         reader=reader,
     )
-    entries = Lexicon.count(aligned.words, aligned.links, memory)
+    entries = Lexicon.count(aligned.words, aligned.links)
     entries = chosen_entries(
         entries, mutual=mutual, min_count=min_count, top=top, words_only=words_only
     )

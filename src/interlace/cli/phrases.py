@@ -1,6 +1,6 @@
 """Extract a phrase table."""
 
-from interlace.alignment.spill import DEFAULT_MEMORY
+from interlace.alignment.phrase_table import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
 

@@ -139,4 +139,4 @@ class PreviewPair:
         return texts
 
     def _links(self) -> Ragged:
-        return parse_pharaoh([self.links], "links", 1)[0].links
+        return parse_pharaoh([self.links], "links", 1).links

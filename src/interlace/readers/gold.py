@@ -1,4 +1,4 @@
-"""The text of gold word alignments: numbered sentences, JSON lines, GIZA++ files, or plain lines."""
+"""The text of gold word alignments: numbered sentences, JSON lines, or plain lines."""
 
 from collections.abc import Iterator
 from dataclasses import replace

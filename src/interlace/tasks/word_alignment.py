@@ -76,13 +76,13 @@ class WordAlignment(SimilaritySettings, ProbeTask):
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}.tok",
         description="The aligned words, under the data root: plain or numbered lines, a file per side ({language} is "
-        "the source for one and the target for the other; or a list of both), or 'source ||| target', JSON lines or "
-        "GIZA++ in one file.",
+        "the source for one and the target for the other; or a list of both), or 'source ||| target' or JSON lines in "
+        "one file.",
     )
     gold: Files = Field(
         "parallel/{split}.{source}-{target}.links",
         description="The gold alignments: Pharaoh lines (p or ? marks possible links), numbered lines, WPT, JSON "
-        "lines, GIZA++.",
+        "lines.",
     )
     base: Literal[0, 1] | None = Field(
         None,

@@ -25,22 +25,30 @@ Threads = Annotated[
 UNKNOWN = -1
 MAX_CELLS = 1 << 22  # source words x target words of a training pair; 2,048 words on both sides
 MAX_PRIOR = 1e9  # links that a prior may give a type
-TOO_LONG = f"pairs of more than {MAX_CELLS:,} source words times target words are not used; split into sentences"
-
 _PENDING = -2  # not looked up yet
 
 
 def check_usable(pairs: WordPairs, name: str) -> None:
     """Log how many pairs lack words on a side, for the aligner `name`; raise a DataError if all of them do."""
-    usable = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
-    if not usable.any():
-        subject = f"none of the {len(pairs)} pairs has" if len(pairs) else "there are no pairs with"
-        raise DataError(f"{name}: {subject} words on both sides; nothing to align")
-    skipped = int((~usable).sum())
-    if skipped:
-        log.warning(
-            "%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs)
+    usable = int(((pairs.source.lengths > 0) & (pairs.target.lengths > 0)).sum())
+    if not usable:
+        raise DataError(
+            f"{name}: none of the {len(pairs)} pairs has words on both sides; nothing to align"
         )
+    if usable < len(pairs):
+        message = "%s: %d of %d pairs lack words on a side and get no links"
+        log.warning(message, name, len(pairs) - usable, len(pairs))
+
+
+def check_trainable(pairs: WordPairs, name: str) -> None:
+    """Log how many pairs get no links; raise a DataError if all of them do."""
+    check_usable(pairs, name)
+    if not cells_of(pairs).any():
+        raise DataError(
+            f"{name}: all pairs with words on both sides are too long: pairs of more than {MAX_CELLS:,} source words "
+            "times target words are not used; split into sentences"
+        )
+    warn_about_long(pairs, name)
 
 
 def cells_of(pairs: WordPairs) -> NDArray[np.int64]:

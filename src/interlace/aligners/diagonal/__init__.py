@@ -4,10 +4,9 @@ The model of fast_align, but both directions learn in one pass and from each oth
 posteriors (after Liang et al. 2006, who use the product). That lowers the alignment error rate by a tenth and permits
 more smoothing (`alpha`) and a more probable null word, which lower it by another tenth.
 
-A pair of co-occurring word types takes 36 bytes during training, about 70 at the peak, and 18 in the trained model.
-Pairs that exceed `memory` are kept in temporary files: training then reads those of one part of the text at a time, and
-the trained model is mapped from disk. A sentence pair takes at most about 40 bytes besides the text, which may be
-memory-mapped. Results do not depend on `memory` nor on the number of threads.
+A pair of co-occurring word types takes 36 bytes during training, about 70 at the peak, and 18 in the trained model. A
+sentence pair takes at most about 40 bytes besides the text, which may be memory-mapped. Results do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -22,14 +21,13 @@ from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
 from interlace.aligners.common.inputs import (
-    TOO_LONG,
     Prior,
+    Threads,
     Vocabularies,
-    check_usable,
+    check_trainable,
     usable_pairs,
     warn_about_long,
 )
-from interlace.aligners.diagonal.settings import TrainingSettings
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
@@ -42,9 +40,25 @@ if TYPE_CHECKING:
     from interlace.aligners.diagonal.kernels import DiagonalModel
 
 
-class Diagonal(TrainingSettings, Aligner):
+class Diagonal(Aligner):
     """Aligns words by translation probability and distance from the diagonal, trained by variational EM."""
 
+    iterations: int = Field(
+        5, ge=1, le=100, description="Passes over the text (fast_align: 4 that change the model)."
+    )
+    null: float = Field(
+        0.12,
+        ge=0,
+        lt=1,
+        description="Probability that a word is unaligned, p0 (section 2; fast_align: 0.08).",
+    )
+    alpha: float = Field(
+        0.1,
+        gt=0,
+        le=100,
+        description="Dirichlet prior of each word translation, in links (section 3.1; fast_align: 0.01).",
+    )
+    threads: Threads = 0
     symmetrization: Heuristic = Field(
         "grow-diag-final-and",
         description="Heuristic that combines both directions (Koehn et al. 2005).",
@@ -56,16 +70,12 @@ class Diagonal(TrainingSettings, Aligner):
         """Train on all pairs; `priors` are added to the expected links of every pass."""
         from interlace.aligners.diagonal.training import EmTraining, TrainingPairs, workers
 
-        check_usable(pairs, self.name)
+        check_trainable(pairs, self.name)
         vocabularies = Vocabularies.of()
-        usable = TrainingPairs(pairs, vocabularies)
-        if not usable.chunks:
-            raise DataError(
-                f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}"
-            )
+        training_pairs = TrainingPairs(pairs, vocabularies)
         prior = Prior.of(priors, vocabularies)
         with workers(self.threads) as pool:
-            model = EmTraining(self, usable, prior, pool, progress or no_progress).run()
+            model = EmTraining(self, training_pairs, prior, pool, progress or no_progress).run()
         return FittedDiagonal(self, model, vocabularies)
 
     def restore(
@@ -78,7 +88,8 @@ class Diagonal(TrainingSettings, Aligner):
         self._check(arrays, len(source_types), len(target_types))
         sources = np.repeat(np.arange(len(source_types), dtype=np.int32), arrays["degrees"])
         entries = np.stack([sources, arrays["targets"]], axis=1)
-        table = Cooccurrence.of_entries(entries, len(source_types), MODEL_SLOT)
+        keys = (entries[:, 0].astype(np.int64) << 32) | entries[:, 1]
+        table = Cooccurrence.of([keys], len(source_types), MODEL_SLOT)
         slots = table.find(entries)
         table.slots["forward"][slots] = arrays["forward"]
         table.slots["backward"][slots] = arrays["backward"]

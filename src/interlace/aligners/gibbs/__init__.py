@@ -16,18 +16,15 @@ from pydantic import Field, field_validator
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, StoredAlignments
 from interlace.aligners.common.inputs import (
-    TOO_LONG,
     Prior,
     Threads,
     Vocabularies,
-    cells_of,
-    check_usable,
+    check_trainable,
     warn_about_long,
 )
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.symmetrization import Heuristic
-from interlace.core.errors import DataError
 from interlace.core.processors import processors
 from interlace.core.progress import Progress, no_progress
 
@@ -96,12 +93,7 @@ class Gibbs(Aligner):
             links_of,
         )
 
-        check_usable(pairs, self.name)
-        if not cells_of(pairs).any():
-            raise DataError(
-                f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}"
-            )
-        warn_about_long(pairs, self.name)
+        check_trainable(pairs, self.name)
         vocabularies = Vocabularies.of()
         renumber = vocabularies.renumber(pairs)
         parts = sampler.count_parts(pairs, self.max_training_cells)
