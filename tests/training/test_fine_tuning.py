@@ -242,11 +242,10 @@ def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
     rows = score_job(cell(epochs=20, learning_rate=3e-3, seen=seen))
     assert all(row["tuning"]["collapsed"] for row in rows)
     assert len(seen) < rows[0]["tuning"]["steps"]
-    assert f"learning rate 0.003: collapsed: at update {len(seen)} of 40 " in caplog.text
-    assert "try more updates than 40" in caplog.text
+    assert f"learning rate 0.003: at update {len(seen)} of 40 " in caplog.text
 
 
-def test_advice_names_few_updates_and_a_rate_for_small_models(cell, caplog):
+def test_a_model_that_learns_little_is_logged(cell, caplog):
     score_job(cell(epochs=4, learning_rate=1e-2))
     assert caplog.text == ""
     [updates] = {row["tuning"]["steps"] for row in score_job(cell(epochs=1, learning_rate=2e-5))}
@@ -254,8 +253,6 @@ def test_advice_names_few_updates_and_a_rate_for_small_models(cell, caplog):
         f"learning rate 2e-05: at update {updates} of {updates} the training loss is "
         in caplog.text
     )
-    assert f"try more updates than {updates} (tuning.epochs" in caplog.text
-    assert "(width 32) need about 0.001" in caplog.text
 
 
 @pytest.fixture

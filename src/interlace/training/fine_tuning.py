@@ -49,14 +49,7 @@ _LATE = 0.75  # of the training: a model that still predicts one label will not 
 _LITTLE_LEARNED = (
     0.9  # of the entropy of the labels: the loss of a model that has learned little more than it
 )
-_FEW_UPDATES = 100
-_SMALL_WIDTH = 512
-_SMALL_MODEL_RATE = (
-    1e-3  # learning rates of large encoders, such as 2e-5, are too low for small ones
-)
 _NEAR_CHANCE = 0.05  # of the way from the share of the most frequent class to 100 %
-_STATE = "state.json"
-_BEST = "best.safetensors"
 
 
 def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
@@ -375,7 +368,7 @@ class FineTuner:
             recent_loss = _mean(losses[3 * len(losses) // 4 :])
             losses = []
             self._keep(groups, check)
-            if self._hopeless(check, recent_loss):
+            if self._is_hopeless(check, recent_loss):
                 progress.stop = True
 
     def _is_check_due(self, index: int) -> bool:
@@ -518,7 +511,7 @@ class FineTuner:
                 state = self.model.state_dict()
                 group.kept_weights = {name: value.detach().clone() for name, value in state.items()}
 
-    def _hopeless(self, check: dict[str, Any], loss: float) -> bool:
+    def _is_hopeless(self, check: dict[str, Any], loss: float) -> bool:
         """Return whether the model is collapsed late in the training, when the learning rate falls.
 
         Warn of it, and at the end of the training of one that knows little more than label frequencies.
@@ -526,40 +519,22 @@ class FineTuner:
         loss: mean training loss in nats of the latest updates.
         """
         updates = self.training.last
-        collapsed_late: bool = check["collapsed"] and check["step"] >= _LATE * updates
-        learned_little = check["step"] == updates and loss > _LITTLE_LEARNED * self.baseline > 0
-        if collapsed_late or learned_little:
-            rate = check["learning_rate"]
-            what = "collapsed: " if collapsed_late else ""
+        is_collapsed: bool = check["collapsed"] and check["step"] >= _LATE * updates
+        has_learned_little = check["step"] == updates and loss > _LITTLE_LEARNED * self.baseline > 0
+        if is_collapsed or has_learned_little:
             log.warning(
-                "%s, seed %d, learning rate %g: %sat update %d of %d the training loss is %.3f nats, and %.3f if only "
-                "label frequencies are known; try %s",
+                "%s, seed %d, learning rate %g: at update %d of %d the training loss is %.3f nats, and %.3f if only "
+                "label frequencies are known; try more updates (tuning.epochs), another seed or learning rate (small "
+                "models need about 1e-3)",
                 self.job.name,
                 self.job.seed,
-                rate,
-                what,
+                check["learning_rate"],
                 check["step"],
                 updates,
                 loss,
                 self.baseline,
-                self._advice(rate),
             )
-        return collapsed_late
-
-    def _advice(self, rate: float) -> str:
-        """Return what to try after a training that taught the model little."""
-        width = self.model.backbone.width
-        updates = self.training.last
-        ideas = []
-        if updates < _FEW_UPDATES:
-            ideas.append(
-                f"more updates than {updates} (tuning.epochs, or a lower tuning.tokens_per_batch)"
-            )
-        if width < _SMALL_WIDTH and rate < _SMALL_MODEL_RATE / 2:
-            ideas.append(
-                f"a higher learning rate: models as small as this one (width {width}) need about {_SMALL_MODEL_RATE}"
-            )
-        return ", and ".join(ideas) or "a lower learning rate, a longer warm-up or another seed"
+        return is_collapsed
 
 
 def _mean(losses: Sequence[float]) -> float:
