@@ -129,10 +129,7 @@ def test_is_scored_on_every_task(scored):
     assert {row["task"] for row in rows} == {*OF_ENCODERS, *TUNED}
 
 
-def test_is_reported_exported_and_applied(scored, tmp_path):
-    text = tmp_path / "text.en"
-    text.write_text("a dog sleeps\nthe cat sees Ann\n", encoding="utf-8")
-    assert run("predict", scored, "--task", "ner", "--input", text).count("\t") == 7
+def test_is_reported_and_exported(scored, tmp_path):
     run("report", scored, "-o", tmp_path / "report.html")
     run("export", scored, "-o", tmp_path / "exported")
     model = transformers.AutoModelForMaskedLM.from_pretrained(

@@ -130,16 +130,6 @@ TRANSLATOR = tuple(
         *("model/tokenizer.json", "model/model.safetensors"),
     )
 )
-FINE_TUNED = tuple(
-    f"run/fine-tuned/ner.zero-shot.0/{name}"
-    for name in (
-        "fine_tuned.json",
-        "head.safetensors",
-        "config.json",
-        "tokenizer.json",
-        "model.safetensors",
-    )
-)
 TEXT = ("pairs.en", "pairs.xx")
 RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
 COMMANDS = (
@@ -171,8 +161,6 @@ COMMANDS = (
             "--languages=")),
     Command("evaluate {in}/run", RUN, 4),
     Command("evaluate {in}/run/model --recipe {in}/small.toml -o {out}/scores", (*RUN[6:10], "small.toml"), 5),
-    Command("predict {in}/run --task ner --input {in}/dev.en -o {out}/names", ("dev.en", *RUN[3:4], *FINE_TUNED), 6,
-            ("--task=", "--language=", "--setting=", "--seed=", "--window=", "--word-tokenizer=", "--precision=")),
     Command("report {in}/run {in}/nmt -o {out}/report.html", RUN, 10),
     Command("export {in}/run --average 2 -o {out}/average", RUN, 5, ("--average=",)),
     Command("translate {in}/nmt --input {in}/dev.en --from en --to de -o {out}/text", (*TRANSLATOR, "dev.en"), 6,

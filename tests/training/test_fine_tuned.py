@@ -1,11 +1,11 @@
 """Fine-tuned models on disk: plain transformers computes the same logits, in every family and task."""
 
-import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file
 
-from interlace.core.errors import CheckpointError, DataError
+from interlace.core.errors import CheckpointError
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
 from interlace.models.backbone import Backbone
@@ -13,8 +13,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.tasks import TASKS, FineTuneTask
-from interlace.training.device import accelerator_for
-from interlace.training.fine_tuned import FineTunedModel, fine_tuned_name, save_fine_tuned
+from interlace.training.fine_tuned import fine_tuned_name, read_record, save_fine_tuned
 from little_files import write
 
 TASK_NAMES = [name for name in TASKS.names() if issubclass(TASKS.get(name), FineTuneTask)]
@@ -114,8 +113,7 @@ def test_transformers_computes_the_same_logits(name, family, vocab, tmp_path):
     backbone, task = backbone_of(family, vocab), TASKS.build(name)
     examples = questions(vocab) if name == "mlqa" else examples_of(task, vocab, tmp_path)
     head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
-    opened = FineTunedModel.open(tmp_path / "saved")
-    auto_class = getattr(transformers, opened.record["transformers"])
+    auto_class = getattr(transformers, read_record(tmp_path / "saved")["transformers"])
     model, report = auto_class.from_pretrained(
         tmp_path / "saved", trust_remote_code=False, output_loading_info=True
     )
@@ -125,9 +123,7 @@ def test_transformers_computes_the_same_logits(name, family, vocab, tmp_path):
     ).to(torch.device("cpu"))
     with torch.inference_mode():
         expected = head.logits(backbone, modules, batch)
-        again = head.logits(opened.backbone, opened.modules, batch)
     assert expected.std() > 0.1
-    torch.testing.assert_close(again, expected)
     found = their_logits(model.eval(), batch, name, "words" if "words" in batch.extra else "rows")
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
     if task.classes:
@@ -155,37 +151,14 @@ def test_plain_transformers_reads_the_training_language(vocab, tmp_path):
     torch.testing.assert_close(
         model.eval()(**inputs).logits[batch.at], expected, rtol=1e-4, atol=1e-4
     )
-    opened = FineTunedModel.open(tmp_path / "saved")
-    torch.testing.assert_close(head.logits(opened.backbone, opened.modules, batch), expected)
 
 
 def test_a_head_that_transformers_lacks_is_kept_as_ours(vocab, tmp_path):
     backbone, task = backbone_of("bert", vocab), TASKS.build({"name": "xnli", "pooling": "mean"})
-    examples = examples_of(task, vocab, tmp_path)
-    head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
-    opened = FineTunedModel.open(tmp_path / "saved")
-    assert opened.record["transformers"] == ""
-    batch = head.batch(examples, prepared, 0, generator(Purpose.EVALUATE, 0)).to(
-        torch.device("cpu")
-    )
-    torch.testing.assert_close(
-        opened.head.logits(opened.backbone, opened.modules, batch),
-        head.logits(backbone, modules, batch),
-    )
-    logits = opened.predict(examples, accelerator_for("no"), logits=True)
-    np.testing.assert_array_equal(
-        logits.argmax(axis=1), opened.predict(examples, accelerator_for("no"))
-    )
-
-
-def test_a_damaged_or_missing_head_is_named(vocab, tmp_path):
-    saved(tmp_path / "saved", backbone_of("bert", vocab), vocab, TASKS.build("ner"))
-    (tmp_path / "saved/head.safetensors").write_bytes(b"no")
-    with pytest.raises(CheckpointError, match=r"head\.safetensors: missing or damaged"):
-        FineTunedModel.open(tmp_path / "saved")
-    (tmp_path / "saved/fine_tuned.json").unlink()
-    with pytest.raises(DataError, match=r"no fine-tuned model"):
-        FineTunedModel.open(tmp_path / "saved")
+    _, modules, _ = saved(tmp_path / "saved", backbone, vocab, task)
+    assert read_record(tmp_path / "saved")["transformers"] == ""
+    weights = load_file(tmp_path / "saved/head.safetensors")
+    torch.testing.assert_close(weights, dict(modules.state_dict()))
 
 
 def test_weights_that_are_not_finite_are_not_saved(vocab, tmp_path):

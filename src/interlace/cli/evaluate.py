@@ -57,7 +57,7 @@ def evaluate(
         bool,
         typer.Option(
             "--save-models",
-            help="Save fine-tuned models in FOLDER/fine-tuned: see `interlace predict`.",
+            help="Save fine-tuned models in FOLDER/fine-tuned, for transformers to open.",
         ),
     ] = False,
     changes: Changes = [],

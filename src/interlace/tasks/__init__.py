@@ -223,13 +223,6 @@ class TaskHead(HeadSettings, Objective):
             best = self.logits(backbone, heads, batch).argmax(dim=-1)
         return np.asarray(best.cpu().numpy(), np.int32)
 
-    def class_logits(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
-        """Return the (N, C) logits of the predictions, aligned with `batch.at`."""
-        import torch
-
-        with torch.inference_mode():
-            return np.asarray(self.logits(backbone, heads, batch).cpu().numpy(), np.float32)
-
     def sequences(self, examples: Any, prepared: Prepared) -> Any:  # noqa: ARG002 - most read an example as it is
         """Return the sequences that batches are made of: the examples, or several windows for each."""
         return examples

@@ -17,36 +17,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
 import transformers
 from pydantic import Field
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from typing_extensions import TypedDict
 
 from interlace.core.display import listed
-from interlace.core.errors import CheckpointError, DataError
+from interlace.core.errors import CheckpointError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
 from interlace.core.json_files import json_record, read_json, write_json
-from interlace.data.vocab import Vocab
 from interlace.models.backbone import Backbone, cpu_copies
-from interlace.models.build import load
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.languages import FOLDED_KEY, fold_weights
-from interlace.objectives import Prepared, Resources
-from interlace.tasks import PER_LANGUAGE, TASKS, FineTuneTask, TaskHead
+from interlace.objectives import Prepared
+from interlace.tasks import PER_LANGUAGE, TaskHead
 from interlace.tasks.common.classification import Classifier, Tagger
-from interlace.tasks.common.prediction import predict_all
 from interlace.tasks.mlqa import SpanExtractor
 from interlace.training.predictions import safe_file_name
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
-
     from interlace.training.selection import Item
 
 FINE_TUNED = "fine-tuned"  # folder of a run
@@ -243,61 +237,9 @@ def _card(record: FineTunedRecord) -> str:
     """Return the model card."""
     languages = ", ".join(record["languages"])
     auto_class = record["transformers"]
-    opened = "transformers has no class with this head; `interlace predict` applies it."
+    opened = f"transformers has no class with this head, whose weights are in `{HEAD}`."
     if auto_class:
         opened = f"transformers opens it as `{auto_class}`."
     front = ["---", "library_name: transformers", "tags: [interlace]", "---"]
     about = f"Fine-tuned on the task `{record['name']}`, training text: {languages}; seed {record['seed']}."
     return "\n".join([*front, f"# {record['name']}", "", about, opened, ""])
-
-
-@dataclass(frozen=True)
-class FineTunedModel:
-    """A fine-tuned model with its task, as evaluation uses them."""
-
-    record: FineTunedRecord
-    task: FineTuneTask
-    head: TaskHead
-    backbone: Backbone
-    modules: nn.ModuleDict
-    prepared: Prepared
-
-    @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Read a folder of `save_fine_tuned`; raise a DataError if it is none, a CheckpointError if it is damaged."""
-        record = read_record(folder)
-        if record is None:
-            raise DataError(
-                f"{folder}: no fine-tuned model (no {RECORD}); see `interlace evaluate --save-models`"
-            )
-        built: Any = TASKS.build(record["task"], str(folder / RECORD))
-        if not isinstance(built, FineTuneTask):
-            raise DataError(
-                f"{folder / RECORD}: {record['task'].get('name')!r} is no task that trains"
-            )
-        vocab = Vocab.load(folder)
-        backbone = load(folder, vocab)
-        head = built.head()
-        with torch.random.fork_rng(devices=[]):
-            modules = head.modules(backbone)
-        try:
-            modules.load_state_dict(load_file(folder / HEAD))
-        except (SafetensorError, OSError, RuntimeError) as error:
-            raise CheckpointError(f"{folder / HEAD}: missing or damaged: {error}") from error
-        check_finite_weights(modules.named_parameters(), str(folder / HEAD))
-        prepared = head.prepare(Resources(vocab, backbone.traits))
-        return cls(record, built, head, backbone.eval(), modules.eval(), prepared)
-
-    def predict(self, examples: Any, accelerator: Accelerator, *, logits: bool = False) -> Any:
-        """Return predictions in the order of the examples, as evaluation makes them, or (n, classes) logits."""
-        tokens = 4 * self.task.tuning.tokens_per_batch
-        with accelerator.autocast():
-            return predict_all(
-                self.head,
-                self.backbone,
-                self.modules,
-                examples,
-                self.prepared,
-                tokens,
-                logits=logits,
-            )

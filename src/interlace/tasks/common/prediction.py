@@ -52,8 +52,6 @@ def predict_all(
     prepared: Prepared,
     tokens_per_batch: int,
     accelerator: Accelerator | None = None,
-    *,
-    logits: bool = False,
 ) -> Predictions:
     """Return the prediction for every example, in their order; dropout is off.
 
@@ -61,7 +59,7 @@ def predict_all(
     example. Where there is none (no gold, or a word beyond the maximum length), it is `empty_predictions`.
 
     modules: the head's. tokens_per_batch: padding included. accelerator: processes share the batches, and each ends
-    with all predictions. logits: return (n, classes) logits, NaN where there is none, of a head without tags.
+    with all predictions.
     """
     from accelerate.utils import gather_object
 
@@ -72,12 +70,7 @@ def predict_all(
     if isinstance(gold, Ragged):
         first_words = gold.offsets - gold.offsets[0]
         count = int(first_words[-1])
-    predictions = (
-        np.full((count, head.classes), np.nan, np.float32)
-        if logits
-        else head.empty_predictions(count)
-    )
-    compute = head.class_logits if logits else head.predict
+    predictions = head.empty_predictions(count)
     rank = 0
     processes = 1
     if accelerator is not None:
@@ -93,7 +86,8 @@ def predict_all(
             targets = rows[batch.at[0]]
             if first_words is not None:
                 targets = first_words[targets] + batch.extra["words"]
-            computed.append((targets, compute(backbone, modules, batch.to(backbone.device))))
+            predicted = head.predict(backbone, modules, batch.to(backbone.device))
+            computed.append((targets, predicted))
     if processes > 1:
         computed = gather_object(computed)
     for targets, values in computed:
