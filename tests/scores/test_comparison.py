@@ -217,16 +217,20 @@ def test_comparison_over_runs_and_examples(tmp_path):
 
 
 def test_systems_with_other_examples_are_left_out_of_holm(single, tmp_path):
-    rows, untested = [*single, row("c", 0, "de", 40.0)], []
+    rows = [*single, row("c", 0, "de", 40.0)]
+    impossible = []
     [one] = over_examples(
-        rows, tmp_path, {"a": np.zeros(12), "b": np.ones(12), "c": np.zeros(11)}, untested=untested
+        rows,
+        tmp_path,
+        {"a": np.zeros(12), "b": np.ones(12), "c": np.zeros(11)},
+        impossible=impossible,
     )
     assert one.system.name == "b"
     assert one.adjusted_p == pytest.approx(one.p)
     assert one.significant
-    [left] = untested
-    assert (left.system.name, left.baseline.name, left.measure.language) == ("c", "a", "de")
-    assert left.reason.endswith("found 11 and 12")
+    [message] = impossible
+    assert message.startswith("pos, zero-shot: C and A are not compared over examples: ")
+    assert message.endswith("found 11 and 12")
 
 
 def test_rejects_outcomes_that_are_missing_or_of_other_examples(single, tmp_path):

@@ -258,8 +258,7 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
 
     def plot(self, number: int = 0) -> Drawing:
         """Return the alignment matrix of a pair, which notebooks show and `str` turns into SVG."""
-        from interlace.report.figures.alignment_matrix import alignment_matrix
-        from interlace.report.runs import AlignmentMatrix
+        from interlace.report.figures.alignment_matrix import AlignmentMatrix, alignment_matrix
 
         return alignment_matrix(AlignmentMatrix.of(self.pairs.types, self.alignments, number))
 

@@ -43,7 +43,7 @@ from interlace.core.progress import Progress, no_progress
 from interlace.data.tokenization import AUTO
 
 if TYPE_CHECKING:
-    from interlace.report.runs import AlignmentMatrix
+    from interlace.report.figures.alignment_matrix import AlignmentMatrix
 
 log = logging.getLogger(__name__)
 
@@ -346,7 +346,7 @@ class _Drawing:
         row = self.number - 1
         if self.path is None or not pairs.first <= row < pairs.first + len(pairs):
             return
-        from interlace.report.runs import AlignmentMatrix
+        from interlace.report.figures.alignment_matrix import AlignmentMatrix
 
         gold = {}
         if scoring is not None:

@@ -28,14 +28,12 @@ def demo(
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
     from interlace.experiments.recipe import read_recipe
-    from interlace.report.overview import overview
-    from interlace.report.page import write_report
-    from interlace.scores import Score, ScoreTable, table_of_entries
+    from interlace.report.comparison_table import ComparisonTable
+    from interlace.report.page import read_scores, write_report
 
     _check_folder(into, [read_recipe(name).name for name in RECIPES])
     start = time.perf_counter()
     runs = []
-    rows: list[Score] = []
     for name in RECIPES:
         steps = (
             read_recipe(name).train.steps * 2 // 3
@@ -45,13 +43,10 @@ def demo(
         with training_bar(f"pre-training {recipe.name}") as watch:
             pretrain(recipe, run, watch)
         with fine_tuning_bar() as watch:
-            scores = evaluate(target_of(str(run)), TASKS, callback=watch)
+            evaluate(target_of(str(run)), TASKS, callback=watch)
         runs.append(run)
-        rows += table_of_entries(
-            scores, recipe.name, run=recipe.name, system=recipe.name, label=recipe.name
-        )
     page = write_report(runs, into / "report.html")
-    print_table(overview(ScoreTable(rows)))
+    print_table(ComparisonTable(read_scores(runs)).main())
     print_line(f"done in {time.perf_counter() - start:.0f} s", notes)
     print_line(f"report: {page}")
 

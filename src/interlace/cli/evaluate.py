@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, print_json
+from interlace.cli import Code, Json, load_plugins, print_json, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Changes, comma_separated, parse_changes
 from interlace.cli.common.output import print_table
@@ -70,7 +70,7 @@ def evaluate(
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
     from interlace.experiments.recipe import change_recipe, read_recipe, score_languages
-    from interlace.report.overview import overview
+    from interlace.report.comparison_table import ComparisonTable
     from interlace.scores import table_of_entries
 
     key_changes = parse_changes(changes)
@@ -98,8 +98,10 @@ def evaluate(
         print_json(rows)
     else:
         name = target.recipe.name
-        print_table(
-            overview(table_of_entries(rows, target.model, run=name, system=name, label=name))
-        )
+        scores = table_of_entries(rows, target.model, run=name, system=name, label=name)
+        comparison = ComparisonTable(scores)
+        for task in comparison.measures_by_table:
+            print_table(replace(comparison.task_table(task), caption=""))
+        print_line(comparison.main().caption)
     if failure is not None:
         raise failure

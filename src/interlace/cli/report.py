@@ -26,7 +26,7 @@ def report(
         typer.Option(
             "--baseline",
             metavar="RUN",
-            help="Run that the others are compared with. Default: the run that others start from, else the first.",
+            help="Run that the others are compared with. Default: the first.",
         ),
     ] = "",
 ) -> None:

@@ -36,8 +36,7 @@ class _CallableModule(ModuleType):
     ) -> Path:
         """Write one self-contained HTML page about finished runs, and return its path.
 
-        baseline: folder or name of the run that the others are compared with; default: the one that others start from,
-        else the first.
+        baseline: folder or name of the run that the others are compared with; default: the first.
         """
         from interlace.report.page import write_report
 

@@ -31,6 +31,22 @@ def log_ticks(low: float, high: float) -> list[float]:
     return values
 
 
+def round_ends(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return multiples of half a tick around all ranges; between 0 and 100 if they are."""
+    lowest = min(low for low, _ in ranges)
+    highest = max(high for _, high in ranges)
+    margin = (highest - lowest) * 0.05 or abs(highest) * 0.01 or 1.0
+    values = ticks(lowest - margin, highest + margin, 5)
+    step = (values[1] - values[0] if len(values) > 1 else margin) / 2
+    low = math.floor((lowest - margin) / step) * step
+    high = math.ceil((highest + margin) / step) * step
+    if lowest >= 0:
+        low = max(low, 0.0)
+    if highest <= 100:
+        high = min(high, 100.0)
+    return low, high
+
+
 @dataclass(frozen=True)
 class Scale:
     """The linear (or logarithmic) map of [low, high] to [first, last]."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from interlace.report.tables import Column, Entry, Line, Table, number_entries
+from interlace.report.tables import Line, number_entries
 from interlace.scores import ScoreTable
 from interlace.scores.aggregation import Measure
 from interlace.scores.published import PublishedRow, rows
@@ -62,69 +62,49 @@ def rows_on(tasks: Iterable[str], cited: Sequence[CitedRow]) -> list[CitedRow]:
     entries = []
     for task in tasks:
         for row in rows(task):
-            entry = CitedRow(row)
-            if not row.condition or entry.key in notes:
-                entries.append(CitedRow(row, notes.get(entry.key, "")))
+            key = CitedRow(row).key
+            if not row.condition or key in notes:
+                entries.append(CitedRow(row, notes.get(key, "")))
     return entries
-
-
-def printed_metrics(scores: ScoreTable, cited: Sequence[CitedRow]) -> dict[str, list[str]]:
-    """Return by task the metrics of ours that the rows have figures of."""
-    scored = {(row.task, row.metric) for row in scores}
-    metrics: dict[str, list[str]] = {}
-    for entry in cited:
-        table = entry.row.table
-        if (table.task, table.score) in scored:
-            names = metrics.setdefault(table.task, [])
-            if table.score not in names:
-                names.append(table.score)
-    return metrics
 
 
 def with_printed(
     scores: ScoreTable, metrics: Mapping[str, Sequence[str]], cited: Sequence[CitedRow]
 ) -> dict[str, Sequence[str]]:
     """Return the metrics to show by task: those in `metrics`, or the main one, then those that papers print."""
+    scored = {(row.task, row.metric) for row in scores}
     shown = dict(metrics)
-    for task, printed in printed_metrics(scores, cited).items():
-        named = shown.get(task) or scores.filter(task=task, main=True).unique("metric")
-        shown[task] = list(dict.fromkeys([*named, *printed]))
+    for entry in cited:
+        task = entry.row.table.task
+        metric = entry.row.table.score
+        if (task, metric) in scored:
+            names = shown.get(task) or scores.filter(task=task, main=True).unique("metric")
+            shown[task] = list(dict.fromkeys([*names, metric]))
     return shown
 
 
-def with_published(
-    table: Table, measures: Sequence[Measure], cited: Sequence[CitedRow], rules: Sequence[str]
-) -> Table | None:
-    """Return a table of ours with the cited rows that have figures of its columns below; None if no row has any.
-
-    measures: of the columns behind the first. rules: by which weights of our models were selected. The caption says
-    what to know before comparing.
-    """
+def published_lines(cited: Sequence[CitedRow], measures: Sequence[Measure]) -> list[Line]:
+    """Return a line for each row that has figures of the measures, with its printed mean at the end."""
     lines = []
-    remarks: dict[str, None] = {}
     for entry in cited:
-        figures = _figures(entry, measures)
-        if not any(figures):
-            continue
-        lines.append(Line(entry.label, (None, *figures), theirs=True))
+        figures = [entry.figures(measure).get(measure.language) for measure in measures]
+        means = [entry.figures(measure).get("mean") for measure in measures]
+        figures.append(next((mean for mean in means if mean is not None), None))
+        entries = number_entries(figures, "g")
+        if any(entries):
+            lines.append(Line(entry.label, (None, *entries), theirs=True))
+    return lines
+
+
+def published_notes(
+    cited: Sequence[CitedRow], measures: Sequence[Measure], rules: Sequence[str]
+) -> list[str]:
+    """Return what to know before comparing the rows with ours; rules: by which weights of our models were selected."""
+    notes: dict[str, None] = {}
+    for entry in cited:
         units = {measure.unit or measure.metric for measure in measures if entry.figures(measure)}
-        remarks |= dict.fromkeys(entry.row.remarks(units, rules))
-        if entry.note:
-            remarks[f"{entry.row.where}: {entry.note}"] = None
-    if not lines:
-        return None
-    ours = [replace(line, entries=(*line.entries, None)) for line in table.lines]
-    return replace(
-        table,
-        columns=(*table.columns, Column("published mean")),
-        lines=(*ours, *lines),
-        caption=" ".join([THEIRS, *remarks]),
-    )
-
-
-def _figures(entry: CitedRow, measures: Sequence[Measure]) -> tuple[Entry | None, ...]:
-    """Return the figure of each measure, and the printed mean at the end."""
-    figures = [entry.figures(measure).get(measure.language) for measure in measures]
-    means = [entry.figures(measure).get("mean") for measure in measures]
-    figures.append(next((mean for mean in means if mean is not None), None))
-    return number_entries(figures, "g")
+        if units:
+            notes |= dict.fromkeys([THEIRS, *entry.row.remarks(units, rules)])
+            if entry.note:
+                notes[f"{entry.row.where}: {entry.note}"] = None
+    return list(notes)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Required, TypeVar
+from typing import Any, Required, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +15,15 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.files import must_not_be_special, user_path
+from interlace.core.files import must_not_be_special
 from interlace.core.json_files import checked, json_record, parse_json, read_json
-from interlace.core.ragged import Ragged
 from interlace.experiments.score_store import outcomes_key, scores_of_model
+from interlace.report.figures.alignment_matrix import AlignmentMatrix
 from interlace.report.text import short_labels
 from interlace.scores import Scale, Score, ScoreTable, table_of_entries
 from interlace.scores.examples import Examples
 from interlace.tasks import TASKS
 from interlace.training import predictions, run_folder
-
-if TYPE_CHECKING:
-    from interlace.aligners import Alignments
-    from interlace.alignment import WordPairs
-
-Vectors = NDArray[np.float32]
 
 T = TypeVar("T")
 
@@ -52,24 +43,11 @@ class _Published(TypedDict, total=False):
 
 
 @json_record
-class _Decoder(TypedDict, total=False):
-    start: str | None
-
-
-@json_record
-class _Model(TypedDict, total=False):
-    start: str | None
-    decoder: _Decoder | None
-    vectors: str | None
-
-
-@json_record
 class _Recipe(TypedDict, total=False):
     """What the report reads of a recipe."""
 
     name: str
     about: str
-    model: _Model
     evaluate: dict[str, Any]
     derived: dict[str, _DerivedLanguage]
     published: list[_Published]
@@ -87,15 +65,11 @@ class LoggedStep(_Part):
     losses: dict[str, float | None] = {}
 
 
-class LoggedScores(_Part):
-    """An evaluation or diagnosis of `metrics.jsonl`, by names such as `perplexity/de`.
-
-    on: of a diagnosis, the sentence pairs by language pair.
-    """
+class _LoggedScores(_Part):
+    """An evaluation or diagnosis of `metrics.jsonl`, by names such as `perplexity/de`."""
 
     step: int
     scores: dict[str, float | None]
-    on: dict[str, dict[str, Any]] = {}
 
 
 class SampleRow(_Part):
@@ -128,74 +102,12 @@ class Sample(_Part):
     rows: list[SampleRow]
 
 
-class AlignmentMatrix(_Part):
-    """A sentence pair with its alignment links, counted from 0.
-
-    confidence: of each link, in (0, 1]; default: 1. sure, possible: gold links; None without gold.
-    """
-
-    corpus: str = ""
-    source: list[str]
-    target: list[str]
-    links: list[tuple[int, int]]
-    confidence: list[float] = []
-    sure: list[tuple[int, int]] | None = None
-    possible: list[tuple[int, int]] | None = None
-
-    @classmethod
-    def of(cls, words: WordPairs, alignments: Alignments, row: int, **gold: Any) -> AlignmentMatrix:
-        """Return the matrix of a pair by its alignments; raise an IndexError if there is no such pair."""
-        links = alignments.links
-        confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
-        return cls(
-            corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
-            source=[words.source_types[word] for word in words.source[row]],
-            target=[words.target_types[word] for word in words.target[row]],
-            links=links[row].tolist(),
-            confidence=confidence[row].tolist(),
-            **gold,
-        )
-
-    @model_validator(mode="after")
-    def _check(self) -> AlignmentMatrix:
-        source_length = len(self.source)
-        target_length = len(self.target)
-        for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
-            if not (0 <= i < source_length and 0 <= j < target_length):
-                raise ValueError(
-                    f"a link {i}-{j} between {source_length} and {target_length} words"
-                )
-        if self.confidence and len(self.confidence) != len(self.links):
-            raise ValueError(f"{len(self.confidence)} confidences of {len(self.links)} links")
-        return self
-
-
 @dataclass(frozen=True)
-class ConceptWords:
-    """`words.safetensors`: concepts, a word per language each, with (W, H) vectors before and after training."""
+class WordVectors:
+    """`words.safetensors`: words with their language, and (W, H) vectors after training."""
 
-    concepts: list[dict[str, str]]
-    before: Vectors
-    after: Vectors
-
-    @property
-    def words(self) -> list[tuple[int, str, str]]:
-        """(concept, language, word) of each vector."""
-        words = []
-        for concept, translations in enumerate(self.concepts):
-            words += [(concept, language, word) for language, word in translations.items()]
-        return words
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """The first word of each concept with each of its other words."""
-        first_words: dict[int, int] = {}  # by concept
-        pairs = []
-        for index, (concept, _, _) in enumerate(self.words):
-            first = first_words.setdefault(concept, index)
-            if first != index:
-                pairs.append((first, index))
-        return pairs
+    words: list[tuple[str, str]]
+    vectors: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -206,6 +118,7 @@ class ReportedRun:
     label: of the column on the page: the recipe's name, shared by runs that differ only in the seed; of a checkpoint
         the folder's name.
     style: number of that column; selects colour, marker and dashes in every figure.
+    evaluations: by step the scores of evaluations and diagnoses, by names such as `perplexity/de`.
     """
 
     folder: Path
@@ -214,24 +127,11 @@ class ReportedRun:
     label: str
     style: int = 0
     steps: list[LoggedStep] = field(default_factory=list)
-    evaluations: list[LoggedScores] = field(default_factory=list)
-    diagnoses: list[LoggedScores] = field(default_factory=list)
+    evaluations: dict[int, dict[str, float | None]] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     scores: ScoreTable = field(default_factory=ScoreTable)
     alignments: list[AlignmentMatrix] = field(default_factory=list)
-    words: ConceptWords | None = None
-
-    @property
-    def models(self) -> list[str]:
-        """The names of the checkpoints of a folder of scores, "" if unknown."""
-        if self.recipe:
-            return []
-        return list(dict.fromkeys(shown_model(row.model) for row in self.scores))
-
-
-def shown_model(model: str) -> str:
-    """Return a model's name without the folders of an absolute path, which are private."""
-    return Path(model).name if Path(model).is_absolute() else model
+    words: WordVectors | None = None
 
 
 def first_of_each(runs: Iterable[ReportedRun]) -> list[ReportedRun]:
@@ -271,8 +171,7 @@ def short_names(runs: Sequence[ReportedRun]) -> dict[str, str]:
 def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
     """Read runs, the baseline first, and assign them to columns; reject none, a duplicate, and other folders.
 
-    baseline: folder, its name, or the name of a column; default: the run that others start from, if there is one, else
-    the first run.
+    baseline: folder, its name, or the name of a column; default: the first run.
     """
     if not folders:
         raise DataError("a report needs at least one run folder; none was given")
@@ -285,39 +184,13 @@ def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
 
 def _baseline_label(runs: Sequence[ReportedRun], baseline: str) -> str:
     """Return the column of the baseline; a DataError names the nearest."""
-    if not baseline:
-        ancestor = next((run for run in runs if _is_ancestor(run, runs)), runs[0])
-        return ancestor.label
     for run in runs:
-        if (
-            baseline in {run.label, run.folder.name}
-            or Path(baseline).resolve() == run.folder.resolve()
-        ):
+        if baseline in {"", run.label, run.folder.name} or Path(baseline) == run.folder:
             return run.label
     labels = list(dict.fromkeys(run.label for run in runs))
     raise DataError(
         f"--baseline {baseline!r}: none of the runs ({listed(labels)}){did_you_mean(baseline, labels)}"
     )
-
-
-def _is_ancestor(run: ReportedRun, runs: Sequence[ReportedRun]) -> bool:
-    """Return whether other runs start from a run, which itself starts from none of them."""
-    has_descendants = any(_starts_from(descendant, run) for descendant in runs)
-    return has_descendants and not any(_starts_from(run, start) for start in runs)
-
-
-def _starts_from(run: ReportedRun, start: ReportedRun) -> bool:
-    """Return whether a run's encoder, decoder or embeddings start from another run, or from a checkpoint."""
-    model = run.recipe.get("model") or {}
-    decoder = model.get("decoder") or {}
-    names = [
-        name for name in (model.get("start"), decoder.get("start"), model.get("vectors")) if name
-    ]
-    if not start.recipe:
-        return not set(names).isdisjoint(start.scores.unique("model"))
-    folder = start.folder.resolve()
-    paths = [user_path(name).resolve() for name in names]
-    return any(folder == path or folder in path.parents for path in paths)
 
 
 def read_outcomes(row: Score, root: Path = Path()) -> Examples:
@@ -340,32 +213,37 @@ def _read_run(folder: Path) -> ReportedRun:
     evaluation: dict[str, Any] = read_json(folder / run_folder.EVALUATION, _Recipe, None) or {}
     if recipe and "evaluate" in evaluation:  # what the scores were computed with
         recipe = {**recipe, "evaluate": evaluation["evaluate"]}
-    metrics = _read_metrics(folder / run_folder.METRICS)
     scores_path = folder / run_folder.SCORES
     entries = scores_of_model(folder, read_json(scores_path, list[dict[str, Any]], None) or [])
-    scores = table_of_entries(
-        entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe)
-    )
-    return ReportedRun(
+    run = ReportedRun(
         folder=folder,
         recipe=recipe,
         facts=run_folder.read_run(folder),
         label=recipe.get("name") or folder.resolve().name,
-        steps=metrics.steps,
-        evaluations=metrics.evaluations,
-        diagnoses=metrics.diagnoses,
         samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
-        scores=scores,
+        scores=table_of_entries(
+            entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe)
+        ),
         alignments=read_json(folder / run_folder.ALIGNMENTS, list[AlignmentMatrix], None) or [],
         words=_read_words(folder / run_folder.WORDS),
     )
+    metrics_path = folder / run_folder.METRICS
+    for number, row in enumerate(run_folder.read_metrics(metrics_path), 1):
+        where = f"{metrics_path}, row {number}"
+        if row.get("kind") == "step":
+            run.steps.append(checked(row, LoggedStep, where))
+        elif row.get("kind") in {"evaluation", "diagnosis"}:
+            logged = checked(row, _LoggedScores, where)
+            run.evaluations.setdefault(logged.step, {}).update(logged.scores)
+    return run
 
 
 def _check_folder(folder: Path) -> None:
     """Raise a DataError if a folder is no run folder; it names the nearest, or where a study's runs are."""
     if not folder.is_dir():
         must_not_be_special(folder, "run folder")
-        raise DataError(f"{folder}: no such run folder{_near_folders(folder)}")
+        siblings = [path.name for path in folder.parent.glob("*/")]
+        raise DataError(f"{folder}: no such run folder{did_you_mean(folder.name, siblings)}")
     if any((folder / name).is_file() for name in (run_folder.RECIPE, run_folder.SCORES)):
         return
     if (folder / "study.json").is_file():
@@ -378,62 +256,25 @@ def _check_folder(folder: Path) -> None:
     )
 
 
-def _near_folders(folder: Path) -> str:
-    """Return a hint for an error message: the scores of a local checkpoint NAME are in NAME-HASH."""
-    if not folder.parent.is_dir():
-        return ""
-    siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()]
-    hashed = sorted(
-        name for name in siblings if re.fullmatch(rf"{re.escape(folder.name)}-[0-9a-f]{{6}}", name)
-    )
-    near = hashed or get_close_matches(folder.name, siblings, n=1)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-
-
-@dataclass(frozen=True)
-class _Metrics:
-    """The records of `metrics.jsonl` by kind."""
-
-    steps: list[LoggedStep] = field(default_factory=list)
-    evaluations: list[LoggedScores] = field(default_factory=list)
-    diagnoses: list[LoggedScores] = field(default_factory=list)
-
-
-def _read_metrics(path: Path) -> _Metrics:
-    """Read the records of `metrics.jsonl`; unknown kinds are skipped."""
-    metrics = _Metrics()
-    for number, row in enumerate(run_folder.read_metrics(path), 1):
-        where = f"{path}, row {number}"
-        kind = row.get("kind")
-        if kind == "step":
-            metrics.steps.append(checked(row, LoggedStep, where))
-        elif kind == "evaluation":
-            metrics.evaluations.append(checked(row, LoggedScores, where))
-        elif kind == "diagnosis":
-            metrics.diagnoses.append(checked(row, LoggedScores, where))
-    return metrics
-
-
-def _read_words(path: Path) -> ConceptWords | None:
-    """Read the words of a run; None without a file, or with too few words to draw."""
+def _read_words(path: Path) -> WordVectors | None:
+    """Read the words of a run; None without a file."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         return None
     try:
         with safe_open(path, "np") as file:
-            concepts = checked(
-                parse_json((file.metadata() or {})["concepts"]), list[dict[str, str]], str(path)
-            )
-            words = ConceptWords(concepts, file.get_tensor("before"), file.get_tensor("after"))
+            text = (file.metadata() or {})["concepts"]
+            concepts = checked(parse_json(text), list[dict[str, str]], str(path))
+            vectors = file.get_tensor("after")
     except (SafetensorError, KeyError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
-    if not len(words.words) == len(words.before) == len(words.after):
-        sizes = f"{len(words.words)} words, {len(words.before)} and {len(words.after)} vectors"
-        raise DataError(f"{path}: damaged: {sizes}")
-    if len(words.concepts) < 3 or not words.pairs:
-        return None
-    return words
+    words: list[tuple[str, str]] = []
+    for translations in concepts:
+        words += translations.items()
+    if len(words) != len(vectors):
+        raise DataError(f"{path}: damaged: {len(words)} words, {len(vectors)} vectors")
+    return WordVectors(words, vectors)
 
 
 def _scale(task: str, metric: str) -> Scale:
@@ -486,7 +327,7 @@ def _is_same_column(run: ReportedRun, member: ReportedRun) -> bool:
         return False
     conditions = _scoring_conditions(run)
     for evaluation, condition in _scoring_conditions(member).items():
-        if evaluation in conditions and not conditions[evaluation].agrees_with(condition):
+        if conditions.get(evaluation, condition) != condition:
             return False
     return True
 
@@ -496,28 +337,11 @@ def _pretraining(run: ReportedRun) -> dict[str, Any]:
     return {key: value for key, value in run.recipe.items() if key not in ignored}
 
 
-@dataclass(frozen=True)
-class _ScoringCondition:
-    """What a score was computed with; older scores have no key of their files."""
-
-    settings: str
-    files: str
-
-    def agrees_with(self, condition: _ScoringCondition) -> bool:
-        if self.settings != condition.settings:
-            return False
-        return self.files == condition.files or not self.files or not condition.files
-
-
-def _scoring_conditions(run: ReportedRun) -> dict[tuple[str, str, str], _ScoringCondition]:
-    """Return what scores were computed with, by task, setting and language."""
-    section = json.dumps(
-        run.recipe.get("evaluate"), sort_keys=True
-    )  # of scores without a settings key
+def _scoring_conditions(run: ReportedRun) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """Return the keys of the settings and files that scores were computed with, by task, setting and language."""
     conditions = {}
     for row in run.scores:
-        condition = _ScoringCondition(row.settings_key or section, row.files_key)
-        conditions[row.task, row.setting, row.language] = condition
+        conditions[row.task, row.setting, row.language] = (row.settings_key, row.files_key)
     return conditions
 
 

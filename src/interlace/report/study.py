@@ -11,14 +11,12 @@ from interlace.core.json_files import read_json, write_json
 from interlace.experiments.studies import GridCell, Study, cells_of
 from interlace.experiments.studies.folder import RESULTS, StudyFolder
 from interlace.report.comparison_table import ComparisonTable
-from interlace.report.correlation import correlation_tables
-from interlace.report.differences import difference_tables
 from interlace.report.example_tests import compare_over_examples
 from interlace.report.published_rows import cited_by
 from interlace.report.tables import Table, write_tables
-from interlace.report.transfer import transfer_tables
+from interlace.report.transfer import transfer_table
 from interlace.scores import ScoreTable
-from interlace.scores.comparison import Comparison, Untested, compare
+from interlace.scores.comparison import Comparison
 
 TABLES = "tables"
 COMPARISONS = "comparisons.json"
@@ -33,36 +31,33 @@ def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
         return []
     scores = StudyFolder(into).read_scores()
     baseline = study.reference if len(scores.filter(system=study.reference)) else scores[0].system
-    metrics = study.evaluate.metrics
     cells = cells_of(study, folder)
     recipes = {cell.system: cell.recipe for cell in cells}
     cited = cited_by(recipes.values())
-    comparisons = compare(scores, baseline, metrics=metrics)
-    over_examples = compare_over_examples(scores, baseline, into)
-    comparisons += over_examples.comparisons
+    example_tests = compare_over_examples(scores, baseline, into)
+    comparison = ComparisonTable(
+        scores, baseline, study.evaluate.metrics, cited, example_tests, study.name
+    )
     notes = unfinished_note(cells, scores) + commits_note(scores)
-    main_tables = ComparisonTable(scores, baseline, metrics, cited, study.name).tables()
-    tables = [replace(table, caption=table.caption + notes) for table in main_tables]
-    tables += difference_tables(comparisons, study.name, scores)
-    tables += correlation_tables(scores, study.name)
-    tables += transfer_tables(scores, study.name, cited)
+    tables = [replace(table, caption=table.caption + notes) for table in comparison.tables()]
+    transfer = transfer_table(scores, f"{study.name}: transfer and alignment", cited)
+    if transfer is not None:
+        tables.append(transfer)
     write_tables(into / TABLES, tables)
-    records = [comparison_json(comparison) for comparison in comparisons]
-    records += [untested_json(untested) for untested in over_examples.untested]
-    write_json(into / COMPARISONS, records)
+    comparisons = [*comparison.tests.values(), *example_tests]
+    write_json(into / COMPARISONS, [comparison_json(test) for test in comparisons])
     return tables
 
 
 def unfinished_note(cells: Sequence[GridCell], scores: ScoreTable) -> str:
     """Return a sentence for captions on the systems with unfinished cells."""
     finished = set(scores.unique("cell"))
-    unfinished_counts = Counter(cell.label for cell in cells if cell.name not in finished)
-    if not unfinished_counts:
+    unfinished = Counter(cell.label for cell in cells if cell.name not in finished)
+    if not unfinished:
         return ""
     total = Counter(cell.label for cell in cells)
     parts = [
-        f"{label} {total[label] - count} of {total[label]}"
-        for label, count in unfinished_counts.items()
+        f"{label} {total[label] - unfinished[label]} of {total[label]}" for label in unfinished
     ]
     return f" Finished runs: {', '.join(parts)}."
 
@@ -78,6 +73,7 @@ def commits_note(scores: ScoreTable) -> str:
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as a JSON object; values that do not exist are null."""
+    measure = comparison.measure
     values = {
         "difference": comparison.difference.value,
         "low": comparison.difference.low,
@@ -88,30 +84,6 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "min_holm": comparison.adjusted_min_p,
     }
     return {
-        **_names(comparison),
-        **{key: None if math.isnan(value) else value for key, value in values.items()},
-        "significant": comparison.significant,
-        "resampled": comparison.unit,
-        "n": comparison.n,
-        "reason": None,
-    }
-
-
-def untested_json(untested: Untested) -> dict[str, Any]:
-    """Return an impossible comparison as a JSON object with the keys of `comparison_json`."""
-    missing = ("difference", "low", "high", "p", "holm", "min_p", "min_holm", "significant")
-    return {
-        **_names(untested),
-        **dict.fromkeys(missing),
-        "resampled": untested.unit,
-        "n": None,
-        "reason": untested.reason,
-    }
-
-
-def _names(comparison: Comparison | Untested) -> dict[str, str]:
-    measure = comparison.measure
-    return {
         "task": measure.task,
         "setting": measure.setting,
         "language": measure.language,
@@ -119,4 +91,8 @@ def _names(comparison: Comparison | Untested) -> dict[str, str]:
         "unit": measure.unit,
         "system": comparison.system.label,
         "against": comparison.baseline.label,
+        **{key: None if math.isnan(value) else value for key, value in values.items()},
+        "significant": comparison.significant,
+        "resampled": comparison.unit,
+        "n": comparison.n,
     }

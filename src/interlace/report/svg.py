@@ -19,6 +19,7 @@ STYLES = 8  # colours, markers and dashes before they repeat
 _DASHES = ("5 3", "", "1.5 3", "9 3 2 3", "3 2", "12 4", "2 2 6 2", "7 7")
 _FONTS = '"Noto Sans", "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif'
 _FILE_MARGIN = 12.0
+_KEY_LINE = 18.0  # height of a line of keys
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Drawing:
     parts: Sequence[Markup] = field(repr=False)
     kind: str = ""
 
-    def __html__(self) -> str:
+    def __html__(self) -> Markup:
         """Return the SVG element for the page, which follows its style sheet."""
         return element(
             "svg",
@@ -86,10 +87,12 @@ class Drawing:
         )
 
     def document(self) -> Markup:
-        """Return an SVG document with the page's rules for the drawing, in light and dark colours."""
-        light = "\n".join(self._rules_of(_LIGHT))
-        dark = "\n".join(self._rules_of(_DARK))
-        style = f"<style>{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}</style>"
+        """Return an SVG document with the style sheet in light and dark colours, without variables."""
+        light_rules = _filled_in(style_sheet(), _LIGHT)
+        dark_rules = _filled_in(style_sheet(), _DARK)
+        style = (
+            f"<style>{light_rules}@media (prefers-color-scheme: dark) {{\n{dark_rules}}}</style>"
+        )
         left = -_FILE_MARGIN
         width = self.width + 2 * _FILE_MARGIN
         height = self.height + 2 * _FILE_MARGIN
@@ -103,21 +106,15 @@ class Drawing:
             class_=self.kind or None,
             width=width,
             height=height,
-            viewBox=" ".join(_plain(value) for value in (left, left, width, height)),
+            viewBox=f"{_plain(left)} {_plain(left)} {_plain(width)} {_plain(height)}",
             role="img",
         )
-
-    def _rules_of(self, theme: int) -> list[str]:
-        """Return the style rules of a theme for the classes of the drawing."""
-        classes = {self.kind}
-        for attribute in re.findall(r'class="([^"]*)"', "".join(self.parts)):
-            classes |= set(attribute.split())
-        return [rule.text for rule in _rules(theme) if rule.applies_to(classes)]
 
     def _repr_svg_(self) -> str:
         return str(self.document())
 
 
+@cache
 def style_sheet() -> str:
     """Return the style sheet of figures."""
     return (files("interlace.report") / "templates" / "figure.css").read_text(encoding="utf-8")
@@ -127,52 +124,11 @@ _LIGHT = 0
 _DARK = 1
 
 
-@cache
-def _colours(theme: int) -> dict[str, str]:
-    """Return the colours of a theme by variable."""
-    return dict(re.findall(r"--(\w+): (#\w+);", style_sheet().split("}")[theme]))
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """A rule of the style sheet, with the classes that each of its selectors needs."""
-
-    selectors: Sequence[frozenset[str]]
-    text: str
-
-    def applies_to(self, classes: set[str]) -> bool:
-        return any(selector <= classes for selector in self.selectors)
-
-
-@cache
-def _rules(theme: int) -> list[_Rule]:
-    """Return the style sheet in the colours of a theme, without variables, which few programs know."""
-    colours = _colours(theme)
-    basic = (
-        f"svg {{ font-family: {_FONTS}; }} text {{ fill: {colours['ink']}; }} "
-        f".paper {{ fill: {colours['paper']}; }}"
-    )
-    rules = [_Rule([frozenset()], basic)]
-    sheet = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", style_sheet())
-    for names, body in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
-        if ":root" in names or "--c:" in body or "font-family" in body:
-            continue
-        selectors = [name.strip() for name in names.split(",")]
-        if "var(--c)" not in body:
-            rules.append(_rule(selectors, body, colours))
-            continue
-        for style in range(STYLES):
-            styled = body.replace("var(--c)", colours.get(f"c{style}", ""))
-            rules.append(_rule([f"{selector}.c{style}" for selector in selectors], styled, colours))
-    return rules
-
-
-def _rule(selectors: Sequence[str], body: str, colours: Mapping[str, str]) -> _Rule:
-    """Return a rule whose variables are filled in."""
-    body = body.replace("currentColor", colours["ink"])
-    body = re.sub(r"var\(--(\w+)\)", lambda variable: colours.get(variable[1], "none"), body)
-    classes = [frozenset(re.findall(r"\.([\w-]+)", selector)) for selector in selectors]
-    return _Rule(classes, f"{', '.join(selectors)} {{{body}}}")
+def _filled_in(sheet: str, theme: int) -> str:
+    """Return the rules of a style sheet with the colours of a theme, for programs that know no variables."""
+    variables, rules = sheet.split("/* rules */")
+    colours = dict(re.findall(r"--(\w+): (#\w+);", variables.split("@media")[theme]))
+    return re.sub(r"var\(--(\w+)\)", lambda variable: colours.get(variable[1], _FONTS), rules)
 
 
 def text(x: float, y: float, words: object, class_: str = "", anchor: str | None = None) -> Markup:
@@ -223,58 +179,49 @@ def marker(
     )
 
 
-def key(style: int, with_line: bool = False) -> Drawing:
-    """Return a marker, or a stretch of line, for running text."""
-    if with_line:
-        return Drawing(26, 12, "", [path([(1, 6), (25, 6)], style)], "key")
-    return Drawing(12, 12, "", [marker(6, 6, style)], "key")
+def legend(styles: Mapping[str, int], *, with_lines: bool = False) -> Markup:
+    """Return the markers, or lines, of names for running text."""
+    spans = []
+    for name, style in styles.items():
+        drawing = Drawing(12, 12, "", [marker(6, 6, style)], "key")
+        if with_lines:
+            drawing = Drawing(26, 12, "", [path([(1, 6), (25, 6)], style)], "key")
+        spans.append(element("span", drawing.__html__(), f" {name}"))
+    return element("p", *spans, class_="keys")
 
 
-KEY_LINE = 18.0  # height of a line of keys
+@dataclass(frozen=True)
+class Key:
+    """The name of a marker in a figure; shape, colour: styles."""
+
+    name: str
+    shape: int
+    colour: int
 
 
 @dataclass(frozen=True)
 class KeyLines:
-    """Markers with names, and the height of the lines after the first."""
+    """Markers with names; bottom: where they end."""
 
     parts: Sequence[Markup]
-    extra_height: float
+    bottom: float
 
 
-def key_lines(
-    styles: Mapping[str, int],
-    y: float,
-    width: float,
-    shape: int | None = None,
-    colour: int | None = None,
-) -> KeyLines:
-    """Return markers with names in as many lines as they need.
-
-    y: baseline of the first line. width: of the figure. shape, colour: the style that gives all their shape or colour.
-    """
+def key_lines(keys: Sequence[Key], top: float, width: float) -> KeyLines:
+    """Return named markers side by side below `top`, in as many lines as the width of the figure needs."""
     parts: list[Markup] = []
     x = 6.0
-    extra_height = 0.0
-    for full_name, style in styles.items():
-        name = fitted(full_name, 11.0, width - 15)
+    baseline = top + _KEY_LINE
+    for key in keys:
+        name = fitted(key.name, 11.0, width - 15)
         key_width = 22 + text_width(name, 11.0)
         if x > 6 and x + key_width - 13 > width:
             x = 6.0
-            extra_height += KEY_LINE
-        baseline = y + extra_height
-        key_shape = style if shape is None else shape
-        key_colour = style if colour is None else colour
-        parts.append(marker(x, baseline - 4, key_shape, colour=key_colour))
+            baseline += _KEY_LINE
+        parts.append(marker(x, baseline - 4, key.shape, colour=key.colour))
         parts.append(text(x + 9, baseline, name, "tick"))
         x += key_width
-    return KeyLines(parts, extra_height)
-
-
-def below(title: str, keys: KeyLines, drawn: Sequence[Markup]) -> list[Markup]:
-    """Return title and keys with the parts below, moved down by the height of further lines of keys."""
-    if keys.extra_height:
-        drawn = [element("g", *drawn, transform=f"translate(0 {keys.extra_height:g})")]
-    return [text(0, 14, title, "title"), *keys.parts, *drawn]
+    return KeyLines(parts, baseline + 6)
 
 
 def text_width(words: str, size: float) -> float:

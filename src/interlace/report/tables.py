@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -16,40 +15,24 @@ from interlace.core.files import atomic
 from interlace.core.markup import latex_label, latex_text, markdown_text
 from interlace.core.names import file_in
 from interlace.report.text import render
-from interlace.scores import COLLAPSED
 
 if TYPE_CHECKING:
     import rich.table
 
-SIGNIFICANT = "\N{DAGGER}"
 LOWER = " \N{DOWNWARDS ARROW}"  # behind the name of a metric of which lower is better
 _NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.]*)")  # not the hyphen of 1e-05 or of a range of years
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A table cell: a number or text.
-
-    spread: half of the confidence interval. significant: differs significantly from the baseline. collapsed: includes a
-    collapsed fine-tuning. small: a second line in HTML, such as the range over seeds.
-    """
+    """A table cell: a number or text; small: its second line in HTML, in brackets elsewhere."""
 
     text: str
-    spread: str = ""
-    bold: bool = False
-    significant: bool = False
-    collapsed: bool = False
     small: str = ""
+    bold: bool = False
 
     def __str__(self) -> str:
-        text = self.text
-        if self.spread:
-            text += f" ± {self.spread}"
-        if self.significant:
-            text += SIGNIFICANT
-        if self.collapsed:
-            text += COLLAPSED
-        return text
+        return f"{self.text} ({self.small})" if self.small else self.text
 
 
 def number_entries(values: Iterable[float | None], form: str) -> tuple[Entry | None, ...]:
@@ -68,7 +51,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table. theirs: published by a paper. kind: an HTML class, such as `source` or `mean`."""
+    """A row of a table. theirs: published by a paper. kind: an HTML class, `mean` or `difference`."""
 
     label: str
     entries: tuple[Entry | None, ...] = ()
@@ -99,35 +82,21 @@ class Table:
         return str(html_fragment(self))
 
 
-def table_names(settings: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the name of the table of each task and setting: the task, with the setting if the task has several."""
-    distinct = dict.fromkeys(settings)
-    counts = Counter(task for task, _ in distinct)
-    names = {}
-    for task, setting in distinct:
-        names[task, setting] = task if counts[task] == 1 else f"{task}.{setting}"
-    return names
-
-
 def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
-    """Write each table as `NAME.md`, `NAME.tex` and `NAME.html`."""
-    written = []
+    """Write each table as `NAME.md` and `NAME.tex`."""
+    paths = []
     for table in tables:
-        for suffix, text in (
-            ("md", markdown(table)),
-            ("tex", latex(table)),
-            ("html", html_page(table)),
-        ):
+        for suffix, text in (("md", markdown(table)), ("tex", latex(table))):
             path = file_in(folder, f"{table.name}.{suffix}")
             with atomic(path) as partial:
                 partial.write_text(text, encoding="utf-8")
-            written.append(path)
-    return written
+            paths.append(path)
+    return paths
 
 
 def markdown(table: Table) -> str:
     """Return a pipe table with its caption below."""
-    heads = [" ".join(filter(None, [column.group, column.name])) for column in table.columns]
+    heads = [f"{column.group} {column.name}".strip() for column in table.columns]
     rows = [[markdown_text(head) for head in (table.head, *heads)]]
     rows.append(["---", *("---" if column.is_text else "---:" for column in table.columns)])
     for line in table.lines:
@@ -177,18 +146,18 @@ def latex(table: Table) -> str:
 
 
 def _latex_groups(table: Table) -> list[str]:
-    """Return a row with the heads of groups of columns, and a row with rules below them; none without groups."""
+    """Return a row with the heads of groups of columns, and rules below them; none without groups."""
     heads = [""]
     rules = []
-    first = 2  # column of a group
+    first_column = 2
     for group, span in table.groups:
-        last = first + span - 1
+        last_column = first_column + span - 1
         if group:
             heads.append(f"\\multicolumn{{{span}}}{{c}}{{{latex_text(group)}}}")
-            rules.append(f"\\cmidrule(lr){{{first}-{last}}}")
+            rules.append(f"\\cmidrule(lr){{{first_column}-{last_column}}}")
         else:
             heads += [""] * span
-        first = last + 1
+        first_column = last_column + 1
     if not rules:
         return []
     return [" & ".join(heads) + r" \\", " ".join(rules)]
@@ -218,20 +187,6 @@ def html_fragment(table: Table, kind: str = "scores") -> Markup:
     return render("table", table=table, kind=kind)
 
 
-def facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Markup:
-    """Return rows of text by name as HTML, a column for each label; nothing without rows."""
-    if not rows:
-        return Markup("")
-    columns = tuple(Column(label, is_text=True) for label in labels)
-    lines = [Line(name, tuple(map(Entry, texts))) for name, texts in rows.items()]
-    return html_fragment(Table("facts", title, columns, tuple(lines)), "facts")
-
-
-def html_page(table: Table) -> str:
-    """Return an HTML page with the table."""
-    return str(render("table_page", table=table, body=html_fragment(table)))
-
-
 def terminal(table: Table) -> rich.table.Table:
     """Return the table for a rich console, without its caption."""
     import rich.table
@@ -240,7 +195,7 @@ def terminal(table: Table) -> rich.table.Table:
     shown = rich.table.Table(title=escape(table.title), title_justify="left")
     shown.add_column("")
     for column in table.columns:
-        head = escape("\n".join(filter(None, [column.group, column.name])))
+        head = escape(f"{column.group}\n{column.name}".strip())
         shown.add_column(head, justify="left" if column.is_text else "right")
     for line in table.lines:
         cells = _texts(line, escape, bold="[bold]{}[/]", missing="–")

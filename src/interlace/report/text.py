@@ -15,7 +15,6 @@ MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
 MISSING = "\N{EM DASH}"
-BLEU = "BLEU"  # the unit of translation scores
 
 _TASKS = {
     "embedding_alignment": "Word translation from input embeddings",
@@ -72,19 +71,6 @@ def significant(value: float, digits: int = 3) -> str:
         mantissa, power = f"{value:.{digits - 1}e}".split("e")
         return f"{mantissa}e{int(power)}".replace("-", MINUS)
     return number(value, max(0, digits - 1 - exponent))
-
-
-def signed(value: float, digits: int = 1) -> str:
-    """Format a difference: `+4.2`, `−0.3`, or `0.0` without a sign."""
-    text = number(value, digits)
-    return f"+{text}" if value > 0 and float(f"{value:.{digits}f}") != 0 else text
-
-
-def spread(low: float, high: float, digits: int = 1) -> str:
-    """Format a range `82.1–84.0`, or one number if both ends read the same."""
-    low_text = number(low, digits)
-    high_text = number(high, digits)
-    return low_text if low_text == high_text else f"{low_text}{DASH}{high_text}"
 
 
 def count(value: float | None) -> str:

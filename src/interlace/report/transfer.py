@@ -1,124 +1,256 @@
-"""Transfer to derived languages as a table (Tang et al. 2022, tables 3 and 8)."""
+"""Transfer gaps and their correlation with alignment (Tang et al. 2022, tables 3 and 8, section 5, appendix E)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from interlace.core.randomness import Purpose, generator
+from interlace.report.captions import IMPOSSIBLE
 from interlace.report.published_rows import THEIRS, CitedRow, with_printed
-from interlace.report.tables import Column, Line, Table, number_entries
+from interlace.report.tables import Column, Entry, Line, Table, number_entries
+from interlace.report.text import p_value
 from interlace.scores import SUPERVISED, ZERO_SHOT, ScoreTable, held_out
-from interlace.scores.aggregation import GAP, OTHERS, Results, System, aggregate, systems_of
-from interlace.scores.published import PublishedRow
+from interlace.scores.aggregation import (
+    GAP,
+    OTHERS,
+    Measure,
+    Result,
+    Results,
+    System,
+    aggregate,
+    difference_of,
+)
+from interlace.scores.published import rows as published_rows
+from interlace.scores.statistics import ALPHA, rank_correlation
 
-_SETTINGS = (SUPERVISED, ZERO_SHOT, GAP)
-_PROBE = "embedding_alignment"
-_PROBE_COLUMNS = ("alignment", "in the dictionary", "held out")
+PROBE = "embedding_alignment"
+_HEADS = ("reference", ZERO_SHOT, "gap")
+_ALIGNMENT = ("all words", "in the dictionary", "held out")
 _CAPTION = (
-    "Means over runs. Difference: supervised minus zero-shot (transfer gap). Alignment: percent of words whose "
-    "translation is the nearest neighbor; in the dictionary: words of entries that were trained on; held out: words "
-    "that share neither words nor embedding rows with these."
+    "Means over runs. Reference: the score of models fine-tuned on the language itself (supervised), or in tasks "
+    "without such scores that in the source language. Gap: reference minus zero-shot. Alignment: percent of words "
+    "whose translation is the nearest neighbor; in the dictionary: of entries trained on; held out: words that share "
+    "neither words nor embedding rows with these. Correlation: Spearman's, of a probe with the gap; systems are ranked "
+    "within each condition (a language under one combination of settings), and the test permutes systems in all "
+    "conditions alike. "
+    f"p is two-sided, unadjusted; {IMPOSSIBLE}: cannot be significant (p < {ALPHA}) with so few systems. n: systems x "
+    "conditions."
 )
 
-_Key = tuple[str, str, str]  # task, metric, setting
 
+@dataclass(frozen=True)
+class TransferGap:
+    """What a system loses in a language that it is not fine-tuned on.
 
-def transfer_tables(scores: ScoreTable, title: str, cited: Sequence[CitedRow] = ()) -> list[Table]:
-    """Return the table `transfer`: supervised, zero-shot and difference by task, and alignment, a row per system.
-
-    cited: rows of papers to show below. Empty without supervised and zero-shot scores.
+    measure: of the zero-shot scores. reference: supervised scores, or without them those in the source language.
+    difference: reference minus zero-shot, by run.
     """
-    probe = scores.filter(task=_PROBE)
-    metrics = with_printed(scores, {}, cited)
-    metrics[_PROBE] = probe.unique("metric")
-    results = aggregate(scores, metrics)
-    gaps = [measure for measure in results if measure.setting == GAP and measure.language != OTHERS]
+
+    measure: Measure
+    system: System
+    reference: Result
+    zero_shot: Result
+    difference: Result
+    is_supervised: bool
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """The task and its metric."""
+        return self.measure.task, self.measure.metric
+
+    @property
+    def figures(self) -> list[float]:
+        """Reference, zero-shot score and difference, means over runs."""
+        return [self.reference.mean, self.zero_shot.mean, self.difference.mean]
+
+
+def transfer_gaps(results: Results) -> list[TransferGap]:
+    """Return the gap of each system in each task and language, and in the mean over languages."""
+    supervised_tasks = {measure.task for measure in results if measure.setting == SUPERVISED}
+    gaps = []
+    for measure, by_system in results.items():
+        if measure.setting != ZERO_SHOT or measure.is_source:
+            continue
+        is_supervised = measure.task in supervised_tasks
+        if is_supervised:
+            reference_measure = replace(measure, setting=SUPERVISED)
+        else:
+            reference_measure = replace(measure, language=measure.source)
+        references = results.get(reference_measure, {})
+        for system, zero_shot in by_system.items():
+            if system in references:
+                reference = references[system]
+                difference = difference_of(reference, zero_shot)
+                if difference is not None:
+                    gap = TransferGap(
+                        measure, system, reference, zero_shot, difference, is_supervised
+                    )
+                    gaps.append(gap)
+    return gaps
+
+
+def transfer_table(scores: ScoreTable, title: str, cited: Sequence[CitedRow] = ()) -> Table | None:
+    """Return reference, zero-shot score and gap by task, and alignment, a row per system and language.
+
+    Below are the correlations of probes with the gaps, and cited rows of papers. None without gaps.
+    """
+    gaps = transfer_gaps(aggregate(scores, with_printed(scores, {}, cited)))
     if not gaps:
-        return []
-    keys: list[_Key] = []
+        return None
+    tasks = list(dict.fromkeys(gap.task for gap in gaps))
     columns = []
-    for task, metric in dict.fromkeys((measure.task, measure.metric) for measure in gaps):
-        keys += [(task, metric, setting) for setting in _SETTINGS]
-        columns += [Column(setting, f"{task} ({metric})") for setting in _SETTINGS]
-    columns += [Column(name, "p@1 (%)") for name in _PROBE_COLUMNS]
-    lines = []
-    languages = list(dict.fromkeys(measure.language for measure in gaps))
-    for language in languages:
-        for system in systems_of(scores):
-            means = _means(results, language, system)
-            figures = [*(means.get(key) for key in keys), *_alignment(means)]
-            if any(figure is not None for figure in figures):
-                label = system.label if len(languages) == 1 else f"{system.label}, {language}"
-                lines.append(Line(label, number_entries(figures, ".1f")))
-    theirs = _published_lines(cited, keys)
-    notes = [_CAPTION, probe.candidates_note(), scores.majority_note()]
+    for task, metric in tasks:
+        columns += [Column(head, f"{task} ({metric})") for head in _HEADS]
+    columns += [Column(head, "alignment (%)") for head in _ALIGNMENT]
+    lines = _system_lines(gaps, tasks, scores)
+    correlations = _correlation_lines(gaps, tasks, scores)
+    theirs = _published_lines(cited, tasks)
+    if correlations:
+        theirs += _published_correlations(gaps, tasks)
+    notes = [_CAPTION, scores.filter(task=PROBE).candidates_note(), scores.majority_note()]
     if theirs:
         notes.append(THEIRS)
-    caption = " ".join(filter(None, notes))
-    return [
-        Table(
-            "transfer",
-            f"{title}: transfer and alignment",
-            tuple(columns),
-            (*lines, *theirs),
-            caption,
-        )
-    ]
+    return Table(
+        "transfer",
+        title,
+        tuple(columns),
+        (*lines, *correlations, *theirs),
+        " ".join(filter(None, notes)),
+    )
 
 
-def _means(results: Results, language: str, system: System) -> dict[_Key, float]:
-    """Return the mean over runs of a system in a language by task, metric and setting."""
-    means = {}
-    for measure, by_system in results.items():
-        if measure.language == language and system in by_system:
-            means[measure.task, measure.metric, measure.setting] = by_system[system].mean
-    return means
-
-
-def _alignment(means: Mapping[_Key, float]) -> list[float | None]:
-    """Return the alignment over all words, those in the dictionary, and those held out."""
-    by_metric = {metric: mean for (task, metric, _), mean in means.items() if task == _PROBE}
-    main = "p@1"
-    for metric in by_metric:
-        if ", " not in metric and metric + held_out.ALL_WORDS in by_metric:
-            main = metric
-            break
-    seen = by_metric.get(f"{main}, seen")
-    if main + held_out.ALL_WORDS not in by_metric:
-        return [by_metric.get(main), seen, None]
-    return [by_metric[main + held_out.ALL_WORDS], seen, by_metric.get(main)]
-
-
-def _published_lines(cited: Sequence[CitedRow], keys: Sequence[_Key]) -> list[Line]:
-    """Return a line for each published system and condition, over all tables of it, with figures of our metrics."""
-    systems: list[list[PublishedRow]] = []
-    for entry in cited:
-        group = next((rows for rows in systems if _is_of_same_system(entry.row, rows)), None)
-        if group is None:
-            systems.append([entry.row])
-        else:
-            group.append(entry.row)
+def _system_lines(
+    gaps: Sequence[TransferGap], tasks: Sequence[tuple[str, str]], scores: ScoreTable
+) -> list[Line]:
+    """Return a line for each system and language; without supervised scores only the mean over languages."""
+    languages_by_task: dict[tuple[str, str], set[str]] = {}
+    for gap in gaps:
+        languages_by_task.setdefault(gap.task, set()).add(gap.measure.language)
+    rows: dict[tuple[str, System], dict[tuple[str, str], TransferGap]] = {}
+    for gap in gaps:
+        language = gap.measure.language
+        is_alone = len(languages_by_task[gap.task]) == 1
+        if gap.is_supervised or is_alone or language == OTHERS:
+            rows.setdefault((language, gap.system), {})[gap.task] = gap
+    has_languages = len({language for language, _ in rows}) > 1
+    alignments = alignment_scores(scores)
     lines = []
-    for rows in systems:
-        figures = {}
-        for row in rows:
-            for column, figure in row.scores.items():
-                figures[row.table.task, row.table.score, column] = figure
-        printed = [figures.get(key) for key in keys]
-        printed += [figures.get((_PROBE, "p@1", "mean")), None, None]
-        entries = number_entries(printed, ".1f")
-        if any(entries):
-            numbers = " and ".join(dict.fromkeys(row.table.number for row in rows))
-            label = f"{rows[0].cite}, table {numbers}, {rows[0].system}, {rows[0].condition}"
-            lines.append(Line(label, entries, theirs=True))
+    for (language, system), by_task in rows.items():
+        figures: list[float | None] = []
+        for task in tasks:
+            figures += by_task[task].figures if task in by_task else [None] * len(_HEADS)
+        figures += alignments.get((language, system), [None] * len(_ALIGNMENT))
+        label = f"{system.label}, {language or 'mean'}" if has_languages else system.label
+        lines.append(Line(label, number_entries(figures, ".1f")))
     return lines
 
 
-def _is_of_same_system(row: PublishedRow, rows: Sequence[PublishedRow]) -> bool:
-    """Return whether a row is of the system of others, and no other table's row of the same task."""
-    first = rows[0]
-    if (row.cite, row.system, row.condition) != (first.cite, first.system, first.condition):
-        return False
-    return all(
-        member.table.number == row.table.number or member.table.task != row.table.task
-        for member in rows
-    )
+def alignment_scores(scores: ScoreTable) -> dict[tuple[str, System], list[float | None]]:
+    """Return P@1 over all words, those in the dictionary, and those held out, by language and system."""
+    probe = scores.filter(task=PROBE)
+    means: dict[tuple[str, System], dict[str, float]] = {}
+    for measure, by_system in aggregate(probe, {PROBE: probe.unique("metric")}).items():
+        for system, result in by_system.items():
+            means.setdefault((measure.language, system), {})[measure.metric] = result.mean
+    alignments = {}
+    for key, by_metric in means.items():
+        main = by_metric.get("p@1")
+        all_words = by_metric.get("p@1" + held_out.ALL_WORDS)
+        if all_words is None:  # trained without a dictionary
+            alignments[key] = [main, None, None]
+        else:
+            has_held_out = by_metric.get(held_out.HELD_OUT_SHARE, 100.0) > 0
+            held_out_words = main if has_held_out else None
+            alignments[key] = [all_words, by_metric.get("p@1, seen"), held_out_words]
+    return alignments
+
+
+def _correlation_lines(
+    gaps: Sequence[TransferGap], tasks: Sequence[tuple[str, str]], scores: ScoreTable
+) -> list[Line]:
+    """Return a line for each probe with its correlation in the column of each gap; none with too few points."""
+    trained = {task for task, _ in tasks}
+    probes = scores.filter(lambda row: row.task not in trained)
+    over_all_words = held_out.over_all_words(probes)
+    tasks_with_dictionary = over_all_words.unique("task")
+    results = aggregate(probes.filter(lambda row: row.task not in tasks_with_dictionary))
+    results |= aggregate(over_all_words)
+    probe_scores: dict[tuple[str, str], dict[tuple[str, System], float]] = {}
+    for measure, by_system in results.items():
+        if measure.language != OTHERS:
+            means = probe_scores.setdefault((measure.task, measure.metric), {})
+            for system, result in by_system.items():
+                means[measure.language, system] = result.mean
+    lines = []
+    for (probe, metric), means in probe_scores.items():
+        entries = [_correlation(means, [gap for gap in gaps if gap.task == task]) for task in tasks]
+        if any(entries):
+            lines.append(Line(f"correlation with {probe} ({metric})", _in_gap_columns(entries)))
+    return lines
+
+
+def _correlation(
+    means: Mapping[tuple[str, System], float], gaps: Sequence[TransferGap]
+) -> Entry | None:
+    """Return the rank correlation of a probe, by language and system, with the gaps of a task."""
+    is_lone = len({gap.system.name for gap in gaps}) == 1  # its variants are compared
+    points: dict[tuple[Hashable, Hashable], tuple[float, float]] = {}
+    for gap in gaps:
+        language = gap.measure.language
+        if (language, gap.system) in means:
+            point = (means[language, gap.system], gap.difference.mean)
+            if is_lone:
+                points[language, gap.system] = point
+            else:
+                points[(language, gap.system.axes), gap.system.name] = point
+    correlation, conditions = rank_correlation(points, generator(Purpose.STATISTICS, 0, 4))
+    if math.isnan(correlation.statistic):
+        return None
+    mark = IMPOSSIBLE if correlation.min_p >= ALPHA else ""
+    small = f"{p_value(correlation.p)}{mark}, n = {correlation.n} x {conditions}"
+    return Entry(f"{correlation.statistic:.2f}", small)
+
+
+def _in_gap_columns(entries: Iterable[Entry | None]) -> tuple[Entry | None, ...]:
+    """Return the cells of a line from those in the columns of gaps."""
+    cells: list[Entry | None] = []
+    for entry in entries:
+        cells += [None, None, entry]
+    return (*cells, None, None, None)
+
+
+def _published_lines(cited: Sequence[CitedRow], tasks: Sequence[tuple[str, str]]) -> list[Line]:
+    """Return a line for each published system, with figures of our metrics."""
+    keys = [(PROBE, "p@1", "mean")]
+    for task, metric in reversed(tasks):
+        keys = [(task, metric, setting) for setting in (SUPERVISED, ZERO_SHOT, GAP)] + keys
+    figures: dict[str, dict[tuple[str, str, str], float]] = {}
+    for entry in cited:
+        table = entry.row.table
+        by_key = figures.setdefault(entry.row.where, {})
+        for column, figure in entry.row.scores.items():
+            by_key[table.task, table.score, column] = figure
+    lines = []
+    for where, by_key in figures.items():
+        entries = number_entries([*(by_key.get(key) for key in keys), None, None], ".1f")
+        if any(entries):
+            lines.append(Line(where, entries, theirs=True))
+    return lines
+
+
+def _published_correlations(
+    gaps: Sequence[TransferGap], tasks: Sequence[tuple[str, str]]
+) -> list[Line]:
+    """Return the correlations that ALIGN-MLM's appendix prints for these tasks and metrics."""
+    printed = {(row.table.task, row.table.score) for row in published_rows()}
+    comparable = {gap.task for gap in gaps if gap.is_supervised and gap.task in printed}
+    lines = []
+    for row in published_rows("correlation of alignment and transfer"):
+        figures = [row.scores.get(task[0]) if task in comparable else None for task in tasks]
+        entries = number_entries(figures, ".2f")
+        if any(entries):
+            label = f"{row.cite}, {row.table.number}"
+            lines.append(Line(label, _in_gap_columns(entries), theirs=True))
+    return lines

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
-from typing import Annotated, Any, Required
+from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -22,6 +22,10 @@ from interlace.core.json_files import checked, json_record
 
 ZERO_SHOT = "zero-shot"
 SUPERVISED = "supervised"
+PER_LANGUAGE: tuple[Literal["supervised", "translate-train"], ...] = (
+    "supervised",
+    "translate-train",
+)  # settings with one fine-tuning a language
 ORACLE = ", oracle"  # behind translate-test on human translations
 MAJORITY = "majority class"  # metric: percent of the examples in the most frequent class
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning

@@ -225,14 +225,15 @@ def _gaps(results: Results) -> Results:
         gap_measure = replace(measure, setting=GAP, greater_is_better=less_is_better, main=False)
         for system, zero_shot in results.get(replace(measure, setting=ZERO_SHOT), {}).items():
             if system in supervised:
-                gap = _combined([supervised[system], zero_shot], _first_minus_second)
+                gap = difference_of(supervised[system], zero_shot)
                 if gap is not None:
                     gaps.setdefault(gap_measure, {})[system] = gap
     return gaps
 
 
-def _first_minus_second(values: list[float]) -> float:
-    return values[0] - values[1]
+def difference_of(reference: Result, result: Result) -> Result | None:
+    """Return the reference minus a result in each run and seed that both have; None where there is none."""
+    return _combined([reference, result], lambda values: values[0] - values[1])
 
 
 def _means(results: Results) -> Results:
@@ -265,14 +266,14 @@ def _shared(results: Results, measures: Sequence[Measure]) -> list[Measure]:
 
 
 def _in_order(results: Results, metrics: Metrics) -> Results:
-    """Sort by task and setting, metric, source language, mean of the others, the others."""
+    """Sort by task and setting, metric, source language, mean of the others, the others by code."""
     settings = list(dict.fromkeys((measure.task, measure.setting) for measure in results))
     ranks = {setting: rank for rank, setting in enumerate(settings)}
 
-    def place(measure: Measure) -> tuple[int, int, str, bool, bool]:
+    def place(measure: Measure) -> tuple[int, int, str, bool, str]:
         rank = ranks[measure.task, measure.setting]
         metric_rank = list(metrics.get(measure.task, [measure.metric])).index(measure.metric)
-        return rank, metric_rank, measure.source, not measure.is_source, measure.language != OTHERS
+        return rank, metric_rank, measure.source, not measure.is_source, measure.language
 
     return {measure: results[measure] for measure in sorted(results, key=place)}
 

@@ -57,17 +57,6 @@ class Comparison:
         return self.adjusted_min_p < statistics.ALPHA
 
 
-@dataclass(frozen=True)
-class Untested:
-    """A comparison over examples that is impossible, and why."""
-
-    measure: Measure
-    system: System
-    baseline: System
-    reason: str
-    unit: Unit = "examples"
-
-
 def compare(
     table: ScoreTable,
     baseline: str | None = None,
@@ -76,7 +65,7 @@ def compare(
     metrics: Mapping[str, Sequence[str]] = {},
     outcomes: Callable[[Score], examples.Examples] | None = None,
     draws: int = statistics.DRAWS,
-    untested: list[Untested] | None = None,
+    impossible: list[str] | None = None,
 ) -> list[Comparison]:
     """Compare every system with the baseline under the same settings, in every measure.
 
@@ -91,8 +80,8 @@ def compare(
 
     baseline: name of a system; default: the first. unit: what the test varies. metrics: by task, the metrics to
     compare; default: the main one. outcomes: reads the outcomes of test examples that a row is the score of; needed for
-    `examples` and `both`. draws: how often examples are resampled. untested: takes the comparisons over examples that
-    are impossible; default: the first is an error.
+    `examples` and `both`. draws: how often examples are resampled. impossible: takes the reasons why pairs of systems
+    cannot be compared over examples; default: the first is an error.
     """
     if unit not in get_args(Unit):
         raise SettingsError(f"unit {unit!r}: expected one of {', '.join(get_args(Unit))}")
@@ -107,7 +96,7 @@ def compare(
         reader = "outcomes=interlace.report.read_outcomes"
         raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give {reader}")
     tests = _ExampleTests(_Outcomes(table, results, outcomes), unit, draws)
-    return _adjusted(tests.of(pairs, untested))
+    return _adjusted(tests.of(pairs, impossible))
 
 
 @dataclass(frozen=True)
@@ -209,8 +198,8 @@ class _ExampleTests:
     unit: Unit
     draws: int
 
-    def of(self, pairs: Sequence[_Pair], untested: list[Untested] | None) -> list[Comparison]:
-        """Return the comparisons that are possible; `untested` takes the others, or the first is an error."""
+    def of(self, pairs: Sequence[_Pair], impossible: list[str] | None) -> list[Comparison]:
+        """Return the comparisons that are possible; `impossible` takes the reasons against others."""
         results = self.outcomes.results
         comparisons = []
         main_measures = [measure for measure in results if measure.main]
@@ -222,11 +211,12 @@ class _ExampleTests:
                 try:
                     comparisons.append(self._test(measure, pair, rng))
                 except DataError as error:
-                    if untested is None:
+                    if impossible is None:
                         raise
-                    untested.append(
-                        Untested(measure, pair.system, pair.baseline, str(error), self.unit)
-                    )
+                    names = f"{pair.system.label} and {pair.baseline.label}"
+                    message = f"{measure.task}, {measure.setting}: {names} are not compared over examples: {error}"
+                    if message not in impossible:
+                        impossible.append(message)
         return comparisons
 
     def _test(self, measure: Measure, pair: _Pair, rng: Generator) -> Comparison:
@@ -353,42 +343,6 @@ class _Outcomes:
 def _joined(by_language: Sequence[examples.Examples]) -> examples.Examples:
     """Return the outcomes of a single language, or those whose score is the mean over languages."""
     return examples.mean_over_sets(by_language) if len(by_language) > 1 else by_language[0]
-
-
-def best_of(measure: Measure, by_system: Mapping[System, Result]) -> System | None:
-    """Return the system with the best mean; None for a lone system, and where neither direction is better."""
-    if len(by_system) < 2 or measure.greater_is_better is None:
-        return None
-    sign = 1 if measure.greater_is_better else -1
-    return max(by_system, key=lambda system: sign * by_system[system].mean)
-
-
-def significance_against(
-    by_system: Mapping[System, Result], best: System
-) -> dict[System, statistics.Significance]:
-    """Test one system against each other; `p` and `min_p` are after Holm over the others."""
-    rivals = [system for system in by_system if system != best]
-    tests = []
-    for slot, rival in enumerate(rivals):
-        best_scores = by_system[best].against(by_system[rival])
-        rival_scores = by_system[rival].against(by_system[best])
-        rng = generator(Purpose.STATISTICS, 0, 0, slot)
-        tests.append(statistics.permutation_test(best_scores, rival_scores, rng))
-    ps = statistics.holm([test.p for test in tests])
-    min_ps = statistics.holm([test.min_p for test in tests])
-    adjusted = {}
-    for rival, test, p, min_p in zip(rivals, tests, ps, min_ps, strict=True):
-        adjusted[rival] = replace(test, p=p, min_p=min_p)
-    return adjusted
-
-
-def significant_best(measure: Measure, by_system: Mapping[System, Result]) -> System | None:
-    """Return the best system if it differs significantly from every other."""
-    best = best_of(measure, by_system)
-    if best is None:
-        return None
-    ps = [test.p for test in significance_against(by_system, best).values()]
-    return best if max(ps) < statistics.ALPHA else None
 
 
 def different_examples(table: ScoreTable) -> list[str]:

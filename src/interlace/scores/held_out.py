@@ -57,30 +57,6 @@ def over_all_words(table: ScoreTable) -> ScoreTable:
     return ScoreTable(replace(row, main=True) for row in rows)
 
 
-def with_same_words(table: ScoreTable) -> ScoreTable:
-    """Return the scores with main metrics that are over the same words for all systems.
-
-    Where systems held out different words, that is the metric over all words; the one over held-out words stays beside
-    it.
-    """
-    tasks = different_words(table)
-    if not tasks:
-        return ScoreTable(table)
-    table = add_all_words(table)
-    known = {(row.task, row.metric) for row in table}
-    replaced = set()  # main metrics over held-out words
-    for row in table:
-        if row.main and row.task in tasks and (row.task, row.metric + ALL_WORDS) in known:
-            replaced.add((row.task, row.metric))
-    rows = []
-    for row in table:
-        if (row.task, row.metric.removesuffix(ALL_WORDS)) in replaced:
-            rows.append(replace(row, main=row.metric.endswith(ALL_WORDS)))
-        else:
-            rows.append(row)
-    return ScoreTable(rows)
-
-
 def different_words(table: ScoreTable) -> list[str]:
     """Return the tasks whose main metrics are over different words.
 

@@ -56,11 +56,6 @@ Setting = Literal["zero-shot", "supervised", "translate-train", "translate-test"
 language, fine-tuned on its own training text. translate-train: the same with the source's training text translated into
 each language. translate-test: fine-tuned on the source language, scored on test text translated into it."""
 
-PER_LANGUAGE: tuple[Setting, ...] = (
-    "supervised",
-    "translate-train",
-)  # settings with one fine-tuning a language
-
 SelectionRule = Literal["source-dev", "mean-dev", "per-language-dev", "last"]
 """Whose development set selects the weights and the learning rate: the source language's, the mean over all languages,
 each language's own (a model for each language), or none: the last weights."""

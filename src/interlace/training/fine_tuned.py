@@ -35,7 +35,8 @@ from interlace.models.backbone import Backbone, cpu_copies
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.languages import FOLDED_KEY, fold_weights
 from interlace.objectives import Prepared
-from interlace.tasks import PER_LANGUAGE, TaskHead
+from interlace.scores import PER_LANGUAGE
+from interlace.tasks import TaskHead
 from interlace.tasks.common.classification import Classifier, Tagger
 from interlace.tasks.mlqa import SpanExtractor
 from interlace.training.predictions import safe_file_name

@@ -47,9 +47,8 @@ from interlace.core.files import atomic
 from interlace.core.json_files import checked, parse_json, write_json
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.scores import ORACLE
+from interlace.scores import ORACLE, PER_LANGUAGE
 from interlace.scores.examples import Examples, bootstrap
-from interlace.tasks import PER_LANGUAGE
 from interlace.training.selection import Item
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.tasks import PER_LANGUAGE, FineTuneTask, ProbeTask, SelectionRule, Setting, Task
+from interlace.scores import PER_LANGUAGE
+from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
 from interlace.tasks.common.files import translated_files
 
 _NEAR_BASELINE = 0.98  # of the entropy of the labels: only their frequencies have been learned

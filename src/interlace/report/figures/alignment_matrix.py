@@ -1,15 +1,23 @@
 """Word alignments of a sentence pair as a matrix."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import cos, radians, sin
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict, model_validator
 
+from interlace.core.ragged import Ragged
 from interlace.report import svg
-from interlace.report.runs import AlignmentMatrix
 from interlace.report.text import clipped, language_name
+
+if TYPE_CHECKING:
+    from interlace.aligners import Alignments
+    from interlace.alignment import WordPairs
 
 _CELL = 22.0
 _TYPE_SIZE = 13.0
@@ -18,6 +26,50 @@ _SLOPE = radians(55)  # of target words
 _KEY_LINE = 19.0
 
 Link = tuple[int, int]
+
+
+class AlignmentMatrix(BaseModel):
+    """A sentence pair with its alignment links, counted from 0.
+
+    confidence: of each link, in (0, 1]; default: 1. sure, possible: gold links; None without gold.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    corpus: str = ""
+    source: list[str]
+    target: list[str]
+    links: list[tuple[int, int]]
+    confidence: list[float] = []
+    sure: list[tuple[int, int]] | None = None
+    possible: list[tuple[int, int]] | None = None
+
+    @classmethod
+    def of(cls, words: WordPairs, alignments: Alignments, row: int, **gold: Any) -> AlignmentMatrix:
+        """Return the matrix of a pair by its alignments; raise an IndexError if there is no such pair."""
+        links = alignments.links
+        confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
+        return cls(
+            corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
+            source=[words.source_types[word] for word in words.source[row]],
+            target=[words.target_types[word] for word in words.target[row]],
+            links=links[row].tolist(),
+            confidence=confidence[row].tolist(),
+            **gold,
+        )
+
+    @model_validator(mode="after")
+    def _check(self) -> AlignmentMatrix:
+        source_length = len(self.source)
+        target_length = len(self.target)
+        for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
+            if not (0 <= i < source_length and 0 <= j < target_length):
+                raise ValueError(
+                    f"a link {i}-{j} between {source_length} and {target_length} words"
+                )
+        if self.confidence and len(self.confidence) != len(self.links):
+            raise ValueError(f"{len(self.confidence)} confidences of {len(self.links)} links")
+        return self
 
 
 @dataclass(frozen=True)

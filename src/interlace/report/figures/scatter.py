@@ -1,6 +1,6 @@
 """Points over a horizontal axis of percent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interlace.report import axes, svg
@@ -9,56 +9,37 @@ from interlace.report.text import number
 _WIDTH = 380.0
 _LEFT = 40.0
 _RIGHT = 366.0
-_TOP = 62.0
-_BOTTOM = 222.0
-_DISC = 1  # the style whose marker is a filled circle
+_TOP = 30.0
+_BOTTOM = 190.0
 
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """A point; `colour` and `shape` name its style."""
+    """A point in the shape and colour of two styles, and its text for hover."""
 
     x: float
     y: float
-    colour: str
-    shape: str
+    shape: int
+    colour: int
     title: str
 
 
-def scatter(
-    title: str,
-    points: Sequence[ScatterPoint],
-    colours: Mapping[str, int],
-    shapes: Mapping[str, int],
-) -> svg.Drawing:
-    """Draw points over a horizontal axis of percent."""
+def scatter(title: str, points: Sequence[ScatterPoint], keys: Sequence[svg.Key]) -> svg.Drawing:
+    """Draw points over a horizontal axis of percent, with keys below."""
     low = min(0.0, *(point.y for point in points))
     high = max(1.0, *(point.y for point in points))
     margin = (high - low) * 0.08
     across = axes.Scale(0.0, 100.0, _LEFT, _RIGHT - 10)
     up = axes.Scale(low - margin, high + margin, _BOTTOM, _TOP)
-    parts = []
-    for value in axes.ticks(low, high, 4):
+    parts = [svg.text(0, 14, title, "title")]
+    for value in axes.ticks(low, high):
         parts += svg.value_line(up(value), _LEFT, _RIGHT, number(value, 0))
-    parts += [
-        svg.text(across(value), _BOTTOM + 16, value, "tick", "middle")
-        for value in (0, 25, 50, 75, 100)
-    ]
+    for percent in (0, 25, 50, 75, 100):
+        parts.append(svg.text(across(percent), _BOTTOM + 16, percent, "tick", "middle"))
     for point in points:
-        colour = colours[point.colour]
-        parts.append(
-            svg.marker(
-                across(point.x), up(point.y), shapes[point.shape], point.title, colour=colour
-            )
-        )
-    colour_keys = svg.key_lines(colours, 34, _WIDTH, shape=_DISC)
-    shape_keys = svg.key_lines(
-        shapes, 34 + svg.KEY_LINE + colour_keys.extra_height, _WIDTH, colour=0
-    )
-    keys = svg.KeyLines(
-        [*colour_keys.parts, *shape_keys.parts], colour_keys.extra_height + shape_keys.extra_height
-    )
-    label = f"{title}: " + "; ".join(point.title for point in points)
-    return svg.Drawing(
-        _WIDTH, 246 + keys.extra_height, label, svg.below(title, keys, parts), "dots"
-    )
+        x = across(point.x)
+        parts.append(svg.marker(x, up(point.y), point.shape, point.title, colour=point.colour))
+    key_lines = svg.key_lines(keys, _BOTTOM + 22, _WIDTH)
+    spoken = "; ".join(point.title for point in points)
+    drawn = [*parts, *key_lines.parts]
+    return svg.Drawing(_WIDTH, key_lines.bottom, f"{title}: {spoken}", drawn, "dots")

@@ -1,0 +1,151 @@
+"""What runs were trained on, with which settings, and what that took."""
+
+import json
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from interlace.core.store import leaves
+from interlace.report.runs import ReportedRun, first_of_each
+from interlace.report.sections import Section
+from interlace.report.tables import Column, Entry, Line, Table, html_fragment
+from interlace.report.text import MISSING, count, duration, language_name, percent, render
+from interlace.scores import PER_LANGUAGE, Score
+
+_IGNORED = {"name", "about", "published"}
+_HEADS = ("device", "parameters", "tokens", "pre-training", "tokens/s", "fine-tuning", "scoring")
+_NOTE = (
+    "Fine-tuning: each run once, up to its last selected checkpoint, with dev evaluations. Scoring: test sets. "
+    "Not included: learning rates that were not selected, training after the selected checkpoint, data preparation."
+)
+
+
+def mixture(runs: Sequence[ReportedRun]) -> Section | None:
+    """Return the section `Mixture`; none without recorded shares."""
+    trained = [run for run in first_of_each(runs) if run.facts.get("shares")]
+    if not trained:
+        return None
+    columns = tuple(Column(run.label) for run in trained)
+    by_language = [(run.facts.get("mixture") or {}).get("languages", {}) for run in trained]
+    tables = [
+        Table("mixture", "Objectives and their corpora", columns, _corpus_lines(trained)),
+        Table("languages", "By language", columns, _language_lines(by_language)),
+    ]
+    body = html_fragment(tables[0])
+    if tables[1].lines:
+        body += html_fragment(tables[1])
+    return Section("Mixture", "Shares of the training tokens.", body)
+
+
+def _corpus_lines(runs: Sequence[ReportedRun]) -> tuple[Line, ...]:
+    """Return a line for each objective, followed by those of its corpora."""
+    names = set()
+    for run in runs:
+        for name in run.facts["shares"]:
+            names |= {name, name.partition("/")[0]}
+    lines = []
+    for name in sorted(names):
+        objective, _, corpus = name.partition("/")
+        entries = []
+        for run in runs:
+            share = 0.0
+            for key, part in run.facts["shares"].items():
+                if key == name or key.startswith(f"{name}/"):
+                    share += part
+            entries.append(Entry(percent(100 * share, 1)) if share else None)
+        label = language_name(corpus) or objective
+        lines.append(Line(label, tuple(entries), kind="" if corpus else "mean"))
+    return tuple(lines)
+
+
+def _language_lines(counts: Sequence[dict[str, int]]) -> tuple[Line, ...]:
+    languages: dict[str, None] = {}
+    for run_counts in counts:
+        languages |= dict.fromkeys(run_counts)
+    lines = []
+    for language in languages:
+        entries = []
+        for run_counts in counts:
+            share = run_counts.get(language, 0) / max(sum(run_counts.values()), 1)
+            entries.append(Entry(percent(100 * share, 1)) if share else None)
+        lines.append(Line(language_name(language), tuple(entries)))
+    return tuple(lines)
+
+
+def recipe(runs: Sequence[ReportedRun]) -> Section | None:
+    """Return the section `Recipe`: a table of the settings that differ, and each recipe as JSON."""
+    pretrained = [run for run in first_of_each(runs) if run.recipe]
+    if not pretrained:
+        return None
+    settings = [dict(leaves(run.recipe)) for run in pretrained]
+    keys: dict[str, None] = {}
+    for run_settings in settings:
+        keys |= dict.fromkeys(run_settings)
+    lines = []
+    for key in keys:
+        texts = [_text(run_settings.get(key, MISSING)) for run_settings in settings]
+        if len(set(texts)) > 1 and key not in _IGNORED:
+            lines.append(Line(key, tuple(map(Entry, texts))))
+    columns = tuple(Column(run.label, is_text=True) for run in pretrained)
+    table = html_fragment(Table("settings", "Settings that differ", columns, tuple(lines)), "facts")
+    sources = []
+    for run in pretrained:
+        sources.append((run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)))
+    body = render("recipe", table=table if lines else "", sources=sources)
+    lead = f"{len(lines)} of {len(keys)} settings differ."
+    return Section("Recipe", lead, body, folded=True)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def compute(runs: Sequence[ReportedRun]) -> Section:
+    """Return the section `Compute`, a row per run."""
+    lines = []
+    total = 0.0
+    for run in runs:
+        tokens = run.facts.get("tokens")
+        training = run.facts.get("seconds", {}).get("training", 0.0)
+        scoring = sum(row.seconds for row in run.scores.filter(main=True))
+        tuning = _tuning_seconds(run)
+        total += training + tuning + scoring
+        texts = (
+            _device(run),
+            count(run.facts.get("parameters")),
+            count(tokens),
+            duration(training),
+            count(tokens / training) if tokens and training else MISSING,
+            duration(tuning),
+            duration(scoring),
+        )
+        label = run.label
+        if not label.endswith(run.folder.name):
+            label += f" ({run.folder.name})"
+        lines.append(Line(label, tuple(map(Entry, texts))))
+    columns = tuple(Column(head) for head in _HEADS)
+    table = Table("compute", "Compute by run", columns, tuple(lines), _NOTE, "Run")
+    lead = f"Pre-training, fine-tuning and scoring: {duration(total)}."
+    return Section("Compute", lead, html_fragment(table, "beside"), folded=True)
+
+
+def _device(run: ReportedRun) -> str:
+    device = str(run.facts.get("device") or MISSING)
+    processes = run.facts.get("processes") or 1
+    return f"{device} × {processes}" if processes > 1 else device
+
+
+def _tuning_seconds(run: ReportedRun) -> float:
+    """Return the time of fine-tuning; of rows that share a fine-tuning, the longest time of it."""
+    seconds: dict[Hashable, float] = {}
+    for row in run.scores.filter(main=True):
+        key = _fine_tuning(row)
+        seconds[key] = max(seconds.get(key, 0.0), float(row.tuning.get("seconds") or 0.0))
+    return sum(seconds.values())
+
+
+def _fine_tuning(row: Score) -> Hashable:
+    """Identify the fine-tuning of a row: one for all languages, or one for each."""
+    language = row.language if row.setting in PER_LANGUAGE else ""
+    return row.task, row.seed, row.key, language, row.tuning.get("learning_rate")

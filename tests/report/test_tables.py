@@ -1,0 +1,264 @@
+"""Tables of scores: cells, differences, captions, published rows and output formats."""
+
+from dataclasses import replace
+from html.parser import HTMLParser
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from interlace.experiments.recipe import Recipe
+from interlace.report.comparison_table import ComparisonTable
+from interlace.report.published_rows import cited_by
+from interlace.report.tables import (
+    Column,
+    Entry,
+    Table,
+    html_fragment,
+    latex,
+    markdown,
+    terminal,
+    write_tables,
+)
+from interlace.scores import ScoreTable
+from interlace.scores.comparison import compare
+from interlace.training.predictions import outcomes_file
+from study_rows import outcomes_in, row, texts, two_systems, write_outcomes
+
+
+@pytest.fixture
+def results():
+    return two_systems()
+
+
+def tables(scores, places=(), **options):
+    """The main table and those of tasks, with the rows of papers at these places."""
+    cited = cited_by([Recipe.read({"name": "r", "published": [{"where": at} for at in places]})])
+    return ComparisonTable(ScoreTable(scores), "a", cited=cited, **options).tables()
+
+
+def changed(results, **columns):
+    return ScoreTable([replace(score, **columns) for score in results])
+
+
+def cell(table, label, name):
+    index = [column.name for column in table.columns].index(name)
+    return next(line for line in table.lines if line.label == label).entries[index]
+
+
+def printed(shown):
+    console = Console(file=StringIO(), width=160)
+    console.print(shown)
+    return " ".join(console.file.getvalue().split())
+
+
+RUNS = "B \N{MINUS SIGN} A, over runs"
+
+
+def test_tables_have_means_intervals_and_differences(results):
+    main, pos = tables(results, title="t")
+    group = "pos (accuracy, %)"
+    columns = [(column.group, column.name) for column in main.columns]
+    assert columns == [("", "n"), (group, "en"), (group, "others")]
+    assert [column.name for column in pos.columns] == ["n", "en", "others", "de", "es"]
+    assert [line.label for line in pos.lines] == ["A", "B", RUNS]
+    assert str(cell(pos, "A", "de")) == "50.0 ± 0.5"
+    assert cell(pos, "A", "n").text == "4"
+    # German differs by 9.9: the most extreme of 70 splits, and its mirror image
+    assert str(cell(pos, RUNS, "de")) == "+9.9 (+9.3 to +10.5, p = 0.029)"
+    bold = {name: cell(pos, "B", name).bold for name in ("en", "others", "de", "es")}
+    assert bold == {"en": False, "others": True, "de": True, "es": False}
+    assert cell(main, "B", "others").bold
+    assert not cell(main, "A", "others").bold
+    assert "others: mean of de, es." in pos.caption
+    assert "p < 0.05 after Holm" in pos.caption
+    single = [score for score in results if score.pretraining_seed == 0]
+    assert [line.label for line in tables(single)[1].lines] == ["A", "B"], "nothing is tested"
+
+
+def test_differences_over_examples_are_below_those_over_runs(results, tmp_path):
+    """In German all of b's examples are right and half of a's."""
+    for score in results:
+        half = np.arange(40) % 2 if score.system == "a" else np.ones(40)
+        outcomes = {language: (half, np.ones(40)) for language in ("en", "de", "es")}
+        write_outcomes(outcomes_file(tmp_path / score.run, "pos", 0), outcomes)
+    tests = compare(results, "a", "examples", outcomes=outcomes_in(tmp_path), draws=200)
+    pos = tables(results, example_tests=tests)[1]
+    label = "B \N{MINUS SIGN} A, over examples"
+    assert [line.label for line in pos.lines][2:] == [RUNS, label]
+    assert cell(pos, label, "de").text == "+50.0"
+    assert cell(pos, label, "others").text == "+50.0"
+    assert cell(pos, label, "de").small.endswith("p = 0.005")  # none of 200 draws is as far
+    assert cell(pos, label, "n").text == "40"
+
+
+def test_a_single_measurement_has_its_bootstrap_interval():
+    [main, pos] = tables([row("a", 0, "de", 50.0, low=40.2, high=59.8), row("a", 0, "tr", 30.0)])
+    assert str(cell(pos, "A", "de")) == "50.0 (40.2–59.8)"
+    assert str(cell(pos, "A", "tr")) == "30.0"
+    assert "Bold" not in main.caption
+
+
+def test_mean_is_over_languages_that_all_systems_have():
+    scores = [row("a", 0, language, 40.0) for language in ("hi", "tr", "en", "de")]
+    scores += [row("b", 0, language, 1.0) for language in ("de", "tr")]
+    pos = tables(scores)[1]
+    assert [column.name for column in pos.columns] == ["n", "en", "others", "de", "hi", "tr"]
+    assert "others: mean of de, tr." in pos.caption
+    assert cell(pos, "B", "hi") is None
+    assert "| – |" in markdown(pos)
+    alone = [row("a", 0, "de", 1.0, source=""), row("a", 0, "es", 3.0, source="")]
+    main, _ = tables(alone)
+    assert [column.name for column in main.columns] == ["n", "mean"]
+    assert cell(main, "A", "mean").text == "2.0"
+
+
+def test_a_column_is_over_the_same_words_for_all_systems():
+    """ALIGN has 0.5 over its held-out words, and 2.0 over all words, as MLM's 1.0 is."""
+    rows = []
+    probe = {"metric": "p@1", "task": "word_translation"}
+    for seed in range(8):
+        rows.append(row("a", seed, "de", 1.0 + seed / 100, **probe))
+        rows.append(row("b", seed, "de", 0.5, **probe))
+        for metric, score in (("p@1, all", 2.0 + seed / 100), ("held out", 60.0)):
+            rows.append(row("b", seed, "de", score, **probe | {"metric": metric, "main": False}))
+    for table in tables(rows):
+        [column] = [column for column in table.columns if column.name == "de"]
+        assert "p@1, all" in column.group
+        entries = [cell(table, label, "de") for label in "AB"]
+        assert [entry.text[:3] for entry in entries] == ["1.0", "2.0"]
+        assert [entry.bold for entry in entries] == [False, True]
+        assert "p@1, all is over all words, also those that training read" in table.caption
+
+
+def test_lower_may_be_better(results):
+    pos = tables(changed(results, greater_is_better=False))[1]
+    assert pos.columns[1].group == "pos ↓ (accuracy, %)"
+    assert "↓: lower is better." in pos.caption
+    assert r"pos $\downarrow$ (accuracy, \%)" in latex(pos)
+
+
+def test_a_checkpoint_counts_as_one_run(results):
+    """Eight fine-tunings of a checkpoint against four pre-training runs are one run against four."""
+    scores = [*results, *(row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8))]
+    pos = tables(scores)[1]
+    assert "Not pre-trained here: M;" in pos.caption
+    assert not cell(pos, "M", "de").bold
+    assert cell(pos, RUNS, "de").small.endswith("p = 0.057°")  # 2 / 70, times two
+    assert "Not pre-trained here" not in tables(results)[1].caption
+
+
+def test_settings_of_a_task_have_tables(results):
+    both = [*results, *changed(results, setting="translate-train")]
+    main, *tasks = tables(both)
+    assert [table.name for table in tasks] == ["pos.zero-shot", "pos.translate-train"]
+    assert main.columns[-1].group == "pos, translate-train (accuracy, %)"
+
+
+def test_collapsed_fine_tunings_are_marked_in_all_formats(results):
+    """One of A's four runs collapsed, so its means in all languages include it."""
+    scores = []
+    for score in results:
+        is_collapsed = score.system == "a" and score.pretraining_seed == 1
+        scores.append(replace(score, tuning={"collapsed": is_collapsed}))
+    for table in tables(scores):
+        assert "‡: includes a collapsed fine-tuning (1 of 8 here)" in table.caption
+    shown = cell(table, "A", "de").text
+    assert shown.endswith("‡")
+    for text in (printed(terminal(table)), markdown(table), html_fragment(table)):
+        assert shown in text
+    assert "$^\\ddagger$ &" in latex(table)
+    assert "‡" not in cell(table, "B", "de").text
+    assert "collapsed" not in tables(results)[1].caption
+
+
+ALM = "Yang et al. 2020, table 3, ALM (cross-lingual test)"
+WEAM = "Yang et al. 2021, table 1, mBERT+WEAM"  # MLQA
+
+
+def test_published_results_are_of_the_same_task_setting_and_metric(results):
+    xnli = tables(changed(results, task="xnli"), [ALM, WEAM])[1]
+    [theirs] = [line for line in xnli.lines if line.theirs]
+    assert theirs.label == f"{ALM} (xnli, zero-shot, accuracy, %)"
+    assert texts(theirs.entries) == [None, "85.2", None, "78", "79.2", "75.6"]
+    assert "not comparable with ours" in xnli.caption
+    assert "The Chinese score" in xnli.caption
+    for change in ({"metric": "f1"}, {"task": "pos"}, {"setting": "translate-test"}):
+        for table in tables(changed(results, **{"task": "xnli"} | change), [ALM, WEAM]):
+            assert not any(line.theirs for line in table.lines)
+    mlqa = tables(changed(results, task="mlqa", metric="exact"), [WEAM])[1]
+    assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in mlqa.caption
+
+
+def test_captions_name_what_scores_depend_on(results):
+    caption = tables(results)[1].caption
+    assert "Contamination" not in caption
+    assert "different test examples" not in caption
+    scores = []
+    for score in results:
+        contamination = {"ngram": 12.34 if score.language == "de" else 0.0}
+        scores.append(
+            replace(score, contamination=contamination, tuning={"rule": "mean-dev"}, n=100)
+        )
+    scores[0] = replace(scores[0], score=float("nan"))
+    scores[1] = replace(scores[1], examples="x", n=90)
+    caption = tables(scores)[1].caption
+    for text in ("Contamination: up to 12.3 %", "Weights selected by: mean-dev.",
+                 "Left out, not finite: 1 scores.", "Test examples per language: 90 to 100."):  # fmt: skip
+        assert text in caption
+
+
+def test_comparison_table_is_markdown_and_html(results):
+    comparison = ComparisonTable(results, "a", title="T")
+    assert comparison.markdown().count("\n## ") == 1
+    assert comparison.html().count("<table") == 2
+    assert comparison.html() == comparison._repr_html_()
+
+
+def test_formats_escape_names(results):
+    main = tables(results, title="A & B")[0]
+    assert markdown(main).startswith("## A & B\n")
+    line = replace(main.lines[0], label="<b> | A − B < C")
+    table = replace(main, lines=(line,))
+    assert "| &lt;b> \\| A − B < C |" in markdown(table)
+    text = latex(table)
+    assert "\n$<$b$>$ | A $-$ B $<$ C & " in text
+    assert r"\caption{A \& B." in text
+    assert r"\multicolumn{2}{c}{pos (accuracy, \%)}" in text
+    assert r"\cmidrule(lr){3-4}" in text
+    cells = ("-5.4 ± 1.2", "1e-05", "see 2016–2018", "p-1")
+    table = replace(main, lines=(replace(line, label="A", entries=tuple(map(Entry, cells))),))
+    assert r"A & $-5.4$ $\pm$ 1.2 & 1e-05 & see 2016--2018 & p-1 \\" in latex(table)
+
+
+def test_html_is_well_formed(results):
+    class Rows(HTMLParser):
+        widths: list[int] = []
+        open_: list[str] = []
+
+        def handle_starttag(self, tag, attrs):
+            if tag == "tr":
+                self.widths.append(0)
+            if tag in {"td", "th"}:
+                self.widths[-1] += int(dict(attrs).get("colspan", 1))
+            self.open_.append(tag)
+
+        def handle_endtag(self, tag):
+            assert self.open_.pop() == tag
+
+    reader = Rows()
+    reader.feed(html_fragment(tables(results)[1]))
+    assert reader.open_ == []
+    assert set(reader.widths) == {6}
+
+
+def test_files_are_written_and_shown_in_the_terminal(results, tmp_path):
+    main, pos = tables(results)
+    paths = write_tables(tmp_path / "tables", [main, pos])
+    assert [path.name for path in paths] == ["main.md", "main.tex", "pos.md", "pos.tex"]
+    assert f"**{cell(main, 'B', 'others')}**" in paths[0].read_text()
+    assert str(cell(main, "B", "others")) in printed(terminal(main))
+    columns = (Column("n"), Column("a", "x"), Column("b", "x"), Column("c"))
+    assert Table("t", "t", columns, ()).groups == [("", 1), ("x", 2), ("", 1)]
+    assert Table("t", "t", (Column("n"),), ()).groups == []
