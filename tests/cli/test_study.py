@@ -89,7 +89,7 @@ def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
     assert "Broken" in again.stdout
     assert again.stdout.rstrip().endswith("report.html")
     made = {path.name for path in (two / "out").iterdir()}
-    assert {"results.json", "results.parquet", "comparisons.json", "tables", "report.html"} <= made
+    assert {"results.json", "comparisons.json", "tables", "report.html"} <= made
     rows = json.loads((two / "out" / "results.json").read_text())
     found = {(row["system"], row["task"], row["language"]) for row in rows if row["main"]}
     assert found == {(name, "retrieval", "xx") for name in SYSTEMS}

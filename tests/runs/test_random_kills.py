@@ -90,8 +90,7 @@ UNLIKE = {
     "log.txt",
     "digests",
     "report.html",
-    "results.parquet",
-}  # of times; results.json holds the same rows
+}  # of times
 PER_COMMAND = -(-KILLS // len(COMMANDS))
 
 

@@ -190,8 +190,11 @@ def test_crossed_test_by_hand():
     a, b = [right([1, 1, 1, 0]), right([1, 1, 0, 0])], [right([1, 0, 0, 0])] * 2
     found = crossed_test(a, b)
     assert found.interval.value == pytest.approx(0.375)
-    mean_differences = np.array([0, 1, 0.5, 0])
-    assert found.error**2 == pytest.approx(mean_differences.var(ddof=1) / 4)
+    variance = np.array([0, 1, 0.5, 0]).var(ddof=1) / 4  # of the mean differences
+    run_variance = np.var([0.75, 0.5], ddof=1) / 2
+    freedom = variance**2 / (run_variance**2 + variance**2 / 3)
+    half_width = scipy.stats.t.ppf(0.975, freedom) * math.sqrt(variance)
+    assert found.interval.half_width == pytest.approx(half_width)
 
 
 def test_crossed_test_is_welchs_or_the_paired_t_test_where_only_one_thing_varies(rng):

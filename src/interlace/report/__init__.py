@@ -40,7 +40,11 @@ class _CallableModule(ModuleType):
         """
         from interlace.report.page import write_report
 
-        return write_report([Path(str(run)) for run in runs], Path(output), baseline)
+        return write_report(
+            [Path(str(run)) for run in runs],
+            Path(output),
+            baseline,
+        )
 
 
 sys.modules[__name__].__class__ = _CallableModule

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
-def ticks(low: float, high: float, about: int = 4) -> list[float]:
+def ticks(
+    low: float,
+    high: float,
+    about: int = 4,
+) -> list[float]:
     """Return about that many round numbers within [low, high]."""
     if not high > low:
         return [low]
@@ -67,7 +71,12 @@ class Scale:
         return math.log10(value) if self.log else float(value)
 
 
-def apart(positions: Sequence[float], distance: float, low: float, high: float) -> list[float]:
+def apart(
+    positions: Sequence[float],
+    distance: float,
+    low: float,
+    high: float,
+) -> list[float]:
     """Return positions near these, in the same order, at least `distance` apart and within [low, high]."""
     order = sorted(range(len(positions)), key=positions.__getitem__)
     placed = list(positions)

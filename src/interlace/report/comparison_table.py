@@ -11,23 +11,11 @@ from functools import cached_property
 from markupsafe import Markup
 
 from interlace.report import captions
-from interlace.report.published_rows import (
-    CitedRow,
-    published_lines,
-    published_notes,
-    with_printed,
-)
+from interlace.report.published_rows import CitedRow, published_lines, published_notes, with_printed
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, html_fragment, markdown
 from interlace.report.text import DASH, p_value
 from interlace.scores import COLLAPSED, ZERO_SHOT, ScoreTable, from_to
-from interlace.scores.aggregation import (
-    OTHERS,
-    Measure,
-    Results,
-    System,
-    aggregate,
-    systems_of,
-)
+from interlace.scores.aggregation import OTHERS, Measure, Results, System, aggregate, systems_of
 from interlace.scores.comparison import Comparison, Unit, compare
 from interlace.scores.held_out import add_all_words, comparable_metrics
 from interlace.scores.statistics import mean_interval
@@ -89,7 +77,11 @@ class ComparisonTable:
     @cached_property
     def tests(self) -> dict[tuple[Measure, System], Comparison]:
         """The tests against the baseline over runs."""
-        tests = compare(self.scores, self.baseline or None, metrics=self._shown_metrics)
+        tests = compare(
+            self.scores,
+            self.baseline or None,
+            metrics=self._shown_metrics,
+        )
         return {(test.measure, test.system): test for test in tests}
 
     @cached_property
@@ -111,8 +103,19 @@ class ComparisonTable:
         for measures in self.measures_by_table.values():
             columns += headline(measures)
         lines = [self._system_line(system, columns) for system in self.systems]
-        notes = captions.score_notes(columns, self._rows(columns), self.results, self.systems)
-        return _table("main", self.title, columns, lines, notes)
+        notes = captions.score_notes(
+            columns,
+            self._rows(columns),
+            self.results,
+            self.systems,
+        )
+        return _table(
+            "main",
+            self.title,
+            columns,
+            lines,
+            notes,
+        )
 
     def task_table(self, name: str) -> Table:
         """Return all languages of a task and setting; name: in `measures_by_table`."""
@@ -122,7 +125,12 @@ class ComparisonTable:
             if any(system in self.results[measure] for measure in measures):
                 systems.append(system)
         rows = self._rows(measures)
-        notes = captions.score_notes(measures, rows, self.results, systems)
+        notes = captions.score_notes(
+            measures,
+            rows,
+            self.results,
+            systems,
+        )
         lines = [self._system_line(system, measures) for system in systems]
         differences = self._difference_lines(measures)
         if differences:
@@ -130,7 +138,13 @@ class ComparisonTable:
         notes += self.data_notes(name)
         theirs = published_lines(self.cited, measures)
         title = f"{self.title}: {name.replace('.', ', ')}"
-        return _table(name, title, measures, [*lines, *differences, *theirs], notes)
+        return _table(
+            name,
+            title,
+            measures,
+            [*lines, *differences, *theirs],
+            notes,
+        )
 
     def data_notes(self, name: str) -> list[str]:
         """Return sentences on the data of a task's table, and on published rows."""
@@ -165,7 +179,13 @@ class ComparisonTable:
             if result.interval:
                 small = DASH.join(measure.format(end) for end in result.interval)
             test = self.tests.get((measure, system))
-            entries.append(Entry(text, small, bold=test is not None and test.significant))
+            entries.append(
+                Entry(
+                    text,
+                    small,
+                    bold=test is not None and test.significant,
+                )
+            )
         return Line(system.label, (Entry(from_to(run_counts)), *entries))
 
     def _difference_lines(self, measures: Sequence[Measure]) -> list[Line]:
@@ -180,7 +200,13 @@ class ComparisonTable:
             entries: list[Entry | None] = [Entry(from_to(test.n for test in tests.values()))]
             for measure in measures:
                 entries.append(_difference(tests[measure]) if measure in tests else None)
-            lines.append(Line(f"{label}, {_UNITS[unit]}", tuple(entries), kind="difference"))
+            lines.append(
+                Line(
+                    f"{label}, {_UNITS[unit]}",
+                    tuple(entries),
+                    kind="difference",
+                )
+            )
         return lines
 
 
@@ -199,11 +225,7 @@ def headline(measures: Sequence[Measure]) -> list[Measure]:
 
 
 def _table(
-    name: str,
-    title: str,
-    measures: Sequence[Measure],
-    lines: Sequence[Line],
-    notes: Sequence[str],
+    name: str, title: str, measures: Sequence[Measure], lines: Sequence[Line], notes: Sequence[str]
 ) -> Table:
     columns = [Column("n")]
     columns += [Column(measure.name, _column_group(measure)) for measure in measures]
@@ -212,8 +234,21 @@ def _table(
     padded = []
     for line in lines:
         missing = [None] * (len(columns) - len(line.entries))
-        padded.append(Line(line.label, (*line.entries, *missing), line.theirs, line.kind))
-    return Table(name, title, tuple(columns), tuple(padded), " ".join(notes))
+        padded.append(
+            Line(
+                line.label,
+                (*line.entries, *missing),
+                line.theirs,
+                line.kind,
+            )
+        )
+    return Table(
+        name,
+        title,
+        tuple(columns),
+        tuple(padded),
+        " ".join(notes),
+    )
 
 
 def _column_group(measure: Measure) -> str:
@@ -233,4 +268,8 @@ def _difference(test: Comparison) -> Entry:
     if not math.isnan(interval.low):
         low = measure.format_difference(interval.low)
         small = f"{low} to {measure.format_difference(interval.high)}, {small}"
-    return Entry(measure.format_difference(interval.value), small, bold=test.significant)
+    return Entry(
+        measure.format_difference(interval.value),
+        small,
+        bold=test.significant,
+    )

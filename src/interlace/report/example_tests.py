@@ -33,7 +33,13 @@ def compare_over_examples(
                 rows, baseline, "examples", outcomes=read, draws=_DRAWS, impossible=impossible
             )
             # with too few runs, or for the reasons above
-            comparisons += compare(rows, baseline, "both", outcomes=read, impossible=[])
+            comparisons += compare(
+                rows,
+                baseline,
+                "both",
+                outcomes=read,
+                impossible=[],
+            )
     for message in impossible:
         log.warning("%s", message)
     return comparisons

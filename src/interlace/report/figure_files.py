@@ -41,4 +41,9 @@ def write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> lis
 
 def check_figures_folder(folder: Path) -> None:
     """Reject a folder to write that is there and holds anything but figures of an older report."""
-    must_be_replaceable(folder, _MARK, "folder of figures", ["*-*.svg"])
+    must_be_replaceable(
+        folder,
+        _MARK,
+        "folder of figures",
+        ["*-*.svg"],
+    )

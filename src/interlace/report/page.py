@@ -44,7 +44,11 @@ def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
     return all_scores(read_runs([Path(run) for run in runs]))
 
 
-def write_report(runs: Sequence[Path], into: Path, baseline: str = "") -> Path:
+def write_report(
+    runs: Sequence[Path],
+    into: Path,
+    baseline: str = "",
+) -> Path:
     """Write an HTML page about run folders to the file `into`, and return it; `baseline` as in `read_runs`.
 
     The figures are also written as SVG to a folder beside the page (`report-figures/` for `report.html`), unless the

@@ -31,7 +31,11 @@ class CitedRow:
 
     def figures(self, measure: Measure) -> dict[str, float]:
         """Return the figures of the task, setting and metric of a measure, by language and "mean"."""
-        return self.row.figures(measure.task, measure.setting, measure.metric)
+        return self.row.figures(
+            measure.task,
+            measure.setting,
+            measure.metric,
+        )
 
     @property
     def label(self) -> str:

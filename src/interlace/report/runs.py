@@ -103,7 +103,7 @@ class Sample(_Part):
 
 
 @dataclass(frozen=True)
-class WordVectors:
+class MappedWords:
     """`words.safetensors`: words with their language, and (W, H) vectors after training."""
 
     words: list[tuple[str, str]]
@@ -131,7 +131,7 @@ class ReportedRun:
     samples: list[Sample] = field(default_factory=list)
     scores: ScoreTable = field(default_factory=ScoreTable)
     alignments: list[AlignmentMatrix] = field(default_factory=list)
-    words: WordVectors | None = None
+    words: MappedWords | None = None
 
 
 def first_of_each(runs: Iterable[ReportedRun]) -> list[ReportedRun]:
@@ -199,12 +199,21 @@ def read_outcomes(row: Score, root: Path = Path()) -> Examples:
     root: the folder that `row.run` is relative to.
     """
     key = outcomes_key(vars(row)) if row.key else None
-    return predictions.read_outcomes(outcomes_path(row, root), row.language, key)
+    return predictions.read_outcomes(
+        outcomes_path(row, root),
+        row.language,
+        key,
+    )
 
 
 def outcomes_path(row: Score, root: Path = Path()) -> Path:
     """Return the file with the outcomes of the test examples of a score."""
-    return predictions.outcomes_file(root / row.run, row.task, row.seed, row.setting)
+    return predictions.outcomes_file(
+        root / row.run,
+        row.task,
+        row.seed,
+        row.setting,
+    )
 
 
 def _read_run(folder: Path) -> ReportedRun:
@@ -220,11 +229,21 @@ def _read_run(folder: Path) -> ReportedRun:
         recipe=recipe,
         facts=run_folder.read_run(folder),
         label=recipe.get("name") or folder.resolve().name,
-        samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
+        samples=read_json(
+            folder / run_folder.SAMPLES,
+            list[Sample],
+            None,
+        )
+        or [],
         scores=table_of_entries(
             entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe)
         ),
-        alignments=read_json(folder / run_folder.ALIGNMENTS, list[AlignmentMatrix], None) or [],
+        alignments=read_json(
+            folder / run_folder.ALIGNMENTS,
+            list[AlignmentMatrix],
+            None,
+        )
+        or [],
         words=_read_words(folder / run_folder.WORDS),
     )
     metrics_path = folder / run_folder.METRICS
@@ -256,7 +275,7 @@ def _check_folder(folder: Path) -> None:
     )
 
 
-def _read_words(path: Path) -> WordVectors | None:
+def _read_words(path: Path) -> MappedWords | None:
     """Read the words of a run; None without a file."""
     from safetensors import SafetensorError, safe_open
 
@@ -265,7 +284,11 @@ def _read_words(path: Path) -> WordVectors | None:
     try:
         with safe_open(path, "np") as file:
             text = (file.metadata() or {})["concepts"]
-            concepts = checked(parse_json(text), list[dict[str, str]], str(path))
+            concepts = checked(
+                parse_json(text),
+                list[dict[str, str]],
+                str(path),
+            )
             vectors = file.get_tensor("after")
     except (SafetensorError, KeyError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
@@ -274,7 +297,7 @@ def _read_words(path: Path) -> WordVectors | None:
         words += translations.items()
     if len(words) != len(vectors):
         raise DataError(f"{path}: damaged: {len(words)} words, {len(vectors)} vectors")
-    return WordVectors(words, vectors)
+    return MappedWords(words, vectors)
 
 
 def _scale(task: str, metric: str) -> Scale:
@@ -304,7 +327,12 @@ def _labelled(runs: list[ReportedRun]) -> list[ReportedRun]:
             label = f"{label} ({folders[style]})"
         for run in members:
             scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
-            labelled[run.folder] = replace(run, label=label, style=style, scores=scores)
+            labelled[run.folder] = replace(
+                run,
+                label=label,
+                style=style,
+                scores=scores,
+            )
     return [labelled[run.folder] for run in runs]
 
 

@@ -22,7 +22,11 @@ TABLES = "tables"
 COMPARISONS = "comparisons.json"
 
 
-def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
+def summarize(
+    study: Study,
+    folder: Path,
+    into: Path,
+) -> list[Table]:
     """Write the tables and comparisons of all finished cells into the study's folder, and return the tables.
 
     folder: of the study's file. Metrics that a task does not have raise a SettingsError.
@@ -40,7 +44,11 @@ def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
     )
     notes = unfinished_note(cells, scores) + commits_note(scores)
     tables = [replace(table, caption=table.caption + notes) for table in comparison.tables()]
-    transfer = transfer_table(scores, f"{study.name}: transfer and alignment", cited)
+    transfer = transfer_table(
+        scores,
+        f"{study.name}: transfer and alignment",
+        cited,
+    )
     if transfer is not None:
         tables.append(transfer)
     write_tables(into / TABLES, tables)

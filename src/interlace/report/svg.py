@@ -43,7 +43,11 @@ _SHAPES = (
 )
 
 
-def element(name: str, *children: object, **attributes: object) -> Markup:
+def element(
+    name: str,
+    *children: object,
+    **attributes: object,
+) -> Markup:
     """Return an element: `class_` becomes `class`, `_` becomes `-`, None omits an attribute, everything is escaped."""
     parts = [f"<{name}"]
     for key, value in attributes.items():
@@ -100,7 +104,14 @@ class Drawing:
             "svg",
             element("title", self.label),
             Markup(style),  # noqa: S704 - our own file
-            element("rect", x=left, y=left, width=width, height=height, class_="paper"),
+            element(
+                "rect",
+                x=left,
+                y=left,
+                width=width,
+                height=height,
+                class_="paper",
+            ),
             *self.parts,
             xmlns="http://www.w3.org/2000/svg",
             class_=self.kind or None,
@@ -128,20 +139,55 @@ def _filled_in(sheet: str, theme: int) -> str:
     """Return the rules of a style sheet with the colours of a theme, for programs that know no variables."""
     variables, rules = sheet.split("/* rules */")
     colours = dict(re.findall(r"--(\w+): (#\w+);", variables.split("@media")[theme]))
-    return re.sub(r"var\(--(\w+)\)", lambda variable: colours.get(variable[1], _FONTS), rules)
+    return re.sub(
+        r"var\(--(\w+)\)",
+        lambda variable: colours.get(variable[1], _FONTS),
+        rules,
+    )
 
 
-def text(x: float, y: float, words: object, class_: str = "", anchor: str | None = None) -> Markup:
+def text(
+    x: float,
+    y: float,
+    words: object,
+    class_: str = "",
+    anchor: str | None = None,
+) -> Markup:
     """Return a line of text; `anchor` is start, middle or end."""
-    return element("text", words, x=x, y=y, class_=class_ or None, text_anchor=anchor)
+    return element(
+        "text",
+        words,
+        x=x,
+        y=y,
+        class_=class_ or None,
+        text_anchor=anchor,
+    )
 
 
-def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+def line(
+    x1: float,
+    y1: float,
+    x2: float,
+    y2: float,
+    class_: str,
+) -> Markup:
     """Return a straight line."""
-    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+    return element(
+        "line",
+        x1=x1,
+        y1=y1,
+        x2=x2,
+        y2=y2,
+        class_=class_,
+    )
 
 
-def value_line(y: float, left: float, right: float, words: str) -> list[Markup]:
+def value_line(
+    y: float,
+    left: float,
+    right: float,
+    words: str,
+) -> list[Markup]:
     """Return the line of a value on a vertical axis, with the value at its left end."""
     return [line(left, y, right, y, "grid"), text(left - 6, y + 4, words, "tick", "end")]
 
@@ -155,11 +201,25 @@ def path(points: Sequence[tuple[float, float]], style: int) -> Markup:
     )
 
 
-def whisker(x1: float, y1: float, x2: float, y2: float, style: int) -> list[Markup]:
+def whisker(
+    x1: float,
+    y1: float,
+    x2: float,
+    y2: float,
+    style: int,
+) -> list[Markup]:
     """Return the line of a range in the colour of a style; nothing for an empty range."""
     if (x1, y1) == (x2, y2):
         return []
-    return [line(x1, y1, x2, y2, f"whisker c{style % STYLES}")]
+    return [
+        line(
+            x1,
+            y1,
+            x2,
+            y2,
+            f"whisker c{style % STYLES}",
+        )
+    ]
 
 
 def marker(
@@ -172,8 +232,19 @@ def marker(
     class_ = f"mark c{colour % STYLES} {'full' if shape.is_filled else 'open'}"
     inside = element("title", title) if title else Markup("")
     if shape.outline == "circle":
-        return element("circle", inside, cx=x, cy=y, r=half, class_=class_)
-    scaled = re.sub(r"-?\d*\.?\d+", lambda number: _plain(float(number[0]) * half), shape.outline)
+        return element(
+            "circle",
+            inside,
+            cx=x,
+            cy=y,
+            r=half,
+            class_=class_,
+        )
+    scaled = re.sub(
+        r"-?\d*\.?\d+",
+        lambda number: _plain(float(number[0]) * half),
+        shape.outline,
+    )
     return element(
         "path", inside, d=scaled, transform=f"translate({_plain(x)} {_plain(y)})", class_=class_
     )
@@ -183,9 +254,21 @@ def legend(styles: Mapping[str, int], *, with_lines: bool = False) -> Markup:
     """Return the markers, or lines, of names for running text."""
     spans = []
     for name, style in styles.items():
-        drawing = Drawing(12, 12, "", [marker(6, 6, style)], "key")
+        drawing = Drawing(
+            12,
+            12,
+            "",
+            [marker(6, 6, style)],
+            "key",
+        )
         if with_lines:
-            drawing = Drawing(26, 12, "", [path([(1, 6), (25, 6)], style)], "key")
+            drawing = Drawing(
+                26,
+                12,
+                "",
+                [path([(1, 6), (25, 6)], style)],
+                "key",
+            )
         spans.append(element("span", drawing.__html__(), f" {name}"))
     return element("p", *spans, class_="keys")
 
@@ -207,7 +290,11 @@ class KeyLines:
     bottom: float
 
 
-def key_lines(keys: Sequence[Key], top: float, width: float) -> KeyLines:
+def key_lines(
+    keys: Sequence[Key],
+    top: float,
+    width: float,
+) -> KeyLines:
     """Return named markers side by side below `top`, in as many lines as the width of the figure needs."""
     parts: list[Markup] = []
     x = 6.0
@@ -218,7 +305,14 @@ def key_lines(keys: Sequence[Key], top: float, width: float) -> KeyLines:
         if x > 6 and x + key_width - 13 > width:
             x = 6.0
             baseline += _KEY_LINE
-        parts.append(marker(x, baseline - 4, key.shape, colour=key.colour))
+        parts.append(
+            marker(
+                x,
+                baseline - 4,
+                key.shape,
+                colour=key.colour,
+            )
+        )
         parts.append(text(x + 9, baseline, name, "tick"))
         x += key_width
     return KeyLines(parts, baseline + 6)
@@ -237,7 +331,11 @@ def text_width(words: str, size: float) -> float:
     return width * size
 
 
-def fitted(words: str, size: float, width: float) -> str:
+def fitted(
+    words: str,
+    size: float,
+    width: float,
+) -> str:
     """Return a name, cut in the middle if it is wider than `width`."""
     length = len(words)
     shown = words

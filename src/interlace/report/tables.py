@@ -103,12 +103,28 @@ def markdown(table: Table) -> str:
         label = markdown_text(line.label)
         if line.theirs:
             label = f"*{label}*"
-        rows.append([label, *_texts(line, markdown_text, bold="**{}**", missing="–")])
+        rows.append(
+            [
+                label,
+                *_texts(
+                    line,
+                    markdown_text,
+                    bold="**{}**",
+                    missing="–",
+                ),
+            ]
+        )
     body = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return f"## {markdown_text(table.title)}\n\n{body}\n\n{markdown_text(table.caption)}\n"
 
 
-def _texts(line: Line, escape: Callable[[str], str], *, bold: str, missing: str) -> list[str]:
+def _texts(
+    line: Line,
+    escape: Callable[[str], str],
+    *,
+    bold: str,
+    missing: str,
+) -> list[str]:
     """Return the cells of a line as escaped text; bold: a template."""
     texts = []
     for entry in line.entries:
@@ -173,7 +189,12 @@ def _latex_body(table: Table) -> list[str]:
             label = latex_text(line.label)
             if theirs:
                 label = f"\\textit{{{label}}}"
-            cells = _texts(line, _latex_cell, bold=r"\textbf{{{}}}", missing="--")
+            cells = _texts(
+                line,
+                _latex_cell,
+                bold=r"\textbf{{{}}}",
+                missing="--",
+            )
             rows.append(" & ".join([label, *cells]) + r" \\")
     return rows
 
@@ -198,6 +219,15 @@ def terminal(table: Table) -> rich.table.Table:
         head = escape(f"{column.group}\n{column.name}".strip())
         shown.add_column(head, justify="left" if column.is_text else "right")
     for line in table.lines:
-        cells = _texts(line, escape, bold="[bold]{}[/]", missing="–")
-        shown.add_row(escape(line.label), *cells, style="italic" if line.theirs else None)
+        cells = _texts(
+            line,
+            escape,
+            bold="[bold]{}[/]",
+            missing="–",
+        )
+        shown.add_row(
+            escape(line.label),
+            *cells,
+            style="italic" if line.theirs else None,
+        )
     return shown

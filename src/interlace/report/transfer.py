@@ -91,7 +91,11 @@ def transfer_gaps(results: Results) -> list[TransferGap]:
     return gaps
 
 
-def transfer_table(scores: ScoreTable, title: str, cited: Sequence[CitedRow] = ()) -> Table | None:
+def transfer_table(
+    scores: ScoreTable,
+    title: str,
+    cited: Sequence[CitedRow] = (),
+) -> Table | None:
     """Return reference, zero-shot score and gap by task, and alignment, a row per system and language.
 
     Below are the correlations of probes with the gaps, and cited rows of papers. None without gaps.

@@ -6,7 +6,6 @@ evaluation, which becomes a row for each of its metrics; `results.json` and `res
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -226,7 +225,7 @@ class ScoreTable(tuple[Score, ...]):
         dicts = []
         for row in self:
             values: dict[str, Any] = {}
-            for name in _TYPES:
+            for name in _COLUMNS:
                 if name == "axes":
                     values |= row.axes
                 else:
@@ -240,7 +239,7 @@ class ScoreTable(tuple[Score, ...]):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        columns = None if self else [item.name for item in fields(Score)]
+        columns = None if self else _COLUMNS
         return pandas_for("a data frame of scores").DataFrame(self.to_dicts(), columns=columns)
 
     def _repr_html_(self) -> str | None:
@@ -263,46 +262,15 @@ class ScoreTable(tuple[Score, ...]):
         """Read what `to_json` returns; raise DataError if it is damaged."""
         rows = []
         for entry in checked(data, list[dict[str, Any]], where):
-            values = {name: value for name, value in entry.items() if name in _TYPES}
-            values["axes"] = {name: value for name, value in entry.items() if name not in _TYPES}
+            values = {name: value for name, value in entry.items() if name in _COLUMNS}
+            values["axes"] = {name: value for name, value in entry.items() if name not in _COLUMNS}
             if values.get("score", 0) is None:
                 values["score"] = math.nan
             rows.append(checked(values, Score, where))
         return cls(rows)
 
-    def to_arrow(self) -> Any:
-        """Return an Arrow table; dictionaries, and the values of axes with mixed types, become JSON text."""
-        import pyarrow as pa
 
-        rows = self.to_dicts()
-        names = list(rows[0]) if rows else [name for name in _TYPES if name != "axes"]
-        columns = {}
-        for name in names:
-            values = [row[name] for row in rows]
-            kind = _arrow_type(name, values)
-            if kind == pa.string():
-                values = [_json_text(value) for value in values]
-            columns[name] = pa.array(values, kind)
-        return pa.table(columns)
-
-
-_TYPES: dict[str, str] = {item.name: str(item.type) for item in fields(Score)}  # of the columns
-
-
-def _arrow_type(name: str, values: Iterable[Any]) -> Any:
-    """Return the Arrow type of a column; None, which Arrow infers, for axes whose values are of one plain type."""
-    import pyarrow as pa
-
-    if name not in _TYPES:
-        types = {type(value) for value in values if value is not None}
-        is_plain = types in ({bool}, {int}, {float}, {int, float})
-        return None if is_plain else pa.string()
-    kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-    return kinds.get(_TYPES[name].partition(" ")[0], pa.string())
-
-
-def _json_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+_COLUMNS = tuple(item.name for item in fields(Score))
 
 
 def table_of_entries(
@@ -324,7 +292,9 @@ def table_of_entries(
             key: value for key, value in entry.items() if value is not None or key == "score"
         }
         read = checked(present, ScoreEntry, place)
-        values = {key: value for key, value in read.items() if key in _TYPES and value is not None}
+        values = {
+            key: value for key, value in read.items() if key in _COLUMNS and value is not None
+        }
         values["setting"] = setting_name(read)
         values["score"] = math.nan if read["score"] is None else read["score"]
         main = checked({**values, **columns}, Score, place)

@@ -132,7 +132,12 @@ def measure_of(row: Score) -> Measure:
 def system_of(row: Score) -> System:
     """Return the system of a row, with its study settings."""
     axes = tuple((key, None if value is None else str(value)) for key, value in row.axes.items())
-    return System(row.system, row.label or row.system, axes, row.pretrained)
+    return System(
+        row.system,
+        row.label or row.system,
+        axes,
+        row.pretrained,
+    )
 
 
 def systems_of(table: Iterable[Score]) -> list[System]:
@@ -222,7 +227,12 @@ def _gaps(results: Results) -> Results:
         less_is_better = (
             None if measure.greater_is_better is None else not measure.greater_is_better
         )
-        gap_measure = replace(measure, setting=GAP, greater_is_better=less_is_better, main=False)
+        gap_measure = replace(
+            measure,
+            setting=GAP,
+            greater_is_better=less_is_better,
+            main=False,
+        )
         for system, zero_shot in results.get(replace(measure, setting=ZERO_SHOT), {}).items():
             if system in supervised:
                 gap = difference_of(supervised[system], zero_shot)
@@ -250,7 +260,11 @@ def _means(results: Results) -> Results:
         shared = _shared(results, measures)
         if len(shared) < 2:
             continue
-        mean_measure = replace(shared[0], language=OTHERS, has_source=group in groups_with_source)
+        mean_measure = replace(
+            shared[0],
+            language=OTHERS,
+            has_source=group in groups_with_source,
+        )
         means[mean_measure] = {}
         for system in results[shared[0]]:
             mean = _combined([results[measure][system] for measure in shared], fmean)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -95,8 +95,22 @@ def compare(
     if outcomes is None:
         reader = "outcomes=interlace.report.read_outcomes"
         raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give {reader}")
-    tests = _ExampleTests(_Outcomes(table, results, outcomes), unit, draws)
-    return _adjusted(tests.of(pairs, impossible))
+    reasons: list[str] = []
+    comparisons = []
+    for test in _example_tests(
+        _Outcomes(table, results, outcomes),
+        pairs,
+        draws,
+    ):
+        try:
+            comparisons.append(test.run(unit))
+        except DataError as error:
+            if impossible is None:
+                raise
+            reasons.append(test.reason(error))
+    if impossible is not None:
+        impossible += dict.fromkeys(reasons)
+    return _adjusted(comparisons)
 
 
 @dataclass(frozen=True)
@@ -110,37 +124,36 @@ class _Pair:
         """Return whether both have scores."""
         return self.system in by_system and self.baseline in by_system
 
+    def samples(self, by_system: Mapping[System, Result]) -> tuple[list[float], list[float]]:
+        """Return the values of the system and of the baseline for a test over runs."""
+        result = by_system[self.system]
+        baseline = by_system[self.baseline]
+        return result.against(baseline), baseline.against(result)
+
 
 def _pairs(systems: Sequence[System], baseline: str | None) -> list[_Pair]:
-    """Return each system with its baseline, if it has one; an unknown baseline is a SettingsError."""
+    """Return each system with its baseline, if it has one; an unknown baseline is a SettingsError.
+
+    That is the baseline with the same settings, or, of a lone system, the first variant of itself. None, a setting that
+    a checkpoint does not have, agrees with any.
+    """
     names = list(dict.fromkeys(system.name for system in systems))
     if baseline is not None and baseline not in names:
         raise SettingsError(
             f"the scores have no system {baseline!r}{did_you_mean(baseline, names)}"
         )
+    if len(names) == 1:
+        return [_Pair(system, systems[0]) for system in systems[1:]]
+    candidates = [system for system in systems if system.name == (baseline or names[0])]
     pairs = []
     for system in systems:
-        reference_system = reference(system, systems, baseline)
-        if reference_system is not None:
-            pairs.append(_Pair(system, reference_system))
+        if system in candidates:
+            continue
+        for candidate in candidates:
+            if _have_same_axes(system, candidate):
+                pairs.append(_Pair(system, candidate))
+                break
     return pairs
-
-
-def reference(
-    system: System, systems: Sequence[System], baseline: str | None = None
-) -> System | None:
-    """Return what a system is tested against: the baseline with the same settings, or the first variant of itself.
-
-    None, a setting that a checkpoint does not have, agrees with any.
-    """
-    name = baseline or systems[0].name
-    if system.name != name:
-        candidates = (candidate for candidate in systems if candidate.name == name)
-        return next(
-            (candidate for candidate in candidates if _have_same_axes(system, candidate)), None
-        )
-    is_alone = all(candidate.name == name for candidate in systems)
-    return systems[0] if is_alone and system != systems[0] else None
 
 
 def _have_same_axes(system: System, candidate: System) -> bool:
@@ -157,23 +170,141 @@ def _over_seeds(results: Results, pairs: Sequence[_Pair]) -> list[Comparison]:
         for pair_index, pair in enumerate(pairs):
             if not pair.is_in(by_system):
                 continue
-            system_scores = by_system[pair.system].against(by_system[pair.baseline])
-            baseline_scores = by_system[pair.baseline].against(by_system[pair.system])
-            rng = generator(Purpose.STATISTICS, 0, 0, measure_index * len(pairs) + pair_index)
-            test = statistics.permutation_test(system_scores, baseline_scores, rng)
-            comparison = Comparison(
-                measure=measure,
-                system=pair.system,
-                baseline=pair.baseline,
-                difference=statistics.difference_interval(system_scores, baseline_scores),
-                p=test.p,
-                adjusted_p=test.p,
-                min_p=test.min_p,
-                unit="seeds",
-                n=test.n,
+            system_scores, baseline_scores = pair.samples(by_system)
+            rng = generator(
+                Purpose.STATISTICS,
+                0,
+                0,
+                measure_index * len(pairs) + pair_index,
             )
-            comparisons.append(comparison)
+            test = statistics.permutation_test(
+                system_scores,
+                baseline_scores,
+                rng,
+            )
+            interval = statistics.difference_interval(system_scores, baseline_scores)
+            comparisons.append(
+                _comparison(
+                    "seeds",
+                    measure,
+                    pair,
+                    interval,
+                    test.p,
+                    test.min_p,
+                )
+            )
     return comparisons
+
+
+@dataclass(frozen=True)
+class _ExampleTest:
+    """A test of a main metric over test examples, or over runs and examples."""
+
+    outcomes: _Outcomes
+    measure: Measure
+    pair: _Pair
+    rng: Generator
+    draws: int
+
+    def run(self, unit: Unit) -> Comparison:
+        """Return the comparison; raise DataError where outcomes differ or are missing."""
+        if unit == "both":
+            return self._over_runs_and_examples()
+        baseline = self.outcomes.pooled(self.measure, self.pair.baseline)  # its error comes first
+        system = self.outcomes.pooled(self.measure, self.pair.system)
+        interval = examples.paired_bootstrap(
+            system,
+            baseline,
+            self.rng,
+            self.draws,
+        )
+        test = examples.approximate_randomization(
+            system,
+            baseline,
+            self.rng,
+            self.draws,
+        )
+        return self._comparison(
+            "examples",
+            interval,
+            test.p,
+            test.min_p,
+        )
+
+    def _over_runs_and_examples(self) -> Comparison:
+        samples = self.pair.samples(self.outcomes.results[self.measure])
+        fewest = min(len(sample) for sample in samples)
+        if fewest < MIN_RUNS:
+            raise DataError(
+                f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}"
+            )
+        baseline_runs = self.outcomes.runs(self.measure, self.pair.baseline)
+        system_runs = self.outcomes.runs(self.measure, self.pair.system)
+        test = examples.crossed_test(system_runs, baseline_runs)
+        return self._comparison(
+            "both",
+            test.interval,
+            test.p,
+            0.0,
+        )
+
+    def _comparison(
+        self, unit: Unit, interval: statistics.Interval, p: float, min_p: float
+    ) -> Comparison:
+        """Return a comparison in the unit of the measure; intervals over examples are of shares."""
+        scale = 100.0 if self.measure.unit == "%" else 1.0
+        scaled = statistics.Interval(
+            interval.value * scale, interval.low * scale, interval.high * scale, interval.n
+        )
+        return _comparison(
+            unit,
+            self.measure,
+            self.pair,
+            scaled,
+            p,
+            min_p,
+        )
+
+    def reason(self, error: DataError) -> str:
+        """Return why the test is impossible."""
+        names = f"{self.pair.system.label} and {self.pair.baseline.label}"
+        where = f"{self.measure.task}, {self.measure.setting}"
+        return f"{where}: {names} are not compared over examples: {error}"
+
+
+def _example_tests(
+    outcomes: _Outcomes, pairs: Sequence[_Pair], draws: int
+) -> Iterator[_ExampleTest]:
+    main_measures = [measure for measure in outcomes.results if measure.main]
+    for measure_index, measure in enumerate(main_measures):
+        for pair_index, pair in enumerate(pairs):
+            if pair.is_in(outcomes.results[measure]):
+                slot = measure_index * len(pairs) + pair_index
+                rng = generator(Purpose.STATISTICS, 0, 2, slot)
+                yield _ExampleTest(
+                    outcomes,
+                    measure,
+                    pair,
+                    rng,
+                    draws,
+                )
+
+
+def _comparison(
+    unit: Unit, measure: Measure, pair: _Pair, interval: statistics.Interval, p: float, min_p: float
+) -> Comparison:
+    """Return a comparison with unadjusted p-values."""
+    return Comparison(
+        measure=measure,
+        system=pair.system,
+        baseline=pair.baseline,
+        difference=interval,
+        p=p,
+        adjusted_p=p,
+        min_p=min_p,
+        unit=unit,
+        n=interval.n,
+    )
 
 
 def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -190,85 +321,6 @@ def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return adjusted
 
 
-@dataclass(frozen=True)
-class _ExampleTests:
-    """Tests of main metrics over test examples, or over runs and examples."""
-
-    outcomes: _Outcomes
-    unit: Unit
-    draws: int
-
-    def of(self, pairs: Sequence[_Pair], impossible: list[str] | None) -> list[Comparison]:
-        """Return the comparisons that are possible; `impossible` takes the reasons against others."""
-        results = self.outcomes.results
-        comparisons = []
-        main_measures = [measure for measure in results if measure.main]
-        for measure_index, measure in enumerate(main_measures):
-            for pair_index, pair in enumerate(pairs):
-                if not pair.is_in(results[measure]):
-                    continue
-                rng = generator(Purpose.STATISTICS, 0, 2, measure_index * len(pairs) + pair_index)
-                try:
-                    comparisons.append(self._test(measure, pair, rng))
-                except DataError as error:
-                    if impossible is None:
-                        raise
-                    names = f"{pair.system.label} and {pair.baseline.label}"
-                    message = f"{measure.task}, {measure.setting}: {names} are not compared over examples: {error}"
-                    if message not in impossible:
-                        impossible.append(message)
-        return comparisons
-
-    def _test(self, measure: Measure, pair: _Pair, rng: Generator) -> Comparison:
-        if self.unit == "both":
-            return self._over_runs_and_examples(measure, pair)
-        # the baseline's error first
-        baseline = self.outcomes.pooled(measure, pair.baseline)
-        system = self.outcomes.pooled(measure, pair.system)
-        interval = examples.paired_bootstrap(system, baseline, rng, draws=self.draws)
-        test = examples.approximate_randomization(system, baseline, rng, self.draws)
-        return self._comparison(measure, pair, interval, p=test.p, min_p=test.min_p)
-
-    def _over_runs_and_examples(self, measure: Measure, pair: _Pair) -> Comparison:
-        by_system = self.outcomes.results[measure]
-        system_scores = by_system[pair.system].against(by_system[pair.baseline])
-        baseline_scores = by_system[pair.baseline].against(by_system[pair.system])
-        fewest = min(len(system_scores), len(baseline_scores))
-        if fewest < MIN_RUNS:
-            raise DataError(
-                f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}"
-            )
-        baseline_runs = self.outcomes.runs(measure, pair.baseline)
-        test = examples.crossed_test(self.outcomes.runs(measure, pair.system), baseline_runs)
-        return self._comparison(measure, pair, test.interval, p=test.p, min_p=0.0)
-
-    def _comparison(
-        self,
-        measure: Measure,
-        pair: _Pair,
-        interval: statistics.Interval,
-        *,
-        p: float,
-        min_p: float,
-    ) -> Comparison:
-        """Return a comparison; intervals over examples are shares, which become percent."""
-        scale = 100.0 if measure.unit == "%" else 1.0
-        difference = statistics.Interval(
-            interval.value * scale, interval.low * scale, interval.high * scale, interval.n
-        )
-        return Comparison(
-            measure=measure,
-            system=pair.system,
-            baseline=pair.baseline,
-            difference=difference,
-            p=p,
-            adjusted_p=p,
-            min_p=min_p,
-            unit=self.unit,
-            n=interval.n,
-        )
-
-
 @dataclass
 class _Outcomes:
     """The outcomes of test examples by system; a mean over languages joins those of its languages."""
@@ -276,68 +328,52 @@ class _Outcomes:
     table: ScoreTable
     results: Results
     read: Callable[[Score], examples.Examples]
-    _rows: dict[tuple[Hashable, ...], list[Score]] = field(default_factory=dict)
-    _cache: dict[tuple[Hashable, ...], examples.Examples] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for row in self.table.filter(main=True):
-            key = (row.task, row.setting, row.language, system_of(row))
-            self._rows.setdefault(key, []).append(row)
 
     def pooled(self, measure: Measure, system: System) -> examples.Examples:
         """Return the mean outcomes over all runs and fine-tunings."""
-        by_language = [self._mean(rows) for rows in self._rows_by_language(measure, system)]
-        return _joined(by_language)
+        return _joined([self._mean(rows) for rows in self._rows_by_language(measure, system)])
 
     def runs(self, measure: Measure, system: System) -> list[examples.Examples]:
         """Return the mean outcomes over the fine-tunings of each run that was scored in all languages of the measure.
 
         Of a checkpoint, those of each fine-tuning.
         """
+        unit = ("run",) if system.pretrained else ("run", "seed")
         by_language = []
         for rows in self._rows_by_language(measure, system):
-            runs: dict[Hashable, list[Score]] = {}
-            for row in rows:
-                unit = row.run if row.pretrained else (row.run, row.seed)
-                runs.setdefault(unit, []).append(row)
-            by_language.append({run: self._mean(run_rows) for run, run_rows in runs.items()})
+            by_language.append(rows.group(*unit))
         pooled = []
         for run in by_language[0]:
-            outcomes = [runs[run] for runs in by_language if run in runs]
-            if len(outcomes) == len(by_language):
+            if all(run in rows_by_run for rows_by_run in by_language):
+                outcomes = [self._mean(rows_by_run[run]) for rows_by_run in by_language]
                 pooled.append(_joined(outcomes))
         return pooled
 
-    def _rows_by_language(self, measure: Measure, system: System) -> list[list[Score]]:
-        languages = (
-            [measure.language] if measure.language else averaged_languages(self.results, measure)
+    def _rows_by_language(self, measure: Measure, system: System) -> list[ScoreTable]:
+        languages = [measure.language]
+        if not measure.language:
+            languages = averaged_languages(self.results, measure)
+        rows = self.table.filter(
+            lambda row: system_of(row) == system,
+            main=True,
+            task=measure.task,
+            setting=measure.setting,
         )
-        return [
-            self._rows[measure.task, measure.setting, language, system] for language in languages
-        ]
+        return [rows.filter(language=language) for language in languages]
 
     def _mean(self, rows: Sequence[Score]) -> examples.Examples:
         """Return the mean outcomes of some rows of one system and language."""
-        runs = [self._outcomes(row) for row in rows]
-        first = runs[0]
-        if len({(len(run.score), run.identity) for run in runs}) > 1:
+        outcomes = [self.read(row) for row in rows]
+        if len({(len(run.score), run.identity) for run in outcomes}) > 1:
             where = f"{rows[0].label}, {rows[0].task}, {rows[0].language}"
             raise DataError(f"{where}: runs have different test examples")
-        counts = [run.counts for run in runs if run.counts is not None]
-        return examples.Examples(
-            score=np.mean([run.score for run in runs], axis=0),
-            weight=np.mean([run.weight for run in runs], axis=0),
-            identity=first.identity,
-            counts=np.mean(counts, axis=0) if len(counts) == len(runs) else None,
-            measure=first.measure,
-            groups=first.groups,
+        counts = [run.counts for run in outcomes if run.counts is not None]
+        return replace(
+            outcomes[0],
+            score=np.mean([run.score for run in outcomes], axis=0),
+            weight=np.mean([run.weight for run in outcomes], axis=0),
+            counts=np.mean(counts, axis=0) if len(counts) == len(outcomes) else None,
         )
-
-    def _outcomes(self, row: Score) -> examples.Examples:
-        key = (row.run, row.task, row.setting, row.language, row.seed)
-        if key not in self._cache:
-            self._cache[key] = self.read(row)
-        return self._cache[key]
 
 
 def _joined(by_language: Sequence[examples.Examples]) -> examples.Examples:

@@ -44,7 +44,11 @@ def bleu(sums: Floats) -> Floats:
         logs = np.log(smoothed) - np.log(total)
         penalty = np.minimum(0.0, 1 - reference / length)
         score = 100 * np.exp(penalty + logs.mean(axis=0))
-    return np.where((correct > 0).any(axis=0) & (total > 0).all(axis=0), score, 0.0)
+    return np.where(
+        (correct > 0).any(axis=0) & (total > 0).all(axis=0),
+        score,
+        0.0,
+    )
 
 
 def perplexity(sums: Floats) -> Floats:
@@ -124,8 +128,12 @@ def identity_of(*parts: Iterable[Any]) -> str:
     return hashed.hexdigest()
 
 
-def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
-    """Return the score with a percentile bootstrap interval over test examples or their groups.
+def bootstrap(
+    a: Examples,
+    rng: Generator,
+    draws: int = DRAWS,
+) -> Interval:
+    """Return the score with a 95 % percentile bootstrap interval over test examples or their groups.
 
     `n` is the number of counted examples. The ends are nan with one example or one group.
     """
@@ -133,14 +141,17 @@ def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRA
     columns = a.group_sums(a.groups)  # (C, G)
     if n < 2 or columns.shape[1] < 2:
         return Interval(a.total, math.nan, math.nan, n)
-    low, high = _percentiles(a.value(_resampled(columns, rng, draws)), level)
+    low, high = _percentiles(a.value(_resampled(columns, rng, draws)))
     return Interval(a.total, low, high, n)
 
 
 def paired_bootstrap(
-    a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS
+    a: Examples,
+    b: Examples,
+    rng: Generator,
+    draws: int = DRAWS,
 ) -> Interval:
-    """Return score(a) - score(b) with a percentile interval, both resampled alike (Koehn 2004).
+    """Return score(a) - score(b) with a 95 % percentile interval, both resampled alike (Koehn 2004).
 
     `n` is the number of examples that count for either system. The ends are nan with one example or one group.
     """
@@ -150,11 +161,15 @@ def paired_bootstrap(
     if n < 2 or columns.shape[1] < 2:
         return Interval(difference, math.nan, math.nan, n)
     a_sums, b_sums = np.split(_resampled(columns, rng, draws), 2)  # (C, draws) each
-    low, high = _percentiles(a.value(a_sums) - b.value(b_sums), level)
+    low, high = _percentiles(a.value(a_sums) - b.value(b_sums))
     return Interval(difference, low, high, n)
 
 
-def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
+def _resampled(
+    columns: Floats,
+    rng: Generator,
+    draws: int,
+) -> Floats:
     """(C, draws) sums of each column (C, N) over examples drawn with replacement.
 
     Of one column (1, 0, 2), the draw of examples 0, 2 and 2 counts them (1, 0, 2) times, and its sum is 5.
@@ -169,15 +184,15 @@ def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
     return sums
 
 
-def _percentiles(values: Floats, level: float) -> tuple[float, float]:
-    """Return the ends of the middle `level` of the finite values, nan if there are none.
+def _percentiles(values: Floats) -> tuple[float, float]:
+    """Return the ends of the middle 95 % of the finite values, nan if there are none.
 
     A draw without weight has no score, and neither has one with an example whose score is not finite.
     """
     finite = values[np.isfinite(values)]
     if not finite.size:
         return math.nan, math.nan
-    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(finite, [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -203,7 +218,12 @@ def approximate_randomization(
     differences = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - begin)
-        is_swapped = rng.integers(0, 2, size=(size, len(gains)), dtype=np.int8)
+        is_swapped = rng.integers(
+            0,
+            2,
+            size=(size, len(gains)),
+            dtype=np.int8,
+        )
         sums = a_total + is_swapped.astype(np.float64) @ gains  # (size, C)
         differences[begin : begin + size] = a.value(sums.T) - b.value((both_total - sums).T)
     return Significance(
@@ -274,49 +294,53 @@ def _joined_groups(groupings: Sequence[NDArray[np.int64] | None], size: int) -> 
 
 @dataclass(frozen=True)
 class CrossedTest:
-    """A difference over runs and examples with its 95 % confidence interval, standard error and two-sided p-value."""
+    """A difference over runs and examples with its 95 % confidence interval and two-sided p-value."""
 
     interval: Interval
-    error: float
     p: float
 
 
 @dataclass(frozen=True)
-class _CrossedSide:
-    """What the runs of one system say of its mean score.
+class _RunScores:
+    """The scores of the runs of one system, and by the jackknife (R, G) those without each group of examples."""
 
-    run_variance: of the mean, over runs. both_variance: of runs and examples together. effects: (G,) of each group of
-    examples on the mean, by the jackknife.
-    """
+    scores: Floats  # (R,)
+    jackknife: Floats  # (R, G)
 
-    mean: float
-    run_count: int
-    run_variance: float
-    both_variance: float
-    effects: Floats
+    @property
+    def run_variance(self) -> float:
+        """The variance of the mean score over runs."""
+        return float(self.scores.var(ddof=1)) / len(self.scores)
 
-    @classmethod
-    def of(
-        cls, runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]
-    ) -> _CrossedSide:
-        """Measure the runs of a system; counted: (G,) the groups that count for any run."""
-        scores = np.array([run.total for run in runs])
-        without_group = []  # by run (G,) the score without each group
-        for run in runs:
-            sums = run.group_sums(groups)[:, counted]
-            without_group.append(run.value(sums.sum(axis=1, keepdims=True) - sums))
-        jackknife = np.stack(without_group)  # (R, G)
-        deviations = jackknife - jackknife.mean(axis=1, keepdims=True)
-        effects = deviations.mean(axis=0)
-        count, size = deviations.shape
-        squares = float(((deviations - effects) ** 2).sum())
-        return cls(
-            mean=float(scores.mean()),
-            run_count=count,
-            run_variance=float(scores.var(ddof=1)) / count,
-            both_variance=squares * (size - 1) / size / (count * (count - 1)),
-            effects=effects,
-        )
+    @property
+    def deviations(self) -> Floats:
+        """(R, G) differences of the scores without a group from their mean over groups."""
+        deviations: Floats = self.jackknife - self.jackknife.mean(axis=1, keepdims=True)
+        return deviations
+
+    @property
+    def effects(self) -> Floats:
+        """(G,) effects of the groups on the mean score."""
+        effects: Floats = self.deviations.mean(axis=0)
+        return effects
+
+    @property
+    def both_variance(self) -> float:
+        """The variance of the mean score over runs and examples together."""
+        count, size = self.jackknife.shape
+        squares = float(((self.deviations - self.effects) ** 2).sum())
+        return float(squares * (size - 1) / size / (count * (count - 1)))
+
+
+def _run_scores(
+    runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]
+) -> _RunScores:
+    """Score the runs of a system; counted: (G,) the groups that count for any run."""
+    jackknife = []
+    for run in runs:
+        sums = run.group_sums(groups)[:, counted]  # (C, G)
+        jackknife.append(run.value(sums.sum(axis=1, keepdims=True) - sums))
+    return _RunScores(np.array([run.total for run in runs]), np.stack(jackknife))
 
 
 def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
@@ -335,40 +359,42 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
         _pair_count(a[0], run)
     groups = a[0].groups
     counted = np.any([run.group_sums(groups).any(axis=0) for run in runs], axis=0)  # (G,)
-    first = _CrossedSide.of(a, groups, counted)
-    second = _CrossedSide.of(b, groups, counted)
-    difference = first.mean - second.mean
-    effects = first.effects - second.effects  # (G,)
+    a_scores = _run_scores(a, groups, counted)
+    b_scores = _run_scores(b, groups, counted)
+    difference = float(a_scores.scores.mean() - b_scores.scores.mean())
+    effects = a_scores.effects - b_scores.effects  # (G,)
     size = len(effects)
     example_variance = float((effects**2).sum()) * (size - 1) / size
-    run_variance = first.run_variance + second.run_variance
-    both_variance = first.both_variance + second.both_variance
-    variance = max(run_variance + example_variance - both_variance, run_variance, example_variance)
+    run_variance = a_scores.run_variance + b_scores.run_variance
+    both_variance = a_scores.both_variance + b_scores.both_variance
+    variance = max(
+        run_variance + example_variance - both_variance,
+        run_variance,
+        example_variance,
+    )
     n = min(len(a), len(b))
     if variance == 0:
-        return CrossedTest(
-            Interval(difference, difference, difference, n), 0.0, float(difference == 0)
-        )
-    freedom = _degrees_of_freedom(
-        variance,
-        [
-            (first.run_variance, first.run_count - 1),
-            (second.run_variance, second.run_count - 1),
-            (example_variance, size - 1),
-        ],
-    )
+        return CrossedTest(Interval(difference, difference, difference, n), float(difference == 0))
+    spread = 0.0  # Satterthwaite's: the squares of the variances by their degrees of freedom
+    for part, count in (
+        (a_scores.run_variance, len(a)),
+        (b_scores.run_variance, len(b)),
+        (example_variance, size),
+    ):
+        if count > 1:
+            spread += part**2 / (count - 1)
+    freedom = variance**2 / spread if spread > 0 else math.inf
     from scipy.stats import t
 
     error = math.sqrt(variance)
     half_width = float(t.ppf(0.975, freedom)) * error
-    interval = Interval(difference, difference - half_width, difference + half_width, n)
-    return CrossedTest(interval, error, float(2 * t.sf(abs(difference) / error, freedom)))
-
-
-def _degrees_of_freedom(variance: float, parts: Sequence[tuple[float, int]]) -> float:
-    """Return Satterthwaite's degrees of freedom; parts: each variance with its own degrees."""
-    spread = sum(part**2 / degrees for part, degrees in parts if degrees)
-    return variance**2 / spread if spread > 0 else math.inf
+    interval = Interval(
+        difference,
+        difference - half_width,
+        difference + half_width,
+        n,
+    )
+    return CrossedTest(interval, float(2 * t.sf(abs(difference) / error, freedom)))
 
 
 def _pair_count(a: Examples, b: Examples) -> int:

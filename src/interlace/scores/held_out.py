@@ -31,7 +31,13 @@ class _Evaluation:
 
 
 def _evaluation_of(row: Score) -> _Evaluation:
-    return _Evaluation(row.run, row.task, row.setting, row.language, row.seed)
+    return _Evaluation(
+        row.run,
+        row.task,
+        row.setting,
+        row.language,
+        row.seed,
+    )
 
 
 def add_all_words(table: ScoreTable) -> ScoreTable:
@@ -66,7 +72,13 @@ def different_words(table: ScoreTable) -> list[str]:
     shares = {_evaluation_of(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
     tasks: dict[str, None] = {}
     for (task, _setting, _language), rows in (
-        table.filter(main=True).group("task", "setting", "language").items()
+        table.filter(main=True)
+        .group(
+            "task",
+            "setting",
+            "language",
+        )
+        .items()
     ):
         by_label: dict[str, set[float]] = {}
         by_seed: dict[int | None, set[float]] = {}

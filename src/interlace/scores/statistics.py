@@ -53,20 +53,25 @@ class Significance:
     min_p: float = 0.0
 
 
-def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Return the mean with Student's t-interval."""
+def mean_interval(values: ArrayLike) -> Interval:
+    """Return the mean with Student's 95 % t-interval."""
     x = _vector(values, "values")
     mean = float(x.mean())
     if len(x) < 2:
         return Interval(mean, math.nan, math.nan, len(x))
     from scipy.stats import t
 
-    half = float(t.ppf((1 + level) / 2, len(x) - 1)) * float(x.std(ddof=1)) / math.sqrt(len(x))
-    return Interval(mean, mean - half, mean + half, len(x))
+    half = float(t.ppf(0.975, len(x) - 1)) * float(x.std(ddof=1)) / math.sqrt(len(x))
+    return Interval(
+        mean,
+        mean - half,
+        mean + half,
+        len(x),
+    )
 
 
-def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """Return mean(a) - mean(b) with Welch's interval; `n` is the smaller sample.
+def difference_interval(a: ArrayLike, b: ArrayLike) -> Interval:
+    """Return mean(a) - mean(b) with Welch's 95 % interval; `n` is the smaller sample.
 
     Whether a difference is significant is up to `permutation_test`.
     """
@@ -78,8 +83,13 @@ def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Inte
         return Interval(value, math.nan, math.nan, n)
     if x.var() + y.var() == 0:
         return Interval(value, value, value, n)
-    interval = _welch_test(x, y).confidence_interval(level)
-    return Interval(value, float(interval.low), float(interval.high), n)
+    interval = _welch_test(x, y).confidence_interval(0.95)
+    return Interval(
+        value,
+        float(interval.low),
+        float(interval.high),
+        n,
+    )
 
 
 def permutation_test(
@@ -97,49 +107,49 @@ def permutation_test(
     """
     x = _vector(a, "a")
     y = _vector(b, "b")
-    arrangements = math.comb(len(x) + len(y), len(x))
-    exact = arrangements <= _MAX_EXACT
-    splits = _all_splits(len(x), len(y)) if exact else _random_splits(len(x), len(y), rng, draws)
+    size = len(x) + len(y)
+    split_count = math.comb(size, len(x))
+    is_exact = split_count <= _MAX_EXACT
+    if is_exact:
+        splits = _all_splits(size, len(x))
+    else:
+        splits = np.argsort(rng.random((draws, size)), axis=1)[:, : len(x)]
     observed = _welch_t(x, y, np.arange(len(x))[None])[0]
-    permutation_p = extreme_share(_welch_t(x, y, splits), observed, exact=exact)
-    extremes = 2 if len(x) == len(y) else 1
+    p = extreme_share(
+        _welch_t(x, y, splits),
+        observed,
+        exact=is_exact,
+    )
+    if min(len(x), len(y)) > 1 and x.var() + y.var() > 0:
+        p = max(p, float(_welch_test(x, y).pvalue))
+    min_p = (2 if len(x) == len(y) else 1) / split_count
     return Significance(
         statistic=float(x.mean() - y.mean()),
-        p=max(permutation_p, _welch_p(x, y)),
+        p=p,
         n=min(len(x), len(y)),
-        min_p=_min_p(extremes, arrangements, draws, exact=exact),
+        min_p=min_p if is_exact else max(min_p, 1 / (1 + draws)),
     )
-
-
-def _welch_p(x: Floats, y: Floats) -> float:
-    """Return the p-value of Welch's t-test; 0 where it is not defined, for samples of one value or without variance."""
-    if min(len(x), len(y)) < 2 or x.var() + y.var() == 0:
-        return 0.0
-    return float(_welch_test(x, y).pvalue)
 
 
 def _welch_test(x: Floats, y: Floats) -> Any:
     from scipy.stats import ttest_ind
 
-    with (
-        warnings.catch_warnings()
-    ):  # scipy warns of a sample without variance, where its results are still right
+    with warnings.catch_warnings():  # of a sample without variance, where results are still right
         warnings.simplefilter("ignore", RuntimeWarning)
         return ttest_ind(x, y, equal_var=False)
 
 
-def _random_splits(a: int, b: int, rng: Generator, draws: int) -> NDArray[np.intp]:
-    """Return (draws, a) members of the first side in random splits of a + b values."""
-    return np.argsort(rng.random((draws, a + b)), axis=1)[:, :a]
-
-
 @cache
-def _all_splits(a: int, b: int) -> NDArray[np.intp]:
-    """Return (S, a) members of the first side in every split of a + b values."""
-    return np.array(list(combinations(range(a + b), a)), np.intp)
+def _all_splits(size: int, side: int) -> NDArray[np.intp]:
+    """Return (S, side) members of the first side in every split of `size` values."""
+    return np.array(list(combinations(range(size), side)), np.intp)
 
 
-def _welch_t(x: Floats, y: Floats, splits: NDArray[np.intp]) -> Floats:
+def _welch_t(
+    x: Floats,
+    y: Floats,
+    splits: NDArray[np.intp],
+) -> Floats:
     """Return (S,) Welch's t of the splits: the difference of means over its standard error.
 
     t = (m1 - m2) / sqrt(s1^2 / n1 + s2^2 / n2), where the second side is the rest of the joined values. A side with one
@@ -150,25 +160,37 @@ def _welch_t(x: Floats, y: Floats, splits: NDArray[np.intp]) -> Floats:
     """
     joined = np.concatenate([x, y])
     joined = joined - joined.mean()  # against rounding
-    first_sums = joined[splits].sum(1)
-    first_squares = (joined**2)[splits].sum(1)
-    first_mean, first_error = _mean_and_squared_error(first_sums, first_squares, len(x))
-    second_sums = joined.sum() - first_sums
-    second_squares = (joined**2).sum() - first_squares
-    second_mean, second_error = _mean_and_squared_error(second_sums, second_squares, len(y))
-    difference = first_mean - second_mean
+    squares = joined**2
+    split_sums = joined[splits].sum(1)  # (S,)
+    split_squares = squares[splits].sum(1)
+    x_mean, x_error = _mean_and_squared_error(
+        split_sums,
+        split_squares,
+        len(x),
+    )
+    y_mean, y_error = _mean_and_squared_error(
+        joined.sum() - split_sums, squares.sum() - split_squares, len(y)
+    )
     noise = _TOLERANCE * np.abs(joined).max()  # of differences and errors that are 0 up to rounding
-    difference = np.where(np.abs(difference) <= noise, 0.0, difference)
-    error = np.sqrt(first_error + second_error)
-    t = np.zeros(len(splits))
-    np.divide(difference, error, out=t, where=error > noise)
-    no_error = error <= noise
-    t[no_error & (difference > 0)] = math.inf
-    t[no_error & (difference < 0)] = -math.inf
+    difference = x_mean - y_mean
+    difference[np.abs(difference) <= noise] = 0.0
+    error = np.sqrt(x_error + y_error)
+    t = np.copysign(math.inf, difference)  # without variance
+    t[difference == 0] = 0.0
+    np.divide(
+        difference,
+        error,
+        out=t,
+        where=error > noise,
+    )
     return t
 
 
-def _mean_and_squared_error(sums: Floats, squares: Floats, count: int) -> tuple[Floats, Floats]:
+def _mean_and_squared_error(
+    sums: Floats,
+    squares: Floats,
+    count: int,
+) -> tuple[Floats, Floats]:
     """Return (S,) means and (S,) squared standard errors of `count` values, from their sums and sums of squares."""
     means = sums / count
     if count == 1:
@@ -177,7 +199,12 @@ def _mean_and_squared_error(sums: Floats, squares: Floats, count: int) -> tuple[
     return means, variances / count
 
 
-def extreme_share(statistics: Floats, observed: float, *, exact: bool) -> float:
+def extreme_share(
+    statistics: Floats,
+    observed: float,
+    *,
+    exact: bool,
+) -> float:
     """Return the p-value: the share of arrangements at least as far from 0 as the observed statistic."""
     slack = _TOLERANCE * max(1.0, abs(observed)) if math.isfinite(observed) else 0.0
     is_less_extreme = np.abs(statistics) < abs(observed) - slack  # never of an undefined statistic
@@ -185,10 +212,6 @@ def extreme_share(statistics: Floats, observed: float, *, exact: bool) -> float:
     if exact:
         return extreme / len(statistics)
     return (1 + extreme) / (1 + len(statistics))
-
-
-def _min_p(extremes: int, arrangements: int, draws: int, *, exact: bool) -> float:
-    return max(extremes / arrangements, 0.0 if exact else 1 / (1 + draws))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -204,7 +227,12 @@ def holm(ps: Sequence[float]) -> list[float]:
     return [float(round(p, 15)) for p in adjusted]
 
 
-def spearman(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
+def spearman(
+    a: ArrayLike,
+    b: ArrayLike,
+    rng: Generator,
+    draws: int = DRAWS,
+) -> Significance:
     """Return Spearman's rank correlation of n pairs, or its average within the rows of two tables, with its p-value.
 
     A row of a table (conditions, n) is one condition, a column what is compared in all of them. Values are ranked
@@ -218,21 +246,26 @@ def spearman(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> 
     x = np.atleast_2d(np.asarray(a, np.float64))  # (conditions, n)
     y = np.atleast_2d(np.asarray(b, np.float64))
     if x.shape != y.shape:
-        raise DataError(f"spearman pairs values: found {_shape(a)} and {_shape(b)}")
+        raise DataError(f"spearman pairs values: found arrays of {x.shape} and {y.shape}")
     n = x.shape[1]
     x_ranks = _centered_ranks(x)
     y_ranks = _centered_ranks(y)
     scale = math.sqrt(float((x_ranks**2).sum() * (y_ranks**2).sum()))
     if n < 3 or scale == 0:
         return Significance(math.nan, math.nan, n, 1.0)
-    exact = n <= 8
-    orders = _orders(n) if exact else np.argsort(rng.random((draws, n)), axis=1)  # (draws, n)
+    is_exact = n <= 8
+    orders = _orders(n) if is_exact else np.argsort(rng.random((draws, n)), axis=1)  # (draws, n)
     rho = float((x_ranks * y_ranks).sum() / scale)
-    products = x_ranks.T @ y_ranks  # (n, n): what a column of y contributes at the place of another
+    products = x_ranks.T @ y_ranks  # (n, n): what a column of y contributes in another position
     permuted = products[np.arange(n), orders].sum(axis=1) / scale
-    extremes = 2 if len(x) == 1 else 1
-    min_p = _min_p(extremes, math.factorial(n), draws, exact=exact)
-    return Significance(rho, extreme_share(permuted, rho, exact=exact), n, min_p)
+    p = extreme_share(permuted, rho, exact=is_exact)
+    min_p = (2 if len(x) == 1 else 1) / math.factorial(n)
+    return Significance(
+        rho,
+        p,
+        n,
+        min_p if is_exact else max(min_p, 1 / (1 + draws)),
+    )
 
 
 def _centered_ranks(values: Floats) -> Floats:
@@ -267,10 +300,6 @@ def rank_correlation(
 @cache
 def _orders(n: int) -> NDArray[np.intp]:
     return np.array(list(permutations(range(n))), np.intp)
-
-
-def _shape(values: ArrayLike) -> str:
-    return " x ".join(str(size) for size in np.shape(values))
 
 
 def _vector(values: ArrayLike, name: str) -> Floats:

@@ -65,8 +65,6 @@ def test_pretrains_and_evaluates_every_cell_once(run, tmp_path):
 
 
 def test_results_are_tidy_tables(run, tmp_path):
-    import pyarrow.parquet as pq
-
     run({"axes.train.steps": "[5]", "evaluate.seeds": "2"})
     rows = scores(tmp_path)
     assert len(rows) == 4 * 3 * 2 * 2  # cells, languages, fine-tunings, metrics
@@ -80,9 +78,6 @@ def test_results_are_tidy_tables(run, tmp_path):
     )
     assert (one.tokens, one.steps, one.pretraining_seconds) == (1000, 5, 3.0)
     assert one.run == "cells/b,steps=5,seed=1"
-    written = pq.read_table(tmp_path / "study" / "results.parquet").to_pylist()
-    assert [row["train.steps"] for row in written] == [5] * len(rows)
-    assert [(row["score"], row["tuning"]) for row in written] == [(row.score, "{}") for row in rows]
 
 
 def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):

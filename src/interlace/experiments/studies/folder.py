@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, RunError
-from interlace.core.files import atomic, file_lock, must_exist, user_path
+from interlace.core.files import file_lock, must_exist, user_path
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.core.version import VERSION
@@ -34,7 +34,6 @@ CELLS = "cells"
 ASIDE = "aside"
 STUDY = "study.json"
 RESULTS = "results.json"
-PARQUET = "results.parquet"
 
 
 @dataclass
@@ -216,11 +215,7 @@ class StudyFolder:
         )
 
     def write_scores(self, table: ScoreTable) -> None:
-        """Write `results.json` and `results.parquet`."""
-        import pyarrow.parquet as pq
-
-        with atomic(self.path / PARQUET) as partial:
-            pq.write_table(table.to_arrow(), partial)
+        """Write `results.json`."""
         write_json(self.path / RESULTS, table.to_json())
 
     def read_scores(self) -> ScoreTable:

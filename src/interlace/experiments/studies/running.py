@@ -54,7 +54,7 @@ def run_study(
     It returns when all cells are finished or failed, whichever process ran them.
 
     study, folder: the grid, and the folder of its file, where its recipes may be too. into: the study's folder:
-    `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores. only: a shell pattern of cells' or
+    `cells/NAME/` are run folders, `results.json` their scores. only: a shell pattern of cells' or
     systems' names. put_aside: move cells that began with other settings to `aside/` and run them again; else they are a
     RunError. code: files with objectives, tasks or readers that the cells need.
     """

@@ -45,7 +45,13 @@ class AlignmentMatrix(BaseModel):
     possible: list[tuple[int, int]] | None = None
 
     @classmethod
-    def of(cls, words: WordPairs, alignments: Alignments, row: int, **gold: Any) -> AlignmentMatrix:
+    def of(
+        cls,
+        words: WordPairs,
+        alignments: Alignments,
+        row: int,
+        **gold: Any,
+    ) -> AlignmentMatrix:
         """Return the matrix of a pair by its alignments; raise an IndexError if there is no such pair."""
         links = alignments.links
         confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
@@ -162,8 +168,26 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
 def _grid(layout: _Layout) -> list[Markup]:
     ys = [layout.y(row) for row in range(len(layout.source) + 1)]
     xs = [layout.x(column) for column in range(len(layout.target) + 1)]
-    horizontal = [svg.line(layout.left, y, layout.right, y, "grid") for y in ys]
-    vertical = [svg.line(x, layout.top, x, layout.bottom, "grid") for x in xs]
+    horizontal = [
+        svg.line(
+            layout.left,
+            y,
+            layout.right,
+            y,
+            "grid",
+        )
+        for y in ys
+    ]
+    vertical = [
+        svg.line(
+            x,
+            layout.top,
+            x,
+            layout.bottom,
+            "grid",
+        )
+        for x in xs
+    ]
     return horizontal + vertical
 
 
@@ -171,11 +195,24 @@ def _words(layout: _Layout) -> list[Markup]:
     parts = []
     for row, word in enumerate(layout.source):
         baseline = layout.y(row + 0.5) + _TYPE_SIZE * 0.36
-        parts.append(svg.text(layout.left - _GAP, baseline, word, anchor="end"))
+        parts.append(
+            svg.text(
+                layout.left - _GAP,
+                baseline,
+                word,
+                anchor="end",
+            )
+        )
     for column, word in enumerate(layout.target):
         x = layout.x(column + 0.5) + _TYPE_SIZE * 0.25
         y = layout.top - _GAP
-        parts.append(svg.element("text", word, transform=f"translate({x:.2f} {y:.2f}) rotate(-55)"))
+        parts.append(
+            svg.element(
+                "text",
+                word,
+                transform=f"translate({x:.2f} {y:.2f}) rotate(-55)",
+            )
+        )
     return parts
 
 
@@ -186,7 +223,13 @@ def _links(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
     for (i, j), confidence in zip(matrix.links, confidences, strict=True):
         title = svg.element("title", f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}")
         parts.append(
-            layout.square((i, j), 3.0, "link", title, fill_opacity=f"{0.2 + 0.8 * confidence:.3f}")
+            layout.square(
+                (i, j),
+                3.0,
+                "link",
+                title,
+                fill_opacity=f"{0.2 + 0.8 * confidence:.3f}",
+            )
         )
     return parts
 
@@ -195,7 +238,14 @@ def _gold(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
     """Return an outline for each gold link."""
     sure = set(matrix.sure or ())
     links = sorted(sure | set(matrix.possible or ()))
-    return [layout.square(link, 1.4, "sure" if link in sure else "possible") for link in links]
+    return [
+        layout.square(
+            link,
+            1.4,
+            "sure" if link in sure else "possible",
+        )
+        for link in links
+    ]
 
 
 def _keys(matrix: AlignmentMatrix) -> list[_Key]:
@@ -215,5 +265,13 @@ def _keys(matrix: AlignmentMatrix) -> list[_Key]:
 def _key_line(key: _Key, y: float) -> list[Markup]:
     if not key.kind:
         return [svg.text(3.0, y + 18.5, key.words, "tick")]
-    mark = svg.element("rect", class_=key.kind, x=3.0, y=y + 8.5, width=11.0, height=11.0, rx=1.5)
+    mark = svg.element(
+        "rect",
+        class_=key.kind,
+        x=3.0,
+        y=y + 8.5,
+        width=11.0,
+        height=11.0,
+        rx=1.5,
+    )
     return [mark, svg.text(21.0, y + 18.5, key.words, "tick")]

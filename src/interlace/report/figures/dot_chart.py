@@ -52,7 +52,14 @@ def dot_chart(
             rule = level - _ROW_HEIGHT / 2 - 4
             parts.append(svg.line(0, rule, _WIDTH, rule, "rule"))
         name = svg.fitted(row.name, _TYPE_SIZE, left - 8)
-        parts.append(svg.text(0, level + 4, name, "mean" if row.is_mean else ""))
+        parts.append(
+            svg.text(
+                0,
+                level + 4,
+                name,
+                "mean" if row.is_mean else "",
+            )
+        )
         parts += _dots(row.dots, level, across)
         titles = ", ".join(dot.title for dot in row.dots)
         labels.append(f"{row.name} {titles}")
@@ -61,28 +68,70 @@ def dot_chart(
     grid = []
     for value in axes.ticks(*ends, 5):
         tick = number(value, 0 if value.is_integer() else 1)
-        grid.append(svg.line(across(value), _TOP - 12, across(value), level - 8, "grid"))
-        grid.append(svg.text(across(value), level + 8, tick, "tick", "middle"))
+        grid.append(
+            svg.line(
+                across(value),
+                _TOP - 12,
+                across(value),
+                level - 8,
+                "grid",
+            )
+        )
+        grid.append(
+            svg.text(
+                across(value),
+                level + 8,
+                tick,
+                "tick",
+                "middle",
+            )
+        )
     heading = svg.text(0, 14, title, "title")
     key_lines = svg.key_lines(keys, bottom, _WIDTH)
     if keys:
         bottom = key_lines.bottom
     spoken = "; ".join(labels)
     drawn = [heading, *grid, *parts, *key_lines.parts]
-    return svg.Drawing(_WIDTH, bottom, f"{title}: {spoken}", drawn, "dots")
+    return svg.Drawing(
+        _WIDTH,
+        bottom,
+        f"{title}: {spoken}",
+        drawn,
+        "dots",
+    )
 
 
-def _dots(dots: Sequence[Dot], middle: float, across: axes.Scale) -> list[Markup]:
+def _dots(
+    dots: Sequence[Dot],
+    middle: float,
+    across: axes.Scale,
+) -> list[Markup]:
     """Return the dots of a row, each a little below the one before, so that equal values do not hide each other."""
     xs = [across(dot.mean) for dot in dots]
     parts = []
     if len(xs) > 1:
-        parts.append(svg.line(min(xs), middle, max(xs), middle, "gap"))
+        parts.append(
+            svg.line(
+                min(xs),
+                middle,
+                max(xs),
+                middle,
+                "gap",
+            )
+        )
     distance = 4.5 if len(xs) < 4 else 13.5 / len(xs)
     for rank, (dot, x) in enumerate(zip(dots, xs, strict=True)):
         level = middle + (rank - (len(xs) - 1) / 2) * distance
         if dot.low != dot.high:
             whisker = f"whisker c{dot.style % svg.STYLES}"
-            parts.append(svg.line(across(dot.low), level, across(dot.high), level, whisker))
+            parts.append(
+                svg.line(
+                    across(dot.low),
+                    level,
+                    across(dot.high),
+                    level,
+                    whisker,
+                )
+            )
         parts.append(svg.marker(x, level, dot.style, dot.title))
     return parts

@@ -80,20 +80,48 @@ def line_panel(
         labels.append(name + curve.last_value)
     right = _WIDTH - max(svg.text_width(label, _TYPE_SIZE) for label in labels) - 14
     across = axes.Scale(0.0, last_step, _LEFT, right)
-    up = axes.Scale(values.low, values.high, _BOTTOM, _TOP, log=values.log)
+    up = axes.Scale(
+        values.low,
+        values.high,
+        _BOTTOM,
+        _TOP,
+        log=values.log,
+    )
     make_ticks = axes.log_ticks if values.log else axes.ticks
     parts = [svg.text(0, 14, title, "title")]
     for value in make_ticks(values.low, values.high):
         tick = number(value, 0) if value.is_integer() else significant(value, 2)
         parts += svg.value_line(up(value), _LEFT, right, tick)
-    parts.append(svg.text(_LEFT, _HEIGHT - 8, "0", "tick", "start"))
-    parts.append(svg.text(right, _HEIGHT - 8, f"step {number(last_step, 0)}", "tick", "end"))
+    parts.append(
+        svg.text(
+            _LEFT,
+            _HEIGHT - 8,
+            "0",
+            "tick",
+            "start",
+        )
+    )
+    parts.append(
+        svg.text(
+            right,
+            _HEIGHT - 8,
+            f"step {number(last_step, 0)}",
+            "tick",
+            "end",
+        )
+    )
     for curve in curves:
         line = [(across(step), up(value)) for step, value in curve.points]
         parts.append(svg.path(line, curve.style))
     parts += _ends(curves, labels, across, up)
     spoken = ", ".join(f"{curve.label} {curve.last_value}" for curve in curves)
-    return svg.Drawing(_WIDTH, _HEIGHT, f"{title}: at the last step {spoken}", parts, "panel")
+    return svg.Drawing(
+        _WIDTH,
+        _HEIGHT,
+        f"{title}: at the last step {spoken}",
+        parts,
+        "panel",
+    )
 
 
 def _ends(
@@ -102,9 +130,36 @@ def _ends(
     """Return a marker at the end of each curve, and its label to the right, moved so that labels do not overlap."""
     xs = [across(curve.points[-1][0]) for curve in curves]
     ys = [up(curve.points[-1][1]) for curve in curves]
-    levels = axes.apart([y + 4 for y in ys], _TYPE_SIZE + 2, _TOP, _BOTTOM + 4)
+    levels = axes.apart(
+        [y + 4 for y in ys],
+        _TYPE_SIZE + 2,
+        _TOP,
+        _BOTTOM + 4,
+    )
     parts = []
-    for curve, label, x, y, level in zip(curves, labels, xs, ys, levels, strict=True):
-        parts.append(svg.marker(x, y, curve.style, f"{curve.label}: {label}", half=3.2))
-        parts.append(svg.text(max(xs) + 8, level, label, f"name c{curve.style % svg.STYLES}"))
+    for curve, label, x, y, level in zip(
+        curves,
+        labels,
+        xs,
+        ys,
+        levels,
+        strict=True,
+    ):
+        parts.append(
+            svg.marker(
+                x,
+                y,
+                curve.style,
+                f"{curve.label}: {label}",
+                half=3.2,
+            )
+        )
+        parts.append(
+            svg.text(
+                max(xs) + 8,
+                level,
+                label,
+                f"name c{curve.style % svg.STYLES}",
+            )
+        )
     return parts

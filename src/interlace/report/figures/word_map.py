@@ -29,7 +29,16 @@ def word_map(
     parts = []
     for (language, word), (x, y) in zip(words, points.tolist(), strict=True):
         title = f"{word} ({language_name(language)})"
-        parts.append(svg.marker(x, y, _DISC, title, _HALF, colour=styles[language]))
+        parts.append(
+            svg.marker(
+                x,
+                y,
+                _DISC,
+                title,
+                _HALF,
+                colour=styles[language],
+            )
+        )
     for index in free_labels(words, points):
         language, word = words[index]
         label = svg.element(
@@ -41,7 +50,13 @@ def word_map(
             lang=language,
         )
         parts.append(label)
-    return svg.Drawing(WIDTH, HEIGHT, f"Map of {len(words)} words", parts, "map")
+    return svg.Drawing(
+        WIDTH,
+        HEIGHT,
+        f"Map of {len(words)} words",
+        parts,
+        "map",
+    )
 
 
 def map_points(coordinates: Points) -> Points:

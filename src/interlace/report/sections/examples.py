@@ -58,14 +58,22 @@ class ShownSample:
 
 def training_examples(runs: Sequence[ReportedRun]) -> Section | None:
     """Return the section `Training examples`: for each objective an example of some corpora, from the first run."""
-    by_objective = of_first_runs(runs, lambda run: run.samples, lambda sample: sample.objective)
+    by_objective = of_first_runs(
+        runs,
+        lambda run: run.samples,
+        lambda sample: sample.objective,
+    )
     if not by_objective:
         return None
     shown = {}
     for name, samples in by_objective.items():
         shown[name] = [shown_sample(sample) for sample in samples[:_MAX_CORPORA] if sample.rows]
     lead = "Training input. Marked tokens are masked or replaced; targets are below the predicted tokens."
-    return Section("Training examples", lead, render("samples", objectives=shown))
+    return Section(
+        "Training examples",
+        lead,
+        render("samples", objectives=shown),
+    )
 
 
 def shown_sample(sample: Sample) -> ShownSample:
@@ -90,8 +98,18 @@ def shown_sample(sample: Sample) -> ShownSample:
             language = languages[side] if is_known else ""
             part_tokens = tokens[start : min(end, _MAX_TOKENS)]
             if part_tokens:
-                parts.append(SamplePart(side if len(starts) > 1 else 0, language, part_tokens))
-    return ShownSample(language_name(sample.corpus), parts, clipped=len(tokens) > _MAX_TOKENS)
+                parts.append(
+                    SamplePart(
+                        side if len(starts) > 1 else 0,
+                        language,
+                        part_tokens,
+                    )
+                )
+    return ShownSample(
+        language_name(sample.corpus),
+        parts,
+        clipped=len(tokens) > _MAX_TOKENS,
+    )
 
 
 def _sides(row: SampleRow, *, is_pair: bool) -> list[int]:
@@ -118,7 +136,14 @@ def _tokens(row: SampleRow) -> list[ShownToken]:
         stands_alone = index == 0 or token in _MASKS | _SPECIALS or previous in _SPECIALS
         kind = _kind(token, is_changed=index in row.changed)
         joined = continues and not stands_alone
-        tokens.append(ShownToken(_bare(token), joined, kind, targets=targets.get(index, [])))
+        tokens.append(
+            ShownToken(
+                _bare(token),
+                joined,
+                kind,
+                targets=targets.get(index, []),
+            )
+        )
         previous = token
     return tokens
 
@@ -140,7 +165,11 @@ def _bare(token: str) -> str:
 
 def word_alignments(runs: Sequence[ReportedRun]) -> Section | None:
     """Return the section `Word alignments`: the first pairs of each corpus by turns."""
-    by_corpus = of_first_runs(runs, lambda run: run.alignments, lambda matrix: matrix.corpus)
+    by_corpus = of_first_runs(
+        runs,
+        lambda run: run.alignments,
+        lambda matrix: matrix.corpus,
+    )
     figures = []
     for matrices in zip_longest(*by_corpus.values()):
         for matrix in matrices:
@@ -151,4 +180,9 @@ def word_alignments(runs: Sequence[ReportedRun]) -> Section | None:
     figures = figures[:_MAX_MATRICES]
     lead = "Sentence pairs of the training text with the word alignments that objectives read."
     drawings = [drawing for _, drawing in figures]
-    return Section("Word alignments", lead, render("figures", figures=figures), drawings)
+    return Section(
+        "Word alignments",
+        lead,
+        render("figures", figures=figures),
+        drawings,
+    )

@@ -64,11 +64,25 @@ def scores(runs: Sequence[ReportedRun]) -> Section | None:
         tables.append(html_fragment(replace(table, caption=notes)))  # the others are in the head
     legend = svg.legend(styles) if len(styles) > 1 else ""
     lead = f"Means with their 95 % intervals, and published results. {captions.DIFFERENCES}"
-    body = render("scores", tables=tables, figures=figures, legend=legend)
-    return Section("Scores by language", lead, body, figures)
+    body = render(
+        "scores",
+        tables=tables,
+        figures=figures,
+        legend=legend,
+    )
+    return Section(
+        "Scores by language",
+        lead,
+        body,
+        figures,
+    )
 
 
-def _dots(measures: Sequence[Measure], results: Results, styles: dict[str, int]) -> svg.Drawing:
+def _dots(
+    measures: Sequence[Measure],
+    results: Results,
+    styles: dict[str, int],
+) -> svg.Drawing:
     """Draw rows of languages, the mean last, with a mark per system."""
     rows = []
     drawn = []
@@ -85,10 +99,18 @@ def _dots(measures: Sequence[Measure], results: Results, styles: dict[str, int])
     title = f"{task_name(head.task, head.setting)}, {head.metric}"
     if head.unit not in {"", head.metric}:
         title += f" in {head.unit}"
-    return dot_chart(title, rows, axes.round_ends([result.ends for result in drawn]))
+    return dot_chart(
+        title,
+        rows,
+        axes.round_ends([result.ends for result in drawn]),
+    )
 
 
-def _dot(result: Result, style: int, name: str) -> Dot:
+def _dot(
+    result: Result,
+    style: int,
+    name: str,
+) -> Dot:
     low, high = result.ends
     title = f"{name}: {number(result.mean)} ({number(low)} to {number(high)})"
     return Dot(style, result.mean, low, high, title)

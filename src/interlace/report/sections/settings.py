@@ -27,13 +27,27 @@ def mixture(runs: Sequence[ReportedRun]) -> Section | None:
     columns = tuple(Column(run.label) for run in trained)
     by_language = [(run.facts.get("mixture") or {}).get("languages", {}) for run in trained]
     tables = [
-        Table("mixture", "Objectives and their corpora", columns, _corpus_lines(trained)),
-        Table("languages", "By language", columns, _language_lines(by_language)),
+        Table(
+            "mixture",
+            "Objectives and their corpora",
+            columns,
+            _corpus_lines(trained),
+        ),
+        Table(
+            "languages",
+            "By language",
+            columns,
+            _language_lines(by_language),
+        ),
     ]
     body = html_fragment(tables[0])
     if tables[1].lines:
         body += html_fragment(tables[1])
-    return Section("Mixture", "Shares of the training tokens.", body)
+    return Section(
+        "Mixture",
+        "Shares of the training tokens.",
+        body,
+    )
 
 
 def _corpus_lines(runs: Sequence[ReportedRun]) -> tuple[Line, ...]:
@@ -53,7 +67,13 @@ def _corpus_lines(runs: Sequence[ReportedRun]) -> tuple[Line, ...]:
                     share += part
             entries.append(Entry(percent(100 * share, 1)) if share else None)
         label = language_name(corpus) or objective
-        lines.append(Line(label, tuple(entries), kind="" if corpus else "mean"))
+        lines.append(
+            Line(
+                label,
+                tuple(entries),
+                kind="" if corpus else "mean",
+            )
+        )
     return tuple(lines)
 
 
@@ -86,11 +106,23 @@ def recipe(runs: Sequence[ReportedRun]) -> Section | None:
         if len(set(texts)) > 1 and key not in _IGNORED:
             lines.append(Line(key, tuple(map(Entry, texts))))
     columns = tuple(Column(run.label, is_text=True) for run in pretrained)
-    table = html_fragment(Table("settings", "Settings that differ", columns, tuple(lines)), "facts")
+    table = html_fragment(
+        Table(
+            "settings",
+            "Settings that differ",
+            columns,
+            tuple(lines),
+        ),
+        "facts",
+    )
     sources = []
     for run in pretrained:
         sources.append((run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)))
-    body = render("recipe", table=table if lines else "", sources=sources)
+    body = render(
+        "recipe",
+        table=table if lines else "",
+        sources=sources,
+    )
     lead = f"{len(lines)} of {len(keys)} settings differ."
     return Section("Recipe", lead, body, folded=True)
 
@@ -125,9 +157,21 @@ def compute(runs: Sequence[ReportedRun]) -> Section:
             label += f" ({run.folder.name})"
         lines.append(Line(label, tuple(map(Entry, texts))))
     columns = tuple(Column(head) for head in _HEADS)
-    table = Table("compute", "Compute by run", columns, tuple(lines), _NOTE, "Run")
+    table = Table(
+        "compute",
+        "Compute by run",
+        columns,
+        tuple(lines),
+        _NOTE,
+        "Run",
+    )
     lead = f"Pre-training, fine-tuning and scoring: {duration(total)}."
-    return Section("Compute", lead, html_fragment(table, "beside"), folded=True)
+    return Section(
+        "Compute",
+        lead,
+        html_fragment(table, "beside"),
+        folded=True,
+    )
 
 
 def _device(run: ReportedRun) -> str:

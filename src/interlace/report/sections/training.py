@@ -48,11 +48,23 @@ def losses(runs: Sequence[ReportedRun]) -> Section | None:
     for caption, panels in ((_LOSS, in_nats), (_SHARE, shares)):
         drawings = []
         for term, lines in panels.items():
-            drawings.append(line_panel(term, lines, domain(lines), last_step))
+            drawings.append(
+                line_panel(
+                    term,
+                    lines,
+                    domain(lines),
+                    last_step,
+                )
+            )
         if drawings:
             figures.append(_Figure(caption, drawings))
     lead = "Training losses by objective, all languages together. Scales differ between objectives."
-    return _section("Training losses", lead, runs, figures)
+    return _section(
+        "Training losses",
+        lead,
+        runs,
+        figures,
+    )
 
 
 def evaluation(runs: Sequence[ReportedRun]) -> Section | None:
@@ -74,12 +86,24 @@ def evaluation(runs: Sequence[ReportedRun]) -> Section | None:
         drawings = []
         for panel in shown:
             title = "Mean of all" if panel == "mean" else language_name(panel)
-            drawings.append(line_panel(title or metric, panels[panel], values, _last_step(curves)))
+            drawings.append(
+                line_panel(
+                    title or metric,
+                    panels[panel],
+                    values,
+                    _last_step(curves),
+                )
+            )
         caption = _CAPTIONS.get(metric, _NO_CAPTION.format(metric)).format(unit)
         hidden = [language_name(panel) for panel in titles if panel not in shown]
         figures.append(_Figure(caption, drawings, hidden))
     lead = "Measured during pre-training on fixed text that is not trained on."
-    return _section("Evaluation during training", lead, runs, figures)
+    return _section(
+        "Evaluation during training",
+        lead,
+        runs,
+        figures,
+    )
 
 
 def _terms(run: ReportedRun) -> dict[str, list[tuple[float, float | None]]]:

@@ -45,7 +45,11 @@ class DerivedGap:
 
 def transfer(runs: Sequence[ReportedRun]) -> Section | None:
     """Return the section `Transfer gap`."""
-    table = transfer_table(all_scores(runs), "Transfer and alignment", cited_rows(runs))
+    table = transfer_table(
+        all_scores(runs),
+        "Transfer and alignment",
+        cited_rows(runs),
+    )
     if table is None:
         return None
     by_task: dict[str, list[DerivedGap]] = {}
@@ -81,7 +85,14 @@ def derived_gaps(runs: Sequence[ReportedRun]) -> list[DerivedGap]:
         if gap.is_supervised and (gap.system.label, language) in names:
             system, transformation = names[gap.system.label, language]
             alignment = alignments.get((language, gap.system), [None])[0]
-            gaps.append(DerivedGap(system, transformation, gap, alignment))
+            gaps.append(
+                DerivedGap(
+                    system,
+                    transformation,
+                    gap,
+                    alignment,
+                )
+            )
     return gaps
 
 
@@ -100,11 +111,22 @@ def _gap_chart(title: str, gaps: Sequence[DerivedGap]) -> svg.Drawing:
         low, high = difference.ends
         lows.append(low)
         highs.append(high)
-        dot = Dot(styles[gap.transformation], difference.mean, low, high, str(gap))
+        dot = Dot(
+            styles[gap.transformation],
+            difference.mean,
+            low,
+            high,
+            str(gap),
+        )
         dots.setdefault(gap.system, []).append(dot)
     rows = [DotRow(system, system_dots) for system, system_dots in dots.items()]
     keys = [svg.Key(name, style, style) for name, style in styles.items()]
-    return dot_chart(title, rows, (min(lows), max(highs)), keys)
+    return dot_chart(
+        title,
+        rows,
+        (min(lows), max(highs)),
+        keys,
+    )
 
 
 def _gap_by_alignment(title: str, gaps: Sequence[DerivedGap]) -> svg.Drawing:

@@ -22,7 +22,16 @@ def word_maps(runs: Sequence[ReportedRun]) -> Section | None:
             continue
         for language, _ in words.words:
             styles.setdefault(language, len(styles))
-        figures.append((run.label, word_map(words.words, principal_axes(words.vectors), styles)))
+        figures.append(
+            (
+                run.label,
+                word_map(
+                    words.words,
+                    principal_axes(words.vectors),
+                    styles,
+                ),
+            )
+        )
     if not figures:
         return None
     names = {language_name(language): style for language, style in styles.items()}
@@ -31,7 +40,12 @@ def word_maps(runs: Sequence[ReportedRun]) -> Section | None:
         "Words and their translations by the first two principal components of their input embeddings after training. "
         "Points without a label show their word on hover."
     )
-    return Section("Words and their translations", lead, body, [drawing for _, drawing in figures])
+    return Section(
+        "Words and their translations",
+        lead,
+        body,
+        [drawing for _, drawing in figures],
+    )
 
 
 def principal_axes(vectors: Any) -> Any:

@@ -60,7 +60,12 @@ class PublishedRow:
         )
         return f"{self.cite}, table {self.table.number}, {name}"
 
-    def figures(self, task: str, setting: str, metric: str) -> dict[str, float]:
+    def figures(
+        self,
+        task: str,
+        setting: str,
+        metric: str,
+    ) -> dict[str, float]:
         """Return the figures of our task, setting and metric by language and "mean"; empty if the row has none.
 
         A row without a setting is of any; a table with a column for each setting prints means over languages.
