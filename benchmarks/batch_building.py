@@ -132,15 +132,10 @@ def main() -> None:
     pairs = Pairs(text, other)
     streams = Streams(text, LENGTH - 2, vocab.end)
     clm, tlm = Clm(max_length=LENGTH), Tlm(max_length=LENGTH)
-    masking = {"weighting": "inverse_sqrt_frequency"}
     masked = {
         "mlm, streams": Mlm(max_length=LENGTH),
         "mlm, whole words": Mlm(max_length=LENGTH, masking={"unit": "word"}),
-        "mlm, weights, batch": Mlm(max_length=LENGTH, masking=masking),
-        "mlm, weights, row": Mlm(max_length=LENGTH, masking={**masking, "weighted_draw": "row"}),
-        "mlm, weights, subword": Mlm(
-            max_length=LENGTH, masking={**masking, "weighted_draw": "subword"}
-        ),
+        "mlm, weights": Mlm(max_length=LENGTH, masking={"weighting": "inverse_sqrt_frequency"}),
     }
     resources = Resources(
         vocab, Traits("bert", 512), np.bincount(text.ids.flat, minlength=vocab.size)

@@ -39,6 +39,7 @@ from transformers import (
 )
 
 from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
@@ -114,9 +115,9 @@ def random_pairs(vocab: Vocab, count: int, longest: int) -> Pairs:
     confidence = Ragged.from_lengths(np.ones(len(links), np.float32), lengths)
     words = vocab.tokens(range(vocab.size))
     text = (running_text(source.ids, words), running_text(target.ids, words))
-    return Pairs(
-        source, target, Ragged.from_lengths(links, lengths), confidence=confidence, text=text
-    )
+    links = Ragged.from_lengths(links, lengths)
+    phrases = phrase_pairs(lengths, lengths, links)
+    return Pairs(source, target, links, confidence=confidence, phrases=phrases, text=text)
 
 
 def training_of(
@@ -129,8 +130,7 @@ def training_of(
     compiled: bool = False,
 ) -> Training:
     """Return a training of one objective on random text."""
-    more = {"phrases": "extracted"} if name == "alm" else {}
-    objective: Any = OBJECTIVES.build({"name": name, "max_length": shape.max_length, **more})
+    objective: Any = OBJECTIVES.build({"name": name, "max_length": shape.max_length})
     backbone = from_shape(shape, vocab)
     pairs = random_pairs(vocab, 40_000 if shape is BASE else 400, shape.max_length)
     entries = vocab.tokens(vocab.regular_ids[:20_000])

@@ -9,8 +9,8 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from interlace.alignment import WordPairs
 from interlace.alignment.phrase_counts import count_phrases
 from interlace.alignment.phrase_table import TableRules
-from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.core.errors import DataError, SettingsError
+from interlace.alignment.phrases import phrase_pairs
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
@@ -135,66 +135,8 @@ def learned(text, size=700, **settings):
     )
 
 
-def extracted(pairs, **rules):
-    confidence = None if pairs.confidence is None else pairs.confidence.flat
-    return SwitchCandidates.extracted(pairs.text, pairs.links, confidence, PhraseRules(**rules))
-
-
-def counterparts(candidates, matrix):
-    """The words that replace each (row, start, stop) in some draw."""
-    rules, found = CodeSwitching(switch_fraction=1, major_source=1 - matrix, **MIXED), {}
-    for seed in range(30):
-        exchanges = switch_phrases(candidates, rules, rng(seed)).exchanges
-        keys = zip(exchanges.rows.tolist(), *exchanges.replaced.T.tolist(), strict=True)
-        found |= dict(zip(keys, map(tuple, exchanges.inserted.tolist()), strict=True))
-    return found
-
-
-def test_extracted_phrases_equal_stored_ones():
-    text = text_of()
-    vocab = learned(text)
-    pairs = encoded(text, vocab)
-    sure = rng(4).choice([0.3, 0.6, 0.9], size=len(pairs.links.flat)).astype(np.float32)
-    bare = replace(pairs, confidence=Ragged(sure, pairs.links.offsets), phrases=None, scores=None)
-    found = extracted(bare)
-    assert found.phrases == pairs.phrases
-    surest = {}  # of each word of the first pair
-    for ends, confidence in zip(bare.links[0].tolist(), sure.tolist(), strict=False):
-        for word in enumerate(ends):
-            surest[word] = max(confidence, surest.get(word, 0))
-    for (a, b, c, d), scores in zip(
-        pairs.phrases[0].tolist(), found.scores[:, :2].tolist(), strict=False
-    ):
-        spans = [(1, word) for word in range(c, d)], [(0, word) for word in range(a, b)]
-        assert scores == pytest.approx(
-            [np.mean([surest.get(word, 0) for word in span]) for span in spans]
-        )
-    stored = replace(pairs, scores=Ragged(found.scores, pairs.phrases.offsets))
-    one, other = Alm(masking={"rate": 0}), Alm(phrases="extracted", masking={"rate": 0})
-    prepared = one.prepare(Resources(vocab, PLAIN))
-    ids = [
-        alm.batch(given, prepared, 0, rng(1)).inputs["input_ids"]
-        for alm, given in ((one, stored), (other, bare))
-    ]
-    np.testing.assert_array_equal(*ids)
-
-
-def test_prefers_counterparts_without_unaligned_words():
-    text = text_of()
-    bare = encoded(text, learned(text))
-    every = extracted(bare)
-    tight = extracted(bare, unaligned_borders=False)
-    assert len(every.phrases.flat) - len(tight.phrases.flat) > 20
-    for matrix in (0, 1):
-        found, expected = counterparts(every, matrix), counterparts(tight, matrix)
-        common = found.keys() & expected.keys()
-        assert len(common) > 5 * len(text)
-        assert {span: found[span] for span in common} == {span: expected[span] for span in common}
-
-
 def test_needs_follow_the_settings():
     assert Alm().needs == {"text", "phrases"}
-    assert Alm(phrases="extracted").needs == {"text", "links"}
     assert Alm(code_switching={"target_choice": "table_argmax"}).needs == {
         "text",
         "phrases",
@@ -203,24 +145,18 @@ def test_needs_follow_the_settings():
 
 
 @pytest.mark.parametrize(
-    ("alm", "columns", "named"),
+    ("choice", "column", "name"),
     [
-        (Alm(), ["phrases", "text"], "no phrases.*'extracted'"),
-        (Alm(), ["text"], "no text; .*ParallelCorpus"),
-        (Alm(phrases="extracted"), ["links"], "no word alignments.*'stored'"),
-        (Alm(phrases="extracted"), ["text"], "no text"),
-        (
-            Alm(code_switching={"target_choice": "table_argmax"}),
-            ["known"],
-            "phrase table.*'in_pair'",
-        ),
+        ("in_pair", "phrases", "no phrases"),
+        ("in_pair", "text", "no text; .*ParallelCorpus"),
+        ("table_argmax", "known", "no translations from a phrase table"),
     ],
 )
-def test_error_for_missing_columns_names_the_solution(alm, columns, named):
-    whole = replace(FIGURE, links=Ragged.of([[(0, 0)]], width=2))
-    with pytest.raises(DataError, match=named):
+def test_error_names_a_missing_column(choice, column, name):
+    alm = Alm(code_switching={"target_choice": choice})
+    with pytest.raises(DataError, match=name):
         alm.batch(
-            replace(whole, **dict.fromkeys(columns)),
+            replace(FIGURE, **{column: None}),
             alm.prepare(Resources(little_vocab(), PLAIN)),
             0,
             rng(),
@@ -278,7 +214,7 @@ def test_batches_and_files_have_the_same_lines(choice, language, tmp_path):
     vocab = learned(text)
     words = WordPairs.of([text])
     table = count_phrases(words, text.links)
-    settings = CopySettings(copies=copies, monolingual=0, repeats=True)
+    settings = CopySettings(copies=copies, monolingual=0)
     drawn = CodeSwitchedText(table, TableRules(), CodeSwitching(**rules), settings)
     lines = [line for part in drawn.lines(text, words, text.links) for line in part]
 
@@ -294,10 +230,10 @@ def test_batches_and_files_have_the_same_lines(choice, language, tmp_path):
             batch = alm.batch(pairs, prepared, 0, generator(Purpose.SWITCH, 0, 0, 2 * copy + side))
             for row, padded in enumerate(batch.inputs["input_ids"]):
                 ids = padded[~np.isin(padded, vocab.special_ids)].tolist()
-                if ids != own[row].tolist():
+                if ids != own[row].tolist() and ids not in by_row[row]:
                     by_row[row].append(ids)
     assert vocab.encode(lines).ids.to_lists() == [ids for rows in by_row for ids in rows]
-    assert len(lines) > 200
+    assert len(lines) > 150
 
 
 def test_file_has_distinct_sentences_and_a_share_of_monolingual_ones():
@@ -316,16 +252,3 @@ def test_file_has_distinct_sentences_and_a_share_of_monolingual_ones():
     assert 0 < summary["switched_words"] < 0.3
     assert sum(summary["distinct"].values()) == 2 * 60
     assert sum(int(lines) * pairs for lines, pairs in summary["distinct"].items()) == len(mixed)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"code_switching": {"target_choice": "table_argmax"}}, "has no table for code_switching"),
-        ({"code_switching": {"max_phrase_length": 6}}, "exceeds extraction"),
-    ],
-)
-def test_rejects_settings_without_effect(settings, message):
-    with pytest.raises(SettingsError, match=message):
-        Alm.read({"phrases": "extracted", **settings})
-    Alm.read(settings)

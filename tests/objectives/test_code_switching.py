@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from interlace.alignment.phrases import PhraseRules, phrase_pairs
+from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases
@@ -78,20 +78,15 @@ def test_replaces_one_phrase():
     assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced_words[0] == 3
 
 
-def test_limits_of_number_share_length_and_probability_of_phrases():
+def test_limits_of_number_share_and_length_of_phrases():
     candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
     assert set(drawn(candidates, **MIXED).replaced_words.tolist()) == {5}
     assert set(drawn(candidates, max_phrases=2, **MIXED).replaced_words.tolist()) == {2}
     assert set(
         drawn(candidates, switch_fraction=(0.2, 0.6), **MIXED).replaced_words.tolist()
     ) == set(range(4, 12))
-    phrases, scores = [(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)], [(1, 1), (1, 1), (0.2, 1)]
-    candidates = candidates_of([(40, 40)], [phrases], [scores])
+    candidates = candidates_of([(40, 40)], [[(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)]])
     assert drawn(candidates, major_source=1, **MIXED).replaced_words[0] == 1
-    assert drawn(candidates, major_source=1, min_probability=0.3, **MIXED).replaced_words[0] == 0
-    assert (
-        drawn(candidates, major_source=0, min_probability=0.3, **MIXED).replaced_words[0] == 1
-    )  # phi(s|t) is 1
 
 
 @pytest.mark.parametrize(
@@ -245,15 +240,11 @@ def test_exchanged_phrases_are_candidates_and_do_not_overlap(candidates, seed, s
         assert (switched.kinds[row] >= 2) == (replaced > 0)
 
 
-@pytest.mark.parametrize("by_links", [False, True])
-def test_does_not_exchange_equal_phrases(by_links):
+def test_does_not_exchange_equal_phrases():
     text = world_pairs("en", "de", sample(60, "train", 3))
     lines = TextColumns.of(text.source), TextColumns.of(text.target)
     phrases = phrase_pairs(text.source.words.lengths, text.target.words.lengths, text.links)
-    if by_links:
-        candidates = SwitchCandidates.extracted(lines, text.links, None, PhraseRules())
-    else:
-        candidates = SwitchCandidates.of(lines, phrases)
+    candidates = SwitchCandidates.of(lines, phrases)
     switched = switch_phrases(
         candidates, CodeSwitching(switch_fraction=0.9, **MIXED), np.random.default_rng([7, 0])
     )

@@ -1,4 +1,4 @@
-"""Denoising: noise of words and tokens, and word-by-word translation."""
+"""Denoising: noise of words and tokens."""
 
 from types import SimpleNamespace
 
@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
-from interlace.models.families import Traits
-from interlace.objectives import Resources
-from interlace.objectives.denoise import Denoise, Noise
-from little_words import SPECIALS, LittleWords
+from interlace.objectives.denoise import Noise
 
 MASK = 9999
 
@@ -110,81 +105,3 @@ def test_rates_follow_schedules():
     assert noised(Noise(), text).lengths.tolist()[::2] == [0, 0]
     nothing = Sentences(Ragged.of([]), Ragged.of([]), "en")
     assert len(noised(Noise(), nothing)) == 0
-
-
-TOKENS = LittleWords(
-    "the old doctor ##s house alt Arzt Doktor Haus ##arzt",
-    (*SPECIALS, "<2en>", "<2de>"),
-    {"doctors": "doctor ##s", "Hausarzt": "Haus ##arzt", "xyz": "<2en>"},
-)
-ENTRIES = [
-    ("old", "alt"),
-    ("doctor", "Hausarzt"),
-    ("doctors", "Doktor"),
-    ("doctors", "Arzt"),
-    ("the", "xyz"),
-]
-
-
-def batch_of(lines, language="en", key=0, step=1, **settings):
-    plain = {
-        "max_length": 32,
-        "noise": {"shuffle": 0, "drop": 0, "blank": 0},
-        "translation_rate": 1,
-    }
-    objective = Denoise(**plain | settings)
-    lexicons = {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
-    prepared = objective.prepare(Resources(TOKENS.vocab, Traits("bert", 64), lexicons=lexicons))
-    return objective.batch(
-        TOKENS.sentences(lines, language), prepared, step, np.random.default_rng(key)
-    )
-
-
-def read(batch):
-    return TOKENS.texts(batch.inputs["input_ids"])
-
-
-def test_reads_translated_words_and_writes_the_original_sentence():
-    batch = batch_of(["the old doctor", "old house"])
-    assert read(batch) == ["<s> the alt Haus ##arzt </s>", "<s> alt house </s>"]
-    assert TOKENS.texts(batch.extra["decoder_ids"]) == ["<2en> the old doctor", "<2en> old house"]
-    assert read(batch_of(["alt Haus ##arzt Haus"], "de")) == ["<s> old doctor Haus </s>"]
-
-
-def test_translates_whole_words_within_the_maximum_length_all_translations_equally_often():
-    assert read(batch_of(["house ##s doctor"])) == ["<s> house ##s Haus ##arzt </s>"]
-    assert read(batch_of(["alt ##arzt"], "de")) == ["<s> alt ##arzt </s>"]
-    assert read(batch_of([""])) == ["<s> </s>"]
-    batch = batch_of(["doctor doctor old doctor", "doctor"], max_length=8)
-    assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
-    tight = batch_of(
-        ["the doctor doctor ##s old the the"], max_length=9
-    )  # `doctor ##s` becomes one token
-    assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
-    found = [read(batch_of(["doctor ##s"], key=key))[0] for key in range(300)]
-    counts = {row: found.count(row) for row in set(found)}
-    assert set(counts) == {"<s> Doktor </s>", "<s> Arzt </s>"}
-    assert all(count > 110 for count in counts.values())
-
-
-def test_translation_rate_follows_its_schedule():
-    lines = ["old"] * 2000
-    assert 0.27 < read(batch_of(lines, translation_rate=0.3)).count("<s> alt </s>") / 2000 < 0.33
-    assert (
-        0.47
-        < read(batch_of(lines, translation_rate="0:1,100:0", step=50)).count("<s> alt </s>") / 2000
-        < 0.53
-    )
-    assert read(batch_of(lines, translation_rate="0:1,100:0", step=100)) == ["<s> old </s>"] * 2000
-
-
-def test_needs_a_dictionary_for_translation_and_only_then():
-    assert Denoise(translation_rate=0.5).needs == {"lexicon"}
-    assert Denoise(translation_rate="0:0,10:1").needs == {"lexicon"}
-    assert Denoise(translation_rate=0.5).for_evaluation().needs == Denoise().needs == frozenset()
-    evaluated = Denoise(translation_rate=1, dictionary={"vectors": "runs/words"}).for_evaluation()
-    assert evaluated.needs == frozenset()
-    with pytest.raises(DataError, match=r"denoise: .* set denoise\.dictionary"):
-        Denoise(translation_rate=1).prepare(Resources(TOKENS.vocab, Traits("bert", 64)))
-    with pytest.raises(SettingsError, match=r"translation_rate is 0; set translation_rate too"):
-        Denoise(dictionary={"vectors": "runs/words"})

@@ -66,7 +66,6 @@ def test_looks_up_whole_words_or_any_token_by_the_language_of_the_text():
     assert labels("old </s> read") == ["alt", "liest"]  # the words of a stream
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert labels("old doctor", entries=entries) == ["alt", "doctor"]
-    assert labels("old doctor", entries=entries, multi_subword="first") == ["alt", "Haus"]
 
 
 def test_shown_translations_have_their_language_id_and_need_one():
@@ -114,5 +113,3 @@ def test_predicts_the_same_positions_as_mlm():
 def test_rejects_dictionary_without_single_token_words():
     with pytest.raises(DataError, match=r"no entry .*a larger vocabulary"):
         batch_of("old", entries=[("doctor", "Hausarzt")])
-    with pytest.raises(DataError, match="no word of its dictionary is a single token"):
-        batch_of("old", entries=[("aa", "Hausarzt")], multi_subword="first")

@@ -13,7 +13,7 @@ from interlace.data import Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.models.families import Traits
 from interlace.objectives import Prepared, Resources
-from interlace.objectives.common.masking import Masking, draw_per_row, draw_weighted, sampling_scale
+from interlace.objectives.common.masking import Masking, draw_weighted
 
 SIZE = 50
 VOCAB = SimpleNamespace(
@@ -62,7 +62,6 @@ many = st.lists(
 ways = st.fixed_dictionaries(
     {
         "weighting": st.sampled_from(["none", "inverse_sqrt_frequency"]),
-        "weighted_draw": st.sampled_from(["batch", "row", "subword"]),
         "unit": st.sampled_from(["subword", "word"]),
     }
 )
@@ -91,19 +90,16 @@ def test_shares_of_mask_random_and_kept():
     assert shown[shown != VOCAB.mask].min() >= 5
 
 
-@pytest.mark.parametrize("draw", ["batch", "row", "subword"])
-def test_weighting_prefers_rare_tokens(draw):
+def test_weighting_prefers_rare_tokens():
     frequencies = np.zeros(SIZE)
     frequencies[[10, 11]] = 2500, 2500 / 4  # the weight of 11 is twice that of 10
     rows = [[10] * 16 + [11] * 4] * 500
-    settings = {"rate": 0.15, "weighting": "inverse_sqrt_frequency", "weighted_draw": draw}
+    settings = {"rate": 0.15, "weighting": "inverse_sqrt_frequency"}
     _, masked = apply(Masking(**settings), rows, frequencies=frequencies)
     chosen = np.array([(masked.labels == kind).sum() for kind in (10, 11)])
     assert chosen.sum() / 10_000 == pytest.approx(0.15, abs=0.01)
     odds = (chosen[1] / 2000) / (chosen[0] / 8000)
     assert odds == pytest.approx(2, abs=0.25)
-    by_row = np.bincount(masked.rows, minlength=500)
-    assert (set(by_row.tolist()) == {3}) == (draw == "row")  # ceil(0.15 x 20)
 
 
 @pytest.mark.parametrize("weighting", ["none", "inverse_sqrt_frequency"])
@@ -164,30 +160,8 @@ def test_rejects_settings_out_of_range(settings, message):
         Masking(**settings)
 
 
-counts = st.lists(st.integers(1, 1000), min_size=1, max_size=20)
-
-
-@given(counts, st.floats(0, 1))
-def test_scale_keeps_the_share_of_the_corpus(frequencies, share):
-    frequencies = np.array(frequencies)
-    weights = 1 / np.sqrt(frequencies)
-    factor = np.interp(share, *sampling_scale(frequencies, weights))
-    expected = (frequencies * np.minimum(1, factor * weights)).sum() / frequencies.sum()
-    assert expected == pytest.approx(share, abs=1e-9)
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.floats(0, 1), st.integers(0, 100))
-def test_draws_a_share_of_each_row(lengths, share, seed):
-    rows = np.repeat(np.arange(0, 2 * len(lengths), 2), lengths)
-    weights = np.random.default_rng(seed).random(len(rows), dtype=np.float32) + 0.1
-    chosen = draw_per_row(weights, rows, share, np.random.default_rng(seed))
-    found = [chosen[rows == row].sum() for row in np.unique(rows)]
-    assert found == [int(np.ceil(share * length)) for length in lengths]
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_draws_an_exact_share(share):
     rng = np.random.default_rng(0)
     assert draw_weighted(np.ones(10, np.float32), share, rng).sum() == round(10 * share)
     assert len(draw_weighted(np.ones(0, np.float32), share, rng)) == 0
-    assert len(draw_per_row(np.ones(0, np.float32), np.ones(0, np.int64), share, rng)) == 0

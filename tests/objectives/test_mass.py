@@ -12,7 +12,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.mass import Mass, draw_spans
-from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
+from little_seq2seq import PLAIN, VOCAB, WORDS, model, sentences, texts
 
 LINE = "the old doctor reads three letters"
 ALL_MASKED = {"mask_share": 1, "random_share": 0}
@@ -57,11 +57,10 @@ def hidden_in(batch, row=0):
     return places, places[-1] == len(read) - 1
 
 
-@pytest.mark.parametrize("decoder", ["placed", "fragment"])
-def test_writes_the_fragment_and_the_end_if_it_ends_the_sentence(decoder):
+def test_writes_the_fragment_and_the_end_if_it_ends_the_sentence():
     ends = 0
     for key in range(20):
-        batch = made(Mass(**ALL_MASKED, decoder=decoder), sentences([LINE]), key=key)
+        batch = made(Mass(**ALL_MASKED), sentences([LINE]), key=key)
         places, at_end = hidden_in(batch)
         fragment = [LINE.split()[place] for place in places] + ["</s>"] * at_end
         assert len(places) == 3
@@ -69,28 +68,9 @@ def test_writes_the_fragment_and_the_end_if_it_ends_the_sentence(decoder):
         assert texts(batch.extra["decoder_ids"]) == [" ".join(["<2en>", *fragment[:-1]])]
         assert batch.at[1].tolist() == list(range(len(fragment)))
         assert batch.counts == {"mass": len(fragment)}
-        assert batch.extra.get("decoder_first") == ([places[0]] if decoder == "placed" else None)
+        assert batch.extra["decoder_first"] == [places[0]]
         ends += at_end
     assert 0 < ends < 20
-
-
-def test_masks_before_the_fragment():
-    """Figure 1 of the paper: column i of the decoder predicts token i and reads token i - 1."""
-    for key in range(12):
-        batch = made(
-            Mass(**ALL_MASKED, decoder="masked"), sentences([LINE, "the doctor"]), NAMED, key
-        )
-        places, at_end = hidden_in(batch)
-        first = places[0]
-        shown = texts(batch.extra["decoder_ids"])[0].split()
-        assert (
-            shown
-            == ["<2en>", *["[M]"] * first, *LINE.split()[first : first + 2 + at_end]][
-                : first + 3 + at_end
-            ]
-        )
-        assert batch.at[1][: 3 + at_end].tolist() == list(range(first, first + 3 + at_end))
-        assert (batch.extra["decoder_languages"] == 2).all()
 
 
 def test_decoder_reads_the_position_of_the_fragment():

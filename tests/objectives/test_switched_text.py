@@ -9,7 +9,7 @@ import pytest
 
 from interlace.aligners import ALIGNERS
 from interlace.alignment import WordPairs
-from interlace.alignment.phrases import PhraseRules
+from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
@@ -17,11 +17,10 @@ from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.alm import Alm
+from interlace.objectives.common._code_switching_kernels import character_kind, needs_space
 from interlace.objectives.common.code_switching import (
     CodeSwitching,
     SwitchCandidates,
-    character_kind,
-    needs_space,
     switch_phrases,
     switched_text,
 )
@@ -130,16 +129,16 @@ def sides_of_tokens(line, spans, sides, offsets):
 
 def compared(text, vocab, draws):
     """Compare lines, words, tokens and languages with a loop and the tokenizer; return the number of mixed lines."""
-    alm = Alm(phrases="extracted", max_length=512, masking={"rate": 0}, code_switching=MIXED)
+    alm = Alm(max_length=512, masking={"rate": 0}, code_switching=MIXED)
     prepared = alm.prepare(Resources(vocab, Traits("bert", 512)))
-    candidates, count = (
-        SwitchCandidates.extracted(columns(text), text.links, None, PhraseRules()),
-        0,
-    )
+    lengths = (text.source.words.lengths, text.target.words.lengths)
+    phrases = phrase_pairs(*lengths, text.links)
+    candidates = SwitchCandidates.of(columns(text), phrases)
+    count = 0
     pairs = Pairs(
         vocab.encode_text(text.source),
         vocab.encode_text(text.target),
-        text.links,
+        phrases=phrases,
         text=columns(text),
     )
     for seed in range(draws):

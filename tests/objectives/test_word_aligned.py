@@ -49,10 +49,9 @@ def make(objective, pairs=PAIRS, traits=PLAIN):
 
 def linked(batch):
     """The tokens of the two words of each link."""
-    ids = batch.inputs["input_ids"].reshape(-1)[batch.extra["heads"]]
-    return list(
-        zip(ids[batch.extra["one"]].tolist(), ids[batch.extra["other"]].tolist(), strict=True)
-    )
+    ids = batch.inputs["input_ids"].reshape(-1)[batch.extra["last_tokens"]]
+    sides = ids[batch.extra["anchored"]].tolist(), ids[batch.extra["aligned"]].tolist()
+    return list(zip(*sides, strict=True))
 
 
 def test_each_sentence_is_a_sequence():
@@ -66,16 +65,9 @@ def test_each_sentence_is_a_sequence():
     assert batch.counts == {"word_aligned": 3, "anchor": 3}
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, [(4, 21), (6, 22), (7, 24)]),  # aa - C has less confidence than aa - B
-        ({"links": "all"}, [(4, 21), (6, 22), (6, 23), (7, 24)]),
-        ({"pooling": "first"}, [(4, 20), (5, 22), (7, 24)]),
-    ],
-)
-def test_linked_tokens(settings, expected):
-    batch = make(WordAligned(**settings))
+def test_linked_tokens():
+    batch = make(WordAligned())
+    expected = [(4, 21), (6, 22), (7, 24)]  # aa - C has less confidence than aa - B
     assert linked(batch) == expected
     assert list(zip(batch.inputs["input_ids"][batch.at], batch.labels, strict=True)) == expected
 
@@ -85,7 +77,6 @@ def test_anchor_language_comes_first():
     assert batch.inputs["input_ids"][:, 1].tolist() == [20, 24, 4, 7]
     assert linked(batch) == [(21, 4), (22, 6), (24, 7)]
     assert batch.counts == {"word_aligned": 3, "anchor": 4}
-    assert make(WordAligned(anchor_language="both")).counts["anchor"] == 7
     assert make(WordAligned(anchor_weight=0)).counts == {"word_aligned": 3}
 
 
@@ -94,9 +85,8 @@ def backbone():
     return from_shape(SHAPE, VOCAB)
 
 
-@pytest.mark.parametrize(("distance", "over"), [("mean", 16), ("sum", 1)])
-def test_distances_equal_those_of_the_paper(backbone, distance, over):
-    objective = WordAligned(distance=distance, links="all", pooling="mean")
+def test_distances_are_those_of_the_last_tokens(backbone):
+    objective = WordAligned()
     heads = objective.modules(backbone)
     batch = make(objective).to(CPU)
     with torch.no_grad():
@@ -104,21 +94,10 @@ def test_distances_equal_those_of_the_paper(backbone, distance, over):
         backbone.input_embeddings.mul_(1.5)
         now = backbone.encode(batch.inputs)
         terms = objective.loss(backbone, heads, batch)
-
-    def words(states):
-        english = [states[0, 1], states[0, 2:4].mean(0), states[1, 1]]
-        return english, [states[2, 1:3].mean(0), states[2, 3], states[2, 4], states[3, 1]]
-
-    (a, aa, b), (great_a, great_b, great_c, great_d) = words(now)
-    pairs = [(a, great_a), (aa, great_b), (aa, great_c), (b, great_d)]
-    apart = sum((one - other).square().sum() for one, other in pairs) / over
-    drift = (
-        sum(
-            (one - other).square().sum()
-            for one, other in zip((a, aa, b), words(before)[0], strict=True)
-        )
-        / over
-    )
+    english = [(0, 1), (0, 3), (1, 1)]
+    german = [(2, 2), (2, 3), (3, 1)]
+    apart = sum((now[i] - now[j]).square().mean() for i, j in zip(english, german, strict=True))
+    drift = sum((now[i] - before[i]).square().mean() for i in english)
     assert terms["word_aligned"].total.item() == pytest.approx(apart.item(), rel=1e-4)
     assert terms["anchor"].total.item() == pytest.approx(drift.item(), rel=1e-4)
     assert drift > 0
@@ -161,13 +140,10 @@ def test_rejects_pairs_without_links_and_an_unknown_anchor():
         make(WordAligned(anchor_language="fr"))
 
 
-@pytest.mark.parametrize("anchor", ["en", "de"])
-def test_links_of_truncated_words_are_ignored(anchor):
-    links = Ragged.of([[(0, 2), (1, 0), (7, 1)], [(0, 0), (0, 9)]], width=2)
+@pytest.mark.parametrize(
+    ("anchor", "expected"), [("en", [(4, 22), (5, 20)]), ("de", [(22, 4), (20, 5)])]
+)
+def test_links_of_truncated_words_are_ignored(anchor, expected):
+    links = Ragged.of([[(0, 2), (1, 0), (7, 1)], [(0, 9)]], width=2)
     pairs = Pairs(side([range(8), [0]], 4, "en"), side([[0, 1, 2], range(10)], 20, "de"), links)
-    batch = make(WordAligned(max_length=8, links="all", anchor_language=anchor), pairs)
-    assert (
-        linked(batch) == [(4, 22), (5, 20), (12, 23)]
-        if anchor == "en"
-        else [(22, 4), (20, 5), (23, 12)]
-    )
+    assert linked(make(WordAligned(max_length=8, anchor_language=anchor), pairs)) == expected

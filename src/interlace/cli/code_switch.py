@@ -63,9 +63,6 @@ def code_switch(
         ),
     ] = False,
     tight: options.NoBorderWords = False,
-    repeats: Annotated[
-        bool, typer.Option("--repeats", help="Keep repeated sentences of a pair.")
-    ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
@@ -86,7 +83,7 @@ def code_switch(
         max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count
     )
     switching = _switching(fraction, max_length, from_table=from_table)
-    copy_settings = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
+    copy_settings = CopySettings(copies=copies, monolingual=monolingual, seed=seed)
     aligned = read_aligned_text(
         files,
         confidence=confidence,

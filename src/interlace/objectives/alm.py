@@ -14,13 +14,12 @@ docs/objectives/alm.md lists what the paper leaves open, and the settings that c
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.alignment.phrases import PhraseRules
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
@@ -41,8 +40,8 @@ REPLACED = "replaced_share"
 class Alm(Objective):
     """Predict masked tokens of code-switched sentences.
 
-    Reads: pairs with phrases (`stored` with the corpus, or `extracted` from its word alignments in every batch). To
-        drop pairs by length, as ALM does without giving a number, use the recipe's `[filters.length]`.
+    Reads: pairs with phrases. To drop pairs by length, as ALM does without giving a number, use the recipe's
+        `[filters.length]`.
     Relations: `tlm` concatenates the two sentences; `mlm` reads each alone.
     Terms: `alm`, and two without weight: `mixed_share`, the share of sentences in both languages, and `replaced_share`,
         the share of their words that are replaced.
@@ -58,34 +57,12 @@ class Alm(Objective):
         default_factory=switching.CodeSwitching,
         description="Which phrases are exchanged, and how many.",
     )
-    phrases: Literal["stored", "extracted"] = Field(
-        "stored",
-        description="'stored': found once, with the phrase table's probabilities. 'extracted': from word alignments "
-        "in every batch; takes less disk space, and scores phrases by link confidence only.",
-    )
-    extraction: PhraseRules = Field(
-        default_factory=PhraseRules, description="Rules for 'extracted' phrases."
-    )
-
-    def model_post_init(self, _context: object) -> None:
-        """Reject settings that would be ignored."""
-        if self.phrases == "extracted" and self.code_switching.target_choice == "table_argmax":
-            raise ValueError(
-                "phrases = 'extracted' has no table for code_switching.target_choice = 'table_argmax'"
-            )
-        longest = self.code_switching.max_phrase_length
-        if self.phrases == "extracted" and longest > self.extraction.max_phrase_length:
-            raise ValueError(
-                f"code_switching.max_phrase_length = {longest} exceeds extraction.max_phrase_length"
-            )
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
         """The text with its links or phrases; the phrase table's translations only if they are used."""
         if self.code_switching.target_choice == "table_argmax":
             return frozenset({"text", "phrases", "known"})
-        if self.phrases == "extracted":
-            return frozenset({"text", "links"})
         return frozenset({"text", "phrases"})
 
     def prepare(self, resources: Resources) -> PreparedMasked:
@@ -93,8 +70,12 @@ class Alm(Objective):
         return self.masking.prepare(super().prepare(resources), resources)
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
-        """Switch every pair, and mask; raise a DataError if the pairs have no text, phrases or alignments."""
-        candidates = self._candidates(examples)
+        """Switch every pair, and mask; raise a DataError if the pairs have no text or phrases."""
+        self._check_columns(examples)
+        scores = None if examples.scores is None else examples.scores.flat
+        candidates = switching.SwitchCandidates.of(
+            examples.text, examples.phrases, scores, examples.known
+        )
         switched = switching.switch_phrases(candidates, self.code_switching, rng)
         lines = switching.switched_text(candidates, switched)
         sentences = prepared.vocab.encode_text(lines.text.text())
@@ -104,12 +85,10 @@ class Alm(Objective):
             layout, examples.languages, prepared, term=self.term, step=step, rng=rng
         )
         is_mixed = switched.kinds >= switching.MONOLINGUAL
-        batch.counts |= {
-            MIXED: len(is_mixed),
-            REPLACED: max(int(switched.words[is_mixed].sum()), 1),
-        }
-        sums = {MIXED: is_mixed.sum(), REPLACED: switched.replaced_words.sum()}
-        batch.extra |= {name: np.array([value], np.float32) for name, value in sums.items()}
+        batch.counts[MIXED] = len(is_mixed)
+        batch.counts[REPLACED] = max(int(switched.words[is_mixed].sum()), 1)
+        batch.extra[MIXED] = np.array([is_mixed.sum()], np.float32)
+        batch.extra[REPLACED] = np.array([switched.replaced_words.sum()], np.float32)
         return batch
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
@@ -125,33 +104,17 @@ class Alm(Objective):
         """
         return np.asarray(np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length))
 
-    def _candidates(self, pairs: Pairs) -> switching.SwitchCandidates:
-        """Return what may be exchanged in pairs."""
-        if self.phrases == "extracted":
-            if pairs.links is None:
-                raise _missing("word alignments", "; or set phrases = 'stored'")
-            if pairs.text is None:
-                raise _missing("text")
-            confidence = None if pairs.confidence is None else pairs.confidence.flat
-            return switching.SwitchCandidates.extracted(
-                pairs.text, pairs.links, confidence, self.extraction
-            )
-        if pairs.known is None and self.code_switching.target_choice == "table_argmax":
-            raise _missing("translations from a phrase table", "; or set target_choice = 'in_pair'")
-        if pairs.phrases is None:
-            raise _missing("phrases", "; or set phrases = 'extracted'")
-        if pairs.text is None:
-            raise _missing("text")
-        scores = None if pairs.scores is None else pairs.scores.flat
-        return switching.SwitchCandidates.of(pairs.text, pairs.phrases, scores, pairs.known)
-
-
-def _missing(what: str, alternative: str = "") -> DataError:
-    """Return the error for pairs without a column."""
-    return DataError(
-        f"alm: the pairs have no {what}; train from a recipe, which computes it (section [align]), or open the "
-        f"corpus with ParallelCorpus.with_alignments{alternative}"
-    )
+    def _check_columns(self, pairs: Pairs) -> None:
+        """Raise a DataError if the pairs lack a column."""
+        columns = {"text": pairs.text, "phrases": pairs.phrases}
+        if self.code_switching.target_choice == "table_argmax":
+            columns["translations from a phrase table"] = pairs.known
+        for name, column in columns.items():
+            if column is None:
+                raise DataError(
+                    f"alm: the pairs have no {name}; train from a recipe, which computes it (section [align]), or "
+                    "open the corpus with ParallelCorpus.with_alignments"
+                )
 
 
 def _sides_of_tokens(layout: Layout, lines: switching.SwitchedText) -> NDArray[np.int8]:

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
@@ -75,20 +74,13 @@ class DictMlm(Mlm):
         True,
         description="Look up only tokens that are whole words; false: any token of that form (ALIGN-MLM's code).",
     )
-    multi_subword: Literal["drop", "first"] = Field(
-        "drop",
-        description="Translations of several tokens: dropped, or replaced by their first token.",
-    )
 
     def prepare(self, resources: Resources) -> PreparedDictMlm:
         """Split the dictionaries and build a table for each language of the model; a DataError if none is usable."""
         lexicons = resources.lexicons
         vocab = resources.vocab
         seed = resources.seed
-        max_tokens = 1 if self.multi_subword == "drop" else None
-        dictionaries = self.dictionary.prepare(
-            lexicons, vocab, self.name, seed=seed, max_tokens=max_tokens
-        )
+        dictionaries = self.dictionary.prepare(lexicons, vocab, self.name, seed=seed, max_tokens=1)
         text = replace(super().prepare(resources), dictionaries=dictionaries)
         shown = text.language_ids and self.mode == "input"
         languages = {language for split in dictionaries.splits for language in split.languages}
@@ -139,33 +131,24 @@ def translation_tables(
 ) -> dict[str, Ragged]:
     """Return by language, for each of the `size` token ids, rows of (translation, its language id).
 
-    Entries are read in both directions. Words of several tokens have no row; of a translation of several tokens the
-    first is used. A token that translates a word in two languages has the language of the first dictionary.
-    Raise a DataError if every training word has several tokens.
+    Entries are read in both directions; all words are single tokens. A token that translates a word in two languages
+    has the language of the first dictionary.
     """
-    found: dict[str, list[NDArray[np.int64]]] = {}
-    for language, other, (source, target) in dictionaries.directions():
-        words = dictionaries.words
-        single = words.lengths[source] == 1
-        pair = np.stack(
-            [words.values[words.offsets[side[single]]] for side in (source, target)]
-        ).astype(np.int64)
-        pair = pair[:, pair[0] != pair[1]]
-        found.setdefault(language, []).append(
-            np.concatenate([pair, np.full((1, pair.shape[1]), language_ids[other])])
-        )
+    columns: dict[str, list[NDArray[np.int64]]] = {}  # (3, entries) token, translation, language
+    words = dictionaries.words
+    tokens = words.flat.astype(np.int64)
+    for language, other_language, (source, target) in dictionaries.directions():
+        other_ids = np.full(len(source), language_ids[other_language])
+        source_tokens = tokens[words.offsets[source]]
+        target_tokens = tokens[words.offsets[target]]
+        entries = np.stack([source_tokens, target_tokens, other_ids])
+        columns.setdefault(language, []).append(entries)
     tables = {}
-    for language, parts in found.items():
-        columns = np.concatenate(parts, axis=1)
-        distinct, first = np.unique(columns[:2], axis=1, return_index=True)
-        if len(first):
-            tables[language] = Ragged.from_lengths(
-                columns[1:, first].T, np.bincount(distinct[0], minlength=size)
-            )
-    if not tables:
-        raise DataError(
-            f"dict_mlm: no word of its dictionary is a single token: {'; '.join(dictionaries.notes)}"
-        )
+    for language, parts in columns.items():
+        entries = np.concatenate(parts, axis=1)
+        distinct, numbers = np.unique(entries[:2], axis=1, return_index=True)
+        counts = np.bincount(distinct[0], minlength=size)
+        tables[language] = Ragged.from_lengths(entries[1:, numbers].T, counts)
     return tables
 
 

@@ -9,7 +9,7 @@ Legend: B sequences; T tokens of the longest decoder input.
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,21 +56,13 @@ class Mass(Seq2SeqObjective):
     random_share: float = Field(
         0.1, ge=0, le=1, description="Share seen as a random token (MASS, section 4.1: 0.1)."
     )
-    decoder: Literal["placed", "fragment", "masked"] = Field(
-        "placed",
-        description="Decoder input: the fragment at its positions in the sentence (MASS, section 4.1), the fragment at "
-        "positions from 0, or masks before the fragment (figure 1). The first two are the same for modernbert, which "
-        "has only relative positions.",
-    )
 
     def model_post_init(self, _context: Any) -> None:
         """Check the two shares."""
         self._masking()
 
     def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
-        """Return (n,) the length of the fragment, and of masks before it."""
-        if self.decoder == "masked":
-            return read
+        """Return (n,) the length of the fragment."""
         return np.asarray(np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1))
 
     def batch(self, examples: Sentences, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
@@ -83,9 +75,7 @@ class Mass(Seq2SeqObjective):
         masked = within(original, *span)
         ids[masked] = self._masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
         targets = np.full(len(examples), vocab.target(examples.language))
-        masks = self.decoder == "masked"
-        placed = self.decoder == "placed"
-        decoder = fragment_layout(original, span, targets, vocab, masked=masks, placed=placed)
+        decoder = fragment_layout(original, span, targets, vocab)
         read = replace(examples, ids=Ragged.from_lengths(ids, examples.lengths))
         return self.seq2seq_batch(
             sentence_layout(read, vocab, self.max_length), languages, decoder, languages, prepared
@@ -120,33 +110,26 @@ def within(rows: Ragged, starts: NDArray[np.int64], stops: NDArray[np.int64]) ->
 
 
 def fragment_layout(
-    ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab, *, masked: bool, placed: bool
+    ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab
 ) -> DecoderLayout:
-    """Return the decoder input that predicts the fragment: `[target] x_u .. x_(v-1)`.
+    """Return the decoder input `[target] x_u .. x_(v-1)` at the positions of the fragment (section 4.1).
 
     If the fragment ends its sentence, the end is predicted too.
 
     span: (B,) start and (B,) stop of each fragment. targets: (B,) target language token of each row.
-    masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al. 2019,
-        figure 1); tokens after the fragment affect no prediction and are omitted.
-    placed: set the position of the fragment instead of masks (section 4.1).
     """
     starts, stops = span
-    stops = stops + ((stops == ids.lengths) & (starts < stops))  # include the end
-    before = starts if masked else np.zeros_like(starts)
-    ends = before + stops - starts
-    lengths = np.maximum(ends, 1)
+    reaches_end = (stops == ids.lengths) & (starts < stops)
+    stops = stops + reaches_end  # include the end
+    sizes = stops - starts
+    lengths = np.maximum(sizes, 1)
     read = np.full((len(ids), int(lengths.max(initial=1))), vocab.pad, np.int64)
-    columns = np.arange(read.shape[1])
-    if masked:
-        read[columns < lengths[:, None]] = vocab.mask
     read[:, 0] = targets
-    ended = Ragged.from_lengths(
-        np.insert(ids.flat, ids.offsets[1:] - ids.offsets[0], vocab.end), ids.lengths + 1
-    )
+    ends = ids.offsets[1:] - ids.offsets[0]
+    ended = Ragged.from_lengths(np.insert(ids.flat, ends, vocab.end), ids.lengths + 1)
     labels = ended.flat[within(ended, starts, stops)].astype(np.int64)
-    rows, places = np.nonzero((columns >= before[:, None]) & (columns < ends[:, None]))
-    inner = places + 1 < ends[rows]  # the last token is predicted, not read
-    read[rows[inner], places[inner] + 1] = labels[inner]
-    first = starts.astype(np.int64) if placed else None
-    return DecoderLayout(read, lengths, (rows, places), labels, np.zeros(len(ids), np.int8), first)
+    rows, columns = np.nonzero(np.arange(read.shape[1]) < sizes[:, None])
+    is_read = columns + 1 < sizes[rows]  # the last token is predicted, not read
+    read[rows[is_read], columns[is_read] + 1] = labels[is_read]
+    sides = np.zeros(len(ids), np.int8)
+    return DecoderLayout(read, lengths, (rows, columns), labels, sides, starts.astype(np.int64))

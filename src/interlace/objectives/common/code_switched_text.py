@@ -43,7 +43,6 @@ class CopySettings(Settings):
         lt=0.5,
         description="Share of unchanged source lines, and of target lines (ALM: 10 % each).",
     )
-    repeats: bool = Field(False, description="Write a sentence each time it is drawn.")
     seed: int = Field(0, ge=0, description="Random seed.")
 
 
@@ -126,7 +125,7 @@ class CodeSwitchedText:
                 lines = switching.switched_text(candidates, switched).text.lines
                 written = np.zeros(len(text), np.bool_)
                 for row in np.flatnonzero(switched.kinds >= switching.MONOLINGUAL).tolist():
-                    if self.copies.repeats or lines[row] not in seen[row]:
+                    if lines[row] not in seen[row]:
                         seen[row].add(lines[row])
                         found[row].append(lines[row])
                         written[row] = True

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from interlace.core.errors import DataError
 from interlace.core.names import PairName
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, distinct_rows
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.readers.common.files import check_pattern
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-MAX_QUERIES = (
-    1000  # words of a dictionary part that are scored, evenly spaced, so that scoring is cheap
-)
+MAX_QUERIES = 1000  # scored words of a dictionary part, evenly spaced
 
 
 class DictionaryPart(IntEnum):
@@ -105,10 +103,6 @@ class Dictionary(Settings):
     min_count: float = Field(
         3, ge=1, description="Minimum number of links of an entry counted from alignments."
     )
-    case: Literal["best", "as_written"] = Field(
-        "best",
-        description="'best': also try each word capitalized and keep the form with fewer tokens.",
-    )
 
     @model_validator(mode="before")
     @classmethod
@@ -140,67 +134,48 @@ class Dictionary(Settings):
                 f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus"
             )
         seed = seed if self.seed is None else self.seed
-        numbers = _WordNumbers(vocab, best=self.case == "best")
+        spelled: list[Ragged] = []
+        for _, lexicon in sorted(lexicons.items()):
+            spelled.append(spellings(vocab, lexicon.source_types))
+            spelled.append(spellings(vocab, lexicon.target_types))
+        rows = Ragged.concatenate(spelled)
+        numbers, first_rows = distinct_rows(rows)  # words with the same tokens have one number
+        words = rows.take(first_rows)
+        lengths = np.where(_irregular(words, vocab) == 0, words.lengths, 0)
         splits: list[DictionarySplit] = []
-        words_of_entries: list[NDArray[np.int64]] = []  # (2, m) of each dictionary
+        entries: list[NDArray[np.int64]] = []  # (2, m) word numbers of each dictionary
+        first_type = 0
         for languages, lexicon in sorted(lexicons.items()):
+            source = numbers[first_type + lexicon.entries[:, 0]]
+            first_type += len(lexicon.source_types)
+            target = numbers[first_type + lexicon.entries[:, 1]]
+            first_type += len(lexicon.target_types)
+            statuses = np.full(len(source), EntryStatus.USED, np.uint8)
+            statuses[source == target] = EntryStatus.IDENTICAL
+            if max_tokens is not None:
+                is_long = np.maximum(lengths[source], lengths[target]) > max_tokens
+                statuses[is_long] = EntryStatus.TOO_LONG
+            statuses[np.minimum(lengths[source], lengths[target]) == 0] = EntryStatus.UNSPELLABLE
             split = split_dictionary(lexicon, languages, self.share, seed)
-            words, statuses = numbers.of_entries(lexicon, max_tokens)
             splits.append(replace(split, statuses=statuses))
-            words_of_entries.append(words)
-        splits = _hold_out(splits, words_of_entries, numbers.words)
+            entries.append(np.stack([source, target]))
+        splits = _hold_out(splits, entries, words)
         used = np.concatenate([split.statuses == EntryStatus.USED for split in splits])
         parts = np.concatenate([split.parts for split in splits])[used]
         notes = [split.note() for split in splits]
         if not (parts == DictionaryPart.TRAIN).any():
             raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(notes)}")
-        source, target = np.concatenate(words_of_entries, axis=1)[:, used]
+        source, target = np.concatenate(entries, axis=1)[:, used]
         owners = np.repeat(np.arange(len(splits)), [len(split.parts) for split in splits])
         return Dictionaries(
             splits=tuple(splits),
-            words=numbers.words,
+            words=words,
             source=source,
             target=target,
             parts=parts,
             owner=owners[used],
             notes=tuple(f"{name}: {note}" for note in notes),
         )
-
-
-class _WordNumbers:
-    """Numbers words by their tokens, so that words with the same tokens have the same number.
-
-    best: see `spellings`.
-    """
-
-    def __init__(self, vocab: Vocab, *, best: bool) -> None:
-        self._vocab = vocab
-        self._best = best
-        self._numbers: dict[bytes, int] = {}  # by the bytes of the token ids
-
-    @property
-    def words(self) -> Ragged:
-        """The tokens of each numbered word."""
-        flat = np.frombuffer(b"".join(self._numbers), np.int32).copy()
-        return Ragged.from_lengths(flat, [len(tokens) // 4 for tokens in self._numbers])
-
-    def of_entries(
-        self, lexicon: Lexicon, max_tokens: int | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return (2, m) numbers of the source and target word of each entry, and its (m,) `EntryStatus`."""
-        words: list[NDArray[np.int64]] = []
-        lengths: list[NDArray[np.int64]] = []  # 0 for words with a special or unknown token
-        for side, spelled in enumerate((lexicon.source_types, lexicon.target_types)):
-            rows = spellings(self._vocab, spelled, best=self._best)
-            numbers = [self._numbers.setdefault(row.tobytes(), len(self._numbers)) for row in rows]
-            length = np.where(_irregular(rows, self._vocab) == 0, rows.lengths, 0)
-            words.append(np.array(numbers, np.int64)[lexicon.entries[:, side]])
-            lengths.append(length[lexicon.entries[:, side]])
-        statuses = np.where(words[0] == words[1], EntryStatus.IDENTICAL, EntryStatus.USED)
-        if max_tokens is not None:
-            statuses[np.maximum(*lengths) > max_tokens] = EntryStatus.TOO_LONG
-        statuses[np.minimum(*lengths) == 0] = EntryStatus.UNSPELLABLE
-        return np.stack(words), statuses.astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -304,21 +279,19 @@ def _folded(words: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _hold_out(
-    splits: Sequence[DictionarySplit], columns: Sequence[NDArray[np.int64]], words: Ragged
+    splits: Sequence[DictionarySplit], entries: Sequence[NDArray[np.int64]], words: Ragged
 ) -> list[DictionarySplit]:
-    """Return splits without held-out entries that have a row of a trained one; columns: (2, m) words of entries."""
+    """Return splits without held-out entries that have a row of a trained one; entries: (2, m) words of each."""
     trained = []
-    for split, words_of_entries in zip(splits, columns, strict=True):
+    for split, word_numbers in zip(splits, entries, strict=True):
         is_trained = (split.parts == DictionaryPart.TRAIN) & (split.statuses == EntryStatus.USED)
-        trained.append(words_of_entries[:, is_trained])
-    ids = words.take(np.unique(np.concatenate(trained, axis=1))).flat
-    shares = shares_rows(words, ids)
+        trained.append(word_numbers[:, is_trained])
+    trained_ids = words.take(np.unique(np.concatenate(trained, axis=1))).flat
+    shares = shares_rows(words, trained_ids)
     changed = []
-    for split, words_of_entries in zip(splits, columns, strict=True):
-        parts = split.parts.copy()
-        parts[(parts == DictionaryPart.HELD_OUT) & shares[words_of_entries].any(axis=0)] = (
-            DictionaryPart.OVERLAP
-        )
+    for split, word_numbers in zip(splits, entries, strict=True):
+        overlaps = (split.parts == DictionaryPart.HELD_OUT) & shares[word_numbers].any(axis=0)
+        parts = np.where(overlaps, np.uint8(DictionaryPart.OVERLAP), split.parts)
         changed.append(replace(split, parts=parts))
     return changed
 
@@ -328,28 +301,22 @@ def shares_rows(words: Ragged, trained: NDArray[np.integer]) -> NDArray[np.bool_
     return np.bincount(words.rows()[np.isin(words.flat, trained)], minlength=len(words)) > 0
 
 
-def spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
-    """Return the tokens of each word as they are inside a sentence.
+def spellings(vocab: Vocab, words: Sequence[str]) -> Ragged:
+    """Return the tokens of each word as they are inside a sentence, as rows of int32.
 
-    best: words of several tokens are also tried with a capital letter, and kept so if that takes fewer tokens.
-        Dictionaries are often lowercased, and a lowercased German noun occurs in no text.
+    Words of several tokens are also tried with a capital letter, and kept so if that takes fewer tokens: dictionaries
+    are often lowercased, and a lowercased German noun occurs in no text.
     """
     rows = vocab.encode_words(words)
-    rows = Ragged.from_lengths(rows.flat.astype(np.int32), rows.lengths)
-    if best:
-        at = np.flatnonzero(rows.lengths > 1)
-    else:
-        at = np.zeros(0, np.int64)
-    if not len(at):
-        return rows
-    other = vocab.encode_words([words[word][:1].upper() + words[word][1:] for word in at.tolist()])
-    fewer = (other.lengths < rows.lengths[at]) & (_irregular(other, vocab) == 0)
-    both = Ragged.concatenate(
-        [rows, Ragged.from_lengths(other.flat.astype(np.int32), other.lengths)]
-    )
-    source = np.arange(len(rows))
-    source[at[fewer]] = len(rows) + np.flatnonzero(fewer)
-    return both.take(source)
+    long_words = np.flatnonzero(rows.lengths > 1)
+    capitals = [words[word][:1].upper() + words[word][1:] for word in long_words.tolist()]
+    capitalized = vocab.encode_words(capitals)
+    is_shorter = capitalized.lengths < rows.lengths[long_words]
+    is_shorter &= _irregular(capitalized, vocab) == 0
+    numbers = np.arange(len(rows))
+    numbers[long_words[is_shorter]] = len(rows) + np.flatnonzero(is_shorter)
+    best = Ragged.concatenate([rows, capitalized]).take(numbers)
+    return Ragged(best.flat.astype(np.int32), best.offsets)
 
 
 def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
@@ -367,31 +334,20 @@ def dictionary_scores(
     are the mean of their embeddings. Parts without entries are omitted.
     """
     import torch
-    from torch.nn.functional import embedding_bag, normalize
 
     scores: dict[str, float] = {}
-    embeddings = backbone.input_embeddings
     with torch.inference_mode():
         for name, dictionary in dictionaries.items():
             if dictionary is None:
                 continue
-            ids = torch.from_numpy(dictionary.words.flat.astype(np.int64)).to(embeddings.device)
-            starts = torch.from_numpy(dictionary.words.offsets[:-1].astype(np.int64)).to(
-                embeddings.device
-            )
-            vectors = normalize(
-                embedding_bag(ids, embeddings, starts, mode="mean").float()
-            )  # (W, H)
-            for part, label in (
-                (DictionaryPart.TRAIN, "train"),
-                (DictionaryPart.HELD_OUT, "held-out"),
-            ):
+            vectors = _word_vectors(backbone.input_embeddings, dictionary.words)
+            for label, part in _SCORED_PARTS.items():
                 entries = dictionary.of(part)
                 if not len(entries):
                     continue
-                cosine = (
-                    vectors[dictionary.source[entries]] * vectors[dictionary.target[entries]]
-                ).sum(dim=1)
+                source = vectors[dictionary.source[entries]]
+                target = vectors[dictionary.target[entries]]
+                cosine = (source * target).sum(dim=1)
                 hits: list[bool] = []
                 for owner in np.unique(dictionary.owner[entries]):
                     hits += _hits(vectors, dictionary, part, owner)
@@ -400,26 +356,39 @@ def dictionary_scores(
     return scores
 
 
+_SCORED_PARTS = {"train": DictionaryPart.TRAIN, "held-out": DictionaryPart.HELD_OUT}
+
+
+def _word_vectors(embeddings: Tensor, words: Ragged) -> Tensor:
+    """Return (W, H) normalized means of the embeddings of each word's tokens."""
+    import torch
+    from torch.nn.functional import embedding_bag, normalize
+
+    ids = torch.from_numpy(words.flat.astype(np.int64)).to(embeddings.device)
+    starts = torch.from_numpy(words.offsets[:-1]).to(embeddings.device)
+    return normalize(embedding_bag(ids, embeddings, starts, mode="mean").float())
+
+
 def _hits(
     vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int
 ) -> list[bool]:
     """Return whether each source word's nearest target, except itself and those of other parts, is correct."""
     import torch
 
-    mine = dictionary.owner == owner
-    queries = np.unique(dictionary.source[mine & (dictionary.parts == part)])
+    is_owned = dictionary.owner == owner
+    queries = np.unique(dictionary.source[is_owned & (dictionary.parts == part)])
     queries = queries[:: -(-len(queries) // MAX_QUERIES)]
-    words = np.unique(dictionary.target[mine])
+    words = np.unique(dictionary.target[is_owned])
     similarity = vectors[queries] @ vectors[words].T  # (queries, target words)
-    entries = np.flatnonzero(mine & np.isin(dictionary.source, queries))
+    entries = np.flatnonzero(is_owned & np.isin(dictionary.source, queries))
     rows = np.searchsorted(queries, dictionary.source[entries])
     columns = np.searchsorted(words, dictionary.target[entries])
     correct = dictionary.parts[entries] == part
     best = torch.full((len(queries),), -2.0, device=similarity.device)
-    at = torch.from_numpy(rows[correct]).to(similarity.device)
-    best = best.scatter_reduce(0, at, similarity[rows[correct], columns[correct]], "amax")
+    correct_rows = torch.from_numpy(rows[correct]).to(similarity.device)
+    best = best.scatter_reduce(0, correct_rows, similarity[rows[correct], columns[correct]], "amax")
     similarity[rows, columns] = -2.0
-    same = np.flatnonzero(np.isin(queries, words))
-    similarity[same, np.searchsorted(words, queries[same])] = -2.0
+    itself = np.flatnonzero(np.isin(queries, words))
+    similarity[itself, np.searchsorted(words, queries[itself])] = -2.0
     hits: list[bool] = (best > similarity.amax(dim=1)).tolist()
     return hits

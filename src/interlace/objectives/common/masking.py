@@ -1,10 +1,7 @@
 """Select the tokens to predict and corrupt the input: BERT's 80/10/10 rule with XLM's weighting by frequency.
 
-`Masking` is a field of every masked objective. `Masking.batch` does everything; `Masking.choose` and `Masking.corrupt`
-are its steps, for objectives that need only one of them.
-
-XLM draws tokens from a multinomial with weights (Conneau & Lample 2019, section 3.3); the paper does not say how many
-are drawn from what, so `weighted_draw` offers three ways.
+`Masking` is a field of every masked objective. `Masking.batch` does everything; `Masking.corrupt` is one of its steps,
+for objectives that choose tokens themselves.
 
 Legend: B sequences, L tokens of the longest, N predictions, C candidates.
 """
@@ -36,12 +33,10 @@ class PreparedMasked(Prepared):
 
     predictable: (vocabulary,) False for special tokens, which are never predicted.
     weights: (vocabulary,) sampling weights, or None for uniform sampling.
-    scale: converts weights to probabilities for `weighted_draw = "subword"`; see `sampling_scale`.
     """
 
     predictable: NDArray[np.bool_]
     weights: Weights | None = None
-    scale: NDArray[np.float64] | None = None
 
 
 class Masking(Component):
@@ -65,13 +60,7 @@ class Masking(Component):
     weighting: Literal["none", "inverse_sqrt_frequency"] = Field(
         "none",
         description="'inverse_sqrt_frequency': weights proportional to 1/sqrt(frequency) (XLM, section 3.3; off in its "
-        "public code); 'none': equal weights.",
-    )
-    weighted_draw: Literal["batch", "row", "subword"] = Field(
-        "batch",
-        description="Weighted sampling: 'batch' draws an exact share of each batch without replacement (XLM's code); "
-        "'row', of each sequence (XLM, section 3.3: 'tokens in a text stream are sampled'); 'subword' draws each token "
-        "independently, so that the share is exact only on average (Mikolov et al. 2013, cited by XLM).",
+        "public code), of which an exact share of each batch is drawn; 'none': equal weights.",
     )
     at_least_one: bool = Field(
         False, description="Predict at least one token of every sequence (evaluation)."
@@ -80,9 +69,8 @@ class Masking(Component):
     def model_post_init(self, _context: Any) -> None:
         """Check that the two shares leave a share of unchanged tokens."""
         if self.mask_share + self.random_share > 1 + 1e-9:
-            raise ValueError(
-                f"mask_share + random_share must not exceed 1, found {self.mask_share + self.random_share:g}"
-            )
+            total = self.mask_share + self.random_share
+            raise ValueError(f"mask_share + random_share must not exceed 1, found {total:g}")
 
     @property
     def needs_frequencies(self) -> bool:
@@ -100,10 +88,7 @@ class Masking(Component):
         if self.weighting == "none" or resources.frequencies is None:
             return PreparedMasked(**vars(prepared), predictable=predictable)
         weights = (1 / np.sqrt(np.maximum(resources.frequencies, 1))).astype(np.float32)
-        scale = sampling_scale(np.where(predictable, resources.frequencies, 0), weights)
-        return PreparedMasked(
-            **vars(prepared), predictable=predictable, weights=weights, scale=scale
-        )
+        return PreparedMasked(**vars(prepared), predictable=predictable, weights=weights)
 
     def batch(
         self,
@@ -119,25 +104,26 @@ class Masking(Component):
         flat = layout.ids.reshape(-1)
         width = layout.ids.shape[1]
         candidates = np.flatnonzero(layout.content.reshape(-1) & prepared.predictable[flat])
-        chosen = candidates[
-            self.choose(candidates, layout, prepared, value_at(self.rate, step), rng)
-        ]
+        is_chosen = self._choose(candidates, layout, prepared, value_at(self.rate, step), rng)
+        chosen = candidates[is_chosen]
         if self.at_least_one:  # add a random candidate to every row without a chosen one
             shuffled = rng.permutation(candidates)
-            rows, first = np.unique(shuffled // width, return_index=True)
-            chosen = np.sort(
-                np.concatenate([chosen, shuffled[first[~np.isin(rows, chosen // width)]]])
-            )
+            rows, first_of_row = np.unique(shuffled // width, return_index=True)
+            is_missing = ~np.isin(rows, chosen // width)
+            chosen = np.sort(np.concatenate([chosen, shuffled[first_of_row[is_missing]]]))
         labels = flat[chosen]
         ids = layout.ids.copy()
         ids.reshape(-1)[chosen] = self.corrupt(labels, prepared.vocab, rng)
-        at = (chosen // width, chosen % width)
-        counts = {term: len(labels)}
         return Batch.of(
-            replace(layout, ids=ids), languages, prepared, at=at, labels=labels, counts=counts
+            replace(layout, ids=ids),
+            languages,
+            prepared,
+            at=np.divmod(chosen, width),
+            labels=labels,
+            counts={term: len(labels)},
         )
 
-    def choose(
+    def _choose(
         self,
         candidates: NDArray[np.int64],
         layout: Layout,
@@ -146,33 +132,16 @@ class Masking(Component):
         rng: Generator,
     ) -> Chosen:
         """Return (C,) which candidates, ascending places in the flattened layout, are predicted: a share `rate`."""
-        width = layout.ids.shape[1]
+        starts = np.arange(len(candidates))  # of each unit among the candidates
+        if self.unit == "word":
+            starts = np.flatnonzero(_begins_word(candidates, layout))
+        lengths = np.diff(starts, append=len(candidates))
         if prepared.weights is None:
-            weights = None
+            drawn = rng.random(len(starts), dtype=np.float32) < rate
         else:
             weights = prepared.weights[layout.ids.reshape(-1)[candidates]]
-        units: NDArray[np.int64] = candidates
-        lengths: NDArray[np.int64] | int = 1
-        if self.unit == "word":
-            sides, words = (of.reshape(-1)[candidates] for of in (layout.sides, layout.words))
-            owners = np.stack([candidates // width, sides, words])
-            begins = np.ones(len(candidates), np.bool_)
-            begins[1:] = (owners[:, 1:] != owners[:, :-1]).any(axis=0)
-            first = np.flatnonzero(begins)
-            units = candidates[first]
-            lengths = np.diff(first, append=len(candidates))
-            if weights is not None and len(first):
-                weights = (np.add.reduceat(weights, first) / lengths).astype(np.float32)
-        if weights is None:
-            drawn = rng.random(len(units), dtype=np.float32) < rate
-        elif self.weighted_draw == "subword" and prepared.scale is not None:
-            drawn = (
-                rng.random(len(units), dtype=np.float32)
-                < float(np.interp(rate, *prepared.scale)) * weights
-            )
-        elif self.weighted_draw == "row":
-            drawn = draw_per_row(weights, units // width, rate, rng)
-        else:
+            if self.unit == "word" and len(starts):
+                weights = (np.add.reduceat(weights, starts) / lengths).astype(np.float32)
             drawn = draw_weighted(weights, rate, rng)
         return np.repeat(drawn, lengths)
 
@@ -185,22 +154,16 @@ class Masking(Component):
         return shown
 
 
-def sampling_scale(frequencies: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Return ascending expected shares of a corpus, and the factor that turns weights into probabilities for each.
-
-    If each token is drawn with probability min(1, factor x weight), that share of the corpus is drawn; factors are
-    piecewise linear between the shares.
-
-    frequencies, weights: (vocabulary,) count and weight of each token type.
-    """
-    met = (frequencies > 0) & (weights > 0)
-    order = np.argsort(-weights[met], kind="stable")
-    counts = frequencies[met][order].astype(np.float64)
-    weights = weights[met][order].astype(np.float64)
-    certain = np.cumsum(counts)  # types so heavy that they are always drawn
-    left = np.cumsum((counts * weights)[::-1])[::-1] - counts * weights
-    chosen = certain + left / weights
-    return np.stack([np.append(0.0, chosen / max(counts.sum(), 1)), np.append(0.0, 1 / weights)])
+def _begins_word(candidates: NDArray[np.int64], layout: Layout) -> NDArray[np.bool_]:
+    """(C,) whether the word of each candidate differs from that of the one before."""
+    rows = candidates // layout.ids.shape[1]
+    sides = layout.sides.reshape(-1)[candidates]
+    words = layout.words.reshape(-1)[candidates]
+    begins = np.ones(len(candidates), np.bool_)
+    begins[1:] = np.diff(rows) != 0
+    begins[1:] |= np.diff(sides) != 0
+    begins[1:] |= np.diff(words) != 0
+    return begins
 
 
 def draw_weighted(weights: Weights, share: float, rng: Generator) -> Chosen:
@@ -210,17 +173,4 @@ def draw_weighted(weights: Weights, share: float, rng: Generator) -> Chosen:
     if wanted:
         keys = rng.standard_exponential(len(weights), dtype=np.float32) / weights
         chosen[np.argpartition(keys, wanted - 1)[:wanted]] = True
-    return chosen
-
-
-def draw_per_row(weights: Weights, rows: NDArray[np.int64], share: float, rng: Generator) -> Chosen:
-    """Draw ceil(share x length) of each row without replacement; `rows` (n,) ascend."""
-    chosen = np.zeros(len(weights), np.bool_)
-    if not len(weights):
-        return chosen
-    starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 1))
-    lengths = np.diff(starts, append=len(rows))
-    order = np.lexsort((rng.standard_exponential(len(weights), dtype=np.float32) / weights, rows))
-    rank = np.arange(len(rows)) - np.repeat(starts, lengths)
-    chosen[order[rank < np.repeat(np.ceil(share * lengths), lengths)]] = True
     return chosen

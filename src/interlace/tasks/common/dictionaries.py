@@ -112,13 +112,12 @@ class TrainingEntries:
     def shares_rows(self, vocab: Vocab, source: Ragged, target: Ragged) -> NDArray[np.bool_]:
         """(m,) whether an embedding row of an entry was trained on; source, target: m rows of token ids.
 
-        Trained words are spelled as written, and as a dictionary's `case = "best"` spells them.
+        Trained words are spelled as written, and as `spellings` of a dictionary.
         """
         from interlace.objectives.common.dictionaries import shares_rows, spellings
 
-        ids = np.concatenate(
-            [spellings(vocab, self.words, best=best).flat for best in (False, True)]
-        )
+        as_written = vocab.encode_words(self.words).flat
+        ids = np.concatenate([as_written, spellings(vocab, self.words).flat])
         return np.asarray(shares_rows(source, ids) | shares_rows(target, ids), np.bool_)
 
     def identity(self, entries: Translations, shared: NDArray[np.bool_]) -> str:
