@@ -16,9 +16,6 @@ TREE = """# text = Old dogs bark.
 4\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_
 
 """
-PASSAGE = {"context": "Anna reads old books. She likes them.", "qas": [
-    {"id": "q1", "question": "what is read?", "answers": [{"text": "old books", "answer_start": 11}]},
-]}  # fmt: skip
 
 
 @pytest.fixture
@@ -30,7 +27,6 @@ def files(tmp_path):
         "a.conllu": TREE,
         "names.tsv": "Anna\tB-PER\nLee\tI-PER\nreads\tO\n\n",
         "nli.tsv": "gold_label\tsentence1\tsentence2\nneutral\tdogs bark\tcats do not .\n",
-        "qa.json": json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": [PASSAGE]}]}),
     }
     for name, content in contents.items():
         (tmp_path / "in" / name).write_text(content, encoding="utf-8")
@@ -70,13 +66,13 @@ def test_other_files_in_the_folder_are_not_deleted(files, tmp_path):
     def derive(*names, folder=into):
         return run(*(files / name for name in names), "--transformations", "invert", "-o", folder)
 
-    derive("a.en.txt", "qa.json")
-    assert derive("a.en.txt", "qa.json").exit_code == 0
-    with pytest.raises(DataError, match=r"out: contains qa\.json, which would be deleted"):
+    derive("a.en.txt", "nli.tsv")
+    assert derive("a.en.txt", "nli.tsv").exit_code == 0
+    with pytest.raises(DataError, match=r"out: contains nli\.tsv, which would be deleted"):
         derive("a.en.txt")
     (into / "NOTES").write_text("mine")
     with pytest.raises(DataError, match=r"out: contains NOTES"):
-        derive("a.en.txt", "qa.json")
+        derive("a.en.txt", "nli.tsv")
     assert (into / "NOTES").read_text() == "mine"
     with pytest.raises(DataError, match="contains the input"):
         run(into / "a.en.txt", "--transformations", "invert", "-o", into)

@@ -43,8 +43,8 @@ KINDS = st.sampled_from(["O", "O", "B-PER", "I-PER", "B-LOC"])
 
 @st.composite
 def texts(draw):
-    """Lines made of words and gaps, with tags, names, labels, answers and trees."""
-    lines, spans, pos, names, answers, heads = [], [], [], [], [], []
+    """Lines made of words and gaps, with tags, names, labels and trees."""
+    lines, spans, pos, names, heads = [], [], [], [], []
     for _ in range(draw(st.integers(0, 4))):
         words = draw(st.lists(WORDS, max_size=9))
         line = draw(st.sampled_from(["", " "]))
@@ -60,13 +60,9 @@ def texts(draw):
         pos.append([draw(TAGS) for _ in words])
         names.append(iob2([draw(KINDS) for _ in words]))
         heads.append([draw(st.integers(-1, i - 1)) for i in range(n)])
-        bounds = (
-            sorted(draw(st.lists(st.integers(0, n - 1), min_size=2, max_size=2))) if n else [0, 0]
-        )
-        answers.append((places[bounds[0]][0], places[bounds[1]][1]) if n else (-1, -1))
     count = len(lines)
     return Text(
-        "xx", lines, Ragged.of(spans, width=2), "unicode", labels=[str(i) for i in range(count)], answers=answers,
+        "xx", lines, Ragged.of(spans, width=2), "unicode", labels=[str(i) for i in range(count)],
         tags={"pos": pos, "names": names, "deprel": [["dep"] * len(row) for row in pos]},
         heads=Ragged.of(heads),
     )  # fmt: skip
@@ -205,29 +201,6 @@ def test_names_stay_valid_iob2(change, text):
     assert torn == 0
 
 
-@given(text=texts())
-@settings(max_examples=25)
-def test_answers_cover_the_same_words(change, text):
-    derived = change.apply(text, 5)
-    for line, (old, new) in enumerate(zip(text.answers, derived.text.answers, strict=True)):
-        inside = {
-            i
-            for i, span in enumerate(text.words[line].tolist())
-            if old[0] <= span[0] and span[1] <= old[1]
-        }
-        if new == (-1, -1):
-            places = [j for i, j in derived.links[line].tolist() if i in inside]
-            assert not places or max(places) - min(places) >= len(places)
-            continue
-        spans = derived.text.words[line].tolist()
-        found = {
-            i
-            for i, j in derived.links[line].tolist()
-            if new[0] <= spans[j][0] and spans[j][1] <= new[1]
-        }
-        assert found == inside
-
-
 @given(text=texts(), data=st.data())
 @settings(max_examples=15)
 def test_result_does_not_depend_on_line_order(change, text, data):
@@ -247,7 +220,7 @@ def at(text, order):
     rows = np.array(order, np.int64)
     return replace(
         text, lines=pick(text.lines), words=text.words.take(rows), labels=pick(text.labels),
-        answers=pick(text.answers), tags={kind: pick(tags) for kind, tags in text.tags.items()},
+        tags={kind: pick(tags) for kind, tags in text.tags.items()},
         heads=text.heads.take(rows),
     )  # fmt: skip
 

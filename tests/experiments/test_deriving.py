@@ -38,13 +38,8 @@ CONLLU = """# text = A cat sat.
 """
 IOB = ["Anna\tB-PER", "Lee\tI-PER", "sat\tO", "in\tO", "Rome\tB-LOC", ".\tO", ""]
 NLI = ["language\tgold_label\tsentence1\tsentence2", "en\tentailment\tA cat sat.\tThe cat sat."]
-QUESTION = {"id": "1", "question": "Who ran?", "answers": [{"text": "The dog", "answer_start": 13}]}
-SQUAD = {
-    "data": [{"paragraphs": [{"context": "The cat sat. The dog ran home.", "qas": [QUESTION]}]}]
-}
 FILES = {
-    "files": ["text/*.{language}.txt", "pos/*.{language}.conllu", "ner/*.{language}.tsv", "nli/*.{language}.tsv",
-              "qa/*.{language}.json"],
+    "files": ["text/*.{language}.txt", "pos/*.{language}.conllu", "ner/*.{language}.tsv", "nli/*.{language}.tsv"],
     "translations": {"train": "text/pairs.{pair}.{language}.txt"},
     "alignments": "text/{pair}.alignments",
     "dictionary": "dict/{source}-{target}.txt",
@@ -64,7 +59,6 @@ def root(tmp_path):
         ("pos/test.en.conllu", CONLLU.split("\n")),
         ("ner/test.en.tsv", IOB),
         ("nli/test.en.tsv", NLI),
-        ("qa/test.en.json", [json.dumps(SQUAD)]),
         ("notes.txt", ["left alone"]),
     ):
         (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +68,7 @@ def root(tmp_path):
 
 def recipe(root, derived=None, **more):
     asked = {"of": "en", "transformations": "invert+transliterate", **FILES, **(derived or {})}
-    tasks = {"pos": {}, "ner": {}, "xnli": {}, "mlqa": {}, "embedding_alignment": {}}
+    tasks = {"pos": {}, "ner": {}, "xnli": {}, "embedding_alignment": {}}
     return Recipe.read({
         "name": "r", "data_root": str(root), "word_tokenizer": "unicode", "vocab": {"size": 300},
         "derived": {"en_x": asked},
@@ -108,11 +102,6 @@ def test_every_kind_of_file_is_derived(root):
     tagged = [line.replace("\t", " ") for line in lines(found / "ner/test.en_x.tsv")]
     assert tagged == ["Rome B-LOC", "in O", "sat O", "Lee B-PER", "Anna I-PER", ". O", ""]
     assert lines(found / "nli/test.en_x.tsv")[1] == "entailment\tsat cat A.\tsat cat The."
-    [passage] = json.loads((found / "qa/test.en_x.json").read_text())["data"][0]["paragraphs"]
-    assert passage["context"] == "sat cat The. home ran dog The."
-    [answer] = passage["qas"][0]["answers"]
-    assert passage["context"][answer["answer_start"] :].startswith(answer["text"])
-    assert sorted(answer["text"].split()) == ["The", "dog"]
 
 
 def problems(asked):
@@ -505,28 +494,23 @@ def test_files_of_transformations_are_under_the_data_root(root):
         "pos/test.en.conllu",
         "ner/test.en.tsv",
         "nli/test.en.tsv",
-        "qa/test.en.json",
     ],
 )
 def test_written_files_are_read_back(root, tmp_path, name):
-    kind = {"txt": "lines", "conllu": "conllu", "json": "squad"}.get(name.rpartition(".")[2], "iob")
+    kind = {"txt": "lines", "conllu": "conllu"}.get(name.rpartition(".")[2], "iob")
     reader = READERS.build("nli" if name.startswith("nli") else kind)
     [before] = reader.read_chunks([root / name], ["en"])
     write_as(reader, tmp_path / "again", [before])
     [after] = reader.read_chunks([tmp_path / "again"], ["en"])
     for side in ("source", "target") if hasattr(before, "source") else ("",):
         one, other = (getattr(chunk, side) if side else chunk for chunk in (before, after))
-        assert (one.lines, one.words, one.tags, one.answers) == (
-            other.lines,
-            other.words,
-            other.tags,
-            other.answers,
-        )
+        assert (one.lines, one.words, one.tags) == (other.lines, other.words, other.tags)
     assert before.labels == after.labels
 
 
 def test_custom_columns_are_rejected(tmp_path):
     with pytest.raises(SettingsError, match="set to token = 1"):
         write_as(READERS.build({"name": "iob", "token": 1}), tmp_path / "x", [])
-    with pytest.raises(SettingsError, match="no writer for files of the reader 'tsv'"):
-        write_as(READERS.build("tsv"), tmp_path / "x", [])
+    for name in ("tsv", "squad"):
+        with pytest.raises(SettingsError, match=f"no writer for files of the reader '{name}'"):
+            write_as(READERS.build(name), tmp_path / "x", [])

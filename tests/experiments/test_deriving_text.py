@@ -5,21 +5,19 @@ import json
 import pytest
 
 from interlace.core.ragged import Ragged
-from interlace.derived.common.normalizing import normalized, normalized_pairs
+from interlace.derived.common.normalizing import normalized
 from interlace.experiments import deriving
 from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.workspace import Workspace
 from interlace.readers import READERS
-from interlace.text import Text, TextPairs
+from interlace.text import Text
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.normalization import Normalization
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 NUMBERS = ["one", "two", "three", "four", "five", "six"]
 LINES = [f"the {word} here" for word in NUMBERS]
 LOWER = {"lower_case": True}
-SPLITTER = WORD_TOKENIZERS.build("unicode").of("en")
 
 
 @pytest.fixture
@@ -167,21 +165,7 @@ def test_parses_are_found_for_normalized_text(root, normalization):
     assert sorted(found("train.en_x.txt")[0].split()) == sorted(found("en-en_x.en")[0].split())
 
 
-def test_answers_move_with_normalization():
-    context = "Cafe\u0301 \ufb01rst. Cafe\u0301"
-    start = context.rindex("C")
-    source = Text(
-        "en",
-        [context, "Plain"],
-        SPLITTER.split([context, "Plain"]),
-        answers=[(start, start + 5), (-1, -1)],
-    )
-    pairs = TextPairs(source, Text.of(["\ufb01?", "b?"], "en"), answers=[["Cafe\u0301"], []])
-    after = normalized_pairs(pairs, Normalization(form="NFKC"))
-    [place, nowhere] = after.source.answers
-    assert (after.source.lines[0], after.target.lines[0]) == ("Café first. Café", "fi?")
-    assert after.answers == [[after.source.lines[0][slice(*place)]], []] == [["Café"], []]
-    assert nowhere == (-1, -1)
+def test_normalization_keeps_the_number_of_words():
     line = "a \u0301 b\u00b4 c"  # a lone accent; NFKC makes a blank and an accent of the other
     text = Text(
         "en",
@@ -192,21 +176,6 @@ def test_answers_move_with_normalization():
     for how in (Normalization(form="NFKC"), Normalization(remove_accents=True)):
         assert len(normalized(text, how).tokens(0)) == 4
         assert all(word.split() == [word] for word in normalized(text, how).tokens(0))
-
-
-def test_questions_are_normalized_first(root):
-    qas = [{"id": "1", "question": "Who?", "answers": [{"text": "The Dog", "answer_start": 10}]}]
-    article = {"paragraphs": [{"context": "Cafe\u0301 sat The Dog ran", "qas": qas}]}
-    (root / "qa").mkdir()
-    (root / "qa/test.en.json").write_text(json.dumps({"data": [article]}))
-    files = {"files": ["qa/test.{language}.json"]}
-    found = data_root(
-        recipe(root, "invert", derived=files, normalization=LOWER, evaluate={"tasks": {"mlqa": {}}})
-    )
-    [passage] = json.loads((found / "qa/test.en_x.json").read_text())["data"][0]["paragraphs"]
-    [answer] = passage["qas"][0]["answers"]
-    assert passage["context"] == "ran dog the sat café"
-    assert (answer["text"], answer["answer_start"]) == ("dog the", 4)
 
 
 def test_two_derived_languages(root):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def derive(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz."),
+        typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs; or .gz."),
     ],
     into: Annotated[
         Path, options.output("New folder, or one written from the same files.", kind="folder")

@@ -15,6 +15,7 @@ from zlib import crc32
 
 from pydantic import Field, SerializeAsAny
 
+from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
@@ -68,16 +69,13 @@ class Transformation(RegistryEntry, ABC):
         seed: of random draws; another seed makes another derived language.
 
         Raises:
-            DataError: the text lacks something required, such as trees, or a file cannot be read, or words have not
-                exactly one counterpart each; names the line.
+            DataError: the text lacks something required, such as trees, or has answers to questions; a file cannot
+                be read, or words have not exactly one counterpart each. Names the line.
         """
         return chain([self]).apply(text, seed)
 
     def apply_pairs(self, pairs: TextPairs, seed: int = 0) -> DerivedPairs:
-        """Transform both sides: premise and hypothesis, or passage and question with all answers.
-
-        Links between the sides are carried over. Answers that occur in the passage follow their words; others are
-        transformed as text of their own.
+        """Transform both sides, such as premise and hypothesis; links between the sides are carried over.
 
         Raises:
             DataError: as `apply`.
@@ -116,6 +114,8 @@ class Chain(Transformation):
 
     def apply(self, text: Text, seed: int = 0) -> DerivedText:
         """Apply each transformation to the result of the previous one, and compose the links."""
+        if text.answers is not None:
+            raise DataError("questions and their answers cannot be transformed")
         was_enabled = gc.isenabled()
         gc.disable()  # it takes half of the time where many small lists are made
         try:

@@ -75,15 +75,15 @@ class Syntax(Transformation):
         forest = parsed(text, self.trees)
         words = WordSpans.of(text)
         count = len(forest.heads)
-        dependents = _Dependents.of(forest)
-        tables = [models[tag].between([HEAD, *dependents.kinds]) for tag in self.heads]
+        kinds, kind_numbers = _dependents(forest)
+        tables = [models[tag].between([HEAD, *kinds]) for tag in self.heads]
         bits = np.empty(count, np.uint64)
         order = np.empty(count, np.int64)
         hash_lines(words, np.uint64(key), bits)
         crowded = order_words(
             (forest.heads, forest.offsets, forest.final),
             self._head_kinds(forest),
-            dependents.numbers,
+            kind_numbers,
             bits,
             np.stack([table.weights for table in tables]),
             np.stack([table.known for table in tables]),
@@ -111,25 +111,12 @@ HEAD: Key = (
 )  # the key of the head among its dependents, which are known by (relation, part of speech)
 
 
-@dataclass(frozen=True)
-class _Dependents:
-    """The kinds of dependents in a text, and (W,) the number of each word's kind."""
-
-    kinds: list[Key]
-    numbers: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, forest: Forest) -> _Dependents:
-        """Number the pairs of relation and part of speech that occur."""
-        relation_codes, relations = numbered(forest.relations, len(forest.heads))
-        tag_codes, tags = numbered(forest.tags, len(forest.heads))
-        pairs = relation_codes * np.int64(len(tags)) + tag_codes  # (W,)
-        distinct_pairs, numbers = np.unique(pairs, return_inverse=True)
-        kinds: list[Key] = []
-        for pair in distinct_pairs.tolist():
-            relation, tag = divmod(pair, len(tags))
-            kinds.append((relations[relation], tags[tag]))
-        return cls(kinds, numbers)
+def _dependents(forest: Forest) -> tuple[list[Key], NDArray[np.int64]]:
+    """Return the kinds of dependents that occur, and (W,) the number of each word's kind."""
+    pairs = list(zip(forest.relations, forest.tags, strict=True))
+    kinds = sorted(set(pairs))
+    numbers = {kind: number for number, kind in enumerate(kinds)}
+    return kinds, np.array([numbers[pair] for pair in pairs], np.int64)
 
 
 @dataclass(frozen=True)

@@ -65,163 +65,67 @@ class Transliterate(Transformation):
 # and symbols of ASCII, which BERT separates, to punctuation; others to punctuation, symbols or wide symbols. Targets
 # map back: the map is its own inverse, and no two words can become one. Characters without a target in these tables,
 # such as combining marks, map to others of their kind (see `_remaining_map`). Control characters stay.
-# Pairs of upper- and lower-case letters: (first upper, first lower, count).
-_CASED = (
-    (0x531, 0x561, 38),  # Armenian
-    (0x13A0, 0xAB70, 80),
-    (0x13F0, 0x13F8, 6),
-    (0x10400, 0x10428, 40),
-    (0x1C90, 0x10D0, 43),
-    (0x2C00, 0x2C30, 47),
-    (0x104B0, 0x104D8, 36),
-    (0x118A0, 0x118C0, 32),
-    (0x1E900, 0x1E922, 34),
-    (0x16E40, 0x16E60, 32),
-    (0x10C80, 0x10CC0, 51),
-)
-_SOURCE_CASED = (
-    *(
-        range(0x61, 0x7B),
-        range(0xDF, 0x180),
-        range(0x3AC, 0x3D0),
-        range(0x430, 0x460),
-        range(0x1EA0, 0x1F00),
-    ),
-    *(range(0x1A0, 0x1B1), range(0x460, 0x530), range(0x1E00, 0x1EA0)),
-)
-_HANGUL = range(0xAC00, 0xD7A4)
-_SOURCE_PLAIN = (
-    range(0x5D0, 0x700),
-    range(0x900, 0x10A0),
-    range(0x1200, 0x1380),
-    range(0x1780, 0x17B4),
-    _HANGUL,
-)
-_SYLLABLES = (
-    *(
-        range(0x1401, 0x166D),
-        range(0x12000, 0x1239A),
-        range(0x13000, 0x1342F),
-        range(0x14400, 0x14647),
-    ),
-    *(
-        range(0x17000, 0x187F8),
-        range(0x18800, 0x18CD6),
-        range(0x16800, 0x16A39),
-        range(0x1B170, 0x1B2FC),
-    ),
-    *(
-        range(0x10600, 0x10737),
-        range(0x10000, 0x100FB),
-        range(0x12480, 0x12544),
-        range(0xA500, 0xA60C),
-    ),
-    range(0x1E800, 0x1E8C5),
-)
-_HAN, _RARE_HAN = range(0x4E00, 0xA000), 0x20000
-_KANA, _RARE_KANA = range(0x3041, 0x30FF), 0x26000
-# Letters of scripts with case that have no pair, or for which no pair is left.
-_SOURCE_UNPAIRED = (range(0xAA, 0x530), range(0x1D00, 0x2000))
-_UNPAIRED = (
-    *(
-        range(0x16F00, 0x16F4B),
-        range(0x1BC00, 0x1BC6B),
-        range(0x10280, 0x1029D),
-        range(0x102A0, 0x102D1),
-    ),
-    *(
-        range(0x10300, 0x10320),
-        range(0x10350, 0x10376),
-        range(0x10380, 0x1039E),
-        range(0x103A0, 0x103C4),
-    ),
-    *(
-        range(0x10480, 0x1049E),
-        range(0x10500, 0x10528),
-        range(0x10530, 0x10564),
-        range(0x11003, 0x11038),
-    ),
-    *(
-        range(0x110D0, 0x110E9),
-        range(0x11183, 0x111B3),
-        range(0x11600, 0x11630),
-        range(0x11680, 0x116AB),
-    ),
-    *(range(0xA6A0, 0xA6E6), range(0x2D80, 0x2DDF), range(0xAB01, 0xAB2F)),
-)
-_SOURCE_DIGITS = (0x30, 0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66)
-_DIGITS = (
-    0x104A0,
-    0x11066,
-    0x110F0,
-    0x11136,
-    0x111D0,
-    0x112F0,
-    0x114D0,
-    0x11650,
-    0x116C0,
-    0x118E0,
-    0x16A60,
-    0x16B50,
-)
-_SOURCE_NUMBERS = (range(0xB2, 0xBF), range(0x2070, 0x218C), range(0x2460, 0x249C))
-_NUMBERS = (range(0x12400, 0x1246F), range(0x10107, 0x10134))
-_SOURCE_MARKS = (
-    *(
-        range(0x21, 0x7F),
-        range(0xA0, 0x700),
-        range(0x2010, 0x2190),
-        range(0x2600, 0x2800),
-        range(0x2190, 0x2270),
-    ),
-    *(range(0x3001, 0x3031), range(0xFF01, 0xFF66), range(0x900, 0xE00)),
-)
-_PUNCTUATION = (
-    *(
-        range(0x115C1, 0x115D8),
-        range(0xA9C1, 0xA9CE),
-        range(0x11047, 0x1104E),
-        range(0x11238, 0x1123E),
-    ),
-    *(
-        range(0xA6F2, 0xA6F8),
-        range(0x12470, 0x12474),
-        range(0x10100, 0x10103),
-        range(0x1DA87, 0x1DA8C),
-    ),
-    *(
-        range(0x2E00, 0x2E2F),
-        range(0x110BE, 0x110C2),
-        range(0x11140, 0x11144),
-        range(0x111C5, 0x111C9),
-    ),
-    *(
-        range(0x11660, 0x1166D),
-        range(0x11A3F, 0x11A47),
-        range(0x11A9A, 0x11AA3),
-        range(0x1144B, 0x11450),
-    ),
-    *(
-        range(0x1145A, 0x1145E),
-        range(0x11641, 0x11644),
-        range(0x11C41, 0x11C46),
-        range(0x16B37, 0x16B3C),
-    ),
-    *(
-        range(0x16E97, 0x16E9B),
-        range(0x1173C, 0x1173F),
-        range(0x111DD, 0x111E0),
-        range(0x11174, 0x11176),
-    ),
-)
-_SYMBOLS = (
-    range(0x1D800, 0x1DA00),
-    range(0x1D000, 0x1D0F6),
-    range(0x1D300, 0x1D357),
-    range(0x1F030, 0x1F094),
-)
-_WIDE_SYMBOLS = (range(0x1F400, 0x1F43F), range(0x1F442, 0x1F4FD))
 
+
+def _ranges(codes: str) -> tuple[range, ...]:
+    """Read ranges of code points as Unicode's data files write them: `0061..007A`, both ends included."""
+    runs = []
+    for run in codes.split():
+        first, _, last = run.partition("..")
+        runs.append(range(int(first, 16), int(last, 16) + 1))
+    return tuple(runs)
+
+
+# Letters with case: runs of upper-case letters, each with the run of their lower-case letters.
+_UPPER = _ranges("""
+    0531..0556 13A0..13EF 13F0..13F5 10400..10427 1C90..1CBA 2C00..2C2E 104B0..104D3
+    118A0..118BF 1E900..1E921 16E40..16E5F 10C80..10CB2
+""")
+_LOWER = _ranges("""
+    0561..0586 AB70..ABBF 13F8..13FD 10428..1044F 10D0..10FA 2C30..2C5E 104D8..104FB
+    118C0..118DF 1E922..1E943 16E60..16E7F 10CC0..10CF2
+""")
+_SOURCE_CASED = _ranges("""
+    0061..007A 00DF..017F 03AC..03CF 0430..045F 1EA0..1EFF 01A0..01B0 0460..052F 1E00..1E9F
+""")
+_SOURCE_PLAIN = _ranges("05D0..06FF 0900..109F 1200..137F 1780..17B3 AC00..D7A3")
+_SYLLABLES = _ranges("""
+    1401..166C 12000..12399 13000..1342E 14400..14646 17000..187F7 18800..18CD5 16800..16A38
+    1B170..1B2FB 10600..10736 10000..100FA 12480..12543 A500..A60B 1E800..1E8C4
+""")
+_HAN = range(0x4E00, 0xA000)
+_RARE_HAN = 0x20000
+_KANA = range(0x3041, 0x30FF)
+_RARE_KANA = 0x26000
+# Letters of scripts with case that have no pair, or for which no pair is left.
+_SOURCE_UNPAIRED = _ranges("00AA..052F 1D00..1FFF")
+_UNPAIRED = _ranges("""
+    16F00..16F4A 1BC00..1BC6A 10280..1029C 102A0..102D0 10300..1031F 10350..10375 10380..1039D
+    103A0..103C3 10480..1049D 10500..10527 10530..10563 11003..11037 110D0..110E8 11183..111B2
+    11600..1162F 11680..116AA A6A0..A6E5 2D80..2DDE AB01..AB2E
+""")
+# The digits 0 to 9 of scripts.
+_SOURCE_DIGITS = _ranges("""
+    0030..0039 0660..0669 06F0..06F9 0966..096F 09E6..09EF 0A66..0A6F 0AE6..0AEF 0B66..0B6F
+    0BE6..0BEF 0C66..0C6F 0CE6..0CEF 0D66..0D6F
+""")
+_DIGITS = _ranges("""
+    104A0..104A9 11066..1106F 110F0..110F9 11136..1113F 111D0..111D9 112F0..112F9 114D0..114D9
+    11650..11659 116C0..116C9 118E0..118E9 16A60..16A69 16B50..16B59
+""")
+_SOURCE_NUMBERS = _ranges("00B2..00BE 2070..218B 2460..249B")
+_NUMBERS = _ranges("12400..1246E 10107..10133")
+_SOURCE_MARKS = _ranges("""
+    0021..007E 00A0..06FF 2010..218F 2600..27FF 2190..226F 3001..3030 FF01..FF65 0900..0DFF
+""")
+_PUNCTUATION = _ranges("""
+    115C1..115D7 A9C1..A9CD 11047..1104D 11238..1123D A6F2..A6F7 12470..12473 10100..10102
+    1DA87..1DA8B 2E00..2E2E 110BE..110C1 11140..11143 111C5..111C8 11660..1166C 11A3F..11A46
+    11A9A..11AA2 1144B..1144F 1145A..1145D 11641..11643 11C41..11C45 16B37..16B3B 16E97..16E9A
+    1173C..1173E 111DD..111DF 11174..11175
+""")
+_SYMBOLS = _ranges("1D800..1D9FF 1D000..1D0F5 1D300..1D356 1F030..1F093")
+_WIDE_SYMBOLS = _ranges("1F400..1F43E 1F442..1F4FC")
 
 _COMMON_CLASSES = (7, 9, 220, 230)  # canonical combining classes of marks of many scripts
 _SELECTORS = (
@@ -240,8 +144,8 @@ def letter_map() -> dict[int, int]:
     'Ab é1!'
     """
     targets: list[_CasedPair] = []
-    for first_upper, first_lower, count in _CASED:
-        targets += [(first_upper + place, first_lower + place) for place in range(count)]
+    for upper, lower in zip(_UPPER, _LOWER, strict=True):
+        targets += zip(upper, lower, strict=True)
     mapping: dict[int, int] = {}
     sources = list(_cased_sources())
     for source, target in zip(sources, targets[: len(sources)], strict=True):
@@ -266,8 +170,8 @@ def _cased_sources() -> Iterator[_CasedPair]:
 
 def _digit_map() -> dict[int, int]:
     mapping: dict[int, int] = {}
-    for source_zero, target_zero in zip(_SOURCE_DIGITS, _DIGITS, strict=True):
-        mapping.update({source_zero + digit: target_zero + digit for digit in range(10)})
+    for digits, target_digits in zip(_SOURCE_DIGITS, _DIGITS, strict=True):
+        mapping.update(zip(digits, target_digits, strict=True))
     mapping.update(_pairs(_of("N", *_SOURCE_NUMBERS), _of("N", *_NUMBERS)))
     return _both_ways(mapping)
 

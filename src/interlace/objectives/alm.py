@@ -71,11 +71,7 @@ class Alm(Objective):
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Switch every pair, and mask; raise a DataError if the pairs have no text or phrases."""
-        self._check_columns(examples)
-        scores = None if examples.scores is None else examples.scores.flat
-        candidates = switching.SwitchCandidates.of(
-            examples.text, examples.phrases, scores, examples.known
-        )
+        candidates = self._candidates(examples)
         switched = switching.switch_phrases(candidates, self.code_switching, rng)
         lines = switching.switched_text(candidates, switched)
         sentences = prepared.vocab.encode_text(lines.text.text())
@@ -104,17 +100,17 @@ class Alm(Objective):
         """
         return np.asarray(np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length))
 
-    def _check_columns(self, pairs: Pairs) -> None:
-        """Raise a DataError if the pairs lack a column."""
-        columns = {"text": pairs.text, "phrases": pairs.phrases}
-        if self.code_switching.target_choice == "table_argmax":
-            columns["translations from a phrase table"] = pairs.known
-        for name, column in columns.items():
-            if column is None:
-                raise DataError(
-                    f"alm: the pairs have no {name}; train from a recipe, which computes it (section [align]), or "
-                    "open the corpus with ParallelCorpus.with_alignments"
-                )
+    def _candidates(self, pairs: Pairs) -> switching.SwitchCandidates:
+        """Return what may be exchanged in pairs."""
+        from_table = self.code_switching.target_choice == "table_argmax"
+        if pairs.text is None or pairs.phrases is None or (from_table and pairs.known is None):
+            columns = ", ".join(sorted(self.needs))
+            raise DataError(
+                f"alm: the pairs lack one of {columns}; train from a recipe, which computes them (section [align]), or "
+                "open the corpus with ParallelCorpus.with_alignments"
+            )
+        scores = None if pairs.scores is None else pairs.scores.flat
+        return switching.SwitchCandidates.of(pairs.text, pairs.phrases, scores, pairs.known)
 
 
 def _sides_of_tokens(layout: Layout, lines: switching.SwitchedText) -> NDArray[np.int8]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -121,36 +118,9 @@ def _nli(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
             yield "\t".join(cells)
 
 
-def _squad(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
-    """SQuAD with a paragraph per run of questions on one passage; titles are not read, so there is one article."""
-    yield '{"version": "1.1", "data": [{"title": "", "paragraphs": ['
-    separator = ""
-    for context, questions in groupby(_questions(chunks), key=itemgetter(0)):
-        paragraph = {"context": context, "qas": [question for _, question in questions]}
-        yield separator + json.dumps(paragraph, ensure_ascii=False)
-        separator = ","
-    yield "]}]}"
-
-
-def _questions(chunks: Iterable[TextPairs]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield passages and questions; an answer without a known position gets that of its first occurrence."""
-    for chunk in chunks:
-        for row, (context, question) in enumerate(
-            zip(chunk.source.lines, chunk.target.lines, strict=True)
-        ):
-            start, end = (-1, -1) if chunk.source.answers is None else chunk.source.answers[row]
-            answers: list[dict[str, Any]] = []
-            for text in [] if chunk.answers is None else chunk.answers[row]:
-                position = start if text == context[start:end] else context.find(text)
-                answers.append({"text": text, "answer_start": position})
-            number = str(row) if chunk.ids is None else chunk.ids[row]
-            yield context, {"id": number, "question": question, "answers": answers}
-
-
 WRITERS: Mapping[str, Callable[[Iterable[Any], Reader], Iterator[str]]] = {
     "lines": _lines,
     "conllu": _conllu,
     "iob": _iob,
     "nli": _nli,
-    "squad": _squad,
 }

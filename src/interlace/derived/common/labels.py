@@ -1,4 +1,4 @@
-"""Labels of words that follow them to another place in the line: tags, names and answers.
+"""Labels of words that follow them to another place in the line: tags and names.
 
 Legend: L lines, W words of all lines.
 """
@@ -13,12 +13,6 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.ragged import Ragged
-from interlace.text import Text
-
-Span = tuple[int, int]
-NOWHERE: Span = (-1, -1)
-LOST_ANSWERS = "answers lost because their words are no longer adjacent"
 SPLIT_NAMES = "names split because their words are no longer adjacent"
 
 Rows = Sequence[Sequence[str]]
@@ -91,56 +85,3 @@ def _name_numbers(
 def _split_by_line(flat: NDArray[np.object_], offsets: NDArray[np.int64]) -> list[list[str]]:
     tags = flat.tolist()
     return [tags[start:stop] for start, stop in pairwise(offsets.tolist())]
-
-
-def moved_answers(text: Text, words: Ragged, to: NDArray[np.int64]) -> list[Span] | None:
-    """Return the answer span of each derived line; `NOWHERE` for an answer whose words are no longer adjacent.
-
-    words: spans in the derived lines. to: (W,) the place in its derived line that each word moves to.
-    """
-    if text.answers is None:
-        return None
-    places = Ragged(to, text.words.offsets - text.words.offsets[0])
-    return [
-        moved_span(span, text.words[row], words[row], places[row])
-        for row, span in enumerate(text.answers)
-    ]
-
-
-def count_lost(before: Sequence[Span] | None, after: Sequence[Span] | None) -> int:
-    """Return how many answers have no position any more."""
-    if before is None or after is None:
-        return 0
-    return after.count(NOWHERE) - before.count(NOWHERE)
-
-
-def moved_span(
-    span: Span, words: NDArray[np.int32], derived_words: NDArray[np.int32], to: NDArray[np.int64]
-) -> Span:
-    """Return a span of one line after its words moved; nowhere if they are not adjacent, or it had no word.
-
-    A span that begins or ends within a word still does if its words kept their order and that word its length;
-    otherwise it is extended to the whole word.
-
-    words, derived_words: spans of the line's words before and after. to: the place that each word moves to.
-    """
-    if span == NOWHERE:
-        return NOWHERE
-    start, end = span
-    touched = np.flatnonzero((words[:, 1] > start) & (words[:, 0] < end))
-    places = to[touched]
-    if not len(touched) or places.max() - places.min() >= len(touched):
-        return NOWHERE
-    first_begin, first_end = derived_words[places.min()].tolist()
-    last_begin, last_end = derived_words[places.max()].tolist()
-    if (np.diff(places) < 0).any():
-        return first_begin, last_end
-    old_first_begin, old_first_end = words[touched[0]].tolist()
-    old_last_begin, old_last_end = words[touched[-1]].tolist()
-    begin = first_begin
-    stop = last_end
-    if first_end - first_begin == old_first_end - old_first_begin:
-        begin += max(0, start - old_first_begin)
-    if last_end - last_begin == old_last_end - old_last_begin:
-        stop -= max(0, old_last_end - end)
-    return begin, stop

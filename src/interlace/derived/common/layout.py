@@ -108,14 +108,11 @@ def reorder(
         if kind == "names":
             names = labels.moved_names(rows, words.offsets, order)
             tags[kind] = names.tags
-            _add_note(notes, labels.SPLIT_NAMES, names.split)
+            if names.split:
+                notes[labels.SPLIT_NAMES] = notes.get(labels.SPLIT_NAMES, 0) + names.split
         else:
             tags[kind] = labels.moved_tags(rows, words.offsets, order)
-    answers = labels.moved_answers(text, written.words, to)
-    _add_note(notes, labels.LOST_ANSWERS, labels.count_lost(text.answers, answers))
-    derived = replace(
-        text, lines=written.lines, words=written.words, tags=tags, answers=answers, notes=notes
-    )
+    derived = replace(text, lines=written.lines, words=written.words, tags=tags, notes=notes)
     if text.heads is not None:
         derived = replace(derived, heads=_moved_heads(text.heads, order, to, words))
     return DerivedText(derived, Ragged(links, words.offsets))
@@ -129,11 +126,6 @@ def _moved_heads(
     has_head = moved >= 0
     moved[has_head] = to[moved[has_head] + words.bases[has_head]]
     return Ragged(moved[order].astype(np.int32), words.offsets)
-
-
-def _add_note(notes: dict[str, int], note: str, count: int) -> None:
-    if count:
-        notes[note] = notes.get(note, 0) + count
 
 
 def _separated(
@@ -225,12 +217,7 @@ def _in_place(text: Text, words: WordSpans, spelled: WordSpans) -> DerivedText:
     gaps = words._replace(codes=words.codes.astype(spelled.codes.dtype, copy=False))
     order = np.arange(len(words.starts))
     written = _write(gaps, order, spelled, _merging(words, spelled))
-    answers = labels.moved_answers(text, written.words, order - words.bases)
-    notes = dict(text.notes)
-    _add_note(notes, labels.LOST_ANSWERS, labels.count_lost(text.answers, answers))
-    return unchanged(
-        replace(text, lines=written.lines, words=written.words, answers=answers, notes=notes)
-    )
+    return unchanged(replace(text, lines=written.lines, words=written.words))
 
 
 def _merging(words: WordSpans, spelled: WordSpans) -> NDArray[np.bool_]:

@@ -16,8 +16,6 @@ from interlace.derived.common.formats import reader_name
 from interlace.readers import READERS
 from interlace.text.lines import plain_name, read_lines
 
-_READERS_OF_PAIRS = {"nli", "squad"}
-
 
 def derived_file(path: Path, reader: str = "") -> DerivedFile:
     """Return a file to write under its own name, with its alignments. reader: empty for the one that fits the file."""
@@ -27,7 +25,7 @@ def derived_file(path: Path, reader: str = "") -> DerivedFile:
     if "trees" in READERS.get(name).model_fields:
         settings["trees"] = _has_trees(path)
     source = OriginalFiles(READERS.build(settings, f"--reader {name}"), (path,))
-    sides = (".source", ".target") if name in _READERS_OF_PAIRS else ("",)
+    sides = (".source", ".target") if name == "nli" else ("",)
     stem = plain_name(path).name
     return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides))
 

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from unicodedata import category, normalize
 
@@ -108,31 +108,9 @@ def read_trees(files: Sequence[FileState]) -> Iterator[Text]:
 
 
 _PREFIX = 12  # characters by which sentences are looked up
-
-
-@dataclass(frozen=True)
-class ParsedSentences:
-    """The words of parsed sentences, a row per sentence, with a value per word in each column.
-
-    starts: of the word in the characters of the sentence. heads: places in the sentence, -1 for a root. depths: heads
-    above the word. relations, tags: numbers of names.
-    """
-
-    starts: Ragged
-    heads: Ragged
-    depths: Ragged
-    relations: Ragged
-    tags: Ragged
-
-    def take(self, sentences: NDArray[np.int32]) -> ParsedSentences:
-        """Return some sentences, by number."""
-        return ParsedSentences(
-            starts=self.starts.take(sentences),
-            heads=self.heads.take(sentences),
-            depths=self.depths.take(sentences),
-            relations=self.relations.take(sentences),
-            tags=self.tags.take(sentences),
-        )
+_WORD = np.dtype(
+    [("start", "i4"), ("head", "i4"), ("depth", "i4"), ("relation", "i4"), ("tag", "i4")]
+)
 
 
 @dataclass(frozen=True)
@@ -141,52 +119,47 @@ class Treebank:
 
     numbers: normalized sentence -> its row. sizes: first characters -> the sizes of the sentences that begin with them,
     long ones first; short sentences are there under all their characters. letters: (sentences,) characters of each.
-    names: relations and parts of speech by number.
+    words: a row per sentence of records of each word: its start in the characters of the sentence, its head in the
+    sentence (-1 for a root), the number of heads above it, and the numbers of relation and part of speech in `names`.
     """
 
     numbers: dict[str, int]
     sizes: dict[str, list[int]]
     letters: NDArray[np.int64]
-    sentences: ParsedSentences
+    words: Ragged
     names: NDArray[np.object_]
 
-    def rows(self, letters: str) -> list[int] | None:
-        """Return the sentences that a line consists of, long ones preferred; None if there are none."""
+    def rows(self, letters: str) -> list[int]:
+        """Return the sentences that a line consists of, long ones preferred; raise a DataError if there are none."""
         if letters in self.numbers:
             return [self.numbers[letters]]
-        ends = [0]  # of the sentences so far
-        candidates = [self._sentence_ends(letters, 0)]  # remaining ends of the sentence after each
-        failed: set[int] = set()  # positions without a continuation
-        while ends and ends[-1] < len(letters):
-            end = None
-            if ends[-1] not in failed:
-                end = next(candidates[-1], None)
-            if end is None:
-                failed.add(ends.pop())
-                candidates.pop()
-            else:
-                ends.append(end)
-                candidates.append(self._sentence_ends(letters, end))
-        if not ends:
-            return None
-        return [self.numbers[letters[start:end]] for start, end in pairwise(ends)]
-
-    def furthest(self, letters: str) -> int:
-        """Return how many characters of a line sentences can cover from its start."""
-        reached = {0}
+        ends: dict[int, list[int]] = {}  # of the sentences that begin at each position
         waiting = [0]
         while waiting:
-            ends = set(self._sentence_ends(letters, waiting.pop())) - reached
-            reached |= ends
-            waiting.extend(ends)
-        return max(reached)
+            position = waiting.pop()
+            if position not in ends:
+                ends[position] = list(self._sentence_ends(letters, position))
+                waiting += ends[position]
+        completing = {len(letters)}  # positions from which sentences reach the end of the line
+        for position in sorted(ends, reverse=True):
+            if completing.intersection(ends[position]):
+                completing.add(position)
+        if 0 not in completing:
+            raise DataError(f"{letters[max(ends) :][:30]!r}..")
+        rows: list[int] = []
+        position = 0
+        while position < len(letters):
+            end = next(end for end in ends[position] if end in completing)
+            rows.append(self.numbers[letters[position:end]])
+            position = end
+        return rows
 
-    def _sentence_ends(self, letters: str, at: int) -> Iterator[int]:
+    def _sentence_ends(self, letters: str, start: int) -> Iterator[int]:
         """Yield the ends of the sentences that begin here, long ones first."""
-        for length in range(min(_PREFIX, len(letters) - at), 0, -1):
-            for size in self.sizes.get(letters[at : at + length], ()):
-                if letters[at : at + size] in self.numbers:
-                    yield at + size
+        for length in range(min(_PREFIX, len(letters) - start), 0, -1):
+            for size in self.sizes.get(letters[start : start + length], ()):
+                if letters[start : start + size] in self.numbers:
+                    yield start + size
 
 
 def parsed(text: Text, files: Sequence[Path]) -> Forest:
@@ -210,14 +183,12 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
     line_bounds = begins[text.words.offsets - text.words.offsets[0]].tolist()
     sentences: list[list[int]] = []
     for line, (start, stop) in zip(text.lines, pairwise(line_bounds), strict=True):
-        line_letters = letters[start:stop]
-        rows = treebank.rows(line_letters)
-        if rows is None:
-            rest = line_letters[treebank.furthest(line_letters) :]
+        try:
+            sentences.append(treebank.rows(letters[start:stop]))
+        except DataError as error:
             raise DataError(
-                f"no tree for {line[:80]!r}: {rest[:30]!r}.. is in none of {listed(files)}"
-            )
-        sentences.append(rows)
+                f"no tree for {line[:80]!r}: {error} is in none of {listed(files)}"
+            ) from None
     return _over_words(text, begins[:-1], treebank, Ragged.of(sentences, np.int64))
 
 
@@ -230,28 +201,32 @@ def _over_words(
 
     begins: (W,) the letters before each word. sentences: those of each line.
     """
-    parses = treebank.sentences.take(sentences.flat)
-    sentence_of = parses.heads.rows()  # (P,)
+    parses = treebank.words.take(sentences.flat)
+    words = parses.flat  # (P,)
+    sentence_of = parses.rows()  # (P,)
     letters = treebank.letters[sentences.flat]  # (S,)
     sentence_begins = np.cumsum(letters) - letters  # (S,) the letters before each
-    positions = parses.starts.flat + sentence_begins[sentence_of]
-    owners = (
-        np.searchsorted(begins, positions, "right") - 1
-    )  # (P,) the word of the text that holds each
-    upper = _uppermost(owners, parses.depths.flat, len(begins))
+    positions = words["start"] + sentence_begins[sentence_of]
+    owners = np.searchsorted(begins, positions, "right") - 1  # (P,) the text's word that holds each
+    upper = _uppermost(owners, words["depth"], len(begins))
     has_parse = upper >= 0
-    heads_of_upper = parses.heads.flat[upper[has_parse]]
-    first_in_sentence = parses.heads.offsets[:-1][sentence_of[upper[has_parse]]]
+    heads_of_upper = words["head"][upper[has_parse]]
+    first_in_sentence = parses.offsets[:-1][sentence_of[upper[has_parse]]]
     owners_of_heads = owners[np.maximum(heads_of_upper, 0) + first_in_sentence]
     offsets = text.words.offsets - text.words.offsets[0]
     line_starts = np.repeat(offsets[:-1], np.diff(offsets))
     heads = np.arange(len(begins)) - 1  # parts of a word of the parse depend on the previous part
     heads[has_parse] = np.where(heads_of_upper < 0, line_starts[has_parse] - 1, owners_of_heads)
-    relations = treebank.names[np.where(has_parse, parses.relations.flat[upper], _PART_RELATION)]
-    tags = treebank.names[np.where(has_parse, parses.tags.flat[upper], _PART_TAG)]
-    return Forest.of(
-        Ragged((heads - line_starts).astype(np.int32), offsets), relations.tolist(), tags.tolist()
-    )
+    relations = np.full(len(begins), _PART_RELATION, object)
+    relations[has_parse] = treebank.names[words["relation"][upper[has_parse]]]
+    tags = np.full(len(begins), _PART_TAG, object)
+    tags[has_parse] = treebank.names[words["tag"][upper[has_parse]]]
+    rows_of_heads = Ragged((heads - line_starts).astype(np.int32), offsets)
+    return Forest.of(rows_of_heads, relations.tolist(), tags.tolist())
+
+
+_PART_RELATION = "goeswith"  # of parts of a word of the parse
+_PART_TAG = "X"
 
 
 def _uppermost(
@@ -279,67 +254,37 @@ def _plain(word: str) -> str:
 def _treebank(files: tuple[FileState, ...]) -> Treebank:
     """Return the sentences of these files; of those with the same letters the first."""
     numbers: dict[str, int] = {}
-    sentences = _SentenceColumns()
+    names: dict[str, int] = {}
+    lengths: list[int] = []
+    records = array("i")  # five numbers for each word
     for chunk in read_trees(files):
         for row in range(len(chunk)):
             words = [_plain(word) for word in chunk.tokens(row)]
             letters = "".join(words)
-            if letters not in numbers:
-                numbers[letters] = len(numbers)
-                sentences.add(chunk, row, words)
+            if letters in numbers:
+                continue
+            numbers[letters] = len(numbers)
+            lengths.append(len(words))
+            heads = [] if chunk.heads is None else chunk.heads[row].tolist()
+            depths = _depths(heads)
+            relations = chunk.tags["deprel"][row]
+            tags = chunk.tags["pos"][row]
+            start = 0
+            for place, word in enumerate(words):
+                relation = names.setdefault(relations[place], len(names))
+                tag = names.setdefault(tags[place], len(names))
+                records.extend((start, heads[place], depths[place], relation, tag))
+                start += len(word)
     sizes: dict[str, set[int]] = {}
     for letters in numbers:
         sizes.setdefault(letters[:_PREFIX], set()).add(len(letters))
     return Treebank(
-        numbers,
-        {prefix: sorted(lengths, reverse=True) for prefix, lengths in sizes.items()},
-        np.fromiter(map(len, numbers), np.int64, len(numbers)),
-        sentences.columns(),
-        np.array(list(sentences.names), object),
+        numbers=numbers,
+        sizes={prefix: sorted(counts, reverse=True) for prefix, counts in sizes.items()},
+        letters=np.fromiter(map(len, numbers), np.int64, len(numbers)),
+        words=Ragged.from_lengths(np.array(records, np.int32).view(_WORD), lengths),
+        names=np.array(list(names), object),
     )
-
-
-_PART_RELATION = 0  # of parts of a word of the parse
-_PART_TAG = 1
-
-
-class _SentenceColumns:
-    """Collects the words of sentences; `names` numbers relations and parts of speech."""
-
-    def __init__(self) -> None:
-        self.names = {"goeswith": _PART_RELATION, "X": _PART_TAG}
-        self._starts = array("i")
-        self._heads = array("i")
-        self._depths = array("i")
-        self._relations = array("i")
-        self._tags = array("i")
-        self._lengths = array("i")
-
-    def add(self, chunk: Text, row: int, words: Sequence[str]) -> None:
-        """Add a sentence of a text with trees; words: in plain letters."""
-        heads = [] if chunk.heads is None else chunk.heads[row].tolist()
-        self._lengths.append(len(words))
-        self._starts.extend(list(accumulate(map(len, words[:-1]), initial=0))[: len(words)])
-        self._heads.extend(heads)
-        self._depths.extend(_depths(heads))
-        self._relations.extend(self._numbered(chunk.tags["deprel"][row]))
-        self._tags.extend(self._numbered(chunk.tags["pos"][row]))
-
-    def columns(self) -> ParsedSentences:
-        """Return all sentences."""
-        return ParsedSentences(
-            starts=self._column(self._starts),
-            heads=self._column(self._heads),
-            depths=self._column(self._depths),
-            relations=self._column(self._relations),
-            tags=self._column(self._tags),
-        )
-
-    def _column(self, values: array[int]) -> Ragged:
-        return Ragged.from_lengths(np.array(values, np.int32), np.array(self._lengths))
-
-    def _numbered(self, names: Sequence[str]) -> list[int]:
-        return [self.names.setdefault(name, len(self.names)) for name in names]
 
 
 def _depths(heads: Sequence[int]) -> list[int]:
