@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -51,19 +49,11 @@ TEXT = "text"
 TRANSLATION = "translation"
 LANGUAGE = "language"
 _SIDES = ("source", "target")
-_ANNOTATIONS = ("links", "confidence", "phrases", "scores")
-_WIDTHS = {
-    "links": 2,
-    "phrases": 4,
-    "scores": 4,
-    "source_spans": 2,
-    "target_spans": 2,
-}  # values per entry; else 1
-_LABELS_ONLY = (
-    Objective.loss,
-    Clm.loss,
-    Alm.loss,
-)  # losses that are a cross-entropy of the vocabulary head
+# Values per entry of a row of these columns; of the others one.
+_WIDTHS = {"links": 2, "phrases": 4, "scores": 4, "source_spans": 2, "target_spans": 2}
+_FLOATS = {"confidence", "scores"}
+# Losses that are a cross-entropy of the vocabulary head.
+_LABELS_ONLY = (Objective.loss, Clm.loss, Alm.loss)
 
 
 def collator(
@@ -82,8 +72,7 @@ def collator(
     Args:
         objective: a name of `interlace list objectives`, such as `"mlm"`, `"tlm"`, `"alm"`.
         tokenizer: of transformers, or its folder or hub name.
-        languages: of the text, or source and target: keys of the column `translation`, or columns. Default: those of
-            `aligned`.
+        languages: of the text, or source and target: keys of the column `translation`. Default: those of `aligned`.
         aligned: the result of `interlace.align`, for objectives that read word alignments or phrases. Its phrases are
             counted once, and its aligner aligns the text that `map` gets.
         lexicon: the result of `interlace.lexicon`, for objectives that read a dictionary of `languages`.
@@ -102,25 +91,28 @@ def collator(
     else:
         traits = traits_of(getattr(model, "config", model))
     if "max_length" not in settings:
-        learner = learner.model_copy(
-            update={"max_length": min(learner.max_length, traits.max_length)}
-        )
-    resources: dict[str, Any] = {"languages": tuple(languages)}
+        max_length = min(learner.max_length, traits.max_length)
+        learner = learner.model_copy(update={"max_length": max_length})
+    word_tokenizer = "unicode"
+    aligner = None
+    phrases = None
     if aligned is not None:
-        resources["word_tokenizer"] = aligned.pairs.word_tokenizer
-        resources["aligner"] = aligned.aligner
-        resources["languages"] = tuple(languages) or aligned.pairs.languages
+        word_tokenizer = aligned.pairs.word_tokenizer
+        aligner = aligned.aligner
+        languages = languages or aligned.pairs.languages
         if "phrases" in learner.needs:
-            resources["phrases"] = Phrases.of(learner, aligned)
-    resources["languages"] = resources["languages"] or ("",)
+            phrases = Phrases.of(learner, aligned)
     objective_collator = ObjectiveCollator(
         learner,
         vocab_of(tokenizer),
         traits,
+        languages=tuple(languages) or ("",),
         seed=seed,
         lexicon=lexicon,
+        word_tokenizer=word_tokenizer,
+        aligner=aligner,
+        phrases=phrases,
         running_text=running_text,
-        **resources,
     )
     objective_collator.check()
     return objective_collator
@@ -141,54 +133,39 @@ class ObjectiveCollator:
     phrases: Phrases | None = None
     running_text: bool = False
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without what they cache, so that `datasets` gives equal collators equal fingerprints."""
-        state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        for name in ("vocab", "lexicon", "aligner", "phrases"):
-            state[name] = _without_caches(state[name])
-        return state
-
     def check(self) -> None:
         """Check that the objective can be trained outside a recipe, and that its resources are given.
 
         Raises:
             SettingsError: it cannot, or they are not.
         """
-        problem = self._problem_of_objective() or self._problem_of_resources()
-        if problem is not None:
-            raise SettingsError(f"{self.objective.name}: {problem}")
-        _ = self.prepared
-
-    def _problem_of_objective(self) -> str | None:
-        """Return why the objective cannot be trained outside a recipe, or None."""
         objective = self.objective
         limit = self.traits.max_length
-        if objective.architecture == "seq2seq":
-            return "needs a decoder; train it by a recipe (interlace pretrain)"
-        if objective.max_length > limit:
-            return f"max_length = {objective.max_length}, but the model's maximum is {limit}"
-        if objective.needs_frequencies:
-            return "masking.weighting needs the token frequencies of a recipe"
-        if "known" in objective.needs:
-            return "target_choice = 'table_argmax' needs a recipe; use 'in_pair'"
-        return None
-
-    def _problem_of_resources(self) -> str | None:
-        """Return which resource is missing or unused, or None."""
-        objective = self.objective
         needs_lexicon = "lexicon" in objective.needs
-        if objective.needs - {"lexicon"} and self.aligner is None:
-            return "give word alignments, aligned=interlace.align(pairs)"
-        if needs_lexicon and self.lexicon is None:
-            return "give a dictionary, lexicon=interlace.lexicon(...)"
-        if self.lexicon is not None and not needs_lexicon:
-            return "reads no dictionary; leave out the lexicon"
-        if self.running_text and (not objective.streams or objective.packed_length() is not None):
-            return "running_text needs an objective of running text that packs nothing, such as clm"
-        reads_two_languages = objective.reads is Pairs or self.lexicon is not None
-        if reads_two_languages and len(self.languages) != 2:
-            return "give two languages, such as languages=('en', 'de')"
-        return None
+        needs_two_languages = objective.reads is Pairs or needs_lexicon
+        is_stream = objective.streams and objective.packed_length() is None
+        problems = {
+            "needs a decoder; train it by a recipe": objective.architecture == "seq2seq",
+            f"max_length exceeds the model's maximum of {limit}": objective.max_length > limit,
+            "masking.weighting needs the token frequencies of a recipe": objective.needs_frequencies,
+            "target_choice = 'table_argmax' needs a recipe; use 'in_pair'": "known"
+            in objective.needs,
+            "give word alignments, aligned=interlace.align(pairs)": (
+                bool(objective.needs - {"lexicon"}) and self.aligner is None
+            ),
+            "give a dictionary, lexicon=interlace.lexicon(...)": needs_lexicon
+            and self.lexicon is None,
+            "running_text needs an objective of running text, such as clm": (
+                self.running_text and not is_stream
+            ),
+            "give two languages, such as languages=('en', 'de')": (
+                needs_two_languages and len(self.languages) != 2
+            ),
+        }
+        for problem, applies in problems.items():
+            if applies:
+                raise SettingsError(f"{objective.name}: {problem}")
+        _ = self.prepared
 
     @cached_property
     def prepared(self) -> Any:
@@ -209,7 +186,7 @@ class ObjectiveCollator:
         columns: tuple[str, ...] = ("source_ids", "source_words", "target_ids", "target_words")
         if "links" in self.objective.needs:
             columns += ("links", "confidence")
-        elif "phrases" in self.objective.needs:
+        if "phrases" in self.objective.needs:
             columns += ("phrases", "scores")
         if "text" in self.objective.needs:
             columns += ("source_characters", "source_spans", "target_characters", "target_spans")
@@ -220,9 +197,9 @@ class ObjectiveCollator:
     def map(self, rows: Any) -> Columns:
         """Return the columns of text, for `dataset.map(collator.map, batched=True, remove_columns=...)`.
 
-        rows: a batch of a dataset: with the column `translation`, a column for each language, or the column `text` in
-            the first language; or sentence pairs of `interlace.Pairs`, aligned or not. An objective that reads single
-            sentences reads both sides of pairs.
+        rows: a batch of a dataset: with the column `translation`, or the column `text` in the first language; or
+            sentence pairs of `interlace.Pairs`, aligned or not. An objective that reads single sentences reads both
+            sides of pairs.
 
         Raises:
             DataError: there are no such columns, or a row is no text.
@@ -246,7 +223,10 @@ class ObjectiveCollator:
 
     def examples(self, rows: Any) -> list[Any]:
         """Return the tokenized text of the input of `map`: `Pairs`, or `Sentences` by language."""
-        chunks = self._chunks(rows)
+        if isinstance(rows, Mapping):
+            chunks = self._chunks(rows)
+        else:
+            chunks = list(getattr(rows, "pairs", rows).chunks)
         if isinstance(chunks[0], Text):
             texts = [chunks]
         else:
@@ -267,10 +247,37 @@ class ObjectiveCollator:
         confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
         pairs = replace(pairs, links=links, confidence=confidence)
         if "text" in self.objective.needs:
-            pairs = replace(pairs, text=(_text_columns(texts[0]), _text_columns(texts[1])))
+            lines = [TextColumns.concatenate(list(map(TextColumns.of, side))) for side in texts]
+            pairs = replace(pairs, text=(lines[0], lines[1]))
         if self.phrases is not None:
             pairs = self.phrases.find(pairs, words)
         return [pairs]
+
+    def _chunks(self, rows: Mapping[str, Any]) -> list[Any]:
+        """Return a dataset's batch as `Text` or `TextPairs`; raise a DataError if it has no text."""
+        if TRANSLATION in rows and any(self.languages):
+            sides = []
+            for language in self.languages:
+                lines = [(row or {}).get(language) for row in rows[TRANSLATION]]
+                sides.append(self._text(lines, language))
+            if len(sides) == 1:
+                return sides
+            return [TextPairs(sides[0], sides[1])]
+        if TEXT in rows:
+            return [self._text(rows[TEXT], self.languages[0])]
+        raise DataError(
+            f"the rows have the columns {listed(rows)}; expected {TEXT!r}, or {TRANSLATION!r} and a collator of two "
+            'languages, such as languages=("en", "de")'
+        )
+
+    def _text(self, lines: Sequence[Any], language: str) -> Text:
+        for number, line in enumerate(lines, 1):
+            if not isinstance(line, str):
+                raise DataError(
+                    f"row {number} of a mapped batch: expected text of the language {language!r}, found {line!r}"
+                )
+        joined = [" ".join(line.splitlines()) for line in lines]
+        return Text.of(joined, language, self.word_tokenizer)
 
     def _encoded(self, texts: list[Text]) -> Sentences:
         """Return the tokens of a side; raise a DataError if it is in another language."""
@@ -281,52 +288,13 @@ class ObjectiveCollator:
                 )
         return Sentences.concatenate(list(self.vocab.encode_texts(texts)))
 
-    def _chunks(self, rows: Any) -> list[Any]:
-        """Return the text as `Text` or `TextPairs`."""
-        if not isinstance(rows, Mapping):
-            return list(getattr(rows, "pairs", rows).chunks)
-        texts = []
-        for side, language in zip(self._sides(rows), self.languages, strict=False):
-            lines = []
-            for number, line in enumerate(side, 1):
-                if not isinstance(line, str):
-                    raise DataError(
-                        f"row {number} of a mapped batch: expected text, found {line!r}; filter such rows"
-                    )
-                lines.append(" ".join(line.splitlines()))
-            texts.append(Text.of(lines, language, self.word_tokenizer))
-        if len(texts) == 1:
-            return texts
-        return [TextPairs(texts[0], texts[1])]
-
-    def _sides(self, rows: Mapping[str, Any]) -> list[Sequence[Any]]:
-        """Return the lines of each side of a dataset's batch; raise a DataError if there are no such columns."""
-        named = any(self.languages)
-        if named and TRANSLATION in rows:
-            sides: list[Sequence[Any]] = []
-            for language in self.languages:
-                if not all(language in (row or ()) for row in rows[TRANSLATION]):
-                    raise DataError(
-                        f"{TRANSLATION!r} of the rows has no {language!r}; see the collator's languages"
-                    )
-                sides.append([row[language] for row in rows[TRANSLATION]])
-            return sides
-        if named and set(self.languages) <= set(rows):
-            return [rows[language] for language in self.languages]
-        if TEXT in rows:
-            return [rows[TEXT]]
-        expected = f"{TRANSLATION!r}, {' and '.join(map(repr, self.languages))}, or {TEXT!r}"
-        if not named:
-            expected = f'{TEXT!r}; for translations, give the collator two languages, such as languages=("en", "de")'
-        raise DataError(f"the rows have the columns {listed(rows)}; expected {expected}")
-
     def _packed(self, examples: Any) -> Any:
         """Return whole sentences packed into long sequences, or running text cut into them, as the settings say."""
         length = self.objective.packed_length()
         if length is not None:
             fits = np.logical_and.reduce([side <= length for side in examples.side_lengths])
             packed: Any = PackedSentences(examples, length, self.vocab.end, np.flatnonzero(fits))
-        elif self.running_text and self.objective.streams:
+        elif self.running_text:
             packed = Streams(examples, self.objective.max_length - 2, self.vocab.end)
         else:
             return examples
@@ -349,9 +317,8 @@ class ObjectiveCollator:
         columns: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
         if self.objective.reads is Pairs:
             for side, language in zip(_SIDES, self.languages, strict=True):
-                columns[side] = Sentences(
-                    columns.pop(f"{side}_ids"), columns.pop(f"{side}_words"), language
-                )
+                ids = columns.pop(f"{side}_ids")
+                columns[side] = Sentences(ids, columns.pop(f"{side}_words"), language)
             if "text" in self.objective.needs:
                 columns["text"] = (
                     TextColumns(columns.pop("source_characters"), columns.pop("source_spans")),
@@ -433,11 +400,12 @@ class ObjectiveCollator:
 
         logits = outputs["logits"]
         if self.causal:
-            logits, labels = logits[:, :-1], labels[:, 1:]
-        count = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
-        return (
-            cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="sum") / count
-        )
+            logits = logits[:, :-1]
+            labels = labels[:, 1:]
+        if num_items_in_batch is None:
+            num_items_in_batch = (labels != -100).sum()
+        total = cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="sum")
+        return total / num_items_in_batch
 
     @property
     def causal(self) -> bool:
@@ -451,26 +419,20 @@ class Phrases:
 
     table: PhraseTable
     rules: TableRules
+    source_types: WordTypes
+    target_types: WordTypes
 
     @classmethod
     def of(cls, objective: Any, aligned: Any) -> Phrases:
-        """Count the phrases of aligned pairs, as long as the objective exchanges them.
-
-        Raises:
-            DataError: there are none.
-        """
+        """Count the phrases of aligned pairs, as long as the objective exchanges them."""
         from interlace.alignment.phrase_counts import count_phrases  # compiles loops
 
         longest = max(TableRules().max_phrase_length, objective.code_switching.max_phrase_length)
         rules = TableRules(max_phrase_length=longest)
-        types = aligned.pairs.types
         alignments = aligned.alignments
-        table = count_phrases(types, alignments.links, rules, confidence=alignments.confidence)
-        if not len(table):
-            raise DataError(
-                f"{objective.name}: the {len(types)} aligned pairs have no phrases; try another aligner"
-            )
-        return cls(table, rules)
+        confidence = alignments.confidence
+        table = count_phrases(aligned.pairs.types, alignments.links, rules, confidence=confidence)
+        return cls(table, rules, WordTypes(table.source_types), WordTypes(table.target_types))
 
     def find(self, pairs: Any, words: WordPairs) -> Any:
         """Return the pairs with those of their phrases that are in the table, and the phrases' scores."""
@@ -481,21 +443,11 @@ class Phrases:
             self.rules,
             confidence=pairs.confidence.flat,
         )
-        source = _renumbered(words.source, self._source_types.find(words.source_types))
-        target = _renumbered(words.target, self._target_types.find(words.target_types))
+        source = _renumbered(words.source, self.source_types.find(words.source_types))
+        target = _renumbered(words.target, self.target_types.find(words.target_types))
         phrases, rows = self.table.select(source, target, spans)
-        scores = self.table.scores[rows][
-            :, [2, 0, 3, 1]
-        ]  # from the order of Moses to that of `Pairs`
+        scores = self.table.scores[rows][:, [2, 0, 3, 1]]  # from the order of Moses to `Pairs`
         return replace(pairs, phrases=phrases, scores=Ragged(scores, phrases.offsets))
-
-    @cached_property
-    def _source_types(self) -> WordTypes:
-        return WordTypes(self.table.source_types)
-
-    @cached_property
-    def _target_types(self) -> WordTypes:
-        return WordTypes(self.table.target_types)
 
 
 def _renumbered(words: Ragged, numbers: NDArray[np.int32]) -> Ragged:
@@ -505,7 +457,12 @@ def _renumbered(words: Ragged, numbers: NDArray[np.int32]) -> Ragged:
 
 def _columns_of_pairs(pairs: Pairs) -> dict[str, Any]:
     """Return all columns that pairs may have."""
-    columns: dict[str, Any] = {name: getattr(pairs, name) for name in _ANNOTATIONS}
+    columns: dict[str, Any] = {
+        "links": pairs.links,
+        "confidence": pairs.confidence,
+        "phrases": pairs.phrases,
+        "scores": pairs.scores,
+    }
     for side, sentences in zip(_SIDES, (pairs.source, pairs.target), strict=True):
         columns[f"{side}_ids"] = sentences.ids
         columns[f"{side}_words"] = sentences.words
@@ -516,12 +473,8 @@ def _columns_of_pairs(pairs: Pairs) -> dict[str, Any]:
     return columns
 
 
-def _text_columns(texts: list[Text]) -> TextColumns:
-    return TextColumns.concatenate([TextColumns.of(text) for text in texts])
-
-
 def vocab_of(tokenizer: Any) -> Vocab:
-    """Return the vocabulary of a transformers tokenizer, fast or not, or of a folder or hub name.
+    """Return the vocabulary of a fast transformers tokenizer, or of a folder or hub name.
 
     Raises:
         SettingsError: it is no tokenizer. DataError: it has no fast form, or lacks a special token of encoders.
@@ -534,39 +487,14 @@ def vocab_of(tokenizer: Any) -> Vocab:
         )
     with TemporaryDirectory() as folder:
         tokenizer.save_pretrained(folder)
-        if type(tokenizer).__name__.endswith(
-            "Legacy"
-        ):  # slow; the class without this suffix reads the same files
-            path = Path(folder) / "tokenizer_config.json"
-            path.write_text(
-                path.read_text(encoding="utf-8").replace("Legacy", ""), encoding="utf-8"
-            )
         vocab = Vocab.load(folder)
     vocab.name = str(tokenizer.name_or_path) or type(tokenizer).__name__
     return vocab
 
 
-def _without_caches(value: Any) -> Any:
-    """Return a copy of one of our objects, without the values of cached properties in it or in its attributes."""
-    kind = type(value)
-    if (
-        not kind.__module__.startswith("interlace.")
-        or not hasattr(value, "__dict__")
-        or isinstance(value, BaseModel)
-    ):
-        return value
-    bare = copy(value)
-    for name, attribute in vars(value).items():
-        if isinstance(getattr(kind, name, None), cached_property):
-            del vars(bare)[name]
-        else:
-            vars(bare)[name] = _without_caches(attribute)
-    return bare
-
-
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Ragged:
     width = _WIDTHS.get(name, 1)
-    dtype = np.float32 if name in {"confidence", "scores"} else np.int32
+    dtype = np.float32 if name in _FLOATS else np.int32
     parts = [np.asarray(row[name], dtype).reshape(-1) for row in rows]
     flat = np.concatenate(parts)
     if width > 1:
