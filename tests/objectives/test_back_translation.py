@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from interlace.core.errors import SettingsError
-from interlace.models.search import add_specials
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation, copied_share
 from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
@@ -132,25 +131,9 @@ def test_rejects_languages_without_another_or_without_a_target_token(monkeypatch
         SettingsError, match=r"no language to translate .de. into.* intermediate_languages"
     ):
         made(BackTranslation(intermediate_languages=["de"]))
-    prepared = BackTranslation().prepare(
-        Resources(VOCAB, PLAIN, languages=("de",))
-    )  # not all of the vocabulary's
-    with pytest.raises(SettingsError, match=r"no language to translate .de. into"):
-        BackTranslation().batch(TEXT, prepared, 0, np.random.default_rng(0))
     monkeypatch.setattr(VOCAB, "target", lambda language: TARGETS[language])
     with pytest.raises(KeyError, match="xx"):
         made(BackTranslation(intermediate_languages=["xx"]))
-
-
-def test_encoder_inputs_of_translations():
-    inputs = add_specials(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]), 0, 2, 1)
-    assert inputs["input_ids"].tolist() == [[0, 7, 8, 2], [0, 9, 2, 1]]
-    assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
-    assert set(add_specials(torch.tensor([[7], [9]]), torch.tensor([1, 1]), 0, 2, 1)) == {
-        "input_ids"
-    }
-    empty = add_specials(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0]), 0, 2, 1)
-    assert empty["input_ids"].tolist() == [[0, 2]]
 
 
 @pytest.mark.parametrize(

@@ -31,15 +31,12 @@ def predictions(clm, *texts, traits=PLAIN):
     return found, batch
 
 
-def test_predicts_a_stream_with_or_without_its_sentence_ends():
+def test_predicts_a_stream_with_its_sentence_ends():
     found, batch = predictions(Clm(), "the doctor </s> he works")
     assert found == [["<s> > the", "the > doctor", "doctor > </s>", "</s> > he", "he > works"]]
     assert batch.counts == {"clm": 5}
     assert batch.tokens == 7
     assert batch.languages == {"en": 7}
-    assert predictions(Clm(predict_ends=False), "the doctor </s> he")[0] == [
-        ["<s> > the", "the > doctor", "</s> > he"]
-    ]
     assert predictions(Clm(context_size=2), "the doctor reads in")[0] == [
         ["doctor > reads", "reads > in"]
     ]

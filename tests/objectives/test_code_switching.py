@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases
@@ -20,8 +19,6 @@ from interlace.objectives.common.code_switching import (
 )
 from interlace.text import Text
 from interlace.text.columns import TextColumns
-from interlace.toy import pairs as world_pairs
-from interlace.toy import sample
 
 MIXED = {"source_share": 0, "target_share": 0}
 
@@ -131,7 +128,6 @@ def test_translations_of_a_phrase_table():
         ({"switch_fraction": (0.5, 0.2)}, "ascending"),
         ({"switch_fraction": 0}, "share in"),
         ({"source_share": 0.7, "target_share": 0.4}, "must not exceed 1"),
-        ({"max_phrase_length": 0}, "max_phrase_length"),
     ],
 )
 def test_rejects_settings_out_of_range(rules, named):
@@ -238,27 +234,6 @@ def test_exchanged_phrases_are_candidates_and_do_not_overlap(candidates, seed, s
         assert replaced == switched.replaced_words[row]
         assert replaced == 0 or replaced < share * words
         assert (switched.kinds[row] >= 2) == (replaced > 0)
-
-
-def test_does_not_exchange_equal_phrases():
-    text = world_pairs("en", "de", sample(60, "train", 3))
-    lines = TextColumns.of(text.source), TextColumns.of(text.target)
-    phrases = phrase_pairs(text.source.words.lengths, text.target.words.lengths, text.links)
-    candidates = SwitchCandidates.of(lines, phrases)
-    switched = switch_phrases(
-        candidates, CodeSwitching(switch_fraction=0.9, **MIXED), np.random.default_rng([7, 0])
-    )
-    sides = (text.source, text.target)
-    pairs = [
-        (sides[side].tokens(row)[first:last], sides[1 - side].tokens(row)[start:stop])
-        for row, side in enumerate(switched.matrix.tolist())
-        for (first, last), (_, start, stop) in exchanged(switched, row)
-    ]
-    equal = {(row, a, b) for row in range(60) for a, b, c, d in phrases[row].tolist()
-             if text.source.tokens(row)[a:b] == text.target.tokens(row)[c:d]}  # fmt: skip
-    assert len(pairs) > 60
-    assert len(equal) > 20
-    assert not any(one == other for one, other in pairs)
 
 
 def test_equal_phrases_differ_only_in_what_is_between_their_words():

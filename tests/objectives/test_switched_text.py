@@ -1,14 +1,8 @@
 """A switched line is the text of its parts, and its tokens are those of the line, in every script and tokenizer."""
 
-import gzip
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from interlace.aligners import ALIGNERS
-from interlace.alignment import WordPairs
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
@@ -26,7 +20,6 @@ from interlace.objectives.common.code_switching import (
 )
 from interlace.text import Text, TextPairs
 from interlace.text.columns import TextColumns
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from learned_vocabs import learned_vocab
 
 MIXED = CodeSwitching(source_share=0, target_share=0, switch_fraction=(0.3, 0.9))
@@ -183,49 +176,3 @@ def test_a_line_by_hand():
     assert made.text.lines == ["we trafen Marie hier!"]
     assert made.text.words[0].tolist() == [[0, 2], [3, 9], [10, 15], [16, 20], [20, 21]]
     assert made.sides.tolist() == [0, 1, 1, 1, 0]
-
-
-def real_text(folder, language, count=200):
-    """Real pairs of English and a language, with words of the language's own word tokenizer, aligned."""
-    parallel = folder / "parallel"
-    if language in {"ja", "th"}:
-        code = {"ja": "jpn", "th": "tha"}[language]
-        sides = []
-        for name in ("eng", code):
-            lines = (
-                (parallel / f"tatoeba/tatoeba.{code}-eng.{name}")
-                .read_text(encoding="utf-8")
-                .split("\n")
-            )
-            sides.append(lines[:count])
-    else:
-        data = gzip.decompress(
-            (parallel / "xnli-multiway/xnli.11way.dev.tsv.gz").read_bytes()
-        ).decode()
-        header, *rows = [line.split("\t") for line in data.split("\n")[: count + 1]]
-        sides = [[row[header.index(code)] for row in rows] for code in ("en", language)]
-    for package in WORD_TOKENIZERS.build("by_language").of(language).packages:
-        pytest.importorskip(package)
-    text = TextPairs.of(*sides, ("en", language), "by_language")
-    words = WordPairs.of([text])
-    return TextPairs(
-        text.source, text.target, ALIGNERS.build("diagonal").fit(words).align(words).links
-    )
-
-
-@pytest.mark.parametrize("language", TRANSLATIONS)
-def test_tokens_are_those_of_the_switched_line_in_real_text(language, real_data):
-    text = real_text(real_data, language)
-    for kind in (
-        KINDS if language in {"hi", "de"} else KINDS[:-1]
-    ):  # a "word" of the others is a whole sentence
-        assert compared(text, learned(text, kind, 2500), draws=2) > 20
-
-
-@pytest.mark.parametrize("language", TRANSLATIONS)
-def test_tokens_of_a_published_tokenizer(language, real_data):
-    folder = Path(os.environ.get("INTERLACE_CHECKPOINT") or "missing")
-    if not folder.is_dir():
-        pytest.skip("INTERLACE_CHECKPOINT names no folder")
-    vocab, text = Vocab.load(folder), real_text(real_data, language, 500)
-    assert compared(text, vocab, draws=3) > 500

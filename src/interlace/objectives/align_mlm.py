@@ -101,23 +101,11 @@ class AlignMlm(Mlm):
     temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
 
     def model_post_init(self, _context: object) -> None:
-        """Check that a step has at least one entry, and that every setting that is set has an effect."""
+        """Check that a step has at least one entry, and that `layer` and `embeddings` are not both set."""
         if self.layer is not None and self.embeddings != "input":
             raise ValueError(
                 f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect"
             )
-        used = {
-            "cosine": (),
-            "hinge": ("negatives", "margin"),
-            "contrastive": ("negatives", "temperature"),
-        }
-        for name in ("negatives", "margin", "temperature"):
-            value = getattr(self, name)
-            default = AlignMlm.model_fields[name].default
-            if name not in used[self.alignment_loss] and value != default:
-                raise ValueError(
-                    f"{name} = {value} has no effect with alignment_loss = {self.alignment_loss!r}"
-                )
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
             raise ValueError(f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}")
 
@@ -128,14 +116,14 @@ class AlignMlm(Mlm):
         dictionaries = self.dictionary.prepare(
             lexicons, resources.vocab, self.name, seed=seed, max_tokens=self.max_subwords
         )
-        at = dictionaries.of(DictionaryPart.TRAIN)
-        both = np.unique(np.stack([dictionaries.source[at], dictionaries.target[at]]), axis=1)
-        if self.pairs_per_step == "all":
-            count = both.shape[1]
-        else:
-            count = min(self.pairs_per_step, both.shape[1])
+        trained = dictionaries.of(DictionaryPart.TRAIN)
+        pairs = np.stack([dictionaries.source[trained], dictionaries.target[trained]])
+        source, target = np.unique(pairs, axis=1)
+        count = len(source)
+        if self.pairs_per_step != "all":
+            count = min(self.pairs_per_step, count)
         negatives = 0 if self.alignment_loss == "cosine" else self.negatives
-        entries = AlignmentEntries(dictionaries.words, both[0], both[1], count, negatives, seed)
+        entries = AlignmentEntries(dictionaries.words, source, target, count, negatives, seed)
         text = replace(super().prepare(resources), dictionaries=dictionaries)
         if self.layer is not None and text.language_ids:
             raise SettingsError(f"{self.name}: layer = {self.layer!r} needs language_ids = false")
@@ -147,52 +135,43 @@ class AlignMlm(Mlm):
         """Mask the text; add the entries of the step, which its micro-batches share."""
         batch = super().batch(examples, prepared, step, rng)
         batch.counts["align"] = prepared.entries.count
-        extra = prepared.entries.arrays(step)
-        return replace(
-            batch, extra=extra if self.layer is None else extra | self._sequences(extra, prepared)
-        )
+        extra: dict[str, NDArray[Any]] = dict(prepared.entries.arrays(step))
+        if self.layer is not None:
+            extra |= self._sequences(extra, prepared)
+        return replace(batch, extra=extra)
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return the cross-entropy of the masked tokens and the alignment loss of the entries."""
         terms = super().loss(backbone, heads, batch)
+        extra = batch.extra
         if self.layer is not None:
-            total = self._alignment(
-                self._states(backbone, batch.extra), batch.extra["align_places"], batch.extra
-            )
+            states = self._states(backbone, extra)
+            total = self._alignment(states, extra["align_places"], extra)
             return {**terms, "align": Term(total, self.alignment_weight)}
-        aligned = {
-            "input": backbone.input_embeddings,
-            "output": backbone.model.get_output_embeddings().weight,
-        }
-        if self.embeddings != "both":
-            aligned = {"": aligned[self.embeddings]}
-        elif aligned["input"] is aligned["output"]:
-            del aligned["output"]
-        losses = [
-            self._alignment(weights, batch.extra["align_ids"], batch.extra)
-            for weights in aligned.values()
+        inputs = backbone.input_embeddings
+        outputs = backbone.model.get_output_embeddings().weight
+        tables = {"input": [inputs], "output": [outputs], "both": [inputs, outputs]}[
+            self.embeddings
         ]
-        align = Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)
-        return {**terms, "align": align}
+        if inputs is outputs:
+            tables = [inputs]
+        losses = [self._alignment(table, extra["align_ids"], extra) for table in tables]
+        total = sum(losses[1:], losses[0]) / len(losses)
+        return {**terms, "align": Term(total, self.alignment_weight)}
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Add the entries and the negatives."""
         extra = batch.extra
-        words = [
-            vocab.decode(ids).strip()
-            for ids in np.split(extra["align_ids"], extra["align_starts"][1:])
-        ]
-        pairs = [
-            f"{words[a]}-{words[b]}"
-            for a, b in zip(extra["align_source"], extra["align_target"], strict=True)
-        ]
-        if len(pairs) > PREVIEWED:
-            more = f" and {len(pairs) - PREVIEWED} more"
-        else:
-            more = ""
+        rows = np.split(extra["align_ids"], extra["align_starts"][1:])
+        words = [vocab.decode(ids).strip() for ids in rows]
+        pairs = []
+        for source, target in zip(extra["align_source"], extra["align_target"], strict=True):
+            pairs.append(f"{words[source]}-{words[target]}")
+        more = f" and {len(pairs) - PREVIEWED} more" if len(pairs) > PREVIEWED else ""
         notes = [f"aligned: {' '.join(pairs[:PREVIEWED])}{more}"]
-        if len(negatives := extra.get("align_negatives", [])):
-            notes.append(f"negatives: {' '.join(words[word] for word in negatives[:PREVIEWED])}")
+        negatives = [words[word] for word in extra.get("align_negatives", ())[:PREVIEWED]]
+        if negatives:
+            notes.append(f"negatives: {' '.join(negatives)}")
         return Preview(super().preview(batch, vocab).lines, notes)
 
     def _sequences(
@@ -303,20 +282,24 @@ class AlignmentEntries:
     ) -> dict[str, NDArray[np.int64]]:
         used, places = np.unique(np.concatenate([source, target, negatives]), return_inverse=True)
         rows = self.words.take(used)
-        parts = np.split(places.astype(np.int64), np.cumsum([len(source), len(target)]))
-        found = {
+        parts = np.split(places.astype(np.int64), [len(source), len(source) + len(target)])
+        arrays = {
             "align_ids": rows.flat.astype(np.int64),
             "align_starts": rows.offsets[:-1].copy(),
             "align_source": parts[0],
             "align_target": parts[1],
         }
-        if not len(negatives):
-            return found
-        # A word may be a source word of one dictionary and a target word of another.
+        if len(negatives):
+            arrays["align_negatives"] = parts[2]
+            arrays["align_known"] = self._known(source, negatives)
+        return arrays
+
+    def _known(self, source: NDArray[np.int64], negatives: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(2, ...) the row of a source word and the column of a negative that is its translation or the word itself."""
         translated = self._sources_of.take(negatives)
-        wanted = np.concatenate([translated.flat, negatives])
+        words = np.concatenate([translated.flat, negatives])
         columns = np.concatenate([translated.rows(), np.arange(len(negatives))])
         order = np.argsort(source, kind="stable")
-        first, last = (np.searchsorted(source[order], wanted, side) for side in ("left", "right"))
-        known = np.stack([order[ranges(first, last - first)], np.repeat(columns, last - first)])
-        return found | {"align_negatives": parts[2], "align_known": known}
+        first = np.searchsorted(source[order], words, "left")
+        counts = np.searchsorted(source[order], words, "right") - first
+        return np.stack([order[ranges(first, counts)], np.repeat(columns, counts)])

@@ -69,12 +69,6 @@ class BackTranslation(Seq2SeqObjective):
         [],
         description="Languages to translate into, one drawn for each batch; none: all other languages of the recipe.",
     )
-    max_ratio: float = Field(
-        1.3,
-        gt=0,
-        description="A translation of n tokens has at most max_ratio x n + max_extra tokens (XLM: 1.3).",
-    )
-    max_extra: int = Field(5, ge=0, description="See max_ratio (XLM: 5).")
 
     def prepare(self, resources: Resources) -> PreparedBackTranslation:
         """Collect the tokens that must not be generated; raise a DataError if a language has no target token."""
@@ -102,16 +96,15 @@ class BackTranslation(Seq2SeqObjective):
         layout = sentence_layout(examples, vocab, self.max_length)
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
         batch = self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
-        others = [other for other in prepared.intermediate_languages if other != language]
-        if not others:
+        candidates = [name for name in prepared.intermediate_languages if name != language]
+        if not candidates:
             message = f"back_translation: there is no language to translate {language!r} into"
             raise SettingsError(f"{message}; name one in intermediate_languages")
-        other = others[int(rng.integers(len(others)))]
+        intermediate = candidates[int(rng.integers(len(candidates)))]
         lengths = layout.lengths - SPECIALS
-        limits = np.minimum(
-            (self.max_ratio * lengths).astype(np.int64) + self.max_extra, self.max_length - SPECIALS
-        )
-        target = np.array([vocab.target(other)], np.int64)
+        limits = (1.3 * lengths).astype(np.int64) + 5  # as XLM's code
+        limits = np.minimum(limits, self.max_length - SPECIALS)
+        target = np.array([vocab.target(intermediate)], np.int64)
         batch.extra |= {
             "target": target,
             "limits": limits,
@@ -120,7 +113,7 @@ class BackTranslation(Seq2SeqObjective):
         }
         if prepared.language_ids:
             batch.extra["target_language"] = np.array(
-                [prepared.traits.language_id(other)], np.int64
+                [prepared.traits.language_id(intermediate)], np.int64
             )
         batch.counts |= {COPIED: len(examples), LENGTH: int(lengths.sum())}
         return batch
@@ -171,9 +164,11 @@ class BackTranslation(Seq2SeqObjective):
             decoding = ModelState(
                 model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages
             )
-            found = greedy_search(decoding, extra["target"].expand(rows), extra["limits"], rules)
+            translations = greedy_search(
+                decoding, extra["target"].expand(rows), extra["limits"], rules
+            )
         torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
-        return found.ids[:, 0], found.lengths[:, 0]
+        return translations.ids[:, 0], translations.lengths[:, 0]
 
 
 def copied_share(ids: Tensor, lengths: Tensor, source: Tensor) -> Tensor:

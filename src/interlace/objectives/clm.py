@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedClm(Prepared):
-    """Adds (vocabulary,) which tokens may be predicted: no special ones, except sentence ends if `predict_ends`."""
+    """Adds (vocabulary,) which tokens may be predicted: no special ones, except sentence ends."""
 
     predictable: NDArray[np.bool_]
 
@@ -51,10 +51,6 @@ class Clm(Objective):
         description="Number of first tokens of a sequence that are read and not predicted (an option of XLM's code; "
         "its paper, section 3.2, predicts all).",
     )
-    predict_ends: bool = Field(
-        True,
-        description="Predict the sentence ends inside a sequence (XLM's code), so that generation can stop.",
-    )
 
     def model_post_init(self, _context: Any) -> None:
         """Check that some tokens of a full sequence are predicted."""
@@ -66,7 +62,7 @@ class Clm(Objective):
         """Return which tokens may be predicted."""
         predictable = np.ones(resources.vocab.size, np.bool_)
         predictable[resources.vocab.special_ids] = False
-        predictable[resources.vocab.end] = self.predict_ends
+        predictable[resources.vocab.end] = True  # inside a sequence, so that generation can stop
         return PreparedClm(**vars(super().prepare(resources)), predictable=predictable)
 
     def batch(self, examples: Sentences, prepared: PreparedClm, step: int, rng: Generator) -> Batch:  # noqa: ARG002

@@ -28,7 +28,7 @@ Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
 
 
 class Mass(Seq2SeqObjective):
-    """Write the masked fragment of a sentence.
+    """Write the masked fragment of a sentence; 80 % of it are masks and 10 % random tokens (section 4.1).
 
     Reads: single sentences.
     Relations: `mlm` predicts masked tokens in the encoder; `denoise` writes the whole sentence.
@@ -47,19 +47,6 @@ class Mass(Seq2SeqObjective):
         description="Share of fragments at the beginning or end of their sentence, half each; others start anywhere "
         "(MASS's code: 0.4; its paper, section 3.1, says random).",
     )
-    mask_share: float = Field(
-        0.8,
-        ge=0,
-        le=1,
-        description="Share of the fragment that the encoder sees as the mask (MASS, section 4.1: 0.8).",
-    )
-    random_share: float = Field(
-        0.1, ge=0, le=1, description="Share seen as a random token (MASS, section 4.1: 0.1)."
-    )
-
-    def model_post_init(self, _context: Any) -> None:
-        """Check the two shares."""
-        self._masking()
 
     def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) the length of the fragment."""
@@ -73,16 +60,13 @@ class Mass(Seq2SeqObjective):
         span = draw_spans(examples.lengths, self.share, self.at_edge, rng)
         ids = original.flat.copy()
         masked = within(original, *span)
-        ids[masked] = self._masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
+        ids[masked] = Masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
         targets = np.full(len(examples), vocab.target(examples.language))
         decoder = fragment_layout(original, span, targets, vocab)
         read = replace(examples, ids=Ragged.from_lengths(ids, examples.lengths))
         return self.seq2seq_batch(
             sentence_layout(read, vocab, self.max_length), languages, decoder, languages, prepared
         )
-
-    def _masking(self) -> Masking:
-        return Masking(mask_share=self.mask_share, random_share=self.random_share)
 
 
 def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generator) -> Span:

@@ -147,11 +147,10 @@ class Weam(Objective):
             return batch
         links = require_links(examples, "weam")
         if self.normalization == "one_to_one":
-            keep = one_to_one(links, examples.confidence)
-            links = Ragged.from_lengths(
-                links.flat[keep], np.bincount(links.rows()[keep], minlength=len(links))
-            )
-        found = exchange_states(
+            is_kept = one_to_one(links, examples.confidence)
+            counts = np.bincount(links.rows()[is_kept], minlength=len(links))
+            links = Ragged.from_lengths(links.flat[is_kept], counts)
+        exchange = exchange_states(
             layout,
             links,
             batch.at,
@@ -161,18 +160,17 @@ class Weam(Objective):
             exclude_masked=self.exclude_masked_partners,
         )
         predictions = len(batch.labels)
-        batch.counts |= {
-            CROSS: predictions if self.average == "masked" else len(found.which),
-            SHARE: predictions,
-        }
-        aligned = np.array([found.aligned], np.float32)
+        own_count = len(exchange.which)
+        batch.counts[CROSS] = predictions if self.average == "masked" else own_count
+        batch.counts[SHARE] = predictions
         extra = {
-            "which": found.which,
-            "to": found.to,
-            "places": found.places,
-            "weights": found.weights,
+            "which": exchange.which,
+            "to": exchange.to,
+            "places": exchange.places,
+            "weights": exchange.weights,
+            "aligned": np.array([exchange.aligned], np.float32),
         }
-        return replace(batch, extra={**extra, "aligned": aligned})
+        return replace(batch, extra=extra)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
         """Return W2, initialized to the identity, and W3, a copy of the dense layer of the vocabulary head."""
@@ -189,13 +187,13 @@ class Weam(Objective):
                 raise SettingsError(
                     f"weam: segment_ids = true needs 2 segment embeddings, but the model has {rows}"
                 )
-        if not self.cross_lingual_weight:
-            return nn.ModuleDict()
-        layers: dict[str, nn.Module] = {"exchanged": identity_layer(backbone.width)}
-        dense = backbone.vocabulary_head().dense
-        return nn.ModuleDict(
-            layers if dense is None else {**layers, "dense": deepcopy(dense).requires_grad_()}
-        )
+        heads = nn.ModuleDict()
+        if self.cross_lingual_weight:
+            heads["exchanged"] = identity_layer(backbone.width)
+            dense = backbone.vocabulary_head().dense
+            if dense is not None:
+                heads["dense"] = deepcopy(dense).requires_grad_()
+        return heads
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return both cross-entropies from one pass of the encoder."""
@@ -206,21 +204,21 @@ class Weam(Objective):
         )
 
         states = backbone.encode(batch.inputs)  # (B, L, H)
-        extra = batch.extra
-        terms = {self.term: Term(vocabulary_loss(backbone, states[batch.at], batch.labels)[0])}
-        if self.cross_lingual_weight:  # eq. 5 to 8
-            which = extra["which"]
-            swapped = weighted_sums(
-                states, extra["places"], extra["to"], extra["weights"], len(which)
-            )
-            changed = heads["exchanged"](swapped)
-            head = backbone.vocabulary_head()
-            features = head.finish(
-                heads["dense"](changed) if "dense" in heads else changed
-            )  # (A, H)
-            total, _ = linear_cross_entropy(features, head.decoder, batch.labels[which])
-            terms[CROSS] = Term(total, self.cross_lingual_weight)
-            terms[SHARE] = Term(extra["aligned"].sum(), 0.0)
+        total, _ = vocabulary_loss(backbone, states[batch.at], batch.labels)
+        terms = {self.term: Term(total)}
+        if not self.cross_lingual_weight:
+            return terms
+        extra = batch.extra  # eq. 5 to 8
+        which = extra["which"]
+        sums = weighted_sums(states, extra["places"], extra["to"], extra["weights"], len(which))
+        changed = heads["exchanged"](sums)
+        if "dense" in heads:
+            changed = heads["dense"](changed)
+        head = backbone.vocabulary_head()
+        features = head.finish(changed)  # (A, H)
+        total, _ = linear_cross_entropy(features, head.decoder, batch.labels[which])
+        terms[CROSS] = Term(total, self.cross_lingual_weight)
+        terms[SHARE] = Term(extra["aligned"].sum(), 0.0)
         return terms
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
@@ -228,14 +226,14 @@ class Weam(Objective):
         preview = super().preview(batch, vocab)
         if "which" not in batch.extra:
             return preview
-        whole = batch.inputs["input_ids"].copy()
-        whole[batch.at] = batch.labels
-        which, to, places = (batch.extra[name] for name in ("which", "to", "places"))
-        names = token_texts(vocab, whole.reshape(-1)[places])
-        partners = [
-            [names[at] for at in np.flatnonzero(to == number)] for number in range(len(which))
-        ]
-        texts = ["+".join(found) or "nothing" for found in partners]
+        original = batch.inputs["input_ids"].copy()
+        original[batch.at] = batch.labels
+        which = batch.extra["which"]
+        names = token_texts(vocab, original.reshape(-1)[batch.extra["places"]])
+        partners: list[list[str]] = [[] for _ in which]
+        for number, name in zip(batch.extra["to"].tolist(), names, strict=True):
+            partners[number].append(name)
+        texts = ["+".join(names_of_word) or "nothing" for names_of_word in partners]
         exchanged = place_texts(batch.at[0][which], batch.at[1][which], texts)
         return Preview({**preview.lines, "also from": exchanged})
 
@@ -355,15 +353,18 @@ def _links_by_word(links: Ragged, max_words: int, wanted: NDArray[np.int64], wor
 
 def _partner_range(
     rank: NDArray[np.int64],
-    mine: NDArray[np.int64],
-    theirs: NDArray[np.int64],
+    own_tokens: NDArray[np.int64],
+    partner_tokens: NDArray[np.int64],
     expansion: Expansion,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first partner, and how many, of token `rank` of a word of `mine` tokens aligned with `theirs`."""
+    """Return the first partner, and how many, of token `rank` of a word of `own_tokens`.
+
+    Monotone: each token of the longer word has one partner, each of the shorter one several.
+    """
     if expansion == "first":
-        return np.zeros_like(rank), ((rank == 0) & (theirs > 0)).astype(np.int64)
-    longer = (
-        mine >= theirs
-    )  # each token of the longer word has one partner, of the shorter one several
-    start, end = (-(-place * theirs // mine) for place in (rank, rank + 1))  # rounded up
-    return np.where(longer, rank * theirs // mine, start), np.where(longer, theirs > 0, end - start)
+        return np.zeros_like(rank), ((rank == 0) & (partner_tokens > 0)).astype(np.int64)
+    start = -(-rank * partner_tokens // own_tokens)  # rounded up
+    end = -(-(rank + 1) * partner_tokens // own_tokens)
+    is_longer = own_tokens >= partner_tokens
+    first = np.where(is_longer, rank * partner_tokens // own_tokens, start)
+    return first, np.where(is_longer, partner_tokens > 0, end - start)
