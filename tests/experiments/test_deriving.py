@@ -19,7 +19,7 @@ from interlace.derived.common.texts import overlaps
 from interlace.experiments.data_root import GENERATED_VERSION, data_key, data_root
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe, read_recipe, resolve_task
 from interlace.experiments.workspace import Workspace
 from interlace.readers import READERS
 from interlace.text.lines import read_lines, write_lines
@@ -448,7 +448,7 @@ def test_files_of_tasks_can_be_named_in_the_derived_language(root):
     asked = recipe(
         root, derived, corpora={}, align=None, evaluate={"tasks": {"pos": {"files": files}}}
     )
-    assert asked.task("pos").read_files("test", "en_x", data_root(asked)) == [
+    assert resolve_task(asked, "pos").read_files("test", "en_x", data_root(asked)) == [
         data_root(asked) / "pos/own.en_x"
     ]
 
