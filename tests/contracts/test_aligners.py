@@ -143,6 +143,7 @@ def test_links_do_not_depend_on_threads(build):
 def test_links_do_not_depend_on_chunks(build, rows):
     pairs = word_pairs(*([*lines, "", "cat"] for lines in PLAIN))
     fitted = build(pairs).fit(pairs)
+    check_alignments(fitted.align(pairs.slice(4, 4)), pairs.slice(4, 4))
     whole = fitted.align(pairs)
     parts = [fitted.align(chunk) for chunk in pairs.chunks(rows)]
     assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
@@ -157,11 +158,6 @@ def test_links_do_not_depend_on_chunks(build, rows):
     np.testing.assert_allclose(
         np.concatenate([part.confidence for part in parts]), own.confidence, rtol=1e-4
     )
-
-
-def test_empty_input_has_no_links(build):
-    pairs = word_pairs(*PLAIN)
-    check_alignments(build(pairs).fit(pairs).align(pairs.slice(4, 4)), pairs.slice(4, 4))
 
 
 def test_saved_model_aligns_new_text(build, tmp_path):

@@ -92,13 +92,9 @@ def test_selected_logits_match_transformers(checkpoint):
         theirs = checkpoint.plain()(**inputs).logits[at]
         ours = backbone.logits(backbone.encode(inputs)[at])
     close(ours, theirs)
-
-
-def test_attention_mask_is_optional_without_padding(checkpoint):
-    inputs = checkpoint.rows((7, 7))
-    backbone = load(checkpoint.folder)
-    with_mask = predict(backbone, inputs)
-    close(predict(backbone, {"input_ids": inputs["input_ids"]}), with_mask)
+    equal_rows = checkpoint.rows((7, 7))
+    with_mask = predict(backbone, equal_rows)
+    close(predict(backbone, {"input_ids": equal_rows["input_ids"]}), with_mask)
 
 
 def test_hidden_states_of_all_layers(checkpoint):
@@ -153,44 +149,23 @@ def test_keeps_unused_weights(checkpoint, tmp_path):
     assert all(torch.equal(before[name], after[name]) for name in before)
     poolers = [name for name in after if "pooler" in name]
     assert len(poolers) == (2 if checkpoint.kind in ("mbert", "xlm-r") else 0)
-    if poolers:
-        inputs = checkpoint.rows((5,))
-        with torch.no_grad():
-            pooled = [
-                AutoModel.from_pretrained(path, trust_remote_code=False)
-                .eval()(**inputs)
-                .pooler_output
-                for path in (checkpoint.folder, folder)
-            ]
-        assert torch.equal(*pooled)
 
 
 def test_half_precision_loads_as_float32(checkpoint, tmp_path):
     half = load(checkpoint.folder).save_pretrained(
         tmp_path / "half", checkpoint.words, dtype=torch.bfloat16
     )
-    assert {tensor.dtype for tensor in load_file(half / "model.safetensors").values()} == {
-        torch.bfloat16
-    }
-    assert (
-        AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype == torch.bfloat16
-    )
+    assert dtypes_of(half) == {torch.bfloat16}
     again = load(half)
     assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}
     full = again.save_pretrained(tmp_path / "full", checkpoint.words)
-    assert {tensor.dtype for tensor in load_file(full / "model.safetensors").values()} == {
-        torch.float32
-    }
-    assert (
-        AutoModelForMaskedLM.from_pretrained(full, trust_remote_code=False).dtype == torch.float32
-    )
+    assert dtypes_of(full) == {torch.float32}
+    for folder, dtype in ((half, torch.bfloat16), (full, torch.float32)):
+        assert AutoModelForMaskedLM.from_pretrained(folder, trust_remote_code=False).dtype == dtype
 
 
-def test_default_positions_start_at_first_position(checkpoint):
-    inputs = checkpoint.rows((8, 8))
-    backbone = load(checkpoint.folder)
-    places = backbone.traits.first_position + torch.arange(8).repeat(2, 1)
-    close(predict(backbone, {**inputs, "position_ids": places}), predict(backbone, inputs))
+def dtypes_of(folder):
+    return {tensor.dtype for tensor in load_file(folder / "model.safetensors").values()}
 
 
 def test_position_ids_can_restart(checkpoint):
@@ -292,12 +267,9 @@ def test_folded_language_is_the_default_in_transformers(speaking, tmp_path):
         ids = torch.full_like(inputs["input_ids"], rows["de"])
         close(plain(**inputs, **{name: ids}).logits[real], with_ids["de"])
     assert plain.config.interlace_folded_language == "sw"
-
-
-def test_folding_rejects_unknown_language(speaking, tmp_path):
     with pytest.raises(SettingsError, match="did you mean 'sw'"):
-        trained(speaking).save_pretrained(tmp_path / "out", speaking.words, fold_language="swa")
-    assert not list(tmp_path.iterdir())
+        backbone.save_pretrained(tmp_path / "other", speaking.words, fold_language="swa")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_encoder_without_head_gets_a_random_head(checkpoint, tmp_path):
@@ -355,16 +327,6 @@ def test_causal_logits_match_transformers(checkpoint, attention, tmp_path):
     close(predict(backbone, inputs), theirs)
 
 
-def test_causal_model_does_not_see_later_tokens(checkpoint):
-    inputs = {"input_ids": checkpoint.rows((12,))["input_ids"]}
-    changed = {"input_ids": inputs["input_ids"].clone()}
-    changed["input_ids"][0, 7] = 5 + (changed["input_ids"][0, 7] - 4) % (checkpoint.words.size - 5)
-    backbone = load(checkpoint.folder, causal=True)
-    before, after = predict(backbone, inputs), predict(backbone, changed)
-    torch.testing.assert_close(before[:7], after[:7])
-    assert (before[7:] - after[7:]).abs().amax(1).min() > 1e-3
-
-
 def test_causal_logits_are_equal_in_training_mode(checkpoint):
     if checkpoint.kind == "xlm":
         pytest.skip("XLM's dropout cannot be turned off from outside while it trains")
@@ -394,12 +356,3 @@ def test_causal_checkpoint_opens_as_masked_model(checkpoint, tmp_path):
     with torch.no_grad():
         theirs = checkpoint.plain(both)(**inputs).logits[inputs["attention_mask"].bool()]
     close(predict(masked, inputs), theirs)
-
-
-def test_causal_and_masked_models_share_weights(checkpoint, tmp_path):
-    folder = load(checkpoint.folder, causal=True).save_pretrained(
-        tmp_path / "out", checkpoint.words
-    )
-    before, after = load(checkpoint.folder).state_dict(), load(folder).state_dict()
-    assert sorted(before) == sorted(after)
-    assert all(torch.equal(before[name], after[name]) for name in before)

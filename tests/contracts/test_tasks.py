@@ -364,14 +364,12 @@ def test_a_language_is_not_paired_with_itself(task, root, vocab):
     assert list(task.texts("test", "en", root)) == []
 
 
-def test_an_empty_folder_is_an_error(task, tmp_path, vocab):
-    with pytest.raises(DataError, match="there is none in any language"):
-        task.examples("test", "xx", vocab, tmp_path)
+def test_missing_and_empty_files_are_errors(task, root, tmp_path, vocab):
     with pytest.raises(DataError, match="is no folder"):
         task.examples("test", "xx", vocab, tmp_path / "nowhere")
-
-
-def test_an_empty_file_is_an_error(task, root, vocab):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataError, match="there is none in any language"):
+        task.examples("test", "xx", vocab, tmp_path / "folder")
     for path in root.rglob("*"):
         if path.is_file():
             path.write_bytes(b"")
@@ -396,21 +394,14 @@ def batch_of(task, examples, vocab, backbone, step=0):
 
 
 @for_fine_tuned
-def test_batches_are_pure(task, root, vocab, backbone):
+def test_batches_are_pure_and_predict_content(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
     before = examples.lengths.copy()
-    one, two = (batch_of(task, examples, vocab, backbone, step) for step in (0, 7))
-    assert one.inputs.keys() == two.inputs.keys()
-    for key in one.inputs:
-        np.testing.assert_array_equal(one.inputs[key], two.inputs[key])
-    np.testing.assert_array_equal(one.labels, two.labels)
-    np.testing.assert_array_equal(examples.lengths, before)
-
-
-@for_fine_tuned
-def test_predicts_no_padding_or_special_tokens(task, root, vocab, backbone):
-    examples = task.examples("train", "en", vocab, root)
     batch = batch_of(task, examples, vocab, backbone)
+    again = batch_of(task, examples, vocab, backbone, step=7)
+    np.testing.assert_equal(batch.inputs, again.inputs)
+    np.testing.assert_array_equal(batch.labels, again.labels)
+    np.testing.assert_array_equal(examples.lengths, before)
     ids = batch.inputs["input_ids"]
     real = batch.inputs.get("attention_mask", np.ones_like(ids))
     assert real[batch.at].all()
@@ -422,16 +413,9 @@ def test_predicts_no_padding_or_special_tokens(task, root, vocab, backbone):
         assert (batch.at[1] == 0).all()
         assert (ids[batch.at] == vocab.begin).all()
     assert sum(batch.counts.values()) == len(batch.labels) == len(batch.at[0])
-
-
-@for_fine_tuned
-def test_language_ids_are_those_of_the_sequences(task, root, vocab, backbone):
-    """A head may feed none."""
     traits = backbone.traits
-    for language in ("en", "xx"):
-        batch = batch_of(task, task.examples("test", language, vocab, root), vocab, backbone)
-        fed = batch.inputs.get(traits.language_input or "")
-        assert fed is None or set(fed.flat) == {traits.languages[language]}
+    language_ids = batch.inputs.get(traits.language_input or "")  # a head may feed none
+    assert language_ids is None or set(language_ids.flat) == {traits.languages["en"]}
 
 
 def heads_of(learner, backbone):
@@ -459,10 +443,9 @@ def train(task, examples, vocab, backbone, updates):
 
 
 @for_fine_tuned
-@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_gradients_are_finite(task, root, vocab, backbone, precision):
+def test_gradients_are_finite_in_bfloat16(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
-    with torch.autocast("cpu", dtype=precision, enabled=precision is torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
         _, heads = next(train(task, examples, vocab, backbone, 1))
     gradients = [
         p.grad for p in [*backbone.parameters(), *heads.parameters()] if p.grad is not None
@@ -496,11 +479,6 @@ def assert_declared(task, scores):
     if scores.outcomes is not None:
         assert 100 * scores.outcomes.total == pytest.approx(scores[task.metric])
         assert len(scores.outcomes.identity) == 16
-
-
-@for_fine_tuned
-def test_the_head_predicts_the_classes_of_the_task(task):
-    assert not task.classes or len(task.classes) == task.head().classes
 
 
 def flat(values):
@@ -540,9 +518,13 @@ def test_gold_scores_100_and_mistakes_less(task, root, vocab):
 
 
 @for_translations
-def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
-    CASES[name].table(backbone, vocab, shift=0)
+def test_a_perfect_model_scores_100_and_a_wrong_one_less(name, task, root, vocab, backbone):
     examples = task.examples("test", "xx", vocab, root)
+    CASES[name].table(backbone, vocab, shift=1)
+    scores = task.measure(backbone, vocab, examples)
+    assert scores[task.metric] < 50
+    assert_declared(task, scores)
+    CASES[name].table(backbone, vocab, shift=0)
     scores = task.measure(backbone, vocab, examples)
     assert_declared(task, scores)
     assert (scores.outcomes is not None) == CASES[name].sums
@@ -550,15 +532,6 @@ def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
         scores.metrics.get("best f1", scores[task.metric]) == 100
     )  # a threshold from other sentences may cost something
     assert all(0 <= score <= 100 for score in scores.metrics.values())
-
-
-@for_translations
-def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
-    CASES[name].table(backbone, vocab, shift=1)
-    examples = task.examples("test", "xx", vocab, root)
-    scores = task.measure(backbone, vocab, examples)
-    assert scores[task.metric] < 50
-    assert_declared(task, scores)
 
 
 @for_probes

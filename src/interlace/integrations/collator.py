@@ -404,8 +404,11 @@ class ObjectiveCollator:
             labels = labels[:, 1:]
         if num_items_in_batch is None:
             num_items_in_batch = (labels != -100).sum()
-        total = cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), reduction="sum")
-        return total / num_items_in_batch
+        total: Tensor = cross_entropy(
+            logits.flatten(0, 1).float(), labels.flatten(), reduction="sum"
+        )
+        mean: Tensor = total / num_items_in_batch
+        return mean
 
     @property
     def causal(self) -> bool:

@@ -1,10 +1,6 @@
 """Classes of characters at word boundaries: sentence-final and closing marks, letters, scripts without blanks."""
 
 import unicodedata
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from interlace.text.running import is_tight
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
@@ -35,23 +31,3 @@ def _traits_of(character: str) -> int:
 
 
 TRAITS = CharacterClasses(_traits_of)
-
-
-def at_starts(codes: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """(W,) the bits of the first character of each word."""
-    return TRAITS.of(codes[starts])
-
-
-def at_ends(
-    codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> NDArray[np.uint8]:
-    """(W,) the bits of the last character of each word, ignoring accents."""
-    traits = TRAITS.of(codes[ends - 1])
-    length = 1  # of the accents at the end, with the character before them
-    accented = np.flatnonzero(traits & EXTENDS)
-    while len(accented):
-        length += 1
-        accented = accented[ends[accented] - starts[accented] >= length]
-        traits[accented] = TRAITS.of(codes[ends[accented] - length])
-        accented = accented[(traits[accented] & EXTENDS) > 0]
-    return traits

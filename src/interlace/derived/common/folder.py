@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from interlace.derived.common.normalizing import normalized, normalized_pairs
 from interlace.derived.common.texts import composed, overlaps
 from interlace.readers import Reader
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_blocks, write_lines, writing
+from interlace.text.lines import write_lines, writing
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
@@ -118,15 +117,13 @@ class Derivation:
 
 @dataclass
 class DerivedFileRecord:
-    """What `derived.json` says about a file; read, written: hashes of the original and the derived content."""
+    """What `derived.json` says about a file."""
 
     file: str
     reader: str
     lines: int = 0
     words: int = 0
     notes: dict[str, int] = field(default_factory=dict)
-    read: str = ""
-    written: str = ""
 
     def add_notes(self, notes: dict[str, int]) -> None:
         """Add up notes; those that count nothing are left out."""
@@ -194,8 +191,6 @@ class _FolderWriter:
             write_as(file.source.reader, self._into / file.path, chunks)
         if not record.lines:
             raise DataError(f"{file.source.paths[0]}: no lines to transform")
-        record.read = content_hash(file.source.paths[0])
-        record.written = content_hash(self._into / file.path)
         return record
 
     def write_translations(self, file: DerivedTranslations) -> None:
@@ -329,11 +324,3 @@ def _count_words(counts: WordCounts, original: Text, derived: DerivedText) -> No
     for entry in range(len(lexicon)):
         source, target, count = lexicon[entry]
         counts[source, target] += int(count)
-
-
-def content_hash(path: Path) -> str:
-    """Return a hash of a file's uncompressed content."""
-    digest = blake2b(digest_size=16)
-    for block in read_blocks(path):
-        digest.update(block)
-    return digest.hexdigest()

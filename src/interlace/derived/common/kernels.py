@@ -421,21 +421,27 @@ def projectivize(heads: Ints, offsets: Ints, punctuation: Flags, final: Flags) -
 
 
 @njit(cache=True, nogil=True)
-def _family(heads: Ints, starts: Ints, members: Ints) -> None:
-    """List each word with its dependents in order: `members[starts[w]:starts[w + 1]]`; roots come last."""
-    count = len(heads)
-    parents = np.where(heads >= 0, heads, count)
-    starts[:] = 0
-    for word in range(count):
-        starts[word + 1] += 1
-        starts[parents[word] + 1] += 1
-    for word in range(count + 1):
-        starts[word + 1] += starts[word]
-    filled = starts[: count + 1].copy()
-    for word in range(count):
-        for owner in (parents[word], word):
-            members[filled[owner]] = word
-            filled[owner] += 1
+def _subtree_sizes(heads: Ints) -> Ints:
+    """(n,) the number of words in each word's subtree, itself included."""
+    sizes = np.zeros(len(heads), np.int64)
+    for word in range(len(heads)):
+        ancestor = word
+        while ancestor >= 0:
+            sizes[ancestor] += 1
+            ancestor = heads[ancestor]
+    return sizes
+
+
+@njit(cache=True, nogil=True)
+def _family(heads: Ints, head: int) -> Ints:
+    """Return a word with its dependents in order; the roots for -1."""
+    members = np.empty(len(heads), np.int64)
+    count = 0
+    for word in range(len(heads)):
+        if word == head or heads[word] == head:
+            members[count] = word
+            count += 1
+    return members[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -454,40 +460,36 @@ def order_words(
     crowded = 0
     for line in range(len(offsets) - 1):
         first = offsets[line]
-        count = offsets[line + 1] - first
-        starts = np.empty(count + 2, np.int64)
-        members = np.empty(2 * count, np.int64)
-        _family(heads[first : first + count], starts, members)
-        for word in range(count):
-            kind = kinds[first + word]
-            family = members[starts[word] : starts[word + 1]]
-            if kind < 0 or len(family) == 1:
-                continue
-            if final[first + family[-1]]:
-                family = family[:-1]
-            if len(family) > _MAX_ORDERED:
-                crowded += 1
-            else:
-                items = np.where(family == word, 0, 1 + keys[first + family])
-                _arrange(family, items, weights[kind], known[kind], bits[first + word])
-        stack = np.empty(
-            2 * count + 1, np.int64
-        )  # a word whose family is to be written, or ~word for the word alone
-        size = 0
-        for place in range(starts[count + 1] - 1, starts[count] - 1, -1):
-            stack[size] = members[place]
-            size += 1
-        at = first
-        while size:
-            size -= 1
-            word = stack[size]
-            if word < 0 or starts[word + 1] - starts[word] == 1:
-                order[at] = first + (~word if word < 0 else word)
-                at += 1
-                continue
-            for place in range(starts[word + 1] - 1, starts[word] - 1, -1):
-                stack[size] = ~word if members[place] == word else members[place]
-                size += 1
+        tree = heads[first : offsets[line + 1]]
+        count = len(tree)
+        sizes = _subtree_sizes(tree)
+        begins = np.empty(count, np.int64)  # the first place of each word's subtree
+        queue = np.empty(count + 1, np.int64)  # heads whose families get their places, top-down
+        queue[0] = -1
+        queued = 1
+        for number in range(count + 1):
+            head = queue[number]
+            family = _family(tree, head)
+            place = first
+            if head >= 0:
+                place = begins[head]
+                kind = kinds[first + head]
+                if kind >= 0 and len(family) > 1:
+                    movable = family[:-1] if final[first + family[-1]] else family
+                    if len(movable) > _MAX_ORDERED:
+                        crowded += 1
+                    else:
+                        items = np.where(movable == head, 0, 1 + keys[first + movable])
+                        _arrange(movable, items, weights[kind], known[kind], bits[first + head])
+            for word in family:
+                if word == head:
+                    order[place] = first + word
+                    place += 1
+                else:
+                    begins[word] = place
+                    place += sizes[word]
+                    queue[queued] = word
+                    queued += 1
     return crowded
 
 

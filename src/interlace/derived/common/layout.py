@@ -25,8 +25,7 @@ from interlace.derived.common.characters import (
     MARK,
     RUN,
     TIGHT,
-    at_ends,
-    at_starts,
+    TRAITS,
 )
 from interlace.derived.common.texts import DerivedText, unchanged
 from interlace.text import Text
@@ -70,11 +69,20 @@ class WordSpans(NamedTuple):
 
     def first_traits(self, words: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the bits (`characters`) of the first character of some words."""
-        return at_starts(self.codes, self.starts[words])
+        return TRAITS.of(self.codes[self.starts[words]])
 
     def last_traits(self, words: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the bits of the last character of some words, ignoring accents."""
-        return at_ends(self.codes, self.starts[words], self.ends[words])
+        starts = self.starts[words]
+        last = self.ends[words] - 1
+        traits = TRAITS.of(self.codes[last])
+        accented = np.flatnonzero(traits & EXTENDS)
+        while len(accented):
+            last[accented] -= 1
+            accented = accented[last[accented] >= starts[accented]]
+            traits[accented] = TRAITS.of(self.codes[last[accented]])
+            accented = accented[(traits[accented] & EXTENDS) > 0]
+        return traits
 
 
 @dataclass(frozen=True)

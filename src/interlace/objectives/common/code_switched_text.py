@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -63,16 +64,14 @@ class CodeSwitchingCounts:
 
     def add(self, switched: switching.SwitchedSentences, written: NDArray[np.bool_]) -> None:
         """Count the mixed lines of the written rows."""
-        for kind, lines in enumerate(
-            np.bincount(switched.kinds[written], minlength=len(switching.KINDS)).tolist()
-        ):
-            self.kinds[switching.KINDS[kind]] += lines
+        for kind in switched.kinds[written].tolist():
+            self.kinds[switching.KINDS[kind]] += 1
         self.words += int(switched.words[written].sum())
         self.replaced += int(switched.replaced_words[written].sum())
         exchanges = switched.exchanges.take(written[switched.exchanges.rows])
-        lengths = [words[:, 1] - words[:, 0] for words in (exchanges.replaced, exchanges.inserted)]
-        shapes, counts = np.unique(np.stack(lengths, axis=1), axis=0, return_counts=True)
-        self.lengths.update(dict(zip(map(tuple, shapes.tolist()), counts.tolist(), strict=True)))
+        replaced = exchanges.replaced[:, 1] - exchanges.replaced[:, 0]
+        inserted = exchanges.inserted[:, 1] - exchanges.inserted[:, 0]
+        self.lengths.update(zip(replaced.tolist(), inserted.tolist(), strict=True))
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -82,7 +81,8 @@ class CodeSwitchingCounts:
             "kinds": {kind: self.kinds[kind] for kind in switching.KINDS},
             "switched_words": self.replaced / max(self.words, 1),
             "phrases": {
-                f"{mine}-{other}": count for (mine, other), count in sorted(self.lengths.items())
+                f"{replaced}-{inserted}": count
+                for (replaced, inserted), count in sorted(self.lengths.items())
             },
             "distinct": {str(lines): count for lines, count in sorted(self.distinct.items())},
         }
@@ -110,15 +110,15 @@ class CodeSwitchedText:
 
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:
         candidates = self._candidates(text, words, links)
-        found: list[list[str]] = [[] for _ in range(len(text))]
-        seen = [
-            {source, target}
-            for source, target in zip(text.source.lines, text.target.lines, strict=True)
-        ]
+        mixed_lines: list[list[str]] = []  # by pair
+        seen: list[set[str]] = []
+        for source, target in zip(text.source.lines, text.target.lines, strict=True):
+            mixed_lines.append([])
+            seen.append({source, target})
         for side, major_source in enumerate((1.0, 0.0)):
             mixed = {"source_share": 0.0, "target_share": 0.0, "major_source": major_source}
             settings = self.code_switching.model_copy(update=mixed)
-            before = np.array([len(row) for row in found])
+            counts_before = [len(row) for row in mixed_lines]
             for copy in range(self.copies.copies):
                 rng = generator(Purpose.SWITCH, self.copies.seed, words.first, 2 * copy + side)
                 switched = switching.switch_phrases(candidates, settings, rng)
@@ -127,30 +127,31 @@ class CodeSwitchedText:
                 for row in np.flatnonzero(switched.kinds >= switching.MONOLINGUAL).tolist():
                     if lines[row] not in seen[row]:
                         seen[row].add(lines[row])
-                        found[row].append(lines[row])
+                        mixed_lines[row].append(lines[row])
                         written[row] = True
                 self.counts.add(switched, written)
-            self.counts.distinct.update((np.array([len(row) for row in found]) - before).tolist())
-        self._add_monolingual(text, found, words.first)
+            for row_lines, before in zip(mixed_lines, counts_before, strict=True):
+                self.counts.distinct[len(row_lines) - before] += 1
+        self._add_monolingual(text, mixed_lines, words.first)
         self.counts.pairs += len(text)
-        return [line for row in found for line in row]
+        return list(chain.from_iterable(mixed_lines))
 
-    def _add_monolingual(self, text: TextPairs, found: list[list[str]], first: int) -> None:
+    def _add_monolingual(self, text: TextPairs, lines: list[list[str]], first: int) -> None:
         """Add unchanged sentences in their share of all lines, and both of a pair without mixed lines."""
         share = self.copies.monolingual
         if not share:
             return
         rng = generator(Purpose.SWITCH, self.copies.seed, first, 2 * self.copies.copies)
-        mixed = np.array([len(row) for row in found])
-        times = np.floor(
-            mixed[:, None] * share / (1 - 2 * share) + rng.random((len(mixed), 2))
-        ).astype(np.int64)
+        mixed = np.array([len(row) for row in lines])
+        wanted = mixed[:, None] * share / (1 - 2 * share) + rng.random((len(mixed), 2))
+        times = np.floor(wanted).astype(np.int64)  # (pairs, 2)
         times[mixed == 0] = 1
         for kind, side in enumerate((text.source, text.target)):
             times[side.words.lengths == 0, kind] = 0
             self.counts.kinds[switching.KINDS[kind]] += int(times[:, kind].sum())
         for row, (source, target) in enumerate(times.tolist()):
-            found[row][:0] = [text.source.lines[row]] * source + [text.target.lines[row]] * target
+            sources = [text.source.lines[row]] * source
+            lines[row][:0] = sources + [text.target.lines[row]] * target
 
     @cached_property
     def _columns(self) -> PhraseTableColumns:
