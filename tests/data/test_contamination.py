@@ -27,14 +27,10 @@ def test_ngrams_within_lines_have_equal_hashes_where_their_words_are_equal(lines
     assert tokens.lengths.tolist() == [len(line) for line in words]
     expected = [tuple(line[at : at + n]) for line in words for at in range(len(line) - n + 1)]
     hashes, starts = tokens.ngrams(n)
-    assert (
-        len(set(zip(expected, hashes.tolist(), strict=True)))
-        == len(set(expected))
-        == len(set(hashes.tolist()))
-    )
-    assert [tokens.ngram_text(n, number) for number in range(len(expected))] == [
-        " ".join(gram) for gram in expected
-    ]
+    both = set(zip(expected, hashes.tolist(), strict=True))
+    assert len(both) == len(set(expected)) == len(set(hashes.tolist()))
+    texts = [tokens.ngram_text(n, number) for number in range(len(expected))]
+    assert texts == [" ".join(gram) for gram in expected]
     assert np.all(np.diff(starts) > 0)
 
 
@@ -95,43 +91,25 @@ def test_counts_each_part_and_the_whole_set():
     )
     assert (result.total, result.exact, result.ngram) == (2, 2, 2)
     assert result.dump()["ngram"] == 100.0
-    assert [ngram_length(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [
-        8,
-        8,
-        13,
-        13,
-        32,
-        32,
-        8,
-    ]
+    lengths = [ngram_length(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")]
+    assert lengths == [8, 8, 13, 13, 32, 32, 8]
 
 
 def test_examples_and_findings_name_the_set_and_the_places():
-    (result,) = find_contamination(training("nothing here", f"and {TEN}", "he works in Berlin"),
-                    [HeldOutSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
-    shown = {
-        "train:3": "He works in Berlin.",
-        "train:2": ".. one two three four five six seven eight ..",
-    }
-    assert [(example.where, example.text) for example in result.examples] == [*shown.items()]
     lines = [f"he works in {number}" for number in range(9)]
     (result,) = find_contamination(training(*lines), [HeldOutSet("pos", "en", {"text": lines})])
     assert (result.exact, len(result.examples)) == (9, MAX_EXCERPTS)
-    test = HeldOutSet(
-        "xnli (test)",
-        "en",
-        {"text": ["he works in Berlin", f"{TEN} eleven", "something else it is"]},
-    )
+    text = ["He works in Berlin.", f"{TEN} eleven", "something else it is"]
     (result,) = find_contamination(
-        training("a new line here", " he works in Berlin ", f"and {TEN}"), [test]
+        training("nothing here", f"and {TEN}", "he works in Berlin"),
+        [HeldOutSet("xnli (test)", "en", {"text": text})],
     )
+    assert [(example.where, example.text) for example in result.examples] == [
+        ("train:3", "He works in Berlin."),
+        ("train:2", ".. one two three four five six seven eight .."),
+    ]
     exact, ngrams = result.findings(ngrams=True)
     assert (exact.level, exact.what, exact.count, exact.total) == ("warning", "contamination", 1, 3)
-    assert [example.where for example in exact.examples] == ["train:2"]
-    assert (ngrams.level, ngrams.what, ngrams.count, ngrams.total) == (
-        "note",
-        "n-gram overlap",
-        1,
-        3,
-    )
+    assert [example.where for example in exact.examples] == ["train:3"]
+    assert (ngrams.level, ngrams.what, ngrams.count) == ("note", "n-gram overlap", 1)
     assert [finding.what for finding in result.findings(ngrams=False)] == ["contamination"]

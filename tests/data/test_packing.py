@@ -47,48 +47,36 @@ def test_rows_are_cut_from_the_ring(tmp_path_factory, vocab, rows, length, shift
     assert Streams(disk, length, SEPARATOR).take(range(len(streams)), shift) == found
 
 
-END = 9
-
-
-def _rows(sentences):
-    return [row.tolist() for row in sentences.ids], [row.tolist() for row in sentences.words]
+def rows_of(sentences):
+    return sentences.ids.to_lists(), sentences.words.to_lists()
 
 
 def test_the_packing_example_of_the_docstring():
-    text = sentences([[1, 2, 3], [4, 5], [6, 7, 8, 1]], [[0, 1, 2], [0, 1], [0, 1, 2, 3]])
-    filled = PackedSentences(text, 6, END)
-    assert filled.lengths.tolist() == [6, 4]
-    assert _rows(filled.take([0, 1])) == (
-        [[1, 2, 3, END, 4, 5], [6, 7, 8, 1]],
-        [[0, 1, 2, -1, 3, 4], [0, 1, 2, 3]],
-    )
-    source = sentences([[1], [2], [3], [4]])
+    text = sentences([[1, 2, 4], [4, 5], [6, 7, 8, 1]])
+    packed = PackedSentences(text, 6, SEPARATOR)
+    assert packed.lengths.tolist() == [6, 4]
+    ids = [[1, 2, 4, SEPARATOR, 4, 5], [6, 7, 8, 1]]
+    assert rows_of(packed.take([0, 1])) == (ids, [[0, 1, 2, -1, 3, 4], [0, 1, 2, 3]])
+    source = sentences([[1], [2], [4], [4]])
     target = sentences([[5, 5], [6, 6, 6], [7], [8]], language="de")
-    filled = PackedSentences(Pairs(source, target), 5, END)
-    pairs = filled.take([0, 1])
-    assert _rows(pairs.source)[0] == [
-        [1],
-        [2, END, 3],
-    ]  # 5 5 / 6 6 6 would be six with what parts them
-    assert _rows(pairs.target)[0] == [[5, 5], [6, 6, 6, END, 7]]
-    assert (pairs.source.language, pairs.target.language) == ("en", "de")
-    assert len(filled) == 3
+    packed = PackedSentences(Pairs(source, target), 5, SEPARATOR)
+    pairs = packed.take([0, 1])
+    # 5 5 / 6 6 6 would be six with the separator
+    assert pairs.source.ids.to_lists() == [[1], [2, SEPARATOR, 4]]
+    assert pairs.target.ids.to_lists() == [[5, 5], [6, 6, 6, SEPARATOR, 7]]
+    assert (pairs.languages, len(packed)) == (("en", "de"), 3)
 
 
 def test_packed_words_keep_their_subwords_together():
-    filled = PackedSentences(sentences([[1, 2, 3], [4, 5]], [[0, 0, -1], [0, 0]]), 8, END)
-    assert _rows(filled.take([0]))[1] == [[0, 0, -1, -1, 1, 1]]
-    filled = PackedSentences(sentences([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
-    assert _rows(filled.take([0]))[0] == [[1, END, 3]]
-    assert PackedSentences(sentences([[1], [2] * 20, [3], [4]]), 4, END).lengths.tolist() == [
-        1,
-        20,
-        3,
-    ]
+    text = sentences([[1, 2, 4], [4, 5]], [[0, 0, -1], [0, 0]])
+    words = PackedSentences(text, 8, SEPARATOR).take([0]).words
+    assert words.to_lists() == [[0, 0, -1, -1, 1, 1]]
+    text = sentences([[1], [2] * 20, [4], [5]])
+    assert PackedSentences(text, 4, SEPARATOR).lengths.tolist() == [1, 20, 3]
+    packed = PackedSentences(text, 4, SEPARATOR, np.array([0, 2]))
+    assert packed.take([0]).ids.to_lists() == [[1, SEPARATOR, 4]]
 
 
 @pytest.mark.parametrize("text", [[], [[], []]])
 def test_empty_text_has_no_packed_rows(text):
-    filled = PackedSentences(sentences(text), 5, END)
-    assert len(filled) == 0
-    assert filled.lengths.tolist() == []
+    assert PackedSentences(sentences(text), 5, SEPARATOR).lengths.tolist() == []

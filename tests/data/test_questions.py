@@ -6,8 +6,8 @@ import pytest
 from interlace.core.ragged import Ragged
 from interlace.data import Questions, Sentences, cut_windows
 from interlace.data.encoding import subwords_in_span
-from interlace.data.vocab import Vocab
 from interlace.text import Text
+from learned_vocabs import KINDS, learned_vocab
 
 LINES = {
     "en": ["Anna reads  a letter.", " Omar's book\t", "", "  "],
@@ -16,109 +16,108 @@ LINES = {
     "ar": ["تقرأ آنا رسالة."],
     "de": ["Ümläute & 🦊 Füchse, naïve\u00a0Größe"],
 }
+NONE = (-1, -1)
 
 
-def sentences(lengths, language="en", first=0):
+def sentences(lengths, first=0):
     lengths = np.asarray(lengths, np.int64)
     ids = Ragged.from_lengths(np.arange(first, first + lengths.sum(), dtype=np.int32), lengths)
-    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
+    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
 
 
 def questions_of(questions, passages, owners, spans):
     """Passages of one character a subword; ids of questions are from 1000 on."""
     contexts = sentences(passages)
-    places = np.stack([contexts.ids.columns(), contexts.ids.columns() + 1], axis=1).astype(np.int32)
-    owners, spans = np.array(owners, np.int64), np.array(spans, np.int32).reshape(-1, 2)
-    names, texts = list(map(str, range(len(questions)))), ["x" * length for length in passages]
-    rows = {
-        "questions": sentences(questions, first=1000),
-        "passages": contexts,
-        "owners": owners,
-        "spans": spans,
-    }
-    characters = Ragged(places, contexts.ids.offsets)
+    columns = contexts.ids.columns()
     return Questions(
-        **rows, characters=characters, texts=texts, answers=[[] for _ in questions], ids=names
+        questions=sentences(questions, first=1000),
+        passages=contexts,
+        owners=np.array(owners, np.int64),
+        spans=np.array(spans, np.int32).reshape(-1, 2),
+        characters=Ragged(np.stack([columns, columns + 1], axis=1), contexts.ids.offsets),
+        texts=["x" * length for length in passages],
+        answers=[[] for _ in questions],
+        ids=list(map(str, range(len(questions)))),
     )
 
 
-def test_windows_of_short_and_long_passages_and_questions():
-    cut = cut_windows(questions_of([3], [5], [0], [(1, 2)]), max_length=8, max_question=4, stride=2)
-    assert cut.examples.source.ids.to_lists() == [[1000, 1001, 1002]]
-    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3, 4]]
-    assert (cut.spans.tolist(), cut.owners.tolist(), cut.firsts.tolist()) == ([[1, 2]], [0], [0])
-    cut = cut_windows(
-        questions_of([2], [10], [0], [(4, 5)]), max_length=6, max_question=4, stride=3
-    )
-    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]]
-    assert cut.examples.source.ids.to_lists() == [[1000, 1001]] * 3
-    assert cut.spans.tolist() == [[-1, -1], [1, 2], [-1, -1]]
-    assert cut.lengths.tolist() == [6, 6, 6]
-    for most, kept in [(3, 3), (50, 4)]:
-        cut = cut_windows(
-            questions_of([20], [3], [0], [(0, 0)]), max_length=8, max_question=most, stride=2
-        )
-        assert cut.examples.source.lengths.tolist() == [kept]
-        assert cut.examples.target.lengths.tolist() == [3]
-    cut = cut_windows(
-        questions_of([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2
-    )
-    assert cut.owners.tolist() == [0, 1, 2]
-    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [0, 1, 2, 3], []]
-    assert cut.spans.tolist() == [[0, 3], [-1, -1], [-1, -1]]
+@pytest.mark.parametrize(
+    ("rows", "settings", "pieces", "spans", "lengths"),
+    [
+        (([3], [5], [0], [(1, 2)]), (8, 4, 2), [[0, 1, 2, 3, 4]], [(1, 2)], [8]),
+        (
+            ([2], [10], [0], [(4, 5)]),
+            (6, 4, 3),
+            [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]],
+            [NONE, (1, 2), NONE],
+            [6, 6, 6],
+        ),
+        (([20], [3], [0], [(0, 0)]), (8, 3, 2), [[0, 1, 2]], [(0, 0)], [6]),
+        (([20], [3], [0], [(0, 0)]), (8, 50, 2), [[0, 1, 2]], [(0, 0)], [7]),
+        (
+            ([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), NONE, NONE]),
+            (10, 4, 2),
+            [[0, 1, 2, 3], [0, 1, 2, 3], []],
+            [(0, 3), NONE, NONE],
+            [6, 4, 2],
+        ),
+    ],
+)
+def test_windows_by_hand(rows, settings, pieces, spans, lengths):
+    windows = cut_windows(questions_of(*rows), *settings)
+    assert windows.examples.target.ids.to_lists() == pieces
+    assert list(map(tuple, windows.spans.tolist())) == spans
+    assert windows.lengths.tolist() == lengths
+    last = windows.take([len(windows) - 1])
+    assert last.examples.target.ids.to_lists() == pieces[-1:]
+    assert last.firsts.tolist() == windows.firsts[-1:].tolist()
 
 
 def test_takes_rows_with_all_their_columns():
     questions = questions_of([1, 2, 3], [4, 9], [1, 0, 1], [(0, 0), (1, 1), (2, 2)])
-    for rows in ([2, 0], np.array([True, False, True])):
-        kept = questions.take(rows)
-        order = [2, 0] if isinstance(rows, list) else [0, 2]
-        assert kept.questions.lengths.tolist() == [1 + row for row in order]
-        assert kept.lengths.tolist() == [10 + row for row in order]
-        assert kept.ids == [str(row) for row in order]
-        assert kept.spans.tolist() == [[row, row] for row in order]
-    cut = cut_windows(questions, 6, 3, 2)
-    assert cut.take([3]).examples.target.ids.to_lists() == [cut.examples.target.ids[3].tolist()]
-    assert cut.take([3]).firsts.tolist() == cut.firsts[[3]].tolist()
+    for rows, order in (([2, 0], [2, 0]), (np.array([True, False, True]), [0, 2])):
+        taken = questions.take(rows)
+        assert taken.questions.lengths.tolist() == [1 + row for row in order]
+        assert taken.lengths.tolist() == [10 + row for row in order]
+        assert taken.ids == [str(row) for row in order]
+        assert taken.spans.tolist() == [[row, row] for row in order]
 
 
-@pytest.fixture(scope="module", params=["byte-bpe", "bpe", "wordpiece", "unigram"])
-def vocab(request):
+@pytest.mark.parametrize("kind", KINDS)
+def test_subwords_have_the_characters_they_spell(kind):
     text = {key: [line for line in lines if line.strip()] * 3 for key, lines in LINES.items()}
-    return Vocab.learn(text, 420, kind=request.param)
-
-
-@pytest.mark.parametrize("language", LINES)
-def test_subwords_have_the_characters_they_spell(vocab, language):
-    lines = LINES[language]
-    text = Text.of(lines, language)
-    sentences_, places = vocab.encode_with_offsets(text)
-    plain = vocab.encode_text(text)
-    assert sentences_ == plain
-    assert (places.lengths == plain.lengths).all()
-    for line, ids, spans in zip(lines, plain.ids, places, strict=True):
-        reached = 0
-        for number, (start, end) in zip(ids.tolist(), spans.tolist(), strict=True):
-            assert 0 <= start <= len(line)
-            assert 0 <= end <= len(line)
-            piece = line[start:end]
-            assert piece == piece.strip()
-            if len(vocab.surfaces.spelled[number]) == 0:
-                assert piece == ""
-            elif not vocab.surfaces.by_bytes and vocab.tokens([number]) != ["[UNK]"]:
-                spelt = "".join(map(chr, vocab.surfaces.spelled[number].tolist()))
-                assert spelt in (piece, chr(0x10FFFF))
-            reached = max(reached, end)
-        assert reached == len(line.rstrip())
+    vocab = learned_vocab(text, 420, kind)
+    for language, lines in LINES.items():
+        text = Text.of(lines, language)
+        subwords, characters = vocab.encode_with_offsets(text)
+        assert subwords == vocab.encode_text(text)
+        for line, ids, spans in zip(lines, subwords.ids, characters, strict=True):
+            for number, (start, end) in zip(ids.tolist(), spans.tolist(), strict=True):
+                piece = line[start:end]
+                spelled = vocab.surfaces.spelled[number].tolist()
+                assert 0 <= start <= len(line)
+                assert piece == piece.strip()
+                assert spelled or not piece
+                if piece and not vocab.surfaces.by_bytes and number != vocab.unk:
+                    assert "".join(map(chr, spelled)) == piece
+            assert spans[:, 1].max(initial=0) == len(line.rstrip())
 
 
 def test_converts_spans_of_characters_to_spans_of_subwords():
     """Subwords "ab", " ", "cd", "e" of "ab cde"; "xy" of "xy"."""
     places = Ragged.of([[(0, 2), (3, 2), (3, 5), (5, 6)], [], [(0, 2)]], width=2)
-    spans = [(0, 2), (3, 6), (4, 5), (0, 1), (1, 4), (5, 6)]
-    found = subwords_in_span(places, np.zeros(6, np.int64), np.array(spans, np.int32))
-    assert found.tolist() == [[0, 0], [2, 3], [2, 2], [0, 0], [0, 2], [3, 3]]
-    found = subwords_in_span(
-        places, np.array([1, 2, 0, 2]), np.array([(0, 1), (1, 2), (-1, -1), (2, 2)], np.int32)
-    )
-    assert found.tolist() == [[-1, -1], [0, 0], [-1, -1], [-1, -1]]
+    cases = [
+        (0, (0, 2), [0, 0]),
+        (0, (3, 6), [2, 3]),
+        (0, (4, 5), [2, 2]),
+        (0, (0, 1), [0, 0]),
+        (0, (1, 4), [0, 2]),
+        (0, (5, 6), [3, 3]),
+        (1, (0, 1), [-1, -1]),
+        (2, (1, 2), [0, 0]),
+        (0, (-1, -1), [-1, -1]),
+        (2, (2, 2), [-1, -1]),
+    ]
+    lines, spans, subwords = zip(*cases, strict=True)
+    found = subwords_in_span(places, np.array(lines), np.array(spans, np.int32))
+    assert found.tolist() == list(subwords)

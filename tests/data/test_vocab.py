@@ -18,8 +18,13 @@ from little_checkpoints import KINDS as CHECKPOINTS
 KINDS = ["byte-bpe", "bpe"]
 
 
-def _learn(lines, kind):
-    return Vocab.learn(lines, 400 if kind == "byte-bpe" else 260, kind=kind)
+@pytest.fixture(scope="module", params=KINDS)
+def learned(request, lines):
+    return Vocab.learn(lines, 400 if request.param == "byte-bpe" else 260, kind=request.param)
+
+
+def opened(folder):
+    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
 def test_roles_kinds_and_names_of_ids(vocab):
@@ -33,29 +38,24 @@ def test_roles_kinds_and_names_of_ids(vocab):
     assert vocab.tokens([vocab.mask, 10**6]) == ["<mask>", "<1000000>"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_words_have_the_same_subwords_everywhere_in_a_line(lines, kind):
-    vocab = _learn(lines, kind)
-    first, second = vocab.encode(["doctor works", "works doctor"]).ids.to_lists()
-    doctor, works = vocab.encode_words(["doctor", "works"]).to_lists()
-    assert first == doctor + works
-    assert second == works + doctor
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_decoding_gives_the_line_back_and_a_size_below_the_alphabet_is_rejected(lines, kind):
-    vocab = _learn(lines, kind)
+def test_words_have_the_same_subwords_everywhere_and_decode_to_the_line(learned):
+    start, inside = learned.encode(["doctor works", "works doctor"]).ids.to_lists()
+    doctor, works = learned.encode_words(["doctor", "works"]).to_lists()
+    assert (start, inside) == (doctor + works, works + doctor)
     line = "the old doctor works near Berlin"
-    assert vocab.decode([vocab.begin, *vocab.encode([line]).ids[0], vocab.end]) == line
-    with pytest.raises(
-        DataError, match=r"a vocabulary of 20 subwords is too small.*at least [0-9]+ in all"
-    ):
-        Vocab.learn(lines, 20, kind=kind)
+    assert learned.decode([learned.begin, *learned.encode([line]).ids[0], learned.end]) == line
 
 
-def test_a_language_without_lines_is_named():
-    with pytest.raises(DataError, match="no lines of language 'de'"):
-        Vocab.learn({"en": ["some text"], "de": ["", "  "]}, 300)
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ({"en": ["some text"]}, "a vocabulary of 20 subwords is too small.*at least 261 in all"),
+        ({"en": ["some text"], "de": ["", "  "]}, "no lines of language 'de'"),
+    ],
+)
+def test_rejects_too_little_text_or_space(lines, message):
+    with pytest.raises(DataError, match=message):
+        Vocab.learn(lines, 20)
 
 
 def test_samples_lines_by_temperature():
@@ -72,63 +72,40 @@ def test_a_reservoir_is_an_even_sample():
     rng = generator(Purpose.SAMPLE, 0)
     hits = np.zeros(60)
     for _ in range(2000):
-        kept, count = tokenizer_training._reservoir(map(str, range(60)), 6, rng)
-        assert count == 60
-        assert len(kept) == len(set(kept)) == 6
-        hits[[int(line) for line in kept]] += 1
+        sample, count = tokenizer_training._reservoir(map(str, range(60)), 6, rng)
+        assert (count, len(sample), len(set(sample))) == (60, 6, 6)
+        hits[[int(line) for line in sample]] += 1
     assert abs(hits / 2000 - 0.1).max() < 0.035  # five standard deviations
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_saved_and_loaded_vocabularies_are_equal(lines, kind, tmp_path):
-    vocab = _learn(lines, kind)
-    vocab.save(tmp_path / "vocab")
-    again = Vocab.load(tmp_path / "vocab")
-    assert again.fingerprint == vocab.fingerprint
-    assert again.separator_ids == vocab.separator_ids
-    assert [again.pad, again.mask, again.unk] == [vocab.pad, vocab.mask, vocab.unk]
-    assert again.encode(lines["zh"]).ids == vocab.encode(lines["zh"]).ids
+@pytest.mark.parametrize("model", [None, "bert", "xlm-roberta", "modernbert"])
+def test_a_saved_vocabulary_has_the_same_ids_here_and_in_transformers(
+    learned, lines, model, tmp_path
+):
+    learned.save(tmp_path / "v")
+    again = Vocab.load(tmp_path / "v")
+    assert again.fingerprint == learned.fingerprint
     again.save(tmp_path / "again")
     for name in ("tokenizer_config.json", "tokenizer.json"):
-        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "vocab" / name).read_bytes()
-
-
-@pytest.mark.parametrize("model", [None, "bert", "xlm-roberta", "modernbert"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_plain_transformers_opens_it_with_the_same_ids(lines, kind, model, tmp_path):
-    vocab = _learn(lines, kind)
-    vocab.save_files(tmp_path)
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "v" / name).read_bytes()
     if model is not None:
-        (tmp_path / "config.json").write_text(json.dumps({"model_type": model}))
-    opened = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)
+        (tmp_path / "v" / "config.json").write_text(json.dumps({"model_type": model}))
+    plain = opened(tmp_path / "v")
     for line in [*lines["en"], *lines["hi"], " two  blanks"]:
-        ids = vocab.encode([line]).ids[0].tolist()
-        assert opened(line)["input_ids"] == [vocab.begin, *ids, vocab.end]
-    first, second = vocab.encode(["the old", "he works"]).ids.to_lists()
-    row = opened("the old", "he works")
-    assert row["input_ids"] == [vocab.begin, *first, vocab.end, *second, vocab.end]
+        ids = learned.encode([line]).ids[0].tolist()
+        assert plain(line)["input_ids"] == [learned.begin, *ids, learned.end]
+    source, target = learned.encode(["the old", "he works"]).ids.to_lists()
+    row = plain("the old", "he works")
+    assert row["input_ids"] == [learned.begin, *source, learned.end, *target, learned.end]
     assert set(row) == {"input_ids", "attention_mask"}
     # There a mask in text is a mask, for "fill-mask"; our text is text.
-    assert opened("the <mask> reads")["input_ids"].count(vocab.mask) == 1
-    assert vocab.mask not in vocab.encode(["the <mask> reads"]).ids.flat
-    assert (opened.pad_token_id, opened.mask_token_id, opened.cls_token_id) == (
-        vocab.pad,
-        vocab.mask,
-        vocab.begin,
-    )
-    assert (opened.sep_token_id, opened.eos_token_id, opened.unk_token_id) == (
-        vocab.end,
-        vocab.end,
-        vocab.unk,
-    )
-
-
-def test_a_tokenizer_saved_by_transformers_keeps_its_fingerprint_and_template(vocab, tmp_path):
-    vocab.save(tmp_path / "ours")
-    AutoTokenizer.from_pretrained(tmp_path / "ours", trust_remote_code=False).save_pretrained(
-        tmp_path / "theirs"
-    )
-    assert Vocab.load(tmp_path / "theirs").fingerprint == vocab.fingerprint
+    assert plain("the <mask> reads")["input_ids"].count(learned.mask) == 1
+    assert learned.mask not in learned.encode(["the <mask> reads"]).ids.flat
+    roles = (plain.pad_token_id, plain.mask_token_id, plain.cls_token_id, plain.unk_token_id)
+    assert roles == (learned.pad, learned.mask, learned.begin, learned.unk)
+    assert plain.sep_token_id == plain.eos_token_id == learned.end
+    plain.save_pretrained(tmp_path / "theirs")
+    assert Vocab.load(tmp_path / "theirs").fingerprint == learned.fingerprint
 
 
 def test_a_loaded_tokenizer_keeps_its_own_template_and_configuration(vocab, tmp_path):
@@ -137,33 +114,25 @@ def test_a_loaded_tokenizer_keeps_its_own_template_and_configuration(vocab, tmp_
     tokenizer.post_processor = processors.RobertaProcessing(
         ("</s>", 3), ("<s>", 2), add_prefix_space=False
     )
-    tokenizer.enable_truncation(4)
-    tokenizer.enable_padding(length=8)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     config = {"cls_token": {"content": "<s>"}, "sep_token": "</s>", "model_max_length": 77}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    loaded = Vocab.load(tmp_path)
-    assert loaded.separator_ids == (3, 3)
-    assert loaded.encode(["he works in Berlin, he works in Berlin"]).lengths[0] > 4
-    loaded.save(tmp_path / "again")
-    assert (
-        json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())["model_max_length"]
-        == 77
-    )
+    Vocab.load(tmp_path).save(tmp_path / "again")
+    saved = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())
+    assert saved["model_max_length"] == 77
     assert Vocab.load(tmp_path / "again").separator_ids == (3, 3)
 
 
 def test_loads_a_file_with_the_usual_special_tokens(vocab, tmp_path):
-    vocab.tokenizer.save(str(tmp_path / "tokenizer.json"))
-    loaded = Vocab.load(tmp_path / "tokenizer.json")
+    path = tmp_path / "tokenizer.json"
+    vocab.tokenizer.save(str(path))
+    loaded = Vocab.load(path)
     assert (loaded.pad, loaded.begin, loaded.end, loaded.mask) == (0, 2, 3, 4)
     words = {"a": 0, "<pad>": 1, "<s>": 2, "</s>": 3}
-    Tokenizer(models.WordLevel(words, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
+    Tokenizer(models.WordLevel(words, unk_token="a")).save(str(path))
     with pytest.raises(DataError, match="has no mask token"):
         _ = Vocab.load(tmp_path).mask
-    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(
-        str(tmp_path / "tokenizer.json")
-    )
+    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(str(path))
     with pytest.raises(DataError, match="has no begin and no end token"):
         Vocab.load(tmp_path)
 
@@ -185,32 +154,39 @@ def test_rejects_ids_that_no_table_of_embeddings_has(tmp_path, vocab, number):
         Vocab.load(tmp_path / "v")
 
 
-def test_rejects_damaged_tokenizers(tmp_path, vocab):
+def no_tokens_in_the_template(folder):
+    """`tokenizers` reads it, and panics when it encodes."""
+    state = json.loads((folder / "tokenizer.json").read_text())
+    state["post_processor"]["special_tokens"] = {}
+    (folder / "tokenizer.json").write_text(json.dumps(state))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: folder.rename(f"{folder}b"), "no such folder or tokenizer"),
+        (
+            lambda folder: (folder / "tokenizer.json").write_text('{"model":'),
+            r"tokenizer\.json: not a tokenizer",
+        ),
+        (no_tokens_in_the_template, r"tokenizer\.json: not a tokenizer.*no entry"),
+        (
+            lambda folder: (folder / "tokenizer_config.json").write_text("{"),
+            r"tokenizer_config\.json: damaged: Expecting",
+        ),
+        (lambda folder: (folder / "tokenizer.json").unlink(), r"holds no tokenizer\.json"),
+    ],
+)
+def test_rejects_damaged_tokenizers(tmp_path, vocab, damage, message):
     vocab.save(tmp_path / "v")
-    (tmp_path / "v" / "tokenizer_config.json").write_text("{")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "tokenizer.json").write_text('{"version": "1.0", "model":')
-    vocab.save(tmp_path / "template")
-    path = tmp_path / "template/tokenizer.json"
-    state = json.loads(path.read_text())
-    state["post_processor"][
-        "special_tokens"
-    ] = {}  # `tokenizers` reads it, and panics when it encodes
-    path.write_text(json.dumps(state))
-    for folder, message in (
-        ("vocabb", "no such folder or tokenizer"),
-        ("", r"tokenizer\.json: not a tokenizer"),
-        ("template", r"tokenizer\.json: not a tokenizer.*no entry"),
-        ("v", r"tokenizer_config\.json: damaged: Expecting"),
-        ("empty", r"holds no tokenizer\.json"),
-    ):
-        with pytest.raises(DataError, match=message):
-            Vocab.load(tmp_path / folder)
+    damage(tmp_path / "v")
+    with pytest.raises(DataError, match=message):
+        Vocab.load(tmp_path / "v")
 
 
-@pytest.mark.parametrize("there", ["folder/thesis.txt", "folder"])
-def test_saving_never_replaces_other_files(vocab, tmp_path, there):
-    path = tmp_path / there
+@pytest.mark.parametrize("name", ["folder/thesis.txt", "folder"])
+def test_saving_never_replaces_other_files(vocab, tmp_path, name):
+    path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("three years of work")
     with pytest.raises(DataError, match="holds something that is no tokenizer"):
@@ -221,23 +197,17 @@ def test_saving_never_replaces_other_files(vocab, tmp_path, there):
 def test_a_normalizing_vocabulary_encodes_raw_text_like_normalized_text(tmp_path):
     normalization = Normalization(form="NFKC", lower_case=True, remove_accents=True)
     raw = ["Les \ufb01lles ÉTAIENT là, à Nîmes", "Ça VA"]
-    plain = normalization.lines(raw, "fr")
-    assert plain == ["les filles etaient la, a nimes", "ca va"]
-    learnt = Vocab.learn({"fr": plain * 20}, size=300)
-    vocab = learnt.with_normalization(normalization)
+    normalized = normalization.lines(raw, "fr")
+    assert normalized == ["les filles etaient la, a nimes", "ca va"]
+    learned = Vocab.learn({"fr": normalized * 20}, size=300)
+    vocab = learned.with_normalization(normalization)
     vocab.save(tmp_path / "vocab")
-    opened = AutoTokenizer.from_pretrained(tmp_path / "vocab", trust_remote_code=False)
-    for read in (vocab, Vocab.load(tmp_path / "vocab")):
-        assert read.encode(raw) == learnt.encode(plain)
-        assert read.fingerprint != learnt.fingerprint
-    assert (
-        opened(raw[1], add_special_tokens=False)["input_ids"]
-        == learnt.encode(plain[1:]).ids[0].tolist()
-    )
-
-
-def test_normalization_to_nfc_leaves_the_vocabulary_unchanged(vocab):
-    assert vocab.with_normalization(Normalization()) is vocab
+    for again in (vocab, Vocab.load(tmp_path / "vocab")):
+        assert again.encode(raw) == learned.encode(normalized)
+        assert again.fingerprint != learned.fingerprint
+    ids = opened(tmp_path / "vocab")(raw[1], add_special_tokens=False)["input_ids"]
+    assert ids == learned.encode(normalized[1:]).ids[0].tolist()
+    assert vocab.with_normalization(Normalization()) is vocab  # NFC
     assert vocab.with_normalization(Normalization(romanian="strip")) is vocab
 
 
@@ -248,40 +218,26 @@ def plain(request, tmp_path_factory):
     return Vocab.load(folder)
 
 
-def test_target_languages_get_ids_after_all_others_as_special_tokens(plain):
-    vocab, lines = plain.with_target_languages(["en", "zh_cn", "en"]), ["the doctor reads", "x 17"]
+def test_target_languages_get_ids_after_all_others_as_special_tokens(plain, tmp_path):
+    vocab = plain.with_target_languages(["en", "zh_cn", "en"])
+    assert (plain.targets, plain.fingerprint != vocab.fingerprint) == ({}, True)
     assert vocab.targets == {"en": plain.size, "zh_cn": plain.size + 1}
-    assert vocab.target("zh_cn") == plain.size + 1
-    assert vocab.size == plain.size + 2
-    assert vocab.fingerprint != plain.fingerprint
-    assert plain.targets == {}
-    assert vocab.encode(lines) == plain.encode(lines)
-    extension = vocab.extension
-    assert (extension.base, extension.size) == (plain.size, plain.size + 2)
-    assert extension.pieces.lengths.tolist() == [0, 0]
-    vocab = plain.with_target_languages(["en"])
-    assert vocab.target("en") in vocab.special_ids
-    assert vocab.target("en") not in vocab.regular_ids
+    assert (vocab.target("zh_cn"), vocab.size) == (plain.size + 1, plain.size + 2)
+    assert vocab.encode(["the doctor reads"]) == plain.encode(["the doctor reads"])
+    assert (vocab.extension.base, vocab.extension.size) == (plain.size, plain.size + 2)
+    assert vocab.extension.pieces.lengths.tolist() == [0, 0]
+    assert vocab.target("en") in np.setdiff1d(vocab.special_ids, vocab.regular_ids)
     assert vocab.decode([vocab.target("en"), *vocab.encode(["the"]).ids[0]]).strip() == "the"
-    vocab = plain.with_target_languages(["en", "de"])
-    assert vocab.with_target_languages(["de", "en"]) is vocab
-    assert vocab.with_target_languages(["de", "fr"]).targets == {
-        **vocab.targets,
-        "fr": plain.size + 2,
-    }
-    with pytest.raises(DataError, match="no target-language token for 'de'; it has none"):
-        plain.target("de")
-    with pytest.raises(DataError, match="'en_US'; it has them for de, en_us; did you mean 'en_us'"):
-        plain.with_target_languages(["de", "en_us"]).target("en_US")
-    with pytest.raises(DataError, match=r"it has them for de, en_us$"):
-        plain.with_target_languages(["de", "en_us"]).target("xx")
-
-
-def test_saved_target_languages_open_in_transformers(plain, tmp_path):
-    vocab = plain.with_target_languages(["en", "de"])
+    assert vocab.with_target_languages(["zh_cn", "en"]) is vocab
+    more = vocab.with_target_languages(["zh_cn", "fr"])
+    assert more.targets == {**vocab.targets, "fr": plain.size + 2}
     vocab.save(tmp_path / "vocab")
     again = Vocab.load(tmp_path / "vocab")
     assert (again.targets, again.fingerprint) == (vocab.targets, vocab.fingerprint)
-    theirs = AutoTokenizer.from_pretrained(tmp_path / "vocab", trust_remote_code=False)
-    assert theirs.convert_tokens_to_ids("<2de>") == vocab.target("de")
-    assert theirs.decode([vocab.target("de")], skip_special_tokens=True) == ""
+    theirs = opened(tmp_path / "vocab")
+    assert theirs.convert_tokens_to_ids("<2en>") == vocab.target("en")
+    assert theirs.decode([vocab.target("en")], skip_special_tokens=True) == ""
+    with pytest.raises(DataError, match="no target-language token for 'de'; it has none"):
+        plain.target("de")
+    with pytest.raises(DataError, match="'zh_CN'; it has them for en, zh_cn; did you mean 'zh_cn'"):
+        vocab.target("zh_CN")
