@@ -32,7 +32,6 @@ from interlace.readers.common.hub import stored_files
 FORMAT = 5  # of cached data; raise it to rebuild everything
 KEY = "key.json"
 DIGESTS = "digests"
-_LATEST = "latest"  # the folder of the keys that were built last, by kind and name
 _REMEDY = "remove its folder to build it again"
 
 
@@ -60,13 +59,9 @@ def writable_cache_folder() -> Path:
     folder = cache_folder()
     fault = write_fault(folder)
     if fault:
-        named = os.environ.get("INTERLACE_CACHE")
-        if named:
-            cache = f"INTERLACE_CACHE={named!r}"
-        else:
-            cache = f"{folder}, the cache"
+        named = os.environ.get("INTERLACE_CACHE") or str(folder)
         raise SettingsError(
-            f"{cache}: cannot be written: {fault}; set INTERLACE_CACHE to a folder for prepared data"
+            f"INTERLACE_CACHE={named!r}: cannot be written: {fault}; set it to a folder for prepared data"
         )
     return folder
 
@@ -125,15 +120,18 @@ def _check_sources(key: Any) -> None:
                 raise DataError(
                     f"{path}: changed while the command read it; rerun the command when it is complete"
                 )
-    elif isinstance(key, Mapping | list | tuple):
-        for value in key.values() if isinstance(key, Mapping) else key:
+    elif isinstance(key, Mapping):
+        _check_sources(list(key.values()))
+    elif isinstance(key, list | tuple):
+        for value in key:
             _check_sources(value)
 
 
 def _check_entry(folder: Path) -> None:
     """Raise a DataError if files of an entry do not have their hashes; done once after each change of a file."""
     expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=_REMEDY)
-    if _known(folder, seen := _seen(folder)):
+    seen = _seen(folder)
+    if _known(folder, seen):
         return
     for name, digest in expected.items():
         if _digest(must_exist(folder / name, "file of the cache")) != digest:
@@ -147,56 +145,29 @@ def _seen(folder: Path) -> dict[str, Any]:
 
 def _states(folder: Path) -> dict[str, list[int]]:
     """Return what changes with the content of each file: size, times and inode; without links."""
-    paths = sorted(
-        Path(place, name)
-        for place, _, names in os.walk(folder)
-        for name in names
-        if name != DIGESTS
-    )
-    return {str(path.relative_to(folder)): _state(path) for path in paths if not path.is_symlink()}
+    states: dict[str, list[int]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.name != DIGESTS and path.is_file() and not path.is_symlink():
+            states[str(path.relative_to(folder))] = _state(path)
+    return states
 
 
 def _state(path: Path) -> list[int]:
     state = path.stat()
-    return [
-        state.st_size,
-        state.st_mtime_ns,
-        state.st_ctime_ns,
-        state.st_ino,
-    ]  # an edit can restore the first two
+    # an edit can restore the first two
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
 
 
 def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
     """Return the folder of a key in the cache; it exists if it was built."""
-    return (
-        cache_folder()
-        / kind
-        / blake2b(_text_of(kind, key).encode("utf-8"), digest_size=16).hexdigest()
-    )
+    digest = blake2b(_text_of(kind, key).encode("utf-8"), digest_size=16).hexdigest()
+    return cache_folder() / kind / digest
 
 
 def _text_of(kind: str, key: Mapping[str, Any]) -> str:
     return json.dumps(
         {"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1
     )
-
-
-def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
-    """Return the entries of a key that differ from those of the last entry that was built under this name.
-
-    The key is remembered for the next call. Empty if there was no entry of this name.
-    """
-    digest = blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    path = cache_folder() / _LATEST / kind / f"{digest}.json"
-    current = json.loads(_text_of(kind, key))
-    latest: dict[str, Any] = {}
-    with suppress(OSError, DataError):  # damaged
-        latest = read_json(path, dict[str, Any], {})
-    with suppress(OSError), atomic(path) as partial:  # a cache may be read-only
-        partial.write_text(json.dumps(current), encoding="utf-8")
-    if not latest:
-        return []
-    return [entry for entry in {**latest, **current} if latest.get(entry) != current.get(entry)]
 
 
 @cache
@@ -228,11 +199,12 @@ def content_key(path: Path | str) -> FileHash:
         files = stored_files(Path(path))
         digest = blake2b("".join(map(content_key, files)).encode(), digest_size=16).hexdigest()
         return FileHash.of(digest, {file: _state(file) for file in files})
-    place = must_exist(path).absolute()
-    path = place.resolve()
-    state = _state(place)
+    named_path = must_exist(path).absolute()
+    path = named_path.resolve()
+    state = _state(named_path)
     seen = {"path": str(path), "state": state}
-    return FileHash.of(_known(path, seen) or _remember(path, seen, _digest(path)), {place: state})
+    digest = _known(path, seen) or _remember(path, seen, _digest(path))
+    return FileHash.of(digest, {named_path: state})
 
 
 def _digest(path: Path) -> str:
@@ -248,11 +220,10 @@ def _memo(path: Path) -> Path:
 def _known(path: Path, seen: dict[str, Any]) -> str:
     """Return the hash that was stored for this state of a file; an empty string if there is none."""
     with suppress(OSError, DataError):  # damaged
-        known = read_json(_memo(path), dict[str, Any], {})
-        if {field: known.get(field) for field in seen} == seen and isinstance(
-            known.get("digest"), str
-        ):
-            return str(known["digest"])
+        memo = read_json(_memo(path), dict[str, Any], {})
+        digest = memo.pop("digest", "")
+        if memo == seen and isinstance(digest, str):
+            return digest
     return ""
 
 

@@ -109,23 +109,24 @@ def pair_layout(
         first = np.minimum(source, np.maximum(total - target, total // 2))
         second = np.minimum(target, total - first)
         starts = first + 1 + len(separator)
-    found = _empty(starts + second + 1, vocab.pad)
-    found = replace(found, lengths=first + second + SPECIALS + len(separator), starts=starts)
+    result = _empty(starts + second + 1, vocab.pad)
+    result = replace(result, lengths=first + second + SPECIALS + len(separator), starts=starts)
     rows = np.arange(len(starts))
-    columns = np.arange(found.ids.shape[1])
-    after = columns >= (starts - own)[:, None]
-    before = columns <= (first + inner)[:, None]
-    found.real[...] &= after | before
-    found.sides[found.real & after] = 1
-    _place(found, *_cut(pairs.source, first), np.ones(len(rows), np.int64))
-    _place(found, *_cut(pairs.target, second), starts)
-    found.ids[:, 0] = vocab.begin
-    for step, token in enumerate(separator):
-        found.ids[rows, first + 1 + step if step < inner else starts - len(separator) + step] = (
-            token
-        )
-    found.ids[rows, starts + second] = vocab.end
-    return found
+    columns = np.arange(result.ids.shape[1])
+    is_second = columns >= (starts - own)[:, None]  # (B, L)
+    is_first = columns <= (first + inner)[:, None]
+    result.real[...] &= is_first | is_second
+    result.sides[result.real & is_second] = 1
+    _place(result, *_cut(pairs.source, first), np.ones(len(rows), np.int64))
+    _place(result, *_cut(pairs.target, second), starts)
+    result.ids[:, 0] = vocab.begin
+    for number, token in enumerate(separator):
+        if number < inner:
+            result.ids[rows, first + 1 + number] = token
+        else:
+            result.ids[rows, starts - len(separator) + number] = token
+    result.ids[rows, starts + second] = vocab.end
+    return result
 
 
 def _separator(
@@ -134,10 +135,13 @@ def _separator(
     """Return the ids between two sides, and how many of them belong to the second."""
     if layout is None:
         return vocab.separator_ids, max(len(vocab.separator_ids) - 1, 0)
-    xlm = (vocab.end, vocab.begin) if restart else (vocab.end,)
-    return {"xlm": (xlm, 1), "roberta": ((vocab.end, vocab.end), 1), "bert": ((vocab.end,), 0)}[
-        layout
-    ]
+    if layout == "roberta":
+        return (vocab.end, vocab.end), 1
+    if layout == "bert":
+        return (vocab.end,), 0
+    if restart:
+        return (vocab.end, vocab.begin), 1
+    return (vocab.end,), 1
 
 
 def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
@@ -174,20 +178,20 @@ def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]
 
 def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:
     """Return `sentence_layout` for rows of equal length."""
-    rows = len(ids)
-    width = int(ids.lengths[0])
-    block = np.empty((rows, width + 2), np.int64)
-    block[:, 0] = vocab.begin
-    block[:, -1] = vocab.end
-    block[:, 1:-1] = ids.flat.reshape(rows, width)
-    owner = np.full((rows, width + 2), -1, np.int32)
-    owner[:, 1:-1] = words.flat.reshape(rows, width)
-    shape = block.shape
+    lengths = ids.lengths + SPECIALS
+    shape = (len(ids), int(lengths[0]))
+    inner = (len(ids), shape[1] - SPECIALS)
+    layout_ids = np.empty(shape, np.int64)
+    layout_ids[:, 0] = vocab.begin
+    layout_ids[:, -1] = vocab.end
+    layout_ids[:, 1:-1] = ids.flat.reshape(inner)
+    layout_words = np.full(shape, -1, np.int32)
+    layout_words[:, 1:-1] = words.flat.reshape(inner)
     return Layout(
-        block,
-        np.ones(shape, np.bool_),
-        owner >= 0,
-        owner,
-        np.zeros(shape, np.int8),
-        np.full(rows, width + 2, np.int64),
+        ids=layout_ids,
+        real=np.ones(shape, np.bool_),
+        content=layout_words >= 0,
+        words=layout_words,
+        sides=np.zeros(shape, np.int8),
+        lengths=lengths,
     )
