@@ -50,22 +50,17 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_tell_data_and_objecti
     assert (
         ModelCardData(**front).to_dict() == front
     )  # without a license, which the publisher chooses
-    row = "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | `train.en` (999 bytes, abc) |"
-    assert row in card
-    assert (
-        "Filters for training text, in order: `length` (max_words = 100); `ratio`; `duplicates`."
-        in card
-    )
-    assert "Word aligner: `gibbs`." in card
-    assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
-    assert "| 1 | 80.0 % | max_length = 128 |" in card
-    assert "| tokens per update, with padding | 16,384 |" in card
-    assert "The vocabulary of `bert-base-multilingual-cased`, unchanged." in card
+    for text in (
+        "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | train.en (999 bytes, abc) |",
+        "Filters for training text, in order: length; ratio; duplicates.",
+        "Word aligner: gibbs.",
+        "| 20.0 % | max_length = 128 |",
+        "| tokens per update, with padding | 16,384 |",
+        "The vocabulary of bert-base-multilingual-cased, unchanged.",
+    ):
+        assert text in card
     extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
-    assert (
-        "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of"
-        in extended
-    )
+    assert "up to 5,000 tokens learned from the training text" in extended
 
 
 @pytest.mark.parametrize(
@@ -97,7 +92,7 @@ def test_folders_are_not_base_models_and_paths_are_removed(tmp_path):
     }
     card = card_of(run_of(tmp_path / "run", **changes))
     assert "base_model" not in front_of(card)
-    assert "Initialization: `tiny-bert`. Trained with interlace" in card
+    assert "Initialization: tiny-bert. Trained with interlace" in card
     assert "secret" not in card
     assert str(tmp_path) not in card
     assert not re.search(r"(?<![\w:/.])/(?:home|root|tmp|work|Users)/", card)
@@ -108,8 +103,7 @@ def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     assert "## Scores" not in card_of(folder)
     (folder / "scores.json").write_text(json.dumps(SCORES))
     card = card_of(folder)
-    assert "| task | metric | seeds | de | en |" in card
-    assert "| pos | accuracy (%) | 2 | 81 ± 1.4 | 95 ± 0 |" in card
+    assert "| pos | accuracy (%) | de | 2 | 81 ± 1.4 |" in card
     results = {result.dataset_config: result for result in ModelCard(card).data.eval_results}
     assert (results["de"].task_type, results["de"].metric_type, results["de"].metric_value) == (
         "pos",
@@ -123,8 +117,8 @@ def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     rows.append({"task": "xnli", "language": "de", "metric": "accuracy", "score": None})
     (folder / "scores.json").write_text(json.dumps(rows))
     card = card_of(folder)
-    assert "| xnli | accuracy (%) | 2 | 81 ± 1.4 | 95 ± 0 |" in card
-    assert "| xnli, translate-test, oracle | accuracy (%) | 2 | 50 ± 0 | 50 ± 0 |" in card
+    assert "| xnli | accuracy (%) | de | 2 | 81 ± 1.4 |" in card
+    assert "| xnli, translate-test, oracle | accuracy (%) | en | 2 | 50 ± 0 |" in card
 
 
 def test_scores_of_previous_weights_are_left_out(tmp_path, caplog):
@@ -132,7 +126,7 @@ def test_scores_of_previous_weights_are_left_out(tmp_path, caplog):
     (folder / "metrics.jsonl").write_text("")  # its rows are of the card's test alone
     rows = [row | {"model_key": folder_key(folder / "model")} for row in SCORES]
     (folder / "scores.json").write_text(json.dumps(rows))
-    assert "| pos | accuracy (%) | 2 |" in card_of(folder)
+    assert "| pos | accuracy (%) | de | 2 |" in card_of(folder)
     assert len(read_runs([folder])[0].scores) == len(SCORES)
     (folder / "model" / "model.safetensors").write_bytes(b"extended")
     assert "## Scores" not in card_of(folder)

@@ -80,7 +80,9 @@ class FinishedRun:
             str(self.path), source, target, SearchSettings.read(search, "translate")
         )
         return [
-            one.text for window in translator.windows(lines, 2000) for one in window.translations
+            translation.text
+            for window in translator.windows(lines)
+            for translation in window.translations
         ]
 
     def push_to_hub(self, name: str, *, private: bool = False, license_id: str = "") -> str:

@@ -7,7 +7,15 @@ import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, settings_of
+from interlace.cli.common.options import (
+    Force,
+    FromLanguage,
+    Precision,
+    ShardOfText,
+    Tokens,
+    ToLanguage,
+    settings_of,
+)
 
 
 def back_translate(
@@ -16,10 +24,8 @@ def back_translate(
         Path, typer.Argument(help="Monolingual text, one sentence per line; may end in .gz.")
     ],
     into: Annotated[Path, options.output("Folder for both sides: train.LANGUAGE.", kind="folder")],
-    source: Annotated[
-        str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")
-    ] = "",
-    target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
+    source: FromLanguage,
+    target: ToLanguage,
     tag: Annotated[
         str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")
     ] = "",
@@ -31,7 +37,6 @@ def back_translate(
             help="Setting: search.beam=1, filters.ratio.max_ratio=2 ..",
         ),
     ] = [],
-    batch: Batch = None,
     tokens: Tokens = None,
     precision: Precision = "auto",
     shard: ShardOfText = "1/1",
@@ -44,34 +49,22 @@ def back_translate(
     from interlace.cli.common.progress import watching
     from interlace.experiments.translation import (
         BackTranslationSettings,
+        LineRange,
         LineTranslator,
-        Shard,
-        check_direction,
     )
-    from interlace.experiments.translation import back_translate as make
+    from interlace.experiments.translation import back_translate as back_translate_lines
 
     settings = settings_of(
         BackTranslationSettings, {"tag": tag}, sets, "KEY=VALUE, such as search.beam=1"
     )
-    check_direction(run, source, target)
-    lines = Shard.read(shard).lines_of(text)
+    lines = LineRange.of_shard(text, shard)
     translator = LineTranslator(
-        run,
-        source,
-        target,
-        settings.search,
-        force=force,
-        rows=batch,
-        tokens=tokens,
-        precision=precision,
+        run, source, target, settings.search, force=force, tokens=tokens, precision=precision
     )
     with watching() as progress:
-        summary = make(translator, lines, into, settings, progress)
+        summary = back_translate_lines(translator, lines, into, settings, progress)
     if as_json:
         print_json(summary)
         return
-    dropped = ", ".join(
-        f"{count:,} by {rule}" for rule, count in summary["dropped"].items() if count
-    )
-    notes.print(f"{summary['pairs']:,} pairs; dropped: {dropped or 'none'}")
+    notes.print(f"{summary['pairs']:,} pairs; dropped: {summary['dropped']}", markup=False)
     print_line(into)

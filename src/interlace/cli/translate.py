@@ -6,8 +6,7 @@ import json
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +14,16 @@ import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, settings_of
-from interlace.cli.common.windows import window_size, windows_to
+from interlace.cli.common.options import (
+    Force,
+    FromLanguage,
+    Precision,
+    ShardOfText,
+    Tokens,
+    ToLanguage,
+    settings_of,
+)
+from interlace.cli.common.windows import WindowSize, window_size, windows_to
 from interlace.core.errors import SettingsError
 from interlace.text.lines import lines_of
 
@@ -25,20 +32,22 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_PROBLEMS = {  # by name of `Window.counts`
+    "pieces": "lines exceed the maximum length and were translated in pieces",
+    "unknown": "lines contain characters that are not in the vocabulary, read as unknown tokens",
+    "full": "translations reached the maximum length and may be cut: see --set max_ratio=3",
+}
+
 
 def translate(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")],
-    source: Annotated[
-        str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")
-    ] = "",
-    target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
+    source: FromLanguage,
+    target: ToLanguage,
     input_: Annotated[
         Path | None,
         typer.Option("--input", help="Input file, gzip by suffix. Default: standard input."),
     ] = None,
-    into: Annotated[
-        Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True)
-    ] = None,
+    into: options.OutputFile = None,
     beam: Annotated[
         int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")
     ] = None,
@@ -57,15 +66,7 @@ def translate(
             help="Search settings: stop, max_ratio, max_extra, allow_unk.",
         ),
     ] = [],
-    window: Annotated[
-        int | None,
-        typer.Option(
-            "--window",
-            min=1,
-            help="Lines per window, read before translating (2000; at a terminal 1).",
-        ),
-    ] = None,
-    batch: Batch = None,
+    window: WindowSize = None,
     tokens: Tokens = None,
     precision: Precision = "no",
     shard: ShardOfText = "1/1",
@@ -75,60 +76,50 @@ def translate(
         bool, typer.Option("--json", help="Write one JSON object per line, with the score.")
     ] = False,
 ) -> None:
-    """Translate text line by line: interlace translate RUN --from en --to de < in > out.
-
-    With --output, rerun the command to resume.
-    """
+    """Translate text line by line: interlace translate RUN --from en --to de < in > out."""
     load_plugins(code)
-    from interlace.experiments.translation import (
-        LineTranslator,
-        Shard,
-        check_direction,
-        kept_windows,
-    )
+    from interlace.experiments.translation import LineRange, LineTranslator
     from interlace.models.settings import SearchSettings
 
-    part = Shard.read(shard)
-    if part.of > 1 and input_ is None:
-        raise SettingsError("--shard needs the number of lines; name a file: --input FILE")
-    options = {"beam": beam, "length_penalty": length_penalty}
-    search = settings_of(SearchSettings, options, sets, "KEY=VALUE, such as max_ratio=2")
-    check_direction(run, source, target)
+    search_options = {"beam": beam, "length_penalty": length_penalty}
+    search = settings_of(SearchSettings, search_options, sets, "KEY=VALUE, such as max_ratio=2")
     lines: Iterable[str]
-    if input_ is None:
+    if input_ is not None:
+        text = LineRange.of_shard(input_, shard)
+        lines = text
+        first = text.first
+        total = len(text)
+    elif shard == "1/1":
         lines = lines_of(sys.stdin.buffer, "standard input")
         first = 0
         total = 0
     else:
-        text = part.lines_of(input_)
-        lines = text
-        first = text.first
-        total = len(text)
+        raise SettingsError("--shard needs the number of lines; name a file: --input FILE")
     translator = LineTranslator(
-        run, source, target, search, force=force, rows=batch, tokens=tokens, precision=precision
+        run, source, target, search, force=force, tokens=tokens, precision=precision
     )
     done = 0
     counts = Counter[str]()
-    with kept_windows(into) as keep, windows_to(into, "translating") as write:
-        for translated in translator.windows(lines, window_size(window, input_), first, keep):
+    with windows_to(into, "translating") as write:
+        for translated in translator.windows(lines, window_size(window, input_), first):
             counts.update(translated.counts())
             done += len(translated)
-            write(_json_lines(translated) if as_json else _texts(translated), done, total)
-    _warn(done, counts, translator.translator.max_target)
+            write(_output_lines(translated, as_json=as_json), done, total)
+    for name, problem in _PROBLEMS.items():
+        if counts[name]:
+            log.warning("%s of %s %s", f"{counts[name]:,}", f"{done:,}", problem)
     if into is not None:
         print_line(into)
 
 
-def _texts(window: Window) -> Iterator[str]:
-    return (translation.text for translation in window.translations)
-
-
-def _json_lines(window: Window) -> Iterator[str]:
-    numbers = count(window.first + 1)
-    for number, line, translation in zip(numbers, window.lines, window.translations, strict=False):
+def _output_lines(window: Window, *, as_json: bool) -> Iterator[str]:
+    for number, translation in enumerate(window.translations):
+        if not as_json:
+            yield translation.text
+            continue
         row = {
-            "line": number,
-            "source": line,
+            "line": window.first + number + 1,
+            "source": window.lines[number],
             "text": translation.text,
             "score": round(translation.score, 4),
             "logprob": round(translation.logprob, 4),
@@ -136,16 +127,3 @@ def _json_lines(window: Window) -> Iterator[str]:
             "pieces": translation.pieces,
         }
         yield json.dumps(row, ensure_ascii=False)
-
-
-def _warn(lines: int, counts: Mapping[str, int], max_target: int) -> None:
-    """Warn of lines that may be translated badly; counts: see `Window.counts`."""
-    problems = {
-        "pieces": "lines exceed the maximum length and were translated in pieces",
-        "unknown": "lines contain characters that are not in the vocabulary, read as unknown tokens",
-        "full": "translations reached the maximum length and may be cut: see --set max_ratio=3 "
-        f"(the model generates at most {max_target:,} tokens)",
-    }
-    for key, problem in problems.items():
-        if counts[key]:
-            log.warning("%s of %s %s", f"{counts[key]:,}", f"{lines:,}", problem)

@@ -115,12 +115,10 @@ def language_of(path: Path) -> str:
     return suffix if scripts_of(suffix) else ""
 
 
-Batch = Annotated[
-    int | None,
-    typer.Option(
-        "--batch", min=1, help="Maximum sentences per batch. Default: limited by --tokens."
-    ),
+FromLanguage = Annotated[
+    str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")
 ]
+ToLanguage = Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")]
 Tokens = Annotated[
     int | None,
     typer.Option(

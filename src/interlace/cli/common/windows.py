@@ -6,12 +6,23 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from interlace.cli.common.output import lines_to
 from interlace.cli.common.progress import watching
 from interlace.core.progress import no_progress
 
 LINES = 2000  # of a window
+WindowSize = Annotated[
+    int | None,
+    typer.Option(
+        "--window",
+        min=1,
+        help="Lines per window, read before they are processed (2000; at a terminal 1).",
+    ),
+]
 
 
 def window_size(window: int | None, input_: Path | None) -> int:
