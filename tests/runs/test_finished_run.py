@@ -97,22 +97,3 @@ def test_settings_added_since_the_run_are_no_difference(run, small, tmp_path):
     (run / "recipe.json").write_text(json.dumps(kept))
     with pytest.raises(RunError, match=r"holds a run of another recipe: train\.gone was 1"):
         pretrain(read_recipe(str(small), changes), run)
-
-
-def test_a_finished_run_is_extended_as_if_it_had_never_ended(small, tmp_path):
-    flat = {"train.optimizer.schedule": '"constant"', "train.optimizer.max_warmup_share": "1"}
-    for steps in ("6", "9"):
-        pretrain(read_recipe(str(small), {**flat, "train.steps": steps}), tmp_path / "run")
-    pretrain(read_recipe(str(small), {**flat, "train.steps": "9"}), tmp_path / "whole")
-    one, other = (
-        (tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("run", "whole")
-    )
-    assert one == other
-    assert about(tmp_path / "run")["steps"] == 9
-    with pytest.raises(RunError, match=r"train\.steps was 9, is 4; only more steps"):
-        pretrain(read_recipe(str(small), {**flat, "train.steps": "4"}), tmp_path / "run")
-    pretrain(read_recipe(str(small), {"train.steps": "2"}), tmp_path / "linear")
-    with pytest.raises(
-        RunError, match=r"train.steps was 2, is 3; more steps .*schedule = 'linear'"
-    ):
-        pretrain(read_recipe(str(small), {"train.steps": "3"}), tmp_path / "linear")

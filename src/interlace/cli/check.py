@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +18,8 @@ from interlace.core.progress import Progress
 if TYPE_CHECKING:
     from interlace.data.inspection import Finding, InspectionReport
 
-_COLOUR = {
-    "error": "bold red",
-    "warning": "yellow",
-    "note": "dim",
-}  # by level, the most serious first
+# by level, the most serious first
+_COLORS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
 def check(
@@ -88,9 +86,8 @@ def check_files(
         )
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
-    return Inspector(Unicode(), progress=progress).inspect(
-        name, READERS.build(reader), paths, languages
-    )
+    inspector = Inspector(Unicode(), progress=progress)
+    return inspector.inspect(name, READERS.build(reader), paths, languages)
 
 
 def show(reports: list[InspectionReport]) -> None:
@@ -98,54 +95,30 @@ def show(reports: list[InspectionReport]) -> None:
     rows = []
     for report in reports:
         for language, counts in report.facts.get("sides", {}).items():
-            rows.append(
-                {
-                    "corpus": report.name,
-                    "language": language,
-                    "rows": report.facts["rows"],
-                    **counts,
-                }
-            )
+            about = {"corpus": report.name, "language": language, "rows": report.facts["rows"]}
+            rows.append({**about, **counts})
     print_rows(rows)
-    levels = list(_COLOUR)
+    levels: Counter[str] = Counter()
     for report in reports:
         if report.findings:
             output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
-            for finding in sorted(report.findings, key=lambda finding: levels.index(finding.level)):
-                _show_finding(finding)
-    output.print(f"\n{_verdict(reports)}", highlight=False)
+        for level, color in _COLORS.items():
+            for finding in report.findings:
+                if finding.level == level:
+                    _show_finding(finding, color)
+                    levels[level] += 1
+    counts_by_level = ", ".join(f"{level}s: {levels[level]}" for level in _COLORS)
+    output.print(f"\n{counts_by_level}", highlight=False)
 
 
-def _show_finding(finding: Finding) -> None:
-    count = ""
+def _show_finding(finding: Finding, color: str) -> None:
+    share = ""
     if finding.total > 1:
         percent = 100 * finding.count / finding.total
-        if percent >= 10:
-            shown = f"{percent:.0f}"
-        else:
-            shown = f"{percent:.2g}"
-        count = f"{finding.count:,} of {finding.total:,} ({shown} %): "
-    head = (
-        f"  [{_COLOUR[finding.level]}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {count}"
-    )
-    output.print(head + escape(finding.about), highlight=False, soft_wrap=True)
+        share = f"{finding.count:,} of {finding.total:,} ({percent:.3g} %): "
+    head = f"  [{color}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {share}"
+    lines = [head + escape(finding.about)]
     for example in finding.examples:
-        output.print(
-            f"      [dim]{escape(example.where)}[/]  {escape(example.text)}",
-            highlight=False,
-            soft_wrap=True,
-        )
-
-
-def _verdict(reports: list[InspectionReport]) -> str:
-    levels = [finding.level for report in reports for finding in report.findings]
-    errors = levels.count("error")
-    warnings = levels.count("warning")
-    if errors:
-        return f"[bold red]errors: {errors}[/]; the corpus cannot be built"
-    if warnings:
-        hint = "a recipe's \\[filters] can drop faulty lines, but not contamination"
-        return f"[yellow]warnings: {warnings}[/]; {hint}"
-    if levels:
-        return f"[green]notes: {len(levels)}[/]; no errors or warnings"
-    return "[green]no findings[/]"
+        lines.append(f"      [dim]{escape(example.where)}[/]  {escape(example.text)}")
+    for line in lines:
+        output.print(line, highlight=False, soft_wrap=True)

@@ -1,25 +1,18 @@
 """Export a finished run as a Hugging Face checkpoint."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, print_line
 from interlace.cli.common import options
-from interlace.core.json_files import read_json
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="A finished run's folder.")],
     into: Annotated[
         Path | None, options.output("Folder to write; optional with --push-to-hub.", kind="folder")
-    ] = None,
-    average: Annotated[
-        int | None,
-        typer.Option(
-            "--average", min=1, help="Average this many last checkpoints and write a run."
-        ),
     ] = None,
     push: Annotated[
         str,
@@ -39,31 +32,24 @@ def export(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Write a run's model as an ordinary Hugging Face checkpoint, or the mean of its last checkpoints as a run."""
+    """Write a run's model as an ordinary Hugging Face checkpoint, or publish it on the hub."""
     load_plugins(code)
     from interlace.core.errors import SettingsError
-    from interlace.experiments.export import (
-        AVERAGED,
-        average_checkpoints,
-        export_model,
-        push_to_hub,
-    )
+    from interlace.experiments.export import export_model, push_to_hub
 
-    if into is None and (average is not None or not push):
+    if into is None and not push:
         raise SettingsError("--output: name the folder to write")
     if (private or license_id) and not push:
         raise SettingsError(
             "--private and --license belong to --push-to-hub; a recipe has export.license"
         )
-    result: dict[str, Any] = {"model": str(run / "model" if into is None else into)}
-    if into is not None and average is not None:
-        run = average_checkpoints(run, into, average)
-        result = {"model": str(into / "model"), **read_json(into / AVERAGED, dict[str, Any])}
-    elif into is not None:
-        export_model(run, into)
+    model = run / "model"
+    if into is not None:
+        model = export_model(run, into)
+    result = {"model": str(model)}
     if push:
         result["hub"] = push_to_hub(run, push, private=private, license_id=license_id)
     if as_json:
         print_json(result)
     else:
-        print_line(result.get("hub", into))
+        print_line(result.get("hub", model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,10 +13,7 @@ from interlace.cli.common.output import print_rows
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from interlace.scores.published import PublishedRow
-
-
-_SHOWN = 4  # entries of each kind in the list of kinds
+    from interlace.core.store import ConfigStore
 
 
 def list_(
@@ -27,24 +24,14 @@ def list_(
 ) -> None:
     """List kinds such as objectives, their entries, or the settings of one entry; of a study, its TOML file."""
     load_plugins(code)
-    if kind == "studies" and name and not as_json:
+    if kind == "studies" and name:
         output.print(_study_file(name), markup=False, highlight=False, soft_wrap=True, end="")
         return
     rows = _rows(kind, name)
     if as_json:
         print_json(rows)
-        return
-    print_rows(rows if kind else [_shortened(row) for row in rows])
-
-
-def _shortened(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the number of a kind's entries, and the first few."""
-    entries = row["entries"]
-    if len(entries) > _SHOWN:
-        examples = [*entries[:_SHOWN], ".."]
     else:
-        examples = entries
-    return {"kind": row["kind"], "entries": len(entries), "such as": ", ".join(examples)}
+        print_rows(rows)
 
 
 def _study_file(name: str) -> str:
@@ -57,75 +44,29 @@ def _study_file(name: str) -> str:
 
 def _rows(kind: str, name: str) -> list[dict[str, Any]]:
     """Return the rows of the table."""
-    from interlace.experiments.recipe import Recipe, read_recipe
-    from interlace.experiments.studies import Study, read_study
-
-    match kind, name:
-        case "", _:
-            return _kinds()
-        case "recipes", "":
-            return _recipes()
-        case "recipes", _:
-            return list(settings_rows(Recipe, "value", outer=read_recipe(name)))
-        case "studies", "":
-            return _studies()
-        case "studies", _:
-            study, _ = read_study(name)
-            return list(settings_rows(Study, "value", outer=study))
-        case "published", "":
-            return _published_tables()
-        case "published", _:
-            return _published_rows(name)
-    return _entries(kind, name)
-
-
-def _kinds() -> list[dict[str, Any]]:
-    from interlace.experiments.recipe import RECIPES
+    from interlace.core.errors import SettingsError, did_you_mean
+    from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
     from interlace.experiments.studies import STUDIES
     from interlace.scores.published import papers
 
-    names = {kind: registry.names() for kind, registry in registries().items()}
-    names |= {"recipes": RECIPES.names(), "published": papers(), "studies": STUDIES.names()}
-    return [{"kind": kind, "entries": entries} for kind, entries in names.items()]
-
-
-def _recipes() -> list[dict[str, Any]]:
-    """Return a row for each recipe; recipes are only read, so those that need missing packages are listed too."""
-    from interlace.experiments.recipe import RECIPES
-
-    rows = []
-    for name in RECIPES.names():
-        recipe = RECIPES.read(name)
-        published = [row["where"] for row in recipe.get("published", [])]
-        rows.append(
-            {
-                "name": name,
-                "about": recipe.get("about", ""),
-                "published": list(dict.fromkeys(published)),
-            }
-        )
-    return rows
-
-
-def _studies() -> list[dict[str, Any]]:
-    from interlace.experiments.studies import STUDIES
-
-    rows = []
-    for name in STUDIES.names():
-        study = STUDIES.read(name)
-        rows.append(
-            {"name": name, "about": study.get("about", ""), "systems": list(study["systems"])}
-        )
-    return rows
-
-
-def _entries(kind: str, name: str) -> list[dict[str, Any]]:
-    """Return a row for each entry of a registry, or the settings of one."""
-    from interlace.core.errors import SettingsError, did_you_mean
-
     by_kind = registries()
+    stores = {"recipes": RECIPES, "studies": STUDIES}
+    if not kind:
+        names = {entry: registry.names() for entry, registry in by_kind.items()}
+        names |= {entry: store.names() for entry, store in stores.items()}
+        names["published"] = papers()
+        return [
+            {"kind": entry, "entries": len(entries), "such as": entries[:4]}
+            for entry, entries in names.items()
+        ]
+    if kind == "published":
+        return _published_rows(name) if name else _published_papers()
+    if kind == "recipes" and name:
+        return list(settings_rows(Recipe, "value", values=read_recipe(name)))
+    if kind in stores:
+        return _stored_rows(stores[kind])
     if kind not in by_kind:
-        hint = did_you_mean(kind, [*by_kind, "recipes", "published", "studies"])
+        hint = did_you_mean(kind, [*by_kind, *stores, "published"])
         raise SettingsError(f"there is no kind {kind!r}{hint}")
     registry = by_kind[kind]
     if not name:
@@ -136,46 +77,41 @@ def _entries(kind: str, name: str) -> list[dict[str, Any]]:
     return [{"name": name, "about": registry.summary(name)}]
 
 
+def _stored_rows(store: ConfigStore) -> list[dict[str, Any]]:
+    """Return a row for each file; they are only read, so those that need missing packages are listed too."""
+    return [{"name": name, "about": store.read(name).get("about", "")} for name in store.names()]
+
+
 def settings_rows(
-    model: type[BaseModel], column: str = "default", path: str = "", outer: BaseModel | None = None
+    model: type[BaseModel], column: str = "default", path: str = "", values: BaseModel | None = None
 ) -> Iterator[dict[str, str]]:
-    """Yield a row per key as `--set` takes it; nested settings, `outer` at `path`, are flattened."""
+    """Yield a row per key as `--set` takes it; nested settings are flattened. values: default: those of the model."""
     from pydantic import BaseModel
 
     from interlace.core.settings import fields_of
 
     for key, type_, default, about in fields_of(model):
-        if outer:
-            value = getattr(outer, key)
-        else:
+        if values is None:
             value = model.model_fields[key].get_default(call_default_factory=True)
+            text = default
+        else:
+            value = getattr(values, key)
+            text = repr(value)
         if isinstance(value, BaseModel):
             yield from settings_rows(type(value), column, f"{path}{key}.", value)
         else:
-            yield {
-                "key": path + key,
-                "type": type_,
-                column: repr(value) if outer else default,
-                "about": about,
-            }
+            yield {"key": path + key, "type": type_, column: text, "about": about}
 
 
-def _published_tables() -> list[dict[str, Any]]:
+def _published_papers() -> list[dict[str, Any]]:
     from interlace.scores.published import paper, papers
 
     rows = []
     for name in papers():
         published = paper(name)
-        numbers = [table.number for table in published.tables]
-        row = {
-            "name": name,
-            "paper": f"{published.cite}: {published.title}",
-            "tables": list(dict.fromkeys(numbers)),
-            "not printed": [
-                f"figure {figure.number}: {figure.about}" for figure in published.figures
-            ],
-        }
-        rows.append(row)
+        tables = dict.fromkeys(table.number for table in published.tables)
+        cite = f"{published.cite}: {published.title}"
+        rows.append({"name": name, "paper": cite, "tables": list(tables)})
     return rows
 
 
@@ -191,32 +127,25 @@ def _published_rows(name: str) -> list[dict[str, Any]]:
         if table is not previous:
             notes += [table.note, table.errata]
         previous = table
-        system = published.system
-        if published.source and not published.theirs:
-            system = f"{system} ({published.source})"
         row = {
             "table": table.number,
             "task": table.task,
             "metric": table.metric,
             "split": table.split,
             "setting": published.setting or published.condition,
-            "system": system,
-            "scores": [f"{column} {_figure(published, column)}" for column in published.printed],
+            "system": published.system,
+            "source": published.source,
+            "scores": _figures(published.printed, published.correct),
             "notes": [note for note in notes if note],
         }
         rows.append(row)
     return rows
 
 
-def _figure(row: PublishedRow, column: str) -> str:
-    """Return the printed figure, with its correction if there is one."""
-    printed = _number(row.printed[column])
-    if column not in row.correct:
-        return printed
-    return f"{printed} (correct: {_number(row.correct[column])})"
-
-
-def _number(value: float) -> str:
-    if round(value, 1) == value:
-        return f"{value:.1f}"
-    return f"{value:g}"
+def _figures(printed: Mapping[str, float], correct: Mapping[str, float]) -> list[str]:
+    """Return the printed figures by column, with their corrections."""
+    figures = []
+    for column, value in printed.items():
+        correction = f" (correct: {correct[column]:g})" if column in correct else ""
+        figures.append(f"{column} {value:g}{correction}")
+    return figures

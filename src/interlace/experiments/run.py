@@ -104,14 +104,11 @@ class Run:
         try:
             return Recipe.read(stored, str(self.folder / RECIPE))
         except SettingsError as error:
-            plugins = [
-                path
-                for path in sorted((self.folder / CODE).glob("*.py"))
-                if path.name not in plugin_files()
-            ]
-            if not plugins:
+            plugins = sorted((self.folder / CODE).glob("*.py"))
+            missing = [f"--code {path}" for path in plugins if path.name not in plugin_files()]
+            if not missing:
                 raise
-            options = " ".join(f"--code {path}" for path in plugins)
+            options = " ".join(missing)
             raise SettingsError(f"{error}; it was trained with {options}: add this") from error
 
     def check_export(self, exported: Path) -> None:
@@ -119,15 +116,12 @@ class Run:
         key = self.record.get("model_key")
         if exported.is_dir() and (key is None or folder_key(exported) == key):
             return
-        fault = (
-            "changed since the run finished"
-            if exported.is_dir()
-            else "missing, although the run is finished"
-        )
-        effect = "exports the last checkpoint again" if self.has_checkpoints else "trains it again"
+        fault = "changed since the run finished"
+        if not exported.is_dir():
+            fault = "missing, although the run is finished"
         raise RunError(
             f"{exported}: {fault}; restore it, or remove {self.folder / RUN} and rerun `interlace pretrain`, which "
-            f"{effect}"
+            "exports the last checkpoint again"
         )
 
     # ---- starting and resuming ----
@@ -135,9 +129,8 @@ class Run:
     def claim(self, recipe: Recipe) -> None:
         """Write the recipe and plugins' files into the folder; raise a RunError if it holds a run of another recipe.
 
-        A run without a checkpoint may change its recipe and plugins; it starts over. A run may get more steps if
-        neither its learning rates nor its draws depend on their number; it resumes from its last checkpoint, also if
-        it was finished. The plugins' files of a finished run are kept.
+        A run without a checkpoint may change its recipe and plugins; it starts over. The plugins' files of a finished
+        run are kept.
         """
         stored = self.stored_recipe
         if stored is not None:
@@ -155,35 +148,30 @@ class Run:
 
         data: the rows of `data_of`.
         """
-        text = {
-            f"{row['corpus']} ({row['split']})": [file["digest"] for file in row["files"]]
-            for row in data
-        }
+        text = {}
+        for row in data:
+            digests = [file["digest"] for file in row["files"]]
+            text[f"{row['corpus']} ({row['split']})"] = digests
         path = self.folder / RUN_STATE
-        state: RunState | None = read_json(
-            path, RunState, None, remedy="choose another folder for the run"
-        )
+        remedy = "choose another folder for the run"
+        state: RunState | None = read_json(path, RunState, None, remedy=remedy)
         if state is None or not self.has_checkpoints:
-            write_json(
-                path,
-                {
-                    "vocabulary": vocab.fingerprint,
-                    "initialization": backbone.initialization,
-                    "text": text,
-                },
-            )
+            new_state = {
+                "vocabulary": vocab.fingerprint,
+                "initialization": backbone.initialization,
+                "text": text,
+            }
+            write_json(path, new_state)
             return
+        changed = []
         if state["vocabulary"] != vocab.fingerprint:
-            raise RunError(
-                f"{self.folder}: the checkpoints of this run use another vocabulary than {vocab.name} has now; restore "
-                "the old tokenizer (or the text it was learned from), or choose another folder"
-            )
-        changed = [
-            name for name, digests in state.get("text", {}).items() if text.get(name) != digests
-        ]
+            changed.append(f"the vocabulary {vocab.name}")
+        for name, digests in state.get("text", {}).items():
+            if text.get(name) != digests:
+                changed.append(f"the text of {name}")
         if changed:
             raise RunError(
-                f"{self.folder}: the text of {listed(changed)} has changed since the run began; restore it, or choose "
+                f"{self.folder}: {listed(changed)} changed since the run began; restore what changed, or choose "
                 "another folder"
             )
         backbone.initialization = state["initialization"]
@@ -197,53 +185,20 @@ class Run:
         return blake2b(content.encode(), digest_size=16).hexdigest()
 
     def _check_changes(self, stored: dict[str, Any], recipe: Recipe) -> None:
-        """Raise a RunError if the run cannot go on with a recipe; prepare the extension of a finished run."""
+        """Raise a RunError if the run cannot go on with a recipe."""
         try:
-            old = Recipe.read(
-                stored
-            ).dump()  # with the defaults of settings that are newer than the run
+            previous = Recipe.read(stored).dump()  # with the defaults of settings that are newer
         except InterlaceError as error:
-            if type((stored.get("train") or {}).get("steps")) is not int:
-                path = self.folder / RECIPE
-                raise RunError(f"{path}: damaged: {error}; choose another folder") from error
-            old = stored
-        changed = differences(old, recipe.dump())
+            path = self.folder / RECIPE
+            raise RunError(f"{path}: damaged: {error}; choose another folder") from error
+        changed = differences(previous, recipe.dump())
         if not changed:
             return
-        if not self.is_finished and not self.has_checkpoints:
-            log.info(
-                "%s holds a run without a checkpoint; restarting it with the changed recipe",
-                self.folder,
-            )
-            return
-        steps = old["train"]["steps"]
-        with_new_steps = {**old, "train": {**old["train"], "steps": recipe.train.steps}}
-        only_steps = not differences(with_new_steps, recipe.dump())
-        obstacle = self._obstacle_to_extension(steps, recipe) if only_steps else ""
-        if obstacle is not None:
+        if self.is_finished or self.has_checkpoints:
             raise RunError(
-                f"{self.folder} holds a run of another recipe: {'; '.join(changed[:5])}; {obstacle}choose another "
-                "folder"
+                f"{self.folder} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder"
             )
-        self._store_code()
-        log.info("extending the run from %s steps", steps)
-        (self.folder / RUN).unlink(
-            missing_ok=True
-        )  # before the recipe: the run is unfinished from here on
-
-    def _obstacle_to_extension(self, steps: int, recipe: Recipe) -> str | None:
-        """Return None if more steps than these can extend the run, else what prevents it."""
-        train = recipe.train
-        if recipe.embeddings is not None or self.record.get("stopped"):
-            return "only a run that was not stopped early can be extended; "
-        if train.steps < steps:
-            return "only more steps can extend it; "
-        if not train.optimizer.can_extend(steps, train.steps):
-            settings = f"schedule = {train.optimizer.schedule!r}, warmup = {train.optimizer.warmup}"
-            return f"more steps would change the learning rates of past steps ({settings}); "
-        if train.patience and steps % train.evaluate_every:
-            return f"early stopping would not have evaluated at step {steps}; "
-        return None
+        log.info("%s: restarting a run without a checkpoint with the changed recipe", self.folder)
 
     def _store_code(self) -> None:
         """Copy the plugins' files into the folder; those of a run with a checkpoint must be the same."""

@@ -77,14 +77,6 @@ class OptimizerSettings(Settings):
             return float(self.learning_rate * (max(warmup, 1) / step) ** 0.5)
         return self.learning_rate * max(last - step + 1, 0) / max(last - warmup, 1)
 
-    def can_extend(self, last: int, further: int) -> bool:
-        """Return whether a run of `last` updates is the beginning of one of `further` updates."""
-        return (
-            last < further
-            and self.schedule != "linear"
-            and self.warmup_steps(last) == self.warmup_steps(further)
-        )
-
     def build(self, model: nn.Module) -> AdamW:
         """Return the optimizer of all trainable parameters."""
         from torch.optim import AdamW

@@ -24,52 +24,53 @@ BAR_WIDTH = 16  # so that 80 columns hold step, remaining time, speed and a loss
 LOG_EVERY = 30.0  # seconds between log lines without a terminal
 
 
-class _Clock:
-    """Estimates the remaining time of the current task since it began here, and when to log."""
+class _LogLines:
+    """Logs the progress of tasks at intervals, with the time left at the mean speed since a task began here."""
 
     def __init__(self) -> None:
         self.logged = time.monotonic()
         self.task = ""
         self.start = self.logged
         self.done_at_start = 0
-        self.done = 0
 
-    def update(self, task: str, done: int) -> float:
-        """Take the progress of a task, which may be a new one; return the time."""
+    def show(self, task: str, done: int, total: int, state: str) -> None:
+        """Take the progress of a task, which may be a new one."""
         now = time.monotonic()
         if task != self.task or done < self.done_at_start:
             self.task = task
             self.start = now
             self.done_at_start = done
-        self.done = done
-        return now
-
-    def remaining(self, total: int, now: float) -> str:
-        """Return the time left at the mean speed since the start; "" if unknown."""
-        since_start = self.done - self.done_at_start
-        if not total or since_start <= 0:
-            return ""
-        seconds = (total - self.done) * (now - self.start) / since_start
-        return f"{timedelta(seconds=round(seconds))} left"
+        if now - self.logged < LOG_EVERY:
+            return
+        self.logged = now
+        line = f"{task}: {done:,}"
+        if total:
+            line += f" of {total:,}"
+        since_start = done - self.done_at_start
+        if total and since_start > 0:
+            seconds = (total - done) * (now - self.start) / since_start
+            line += f", {timedelta(seconds=round(seconds))} left"
+        if state:
+            line += f", {state}"
+        log.info("%s", line)
 
 
 @contextmanager
 def watching() -> Iterator[Callable[..., None]]:
     """Yield a progress callback (description, done, total, state); a total of 0 is unknown, the state optional."""
+    state_column = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # the width that is left
     columns = (
         TextColumn("{task.description}"),
         BarColumn(BAR_WIDTH),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn(
-            "{task.fields[state]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")
-        ),
-    )  # the last one gets the width that the others leave
+        TextColumn("{task.fields[state]}", table_column=state_column),
+    )
     with Progress(
         *columns, console=notes, transient=True, expand=True, disable=not notes.is_terminal
     ) as progress:
         bar = progress.add_task("", total=None, state="")
-        clock = _Clock()
+        log_lines = _LogLines()
 
         def show(task: str, done: int, total: int, state: str = "") -> None:
             progress.update(
@@ -79,16 +80,8 @@ def watching() -> Iterator[Callable[..., None]]:
                 total=total or None,
                 state=escape(state),
             )
-            now = clock.update(task, done)
-            if notes.is_terminal or now - clock.logged < LOG_EVERY:
-                return
-            clock.logged = now
-            if total:
-                count = f"{done:,} of {total:,}"
-            else:
-                count = f"{done:,}"
-            parts = [count, clock.remaining(total, now), state]
-            log.info("%s: %s", task, ", ".join(part for part in parts if part))
+            if not notes.is_terminal:
+                log_lines.show(task, done, total, state)
 
         yield show
 
@@ -97,42 +90,36 @@ class _TrainingState:
     """Smoothed speed and losses of a training run as text for the progress bar."""
 
     def __init__(self) -> None:
-        self.losses: dict[str, float] = {}
-        self.speed = 0.0
+        self.averages: dict[str, float] = {}
         self.step = 0
 
     def update(self, step: TrainingStep) -> str:
         """Take a step, which may be of a new run; return the text."""
         if step.index <= self.step:
-            self.losses.clear()
-            self.speed = 0.0
+            self.averages.clear()
         self.step = step.index
         seconds = max(step.seconds, 1e-9)
-        self.speed = _smoothed(self.speed or None, step.tokens / seconds)
+        speed = self._smoothed("tokens/s", step.tokens / seconds)
         if not step.skipped:
             for term, loss in step.losses.items():
-                if term == step.objective:
-                    key = term
-                else:
-                    key = f"{step.objective}/{term}"
-                self.losses[key] = _smoothed(self.losses.get(key), loss)
-        parts = [f"{self.speed / 1000:.1f}k tokens/s"]
-        parts += [f"{key} {loss:.3f}" for key, loss in self.losses.items()]
+                name = term if term == step.objective else f"{step.objective}/{term}"
+                self._smoothed(name, loss)
+        parts = [f"{speed / 1000:.1f}k tokens/s"]
+        for name, average in self.averages.items():
+            if name != "tokens/s":
+                parts.append(f"{name} {average:.3f}")
         parts.append(f"{step.memory / 1e9:.1f} GB")
         if step.flops:
-            if step.peak_share is None:
-                peak = ""
-            else:
-                peak = f" ({step.peak_share:.0%} of the peak)"
-            parts.append(f"{step.flops / seconds / 1e12:.3g} TFLOP/s{peak}")
+            parts.append(f"{step.flops / seconds / 1e12:.3g} TFLOP/s")
+        if step.peak_share is not None:
+            parts.append(f"({step.peak_share:.0%} of the peak)")
         parts.append(f"waiting {step.waited / seconds:.0%}")
         return "  ".join(parts)
 
-
-def _smoothed(average: float | None, value: float) -> float:
-    if average is None:
-        return value
-    return 0.95 * average + 0.05 * value
+    def _smoothed(self, name: str, value: float) -> float:
+        average = self.averages.get(name, value)
+        self.averages[name] = 0.95 * average + 0.05 * value
+        return self.averages[name]
 
 
 @contextmanager
