@@ -13,7 +13,6 @@ import pytest
 
 import interlace.cli
 from interlace.__main__ import main
-from interlace.core import json_files
 from interlace.core.errors import DataError
 
 
@@ -70,24 +69,6 @@ def test_errors_of_libraries_about_input_are_one_line(monkeypatch, capsys, fail,
     monkeypatch.setenv("INTERLACE_TRACEBACK", "1")
     with pytest.raises((ValueError, MemoryError, OverflowError)):
         main()
-
-
-def test_an_unexpected_error_of_a_library_names_the_file(monkeypatch, capsys, tmp_path):
-    def fail(*_, **__):
-        raise OverflowError("x" * 1000)
-
-    (tmp_path / "run.json").write_text("{}")
-    monkeypatch.setattr(json_files, "parse_json", fail)
-    monkeypatch.setattr(
-        interlace.cli, "run_command", lambda _: json_files.read_json(tmp_path / "run.json")
-    )
-    with pytest.raises(SystemExit):
-        main()
-    printed = capsys.readouterr().err
-    assert (
-        f"xxx, while it worked with {tmp_path / 'run.json'} (a bug or a damaged file; " in printed
-    )
-    assert len(printed) < 600 + len(str(tmp_path))
 
 
 @pytest.mark.parametrize(

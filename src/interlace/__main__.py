@@ -1,6 +1,5 @@
 """`python -m interlace` and the `interlace` command."""
 
-import contextlib
 import errno
 import io
 import os
@@ -8,7 +7,6 @@ import re
 import signal
 import sys
 import time
-import traceback
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Thread, Timer
@@ -215,9 +213,7 @@ def explanation(error: BaseException) -> str | None:
         return f"out of memory; lower the size of the model, of batches or of the vocabulary ({_headline(error)})"
     package = type(error).__module__.partition(".")[0].removesuffix("_rust")
     if isinstance(error, RecursionError | UnicodeError | OverflowError) or package in _LIBRARIES:
-        path = _file_in_use(error)
-        work = f", while it worked with {path}" if path else ""
-        return f"unexpected {_headline(error)}{work} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
+        return f"unexpected {_headline(error)} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
     return None
 
 
@@ -241,19 +237,6 @@ def _headline(error: BaseException) -> str:
     if lines:
         return f"{name}: {lines[0][:300]}"
     return name
-
-
-def _file_in_use(error: BaseException) -> Path | None:
-    """Return the existing file or folder that our innermost function with one used when the error was raised."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    for frame in reversed(frames):
-        if not frame.f_globals.get("__name__", "").startswith("interlace."):
-            continue
-        for value in reversed(frame.f_locals.values()):
-            with contextlib.suppress(OSError):
-                if isinstance(value, Path) and value.exists():
-                    return value
-    return None
 
 
 def check_processes() -> None:

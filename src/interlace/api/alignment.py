@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, FittedAligner
 from interlace.alignment import WordPairs
-from interlace.alignment.agreement import Agreement, agreement
-from interlace.alignment.formats import read_alignments
 from interlace.alignment.gold_text import check_not_numbered
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.pharaoh import parse_pharaoh, pharaoh_lines
+from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
@@ -24,7 +22,7 @@ from interlace.data.tokenization import AUTO, reader_of_words, word_tokenizer_fo
 from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.files import find_files, find_sides
 from interlace.text import TextPairs
-from interlace.text.lines import plain_name, write_lines
+from interlace.text.lines import plain_name
 
 if TYPE_CHECKING:
     from interlace.report.svg import Drawing
@@ -65,18 +63,15 @@ class ParallelText:
             )
         if not len(source):
             raise DataError("no sentence pairs")
-        sides: Any = (source, target)
-        for side in sides:
-            other = next(
-                (place for place, line in enumerate(side) if not isinstance(line, str)), None
-            )
-            if other is not None:
-                raise DataError(f"sentence {other}: expected a string, found {side[other]!r}")
-        name = word_tokenizer
-        if name == AUTO:
-            first = TextPairs.of(source[:500], target[:500], languages)
-            name = word_tokenizer_for(first.source, first.target)
-        return cls((TextPairs.of(source, target, languages, name),))
+        for number, line in enumerate([*source, *target]):
+            if not isinstance(line, str):
+                raise DataError(
+                    f"sentence {number % len(source)}: expected a string, found {line!r}"
+                )
+        if word_tokenizer == AUTO:
+            sample = TextPairs.of(source[:500], target[:500], languages)
+            word_tokenizer = word_tokenizer_for(sample.source, sample.target)
+        return cls((TextPairs.of(source, target, languages, word_tokenizer),))
 
     @classmethod
     def from_files(
@@ -96,35 +91,19 @@ class ParallelText:
         Raises:
             DataError: a file is missing or empty, or the sides differ in length. SettingsError: no such reader.
         """
-        codes = languages or (
-            ("source", "target") if target is None else (_suffix(source), _suffix(target))
-        )
         if target is None:
+            codes = languages or ("source", "target")
             paths = find_files(Path(), str(source))
+            name = reader or reader_for(paths[0], "joined")
         else:
+            codes = languages or (_suffix(source), _suffix(target))
             paths = find_sides(Path(), (str(source), str(target)), codes)
-        name = reader or ("lines" if target is not None else reader_for(paths[0], "joined"))
+            name = reader or "lines"
         if not reader and name in {"lines", "joined"}:
             for path in paths:
                 check_not_numbered(path)
-        kind = READERS.get(name)
-        own = reader_of_words(kind, paths, codes, word_tokenizer, "reader")
-        return cls(tuple(read_pairs(own, paths, list(codes))))
-
-    @classmethod
-    def from_tmx(
-        cls, path: Path | str, source: str, target: str, word_tokenizer: str = AUTO
-    ) -> ParallelText:
-        """Return the pairs of a translation memory (TMX, plain or compressed), or of all in a folder.
-
-        source, target: languages; `en` also matches `en-US`.
-
-        Raises:
-            DataError: the file is missing or not TMX, or has no unit in both languages; names the line.
-        """
-        return cls.from_files(
-            path, languages=(source, target), word_tokenizer=word_tokenizer, reader="tmx"
-        )
+        word_reader = reader_of_words(READERS.get(name), paths, codes, word_tokenizer, "reader")
+        return cls(tuple(read_pairs(word_reader, paths, list(codes))))
 
     @classmethod
     def from_dataset(
@@ -151,18 +130,19 @@ class ParallelText:
         if column in names:
             rows = dataset[column]
             for side in (source, target):
-                known = next((row for row in rows if side not in row), None)
-                if known is not None:
-                    raise DataError(
-                        f"{column!r} of the dataset: no {side!r}{did_you_mean(side, known)}"
-                    )
-            sides = [[row[side] for row in rows] for side in (source, target)]
+                for row in rows:
+                    if side not in row:
+                        hint = did_you_mean(side, row)
+                        raise DataError(f"{column!r} of the dataset: no {side!r}{hint}")
+            source_lines = [row[source] for row in rows]
+            target_lines = [row[target] for row in rows]
         elif source in names and target in names:
-            sides = [list(dataset[side]) for side in (source, target)]
+            source_lines = list(dataset[source])
+            target_lines = list(dataset[target])
         else:
             expected = f"expected {column!r}, or {source!r} and {target!r}"
             raise DataError(f"the dataset has the columns {listed(names)}; {expected}")
-        return cls.from_lists(sides[0], sides[1], (source, target), word_tokenizer)
+        return cls.from_lists(source_lines, target_lines, (source, target), word_tokenizer)
 
     def __len__(self) -> int:
         return sum(map(len, self.chunks))
@@ -188,17 +168,18 @@ class ParallelText:
     def words(self, number: int) -> tuple[list[str], list[str]]:
         """Return the words of both sides of a pair."""
         types = self.types
-        return (
-            [types.source_types[word] for word in types.source[number]],
-            [types.target_types[word] for word in types.target[number]],
-        )
+        source_words = [types.source_types[word] for word in types.source[number]]
+        target_words = [types.target_types[word] for word in types.target[number]]
+        return source_words, target_words
 
     def lines(self) -> tuple[list[str], list[str]]:
         """Return the sentences of both sides."""
-        return (
-            [line for chunk in self.chunks for line in chunk.source.lines],
-            [line for chunk in self.chunks for line in chunk.target.lines],
-        )
+        source_lines = []
+        target_lines = []
+        for chunk in self.chunks:
+            source_lines += chunk.source.lines
+            target_lines += chunk.target.lines
+        return source_lines, target_lines
 
 
 def _suffix(path: Path | str) -> str:
@@ -224,37 +205,15 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
 
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
-            return [self[place] for place in range(*number.indices(len(self)))]
+            return [self[index] for index in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(f"pair {number} of {len(self)}")
-        return [
-            (int(source), int(target))
-            for source, target in self.alignments.links[number % len(self)]
-        ]
+        links = self.alignments.links[number % len(self)]
+        return [(int(source), int(target)) for source, target in links]
 
     def to_pharaoh(self) -> list[str]:
         """Return a line such as `0-0 1-2` for each pair."""
         return list(pharaoh_lines(self.alignments.links))
-
-    def save(self, path: Path | str) -> None:
-        """Write the lines of `to_pharaoh`; gzip by suffix."""
-        write_lines(path, self.to_pharaoh())
-
-    def score(self, gold: Path | str | Sequence[str]) -> Agreement:
-        """Return precision, recall, F1 and AER against gold alignments: a file, or lines in Pharaoh format (`0-0 1p2`).
-
-        Raises:
-            DataError: the gold alignments are damaged, or of other pairs.
-        """
-        links = self.alignments.links
-        if isinstance(gold, (str, Path)):
-            types = self.pairs.types
-            found = read_alignments(gold, (types.source.lengths, types.target.lengths))
-            return agreement(links, found.sure, found.possible)
-        if len(gold) != len(self):
-            raise DataError(f"{len(gold)} gold alignments, but {len(self)} pairs")
-        gold_links = parse_pharaoh(list(gold), "gold", 1)
-        return agreement(links, gold_links.sure, gold_links.links)
 
     def plot(self, number: int = 0) -> Drawing:
         """Return the alignment matrix of a pair, which notebooks show and `str` turns into SVG."""
@@ -302,17 +261,22 @@ def lexicon(
     >>> lexicon(align(pairs, "diagonal"), mutual=True).translations("house")
     {'Haus': 9.0}
     """
-    found = Lexicon.count(aligned.pairs.types, aligned.alignments.links)
-    return chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
+    entries = Lexicon.count(aligned.pairs.types, aligned.alignments.links)
+    return chosen_entries(
+        entries, mutual=mutual, min_count=min_count, top=top, words_only=words_only
+    )
 
 
 def chosen_entries(
-    found: Lexicon, *, mutual: bool, min_count: float, top: int, words_only: bool
+    entries: Lexicon, *, mutual: bool, min_count: float, top: int, words_only: bool
 ) -> Lexicon:
     """Return the entries of a lexicon as `lexicon` and its command choose them."""
-    found = found.words() if words_only else found
-    found = (found.mutual() if mutual else found).at_least(min_count)
-    return found.top(top) if top else found
+    if words_only:
+        entries = entries.words()
+    if mutual:
+        entries = entries.mutual()
+    entries = entries.at_least(min_count)
+    return entries.top(top) if top else entries
 
 
 def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseTable:
@@ -322,8 +286,8 @@ def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseT
     """
     from interlace.alignment.phrase_counts import count_phrases  # compiles loops
 
-    found = TableRules.read({"max_phrase_length": max_length, **rules}, "phrases")
-    return count_phrases(aligned.pairs.types, aligned.alignments.links, found)
+    table_rules = TableRules.read({"max_phrase_length": max_length, **rules}, "phrases")
+    return count_phrases(aligned.pairs.types, aligned.alignments.links, table_rules)
 
 
 def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[list[str]]:
