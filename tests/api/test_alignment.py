@@ -132,7 +132,9 @@ def test_pairs_of_several_compressed_files_and_of_a_translation_memory(tmp_path)
     write_lines(tmp_path / "memory.tmx.gz", [f"<tmx><body>{unit * 30}</body></tmx>"])
     pairs = il.Pairs.from_files(tmp_path / "memory.tmx.gz", languages=("de", "en"), reader="tmx")
     assert (len(pairs), pairs.words(0)) == (30, (["Er", ",", "b", "."], ["He", ",", "a", "."]))
-    with pytest.raises(DataError, match=r"no translation unit <tu> in de and fr; other languages: de, en-us"):
+    with pytest.raises(
+        DataError, match=r"no translation unit <tu> in de and fr; other languages: de, en-us"
+    ):
         il.Pairs.from_files(tmp_path / "memory.tmx.gz", languages=("de", "fr"), reader="tmx")
 
 

@@ -100,7 +100,7 @@ def test_errors_exit_with_code_2_and_warnings_with_0(tmp_path):
     write_lines(tmp_path / "a.en", ["one [red]two[/]", "one [red]two[/]", "x"])
     done = check(tmp_path / "a.en")
     assert done.exit_code == 0
-    assert "1 of 3 (33 %)" in done.stdout
+    assert "1 of 3 (33.3 %)" in done.stdout
     assert "a.en:2  one [red]two[/]" in done.stdout
     assert "warnings: 1" in done.stdout
 

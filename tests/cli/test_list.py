@@ -28,15 +28,13 @@ def test_nested_settings_show_their_own_defaults():
     assert "masking" not in keys
 
 
-def test_recipes_give_keys_values_and_published_rows():
+def test_recipes_give_keys_and_values():
     values = {row["key"]: row["value"] for row in listed("recipes", "tiny/mlm")}
     assert values["name"] == "'mlm'"
     assert values["train.optimizer.learning_rate"] == "0.003"
     with pytest.raises(DataError, match="did you mean 'tiny/mlm'"):
         listed("recipes", "tiny/mln")
-    rows = {row["name"]: row["published"] for row in listed("recipes")}
-    assert rows["xlm/low-resource:ne"] == ["Conneau & Lample 2019, table 4, Nepali"]
-    assert rows["tiny/mlm"] == []
+    assert "tiny/mlm" in {row["name"] for row in listed("recipes")}
 
 
 def test_published_tables_show_corrections():

@@ -123,7 +123,7 @@ def test_publishes_the_model_with_its_card(run, stand):
     assert front["datasets"] == ["wikimedia/wikipedia"]
     assert front["model-index"][0]["results"][0]["metrics"][0]["value"] == 80.0
     assert 'from_pretrained("me/tags")' in card
-    assert "| pos | 0.2 | 1.5 |" in card
+    assert "| pos | f1 (%) | de | 1 | 80 | 0.25 |" in card
 
 
 def test_errors_of_the_hub_are_readable(run, stand, monkeypatch):
