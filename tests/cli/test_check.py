@@ -123,16 +123,6 @@ def test_recipe_with_contamination_and_cost(recipe):
     ]
 
 
-def test_recipe_sets_the_scripts_of_a_language(recipe):
-    recipe.write_text(recipe.read_text().replace("en-de", "en-tlh"))
-    (recipe.parent / "train.de").rename(recipe.parent / "train.tlh")
-    assert "wrong language" not in check(recipe).stdout
-    assert (
-        "wrong language"
-        in check(recipe, "--set", "filters.script.expected.tlh=['Cyrillic']").stdout
-    )
-
-
 def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
     (recipe.parent / "train.de").unlink()
     done = check(recipe)

@@ -128,7 +128,7 @@ def test_publishes_the_model_with_its_card(run, stand):
 
 def test_errors_of_the_hub_are_readable(run, stand, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "wrong")
-    with pytest.raises(DataError, match=r"me/tags: the hub refuses it: .*401.*hf auth login"):
+    with pytest.raises(DataError, match=r"me/tags: the hub answers: .*401.*hf auth login"):
         push_to_hub(run, "me/tags")
     with pytest.raises(SettingsError, match="expected OWNER/NAME"):
         push_to_hub(run, "a/b/c")
@@ -138,23 +138,13 @@ def test_errors_of_the_hub_are_readable(run, stand, monkeypatch):
     assert stand.files == {}
 
 
-@pytest.mark.parametrize(
-    ("status", "meaning"),
-    [
-        (401, "refuses it"),
-        (403, "refuses it"),
-        (429, "too many requests"),
-        (500, "fault of its own"),
-        (503, "fault of its own"),
-        (418, "the hub answers: .*418"),
-    ],
-)
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 418])
 def test_only_a_refusal_is_missing_write_access_and_no_answer_shows_the_token(
-    run, stand, monkeypatch, status, meaning
+    run, stand, monkeypatch, status
 ):
     monkeypatch.setenv("HF_TOKEN", "secret-token")
     stand.status = status
-    with pytest.raises(DataError, match=f"me/tags: .*{meaning}") as caught:
+    with pytest.raises(DataError, match=f"me/tags: the hub answers: .*{status}") as caught:
         push_to_hub(run, "me/tags")
     assert ("write access" in str(caught.value)) == (status in {401, 403})
     assert "secret-token" not in str(caught.value)
