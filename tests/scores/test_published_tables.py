@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from interlace.core.errors import DataError
-from interlace.scores.published import PublishedTable, paper, papers, rows
+from interlace.scores.published import paper, papers, rows
 from interlace.tasks import TASKS
 from interlace.tasks.word_similarity import correlations
 
@@ -29,15 +29,10 @@ MEANS = [
 ]
 
 
-def only(task, system="", setting="", cite=""):
-    """The one row of a system in a setting."""
-    (found,) = [
-        row for row in rows(task, system) if setting in {"", row.setting} and cite in row.cite
-    ]
-    return found
-
-
 def test_printed_means_are_means_except_known_errors():
+    assert all(math.isfinite(score) for row in EVERY for score in row.printed.values())
+    with pytest.raises(DataError, match="did you mean 'xlm'"):
+        paper("xml")
     assert len(MEANS) > 30
     wrong = {
         (row.table.number, row.table.metric, row.system, row.setting, column)
@@ -131,16 +126,6 @@ def test_metrics_named_like_ours_belong_to_the_task():
         assert score in {task.metric, *task.other_scales, *others.get(name, ())}, name
 
 
-def test_missing_figures_are_left_out():
-    assert only("xnli", "word-aligned BERT").printed == {"en": 80.1, "es": 75.5, "de": 73.1}
-    assert all(math.isfinite(score) for every in EVERY for score in every.printed.values())
-
-
-def test_unknown_paper_names_the_nearest():
-    with pytest.raises(DataError, match="did you mean 'xlm'"):
-        paper("xml")
-
-
 def test_corrected_figures_are_of_a_column_and_explained():
     """The figures of a row are as many as the columns, else `rows` raises."""
     corrected = [row for row in EVERY if row.correct]
@@ -148,18 +133,3 @@ def test_corrected_figures_are_of_a_column_and_explained():
     for row in corrected:
         assert row.correct.keys() <= set(row.table.columns), row.where
         assert row.table.errata, row.where
-
-
-def test_a_figure_is_a_number_or_a_dash():
-    table = {
-        "number": "1",
-        "about": "",
-        "task": "t",
-        "metric": "m",
-        "unit": "%",
-        "split": "test",
-        "columns": ["en"],
-    }
-    assert PublishedTable.model_validate({**table, "rows": [{"system": "a", "scores": ["-"]}]})
-    with pytest.raises(ValueError, match="scores"):
-        PublishedTable.model_validate({**table, "rows": [{"system": "a", "scores": ["?"]}]})

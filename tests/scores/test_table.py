@@ -104,13 +104,6 @@ def test_json_keeps_every_column():
         ScoreTable.from_json([{"task": "pos"}], "here")
 
 
-def test_a_data_frame_has_the_axes_as_columns():
-    pytest.importorskip("pandas")
-    frame = ScoreTable([row("a", 0, "de", 50.0, axes={"train.steps": 5})]).to_pandas()
-    assert list(frame["train.steps"]) == [5]
-    assert list(frame["score"]) == [50.0]
-
-
 def test_collapsed_fine_tunings_are_counted_once():
     rows = [row("a", 0, language, 33.0, tuning={"collapsed": True}) for language in ("de", "es")]
     rows.append(row("a", 1, "de", 50.0, tuning={"collapsed": False}))
