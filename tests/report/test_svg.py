@@ -37,12 +37,13 @@ def test_ticks_are_few_round_and_inside(low, span):
 
 def test_ticks_and_smoothed_values_by_hand():
     assert axes.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
-    assert axes.log_ticks(4, 120) == [5, 10, 20, 50, 100]
+    assert axes.log_ticks(4, 80) == [5, 10, 20, 50]
     assert axes.Scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
     points = smoothed([(float(step), float(step % 7)) for step in range(420)])
     assert len(points) == 60
     assert all(value == pytest.approx(3) for _, value in points)
-    assert axes.round_ends([(31.0, 42.0), (35.0, 58.0)]) == (25.0, 60.0)
+    assert axes.log_ticks(4, 12_000) == [10, 100, 1000, 10_000]
+    assert axes.round_ends([(31.0, 42.0), (35.0, 58.0)]) == (30.0, 60.0)
     assert axes.round_ends([(0.5, 99.0)]) == (0.0, 100.0)
 
 

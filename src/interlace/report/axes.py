@@ -22,33 +22,26 @@ def ticks(
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return those of 1, 2, 5, 10, 20, ... within [low, high]; powers of ten alone where these are more than five."""
+    """Return the powers of ten within [low, high], or those of 1, 2, 5, 10, 20, ... if they are fewer than three."""
+    powers = []
     values = []
-    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+    for exponent in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
         for factor in (1, 2, 5):
-            value = factor * 10.0**power
+            value = factor * 10.0**exponent
             if low * 0.999 <= value <= high * 1.001:
                 values.append(value)
-    powers_of_ten = [value for value in values if math.log10(value) % 1 < 1e-9]
-    if len(values) > 5 and len(powers_of_ten) > 1:
-        return powers_of_ten
-    return values
+                if factor == 1:
+                    powers.append(value)
+    return powers if len(powers) > 2 else values
 
 
 def round_ends(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return multiples of half a tick around all ranges; between 0 and 100 if they are."""
-    lowest = min(low for low, _ in ranges)
-    highest = max(high for _, high in ranges)
-    margin = (highest - lowest) * 0.05 or abs(highest) * 0.01 or 1.0
-    values = ticks(lowest - margin, highest + margin, 5)
-    step = (values[1] - values[0] if len(values) > 1 else margin) / 2
-    low = math.floor((lowest - margin) / step) * step
-    high = math.ceil((highest + margin) / step) * step
-    if lowest >= 0:
-        low = max(low, 0.0)
-    if highest <= 100:
-        high = min(high, 100.0)
-    return low, high
+    """Return the closest round numbers around all ranges."""
+    low = min(start for start, _ in ranges)
+    high = max(end for _, end in ranges)
+    values = ticks(low, high, 5)
+    step = values[1] - values[0] if len(values) > 1 else 1.0
+    return math.floor(low / step) * step, math.ceil(high / step + 1e-9) * step
 
 
 @dataclass(frozen=True)

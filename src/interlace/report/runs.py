@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -169,7 +169,7 @@ def short_names(runs: Sequence[ReportedRun]) -> dict[str, str]:
 
 
 def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
-    """Read runs, the baseline first, and assign them to columns; reject none, a duplicate, and other folders.
+    """Read runs and assign them to columns, the baseline first; reject none, a duplicate, and other folders.
 
     baseline: folder, its name, or the name of a column; default: the first run.
     """
@@ -177,20 +177,36 @@ def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
         raise DataError("a report needs at least one run folder; none was given")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise DataError(f"a run folder is given twice: {listed(folders)}")
-    runs = _labelled([_read_run(folder) for folder in folders])
-    label = _baseline_label(runs, baseline)
-    return _labelled(sorted(runs, key=lambda run: run.label != label))
+    columns = _columns([_read_run(folder) for folder in folders])
+    by_label = dict(zip(_labels(columns), columns, strict=True))
+    baseline_label = _baseline_label(by_label, baseline)
+    runs = []
+    for style, label in enumerate(sorted(by_label, key=lambda label: label != baseline_label)):
+        for run in by_label[label]:
+            scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
+            runs.append(replace(run, label=label, style=style, scores=scores))
+    return runs
 
 
-def _baseline_label(runs: Sequence[ReportedRun], baseline: str) -> str:
+def _labels(columns: Sequence[Sequence[ReportedRun]]) -> list[str]:
+    """Return the names of columns; those with the same name get folder names behind it."""
+    names = [runs[0].label for runs in columns]
+    folders = _shortest([runs[0].folder for runs in columns])
+    labels = []
+    for name, folder in zip(names, folders, strict=True):
+        is_unique = names.count(name) == 1 or name == folder
+        labels.append(name if is_unique else f"{name} ({folder})")
+    return labels
+
+
+def _baseline_label(by_label: Mapping[str, Sequence[ReportedRun]], baseline: str) -> str:
     """Return the column of the baseline; a DataError names the nearest."""
-    for run in runs:
-        if baseline in {"", run.label, run.folder.name} or Path(baseline) == run.folder:
-            return run.label
-    labels = list(dict.fromkeys(run.label for run in runs))
-    raise DataError(
-        f"--baseline {baseline!r}: none of the runs ({listed(labels)}){did_you_mean(baseline, labels)}"
-    )
+    for label, runs in by_label.items():
+        names = {"", label, *(run.folder.name for run in runs)}
+        if baseline in names or Path(baseline) in {run.folder for run in runs}:
+            return label
+    hint = did_you_mean(baseline, by_label)
+    raise DataError(f"--baseline {baseline!r}: none of the runs ({listed(by_label)}){hint}")
 
 
 def read_outcomes(row: Score, root: Path = Path()) -> Examples:
@@ -224,26 +240,21 @@ def _read_run(folder: Path) -> ReportedRun:
         recipe = {**recipe, "evaluate": evaluation["evaluate"]}
     scores_path = folder / run_folder.SCORES
     entries = scores_of_model(folder, read_json(scores_path, list[dict[str, Any]], None) or [])
+    alignments = read_json(folder / run_folder.ALIGNMENTS, list[AlignmentMatrix], None)
     run = ReportedRun(
         folder=folder,
         recipe=recipe,
         facts=run_folder.read_run(folder),
         label=recipe.get("name") or folder.resolve().name,
-        samples=read_json(
-            folder / run_folder.SAMPLES,
-            list[Sample],
-            None,
-        )
-        or [],
+        samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
         scores=table_of_entries(
-            entries, str(scores_path), _scale, run=str(folder), pretrained=bool(recipe)
+            entries,
+            str(scores_path),
+            _scale,
+            run=str(folder),
+            pretrained=bool(recipe),
         ),
-        alignments=read_json(
-            folder / run_folder.ALIGNMENTS,
-            list[AlignmentMatrix],
-            None,
-        )
-        or [],
+        alignments=alignments or [],
         words=_read_words(folder / run_folder.WORDS),
     )
     metrics_path = folder / run_folder.METRICS
@@ -313,27 +324,6 @@ def _scale(task: str, metric: str) -> Scale:
         unit if isinstance(unit, str) else "",
         greater_is_better if isinstance(greater_is_better, bool) else None,
     )
-
-
-def _labelled(runs: list[ReportedRun]) -> list[ReportedRun]:
-    """Assign runs to columns; columns with the same name get folder names behind it."""
-    columns = _columns(runs)
-    names = [members[0].label for members in columns]
-    folders = _shortest([members[0].folder for members in columns])
-    labelled: dict[Path, ReportedRun] = {}
-    for style, members in enumerate(columns):
-        label = names[style]
-        if names.count(label) > 1 and label != folders[style]:
-            label = f"{label} ({folders[style]})"
-        for run in members:
-            scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
-            labelled[run.folder] = replace(
-                run,
-                label=label,
-                style=style,
-                scores=scores,
-            )
-    return [labelled[run.folder] for run in runs]
 
 
 def _columns(runs: Sequence[ReportedRun]) -> list[list[ReportedRun]]:

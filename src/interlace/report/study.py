@@ -1,21 +1,18 @@
 """Results of a study in its folder: tables, and comparisons by all that can be drawn again."""
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from interlace.core.json_files import read_json, write_json
-from interlace.experiments.studies import GridCell, Study, cells_of
+from interlace.experiments.studies import Study, cells_of
 from interlace.experiments.studies.folder import RESULTS, StudyFolder
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.example_tests import compare_over_examples
 from interlace.report.published_rows import cited_by
 from interlace.report.tables import Table, write_tables
 from interlace.report.transfer import transfer_table
-from interlace.scores import ScoreTable
 from interlace.scores.comparison import Comparison
 
 TABLES = "tables"
@@ -42,8 +39,8 @@ def summarize(
     comparison = ComparisonTable(
         scores, baseline, study.evaluate.metrics, cited, example_tests, study.name
     )
-    notes = unfinished_note(cells, scores) + commits_note(scores)
-    tables = [replace(table, caption=table.caption + notes) for table in comparison.tables()]
+    note = f" Finished cells: {len(scores.unique('cell'))} of {len(cells)}."
+    tables = [replace(table, caption=table.caption + note) for table in comparison.tables()]
     transfer = transfer_table(
         scores,
         f"{study.name}: transfer and alignment",
@@ -55,28 +52,6 @@ def summarize(
     comparisons = [*comparison.tests.values(), *example_tests]
     write_json(into / COMPARISONS, [comparison_json(test) for test in comparisons])
     return tables
-
-
-def unfinished_note(cells: Sequence[GridCell], scores: ScoreTable) -> str:
-    """Return a sentence for captions on the systems with unfinished cells."""
-    finished = set(scores.unique("cell"))
-    unfinished = Counter(cell.label for cell in cells if cell.name not in finished)
-    if not unfinished:
-        return ""
-    total = Counter(cell.label for cell in cells)
-    parts = [
-        f"{label} {total[label] - unfinished[label]} of {total[label]}" for label in unfinished
-    ]
-    return f" Finished runs: {', '.join(parts)}."
-
-
-def commits_note(scores: ScoreTable) -> str:
-    """Return a sentence for captions on the commits that scored the cells, if they differ."""
-    counts = Counter(rows[0].commit or "unknown" for rows in scores.group("cell").values())
-    if len(counts) < 2:
-        return ""
-    parts = ", ".join(f"{commit} ({count})" for commit, count in counts.items())
-    return f" Runs by commit: {parts}."
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:

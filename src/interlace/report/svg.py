@@ -201,27 +201,6 @@ def path(points: Sequence[tuple[float, float]], style: int) -> Markup:
     )
 
 
-def whisker(
-    x1: float,
-    y1: float,
-    x2: float,
-    y2: float,
-    style: int,
-) -> list[Markup]:
-    """Return the line of a range in the colour of a style; nothing for an empty range."""
-    if (x1, y1) == (x2, y2):
-        return []
-    return [
-        line(
-            x1,
-            y1,
-            x2,
-            y2,
-            f"whisker c{style % STYLES}",
-        )
-    ]
-
-
 def marker(
     x: float, y: float, style: int, title: str = "", half: float = 4.2, colour: int | None = None
 ) -> Markup:

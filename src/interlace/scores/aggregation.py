@@ -74,28 +74,30 @@ class System:
 
 @dataclass(frozen=True)
 class Result:
-    """The scores of one system in one measure, by run and by fine-tuning seed.
+    """The scores of one system in one measure, by run and fine-tuning seed.
 
-    n: test examples, the smallest number. interval: of a single measurement, the bootstrap interval over test examples.
+    interval: of a single measurement, the bootstrap interval over test examples.
     """
 
-    by_run: Mapping[str, Mapping[int, float]]
+    scores: Mapping[tuple[str, int], float]
     pretrained: bool = True
-    n: int | None = None
     interval: tuple[float, float] | None = None
     collapsed: bool = False
 
     @property
     def values(self) -> list[float]:
         """All measurements."""
-        return list(chain.from_iterable(seeds.values() for seeds in self.by_run.values()))
+        return list(self.scores.values())
 
     @property
     def sample(self) -> list[float]:
         """One value a pre-training run, the mean over fine-tunings; of a checkpoint, one a fine-tuning."""
         if not self.pretrained:
             return self.values
-        return [fmean(seeds.values()) for seeds in self.by_run.values()]
+        by_run: dict[str, list[float]] = {}
+        for (run, _seed), score in self.scores.items():
+            by_run.setdefault(run, []).append(score)
+        return [fmean(scores) for scores in by_run.values()]
 
     @property
     def mean(self) -> float:
@@ -180,22 +182,14 @@ def _check_metrics(table: ScoreTable, metrics: Metrics) -> None:
 
 
 def _result(rows: Sequence[Score]) -> Result:
-    by_run: dict[str, dict[int, float]] = {}
-    for row in rows:
-        by_run.setdefault(row.run, {})[row.seed] = row.score
-    first = rows[0]
     interval = None
-    if (
-        len(rows) == 1
-        and first.low is not None
-        and first.high is not None
-        and math.isfinite(first.low + first.high)
-    ):
-        interval = (first.low, first.high)
+    low = rows[0].low
+    high = rows[0].high
+    if len(rows) == 1 and low is not None and high is not None and math.isfinite(high - low):
+        interval = (low, high)
     return Result(
-        by_run=by_run,
-        pretrained=first.pretrained,
-        n=min((row.n for row in rows if row.n is not None), default=None),
+        scores={(row.run, row.seed): row.score for row in rows},
+        pretrained=rows[0].pretrained,
         interval=interval,
         collapsed=any(row.collapsed for row in rows),
     )
@@ -203,39 +197,35 @@ def _result(rows: Sequence[Score]) -> Result:
 
 def _combined(results: Sequence[Result], combine: Callable[[list[float]], float]) -> Result | None:
     """Combine the scores of each run and seed that all results have; None where there is none."""
-    by_run: dict[str, dict[int, float]] = {}
-    for run, seeds in results[0].by_run.items():
-        for seed in seeds:
-            values = [
-                result.by_run[run][seed] for result in results if seed in result.by_run.get(run, {})
-            ]
-            if len(values) == len(results):
-                by_run.setdefault(run, {})[seed] = combine(values)
-    if not by_run:
+    scores = {}
+    for key in results[0].scores:
+        if all(key in result.scores for result in results):
+            scores[key] = combine([result.scores[key] for result in results])
+    if not scores:
         return None
-    return Result(
-        by_run, results[0].pretrained, collapsed=any(result.collapsed for result in results)
-    )
+    is_collapsed = any(result.collapsed for result in results)
+    return Result(scores, results[0].pretrained, collapsed=is_collapsed)
 
 
 def _gaps(results: Results) -> Results:
     """Return supervised minus zero-shot scores of every task that has both."""
     gaps: Results = {}
     for measure, supervised in results.items():
-        if measure.setting != SUPERVISED:
+        zero_shot = results.get(replace(measure, setting=ZERO_SHOT), {})
+        if measure.setting != SUPERVISED or not zero_shot:
             continue
-        less_is_better = (
-            None if measure.greater_is_better is None else not measure.greater_is_better
-        )
+        is_greater_better = measure.greater_is_better
+        if is_greater_better is not None:
+            is_greater_better = not is_greater_better
         gap_measure = replace(
             measure,
             setting=GAP,
-            greater_is_better=less_is_better,
+            greater_is_better=is_greater_better,
             main=False,
         )
-        for system, zero_shot in results.get(replace(measure, setting=ZERO_SHOT), {}).items():
+        for system in zero_shot:
             if system in supervised:
-                gap = difference_of(supervised[system], zero_shot)
+                gap = difference_of(supervised[system], zero_shot[system])
                 if gap is not None:
                     gaps.setdefault(gap_measure, {})[system] = gap
     return gaps
@@ -282,14 +272,17 @@ def _shared(results: Results, measures: Sequence[Measure]) -> list[Measure]:
 def _in_order(results: Results, metrics: Metrics) -> Results:
     """Sort by task and setting, metric, source language, mean of the others, the others by code."""
     settings = list(dict.fromkeys((measure.task, measure.setting) for measure in results))
-    ranks = {setting: rank for rank, setting in enumerate(settings)}
 
-    def place(measure: Measure) -> tuple[int, int, str, bool, str]:
-        rank = ranks[measure.task, measure.setting]
-        metric_rank = list(metrics.get(measure.task, [measure.metric])).index(measure.metric)
-        return rank, metric_rank, measure.source, not measure.is_source, measure.language
+    def rank(measure: Measure) -> tuple[int, int, str, bool, str]:
+        return (
+            settings.index((measure.task, measure.setting)),
+            list(metrics.get(measure.task, [measure.metric])).index(measure.metric),
+            measure.source,
+            not measure.is_source,
+            measure.language,
+        )
 
-    return {measure: results[measure] for measure in sorted(results, key=place)}
+    return {measure: results[measure] for measure in sorted(results, key=rank)}
 
 
 def averaged_languages(results: Results, mean: Measure) -> list[str]:

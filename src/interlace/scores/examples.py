@@ -128,41 +128,51 @@ def identity_of(*parts: Iterable[Any]) -> str:
     return hashed.hexdigest()
 
 
-def bootstrap(
-    a: Examples,
-    rng: Generator,
-    draws: int = DRAWS,
-) -> Interval:
+def bootstrap(a: Examples, rng: Generator, draws: int = DRAWS) -> Interval:
     """Return the score with a 95 % percentile bootstrap interval over test examples or their groups.
 
     `n` is the number of counted examples. The ends are nan with one example or one group.
     """
-    n = int(a.counted.sum())
     columns = a.group_sums(a.groups)  # (C, G)
-    if n < 2 or columns.shape[1] < 2:
-        return Interval(a.total, math.nan, math.nan, n)
-    low, high = _percentiles(a.value(_resampled(columns, rng, draws)))
-    return Interval(a.total, low, high, n)
+    n = int(a.counted.sum())
+    return _percentile_interval(a.total, n, a.value, columns, rng, draws)
 
 
-def paired_bootstrap(
-    a: Examples,
-    b: Examples,
-    rng: Generator,
-    draws: int = DRAWS,
-) -> Interval:
+def paired_bootstrap(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Interval:
     """Return score(a) - score(b) with a 95 % percentile interval, both resampled alike (Koehn 2004).
 
     `n` is the number of examples that count for either system. The ends are nan with one example or one group.
     """
     n = _pair_count(a, b)
-    difference = a.total - b.total
     columns = np.concatenate([a.group_sums(a.groups), b.group_sums(a.groups)])  # (2 C, G)
-    if n < 2 or columns.shape[1] < 2:
-        return Interval(difference, math.nan, math.nan, n)
-    a_sums, b_sums = np.split(_resampled(columns, rng, draws), 2)  # (C, draws) each
-    low, high = _percentiles(a.value(a_sums) - b.value(b_sums))
-    return Interval(difference, low, high, n)
+
+    def difference(sums: Floats) -> Floats:
+        a_sums, b_sums = np.split(sums, 2)  # (C, draws) each
+        return a.value(a_sums) - b.value(b_sums)
+
+    return _percentile_interval(a.total - b.total, n, difference, columns, rng, draws)
+
+
+def _percentile_interval(
+    value: float,
+    n: int,
+    score: Callable[[Floats], Floats],
+    columns: Floats,
+    rng: Generator,
+    draws: int,
+) -> Interval:
+    """Return the middle 95 % of the finite scores of resampled columns (C, G).
+
+    A draw without weight has no score, and neither has one with an example whose score is not finite.
+    """
+    low = math.nan
+    high = math.nan
+    if n > 1 and columns.shape[1] > 1:
+        scores = score(_resampled(columns, rng, draws))
+        finite = scores[np.isfinite(scores)]
+        if finite.size:
+            low, high = np.quantile(finite, [0.025, 0.975]).tolist()
+    return Interval(value, low, high, n)
 
 
 def _resampled(
@@ -182,18 +192,6 @@ def _resampled(
         counts = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)])
         sums[:, begin : begin + size] = columns @ counts.T.astype(np.float64)
     return sums
-
-
-def _percentiles(values: Floats) -> tuple[float, float]:
-    """Return the ends of the middle 95 % of the finite values, nan if there are none.
-
-    A draw without weight has no score, and neither has one with an example whose score is not finite.
-    """
-    finite = values[np.isfinite(values)]
-    if not finite.size:
-        return math.nan, math.nan
-    low, high = np.quantile(finite, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def approximate_randomization(

@@ -64,31 +64,17 @@ def over_all_words(table: ScoreTable) -> ScoreTable:
 
 
 def different_words(table: ScoreTable) -> list[str]:
-    """Return the tasks whose main metrics are over different words.
-
-    Systems left out the same words if the shares of held-out words agree: seed by seed, or, with different seeds, in
-    at least one run.
-    """
+    """Return the tasks whose main metrics are over different words, by the shares that systems held out."""
     shares = {_evaluation_of(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
+    main = table.filter(main=True)
     tasks: dict[str, None] = {}
-    for (task, _setting, _language), rows in (
-        table.filter(main=True)
-        .group(
-            "task",
-            "setting",
-            "language",
-        )
-        .items()
-    ):
+    for (task, _setting, _language), rows in main.group("task", "setting", "language").items():
         by_label: dict[str, set[float]] = {}
-        by_seed: dict[int | None, set[float]] = {}
         for row in rows:
             # a share of 0 means that the score is over all words, as without a dictionary
             share = shares.get(_evaluation_of(row)) or 100.0
             by_label.setdefault(row.label, set()).add(share)
-            by_seed.setdefault(row.pretraining_seed, set()).add(share)
-        seeds_agree = all(len(seed_shares) == 1 for seed_shares in by_seed.values())
-        if not seeds_agree or not set.intersection(*by_label.values()):
+        if len(set(map(frozenset, by_label.values()))) > 1:
             tasks[task] = None
     return list(tasks)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from math import cos, radians, sin
 from typing import TYPE_CHECKING, Any
 
@@ -78,42 +76,21 @@ class AlignmentMatrix(BaseModel):
         return self
 
 
-@dataclass(frozen=True)
-class _Key:
-    """A line below the matrix: the class of a mark, or none, and its meaning."""
-
-    kind: str
-    words: str
-
-
-@dataclass(frozen=True)
 class _Layout:
-    """Where the words and squares of a matrix are."""
+    """Where the words and squares of a matrix are: (left, top) is the corner of the first square."""
 
-    source: Sequence[str]
-    target: Sequence[str]
-
-    @cached_property
-    def left(self) -> float:
+    def __init__(self, source: Sequence[str], target: Sequence[str]) -> None:
+        source_widths = [svg.text_width(word, _TYPE_SIZE) for word in source]
+        target_widths = [svg.text_width(word, _TYPE_SIZE) for word in target]
         # the font is unknown, so words may be wider than estimated
-        return (
-            max((svg.text_width(word, _TYPE_SIZE) * 1.1 for word in self.source), default=0.0)
-            + _GAP
-            + 2
-        )
-
-    @cached_property
-    def top(self) -> float:
-        longest = max((svg.text_width(word, _TYPE_SIZE) for word in self.target), default=0.0)
-        return longest * sin(_SLOPE) + _GAP + _TYPE_SIZE
-
-    @property
-    def right(self) -> float:
-        return self.x(len(self.target))
-
-    @property
-    def bottom(self) -> float:
-        return self.y(len(self.source))
+        self.left = max(source_widths, default=0.0) * 1.1 + _GAP + 2
+        self.top = max(target_widths, default=0.0) * sin(_SLOPE) + _GAP + _TYPE_SIZE
+        self.right = self.x(len(target))
+        self.bottom = self.y(len(source))
+        self.width = self.right
+        for column, width in enumerate(target_widths):  # sloping words go beyond the matrix
+            end = self.x(column + 0.5) + width * cos(_SLOPE) + _TYPE_SIZE
+            self.width = max(self.width, end)
 
     def x(self, column: float) -> float:
         return self.left + _CELL * column
@@ -121,25 +98,16 @@ class _Layout:
     def y(self, row: float) -> float:
         return self.top + _CELL * row
 
-    def overhang(self) -> float:
-        """Return how far the sloping target words go beyond the matrix."""
-        ends = []
-        for column, word in enumerate(self.target):
-            length = svg.text_width(word, _TYPE_SIZE) * cos(_SLOPE)
-            ends.append(length + _CELL * (0.5 - len(self.target) + column) + _TYPE_SIZE)
-        return max(ends, default=0.0)
-
-    def square(
-        self, link: Link, inset: float, class_: str, *inside: Markup, **attributes: object
-    ) -> Markup:
-        row, column = link
+    def square(self, link: Link, inset: float, class_: str, **attributes: object) -> Markup:
+        """Return a square for a link; title: its hover text."""
+        title = attributes.pop("title", "")
         side = _CELL - 2 * inset
         return svg.element(
             "rect",
-            *inside,
+            svg.element("title", title) if title else Markup(""),
             class_=class_,
-            x=self.x(column) + inset,
-            y=self.y(row) + inset,
+            x=self.x(link[1]) + inset,
+            y=self.y(link[0]) + inset,
             width=side,
             height=side,
             rx=1.5,
@@ -149,129 +117,64 @@ class _Layout:
 
 def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     """Draw source words down, target words across, a square for each link, and gold links as outlines."""
-    layout = _Layout(
-        [clipped(word, 30) for word in matrix.source], [clipped(word, 30) for word in matrix.target]
-    )
-    keys = _keys(matrix)
-    parts = [*_grid(layout), *_words(layout), *_links(layout, matrix), *_gold(layout, matrix)]
-    for line, key in enumerate(keys):
-        parts += _key_line(key, layout.bottom + _KEY_LINE * line)
-    key_width = max(svg.text_width(key.words, _TYPE_SIZE) for key in keys) + 19.0 + _GAP
-    width = max(layout.right + layout.overhang(), key_width)
-    links = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
-    label = f"Word alignment: {links}" if links else "No word alignment"
-    return svg.Drawing(
-        width + 2, layout.bottom + _KEY_LINE * (len(keys) + 0.6), label, parts, "matrix"
-    )
-
-
-def _grid(layout: _Layout) -> list[Markup]:
-    ys = [layout.y(row) for row in range(len(layout.source) + 1)]
-    xs = [layout.x(column) for column in range(len(layout.target) + 1)]
-    horizontal = [
-        svg.line(
-            layout.left,
-            y,
-            layout.right,
-            y,
-            "grid",
-        )
-        for y in ys
-    ]
-    vertical = [
-        svg.line(
-            x,
-            layout.top,
-            x,
-            layout.bottom,
-            "grid",
-        )
-        for x in xs
-    ]
-    return horizontal + vertical
-
-
-def _words(layout: _Layout) -> list[Markup]:
+    source = [clipped(word, 30) for word in matrix.source]
+    target = [clipped(word, 30) for word in matrix.target]
+    layout = _Layout(source, target)
     parts = []
-    for row, word in enumerate(layout.source):
+    for row in range(len(source) + 1):
+        y = layout.y(row)
+        parts.append(svg.line(layout.left, y, layout.right, y, "grid"))
+    for column in range(len(target) + 1):
+        x = layout.x(column)
+        parts.append(svg.line(x, layout.top, x, layout.bottom, "grid"))
+    for row, word in enumerate(source):
         baseline = layout.y(row + 0.5) + _TYPE_SIZE * 0.36
-        parts.append(
-            svg.text(
-                layout.left - _GAP,
-                baseline,
-                word,
-                anchor="end",
-            )
-        )
-    for column, word in enumerate(layout.target):
+        parts.append(svg.text(layout.left - _GAP, baseline, word, anchor="end"))
+    for column, word in enumerate(target):
         x = layout.x(column + 0.5) + _TYPE_SIZE * 0.25
-        y = layout.top - _GAP
-        parts.append(
-            svg.element(
-                "text",
-                word,
-                transform=f"translate({x:.2f} {y:.2f}) rotate(-55)",
-            )
-        )
-    return parts
+        place = f"translate({x:.2f} {layout.top - _GAP:.2f}) rotate(-55)"
+        parts.append(svg.element("text", word, transform=place))
+    parts += _links(layout, matrix)
+    width = layout.width
+    baseline = layout.bottom + 18.5
+    for kind, words in _keys(matrix).items():
+        if kind:
+            mark = {"x": 3.0, "y": baseline - 10.0, "width": 11.0, "height": 11.0, "rx": 1.5}
+            parts.append(svg.element("rect", class_=kind, **mark))
+        x = 21.0 if kind else 3.0
+        parts.append(svg.text(x, baseline, words, "tick"))
+        width = max(width, x + svg.text_width(words, _TYPE_SIZE) + _GAP)
+        baseline += _KEY_LINE
+    links = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
+    label = f"Word alignment: {links or 'none'}"
+    return svg.Drawing(width + 2, baseline - 7.0, label, parts, "matrix")
 
 
 def _links(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
-    """Return a square for each link, darker with higher confidence."""
+    """Return a square for each link, darker with higher confidence, and an outline for each gold link."""
     confidences = matrix.confidence or [1.0] * len(matrix.links)
-    parts = []
+    squares = []
     for (i, j), confidence in zip(matrix.links, confidences, strict=True):
-        title = svg.element("title", f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}")
-        parts.append(
-            layout.square(
-                (i, j),
-                3.0,
-                "link",
-                title,
-                fill_opacity=f"{0.2 + 0.8 * confidence:.3f}",
-            )
-        )
-    return parts
-
-
-def _gold(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
-    """Return an outline for each gold link."""
+        title = f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}"
+        opacity = f"{0.2 + 0.8 * confidence:.3f}"
+        squares.append(layout.square((i, j), 3.0, "link", title=title, fill_opacity=opacity))
     sure = set(matrix.sure or ())
-    links = sorted(sure | set(matrix.possible or ()))
-    return [
-        layout.square(
-            link,
-            1.4,
-            "sure" if link in sure else "possible",
-        )
-        for link in links
-    ]
+    for link in sorted(sure | set(matrix.possible or ())):
+        squares.append(layout.square(link, 1.4, "sure" if link in sure else "possible"))
+    return squares
 
 
-def _keys(matrix: AlignmentMatrix) -> list[_Key]:
-    keys = []
+def _keys(matrix: AlignmentMatrix) -> dict[str, str]:
+    """Return the meanings of marks by class; without a class, the languages."""
+    keys = {}
     if matrix.corpus.count("-") == 1:
         source, target = matrix.corpus.split("-")
-        keys.append(_Key("", f"down: {language_name(source)}, across: {language_name(target)}"))
-    explained = " (stronger color: higher confidence)" if matrix.confidence else ""
-    keys.append(_Key("link", f"alignment link{explained}"))
+        keys[""] = f"down: {language_name(source)}, across: {language_name(target)}"
+    keys["link"] = "alignment link"
+    if matrix.confidence:
+        keys["link"] += " (stronger color: higher confidence)"
     if matrix.sure is not None or matrix.possible is not None:
-        keys.append(_Key("sure", "gold link"))
+        keys["sure"] = "gold link"
     if set(matrix.possible or ()) - set(matrix.sure or ()):
-        keys.append(_Key("possible", "possible gold link"))
+        keys["possible"] = "possible gold link"
     return keys
-
-
-def _key_line(key: _Key, y: float) -> list[Markup]:
-    if not key.kind:
-        return [svg.text(3.0, y + 18.5, key.words, "tick")]
-    mark = svg.element(
-        "rect",
-        class_=key.kind,
-        x=3.0,
-        y=y + 8.5,
-        width=11.0,
-        height=11.0,
-        rx=1.5,
-    )
-    return [mark, svg.text(21.0, y + 18.5, key.words, "tick")]

@@ -83,33 +83,20 @@ def shown_sample(sample: Sample) -> ShownSample:
     row = sample.rows[0]
     tokens = _tokens(row)
     sides = _sides(row, is_pair=len(languages) == 2)
-    starts = [
-        index for index in range(len(sides)) if index == 0 or sides[index] != sides[index - 1]
-    ]
-    if len(starts) > 2:  # code-switched: sides alternate within the sentence
-        for token, side in zip(tokens, sides, strict=True):
-            token.side = side
-        parts = [SamplePart(0, "", tokens[:_MAX_TOKENS])]
-    else:
-        parts = []
-        for start, end in zip(starts, [*starts[1:], len(sides)], strict=True):
-            side = sides[start]
-            is_known = side < len(languages) and len(starts) == len(languages)
+    is_known = len(set(sides)) == len(languages)
+    parts: list[SamplePart] = []
+    for token, side in zip(tokens[:_MAX_TOKENS], sides, strict=False):
+        if not parts or parts[-1].side != side:
             language = languages[side] if is_known else ""
-            part_tokens = tokens[start : min(end, _MAX_TOKENS)]
-            if part_tokens:
-                parts.append(
-                    SamplePart(
-                        side if len(starts) > 1 else 0,
-                        language,
-                        part_tokens,
-                    )
-                )
-    return ShownSample(
-        language_name(sample.corpus),
-        parts,
-        clipped=len(tokens) > _MAX_TOKENS,
-    )
+            parts.append(SamplePart(side, language, []))
+        parts[-1].tokens.append(token)
+    if len(parts) > 2:  # code-switched: sides alternate within the sentence
+        for part in parts:
+            for token in part.tokens:
+                token.side = part.side
+        parts = [SamplePart(0, "", tokens[:_MAX_TOKENS])]
+    name = language_name(sample.corpus)
+    return ShownSample(name, parts, clipped=len(tokens) > _MAX_TOKENS)
 
 
 def _sides(row: SampleRow, *, is_pair: bool) -> list[int]:

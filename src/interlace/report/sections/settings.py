@@ -25,29 +25,9 @@ def mixture(runs: Sequence[ReportedRun]) -> Section | None:
     if not trained:
         return None
     columns = tuple(Column(run.label) for run in trained)
-    by_language = [(run.facts.get("mixture") or {}).get("languages", {}) for run in trained]
-    tables = [
-        Table(
-            "mixture",
-            "Objectives and their corpora",
-            columns,
-            _corpus_lines(trained),
-        ),
-        Table(
-            "languages",
-            "By language",
-            columns,
-            _language_lines(by_language),
-        ),
-    ]
-    body = html_fragment(tables[0])
-    if tables[1].lines:
-        body += html_fragment(tables[1])
-    return Section(
-        "Mixture",
-        "Shares of the training tokens.",
-        body,
-    )
+    title = "Objectives and their corpora"
+    body = html_fragment(Table("mixture", title, columns, _corpus_lines(trained)))
+    return Section("Mixture", "Shares of the training tokens.", body)
 
 
 def _corpus_lines(runs: Sequence[ReportedRun]) -> tuple[Line, ...]:
@@ -74,20 +54,6 @@ def _corpus_lines(runs: Sequence[ReportedRun]) -> tuple[Line, ...]:
                 kind="" if corpus else "mean",
             )
         )
-    return tuple(lines)
-
-
-def _language_lines(counts: Sequence[dict[str, int]]) -> tuple[Line, ...]:
-    languages: dict[str, None] = {}
-    for run_counts in counts:
-        languages |= dict.fromkeys(run_counts)
-    lines = []
-    for language in languages:
-        entries = []
-        for run_counts in counts:
-            share = run_counts.get(language, 0) / max(sum(run_counts.values()), 1)
-            entries.append(Entry(percent(100 * share, 1)) if share else None)
-        lines.append(Line(language_name(language), tuple(entries)))
     return tuple(lines)
 
 

@@ -11,8 +11,7 @@ from interlace.report.sections import Section
 from interlace.report.text import language_name, render
 
 _MAX_PANELS = 12
-_LOSS = "Loss in nats per predicted token; a point is the mean over some steps."
-_SHARE = "The share that each panel names; a point is the mean over some steps."
+_LOSS = "Loss in nats per predicted token, or the share that a panel names; a point is the mean over some steps."
 _CAPTIONS = {
     "perplexity": "Perplexity of held-out text, {}; lower is better.",
     "causal_perplexity": "Perplexity of held-out text per subword, left to right; lower is better.",
@@ -41,23 +40,11 @@ class _Figure:
 def losses(runs: Sequence[ReportedRun]) -> Section | None:
     """Return the section `Training losses`, a panel per objective and term."""
     curves = _curves(runs, _terms)
-    shares = {term: lines for term, lines in curves.items() if term.endswith("_share")}
-    in_nats = {term: lines for term, lines in curves.items() if term not in shares}
     last_step = _last_step(curves)
-    figures = []
-    for caption, panels in ((_LOSS, in_nats), (_SHARE, shares)):
-        drawings = []
-        for term, lines in panels.items():
-            drawings.append(
-                line_panel(
-                    term,
-                    lines,
-                    domain(lines),
-                    last_step,
-                )
-            )
-        if drawings:
-            figures.append(_Figure(caption, drawings))
+    drawings = []
+    for term, lines in curves.items():
+        drawings.append(line_panel(term, lines, domain(lines), last_step))
+    figures = [_Figure(_LOSS, drawings)] if drawings else []
     lead = "Training losses by objective, all languages together. Scales differ between objectives."
     return _section(
         "Training losses",

@@ -83,22 +83,14 @@ class PublishedRow:
         units: of our scores. rules: by which weights of our models were selected; empty: nothing was fine-tuned.
         """
         table = self.table
-        parts = []
-        our_units = sorted(unit for unit in units if unit != table.unit)
-        if our_units:
-            parts.append(f"Unit: {table.unit} (ours: {', '.join(our_units)}).")
-        if table.selection or rules:
-            parts.append(
-                f"Model selection: {table.selection or 'not stated'} (ours: {', '.join(rules) or 'none'})."
-            )
-        if table.note:
-            parts.append(table.note)
-        if table.errata:
-            parts.append(f"Printing errors: {table.errata}")
-        remarks = []
-        if parts:
-            where = f"{self.cite}, table {table.number} ({table.task}, {table.metric})"
-            remarks.append(f"{where}: {' '.join(parts)}")
+        where = f"{self.cite}, table {table.number} ({table.task}, {table.metric})"
+        parts = [
+            f"{where}: unit: {table.unit} (ours: {', '.join(sorted(units))}).",
+            f"Model selection: {table.selection or 'not stated'} (ours: {', '.join(rules) or 'none'}).",
+            table.note,
+            f"Printing errors: {table.errata}" if table.errata else "",
+        ]
+        remarks = [" ".join(filter(None, parts))]
         if self.note:
             remarks.append(f"{self.where}: {self.note}")
         return remarks
