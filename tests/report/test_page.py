@@ -105,12 +105,6 @@ def test_leaves_out_empty_sections(two_runs, tmp_path, missing):
     assert ("scores-by-language" in ids) is ("scores.json" not in missing)
 
 
-def test_parts_may_be_missing_in_one_run(two_runs, tmp_path):
-    for part in PARTS:
-        (two_runs[0] / part).unlink()
-    Outline(write_report(two_runs, tmp_path / "report.html"))
-
-
 def test_every_class_of_a_template_has_a_style_rule():
     folder = Path(interlace.report.__file__).parent / "templates"
     ruled = set(

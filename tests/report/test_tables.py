@@ -1,7 +1,6 @@
 """Tables of scores: cells, differences, captions, published rows and output formats."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
 from io import StringIO
 
 import numpy as np
@@ -230,27 +229,6 @@ def test_formats_escape_names(results):
     cells = ("-5.4 ± 1.2", "1e-05", "see 2016–2018", "p-1")
     table = replace(main, lines=(replace(line, label="A", entries=tuple(map(Entry, cells))),))
     assert r"A & $-5.4$ $\pm$ 1.2 & 1e-05 & see 2016--2018 & p-1 \\" in latex(table)
-
-
-def test_html_is_well_formed(results):
-    class Rows(HTMLParser):
-        widths: list[int] = []
-        open_: list[str] = []
-
-        def handle_starttag(self, tag, attrs):
-            if tag == "tr":
-                self.widths.append(0)
-            if tag in {"td", "th"}:
-                self.widths[-1] += int(dict(attrs).get("colspan", 1))
-            self.open_.append(tag)
-
-        def handle_endtag(self, tag):
-            assert self.open_.pop() == tag
-
-    reader = Rows()
-    reader.feed(html_fragment(tables(results)[1]))
-    assert reader.open_ == []
-    assert set(reader.widths) == {6}
 
 
 def test_files_are_written_and_shown_in_the_terminal(results, tmp_path):

@@ -1,6 +1,5 @@
 """Comparisons of systems with a baseline over seeds, examples and languages."""
 
-import math
 from dataclasses import replace
 from itertools import product
 
@@ -83,33 +82,6 @@ def test_named_metrics_are_compared(results):
         SettingsError, match=r"evaluate.metrics: pos has no metric 'los'; did you mean 'loss'"
     ):
         compare(both, "a", metrics={"pos": ["los"]})
-
-
-def test_single_runs_cannot_differ_significantly_and_their_fine_tunings_are_one_measurement(
-    results,
-):
-    german = by_language(
-        compare(ScoreTable([one for one in results if one.pretraining_seed == 0]), "a")
-    )["de"]
-    assert (german.p, german.min_p) == (1.0, 1.0)
-    assert math.isnan(german.difference.low)
-    twice = [*results, *(replace(one, seed=1, score=one.score + 2) for one in results)]
-    assert by_language(compare(twice, "a"))["de"].n == 4
-    german = next(
-        by_system for measure, by_system in aggregate(twice).items() if measure.language == "de"
-    )
-    assert next(iter(german.values())).sample[0] == 51.0
-
-
-def test_a_checkpoint_is_a_single_run_beside_pre_training_runs(results):
-    """Four pre-training runs against eight fine-tunings would be p = 1 / 495; against one checkpoint it is a fifth."""
-    tuned = [row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8)]
-    one = next(
-        one for one in compare(ScoreTable([*results, *tuned]), "a") if one.system.name == "m"
-    )
-    assert (one.n, one.p, one.significant) == (1, pytest.approx(0.2), False)
-    assert one.difference.value == pytest.approx(93.5 - 50.05)
-    assert math.isnan(one.difference.low)
 
 
 def test_baseline_has_the_same_axes(results):

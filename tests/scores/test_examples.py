@@ -83,18 +83,6 @@ def test_examples_without_weight_do_not_count(rng):
         assert math.isnan(paired_bootstrap(one, one, rng).low)
 
 
-def test_paired_differences_by_hand(rng):
-    a, b = right([1] * 90 + [0] * 10), right([1] * 60 + [0] * 40)
-    interval = paired_bootstrap(a, b, rng, draws=2000)
-    assert interval.value == pytest.approx(0.3)
-    assert interval.half_width == pytest.approx(
-        1.96 * math.sqrt(0.3 * 0.7 / 100), rel=0.1
-    )  # differences are 0 or 1
-    assert approximate_randomization(a, b, rng, draws=999).p == 1 / 1000
-    assert approximate_randomization(a, a, rng, draws=99).p == 1.0
-    assert paired_bootstrap(a, a, rng, draws=99).half_width == 0.0
-
-
 def test_approximate_randomization_of_few_examples_by_hand(rng):
     """Of four differences 1, 1, 1, -1, the sum is as far from 0 as theirs, 2, unless two of them are swapped."""
     a, b = right([1, 1, 1, 1, 1, 0]), right([0, 0, 0, 1, 1, 1])
@@ -155,12 +143,6 @@ def test_mean_over_sets_draws_parallel_examples_together(rng):
     whole = mean_over_sets([long, Examples(np.zeros(30), np.ones(30), "", counts, "bleu")])
     assert len(whole.score) == 70
     assert whole.total == pytest.approx((long.total + bleu(counts.sum(0))) / 2)
-
-
-def test_groups_of_several_sets_are_joined():
-    found = [0, 0, 1, 1, 2, 3], [0, 1, 1, 2, 3, 4]
-    parts = [Examples(np.ones(6), np.ones(6), groups=np.array(groups)) for groups in found]
-    assert mean_over_sets([*parts, right([1] * 6)]).groups.tolist() == [0, 0, 0, 0, 1, 2]
 
 
 def test_crossed_test_by_hand():

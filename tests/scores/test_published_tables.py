@@ -3,14 +3,11 @@
 import math
 from statistics import fmean
 
-import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from interlace.core.errors import DataError
 from interlace.scores.published import paper, papers, rows
-from interlace.tasks import TASKS
-from interlace.tasks.word_similarity import correlations
 
 ROUNDING = 0.054  # figures are rounded, and so is their mean
 EVERY = [row for name in papers() for row in paper(name).rows()]
@@ -108,22 +105,6 @@ def test_correlations_follow_from_the_tables():
         rho = spearmanr([alignment[key] for key in found], list(found.values())).statistic
         assert rho == pytest.approx(value, abs=0.0006)
         assert printed.printed[task] == -value
-
-
-def test_metrics_named_like_ours_belong_to_the_task():
-    others = {  # metrics besides those that the class of a task names
-        "mt": TASKS.get("mt").same_scale,
-        "mlqa": TASKS.get("mlqa").same_scale,
-        "pos": TASKS.get("pos").same_scale,
-        "word_similarity": correlations(np.array([1.0, 2.0]), np.array([1.0, 2.0])),
-    }
-    named = {
-        (table.task, table.score) for found in TABLES.values() for table in found if table.score
-    }
-    assert len(named) > 6
-    for name, score in named:
-        task = TASKS.get(name)
-        assert score in {task.metric, *task.other_scales, *others.get(name, ())}, name
 
 
 def test_corrected_figures_are_of_a_column_and_explained():

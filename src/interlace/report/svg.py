@@ -253,15 +253,6 @@ def legend(styles: Mapping[str, int], *, with_lines: bool = False) -> Markup:
 
 
 @dataclass(frozen=True)
-class Key:
-    """The name of a marker in a figure; shape, colour: styles."""
-
-    name: str
-    shape: int
-    colour: int
-
-
-@dataclass(frozen=True)
 class KeyLines:
     """Markers with names; bottom: where they end."""
 
@@ -269,29 +260,18 @@ class KeyLines:
     bottom: float
 
 
-def key_lines(
-    keys: Sequence[Key],
-    top: float,
-    width: float,
-) -> KeyLines:
+def key_lines(styles: Mapping[str, int], top: float, width: float) -> KeyLines:
     """Return named markers side by side below `top`, in as many lines as the width of the figure needs."""
     parts: list[Markup] = []
     x = 6.0
     baseline = top + _KEY_LINE
-    for key in keys:
-        name = fitted(key.name, 11.0, width - 15)
+    for full_name, style in styles.items():
+        name = fitted(full_name, 11.0, width - 15)
         key_width = 22 + text_width(name, 11.0)
         if x > 6 and x + key_width - 13 > width:
             x = 6.0
             baseline += _KEY_LINE
-        parts.append(
-            marker(
-                x,
-                baseline - 4,
-                key.shape,
-                colour=key.colour,
-            )
-        )
+        parts.append(marker(x, baseline - 4, style))
         parts.append(text(x + 9, baseline, name, "tick"))
         x += key_width
     return KeyLines(parts, baseline + 6)

@@ -1,6 +1,6 @@
 """Rows of dots over a common horizontal axis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -37,9 +37,9 @@ class DotRow:
 
 
 def dot_chart(
-    title: str, rows: Sequence[DotRow], ends: tuple[float, float], keys: Sequence[svg.Key] = ()
+    title: str, rows: Sequence[DotRow], ends: tuple[float, float], keys: Mapping[str, int] = {}
 ) -> svg.Drawing:
-    """Draw rows of dots from top to bottom; ends: of the axis."""
+    """Draw rows of dots from top to bottom; ends: of the axis; keys: names of styles, below."""
     name_width = max(svg.text_width(row.name, _TYPE_SIZE) for row in rows)
     left = min(10 + name_width, 0.5 * _WIDTH)
     across = axes.Scale(*ends, left, _RIGHT)
