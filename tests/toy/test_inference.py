@@ -6,9 +6,8 @@ from itertools import islice
 
 import pytest
 
-from interlace.toy import Phrase, Scene, problems, split_of
+from interlace.toy import is_valid, split_of
 from interlace.toy.inference import (
-    CONTRADICTION,
     ENTAILMENT,
     LABELS,
     NEUTRAL,
@@ -16,90 +15,63 @@ from interlace.toy.inference import (
     nli_label,
 )
 from little_models import accuracy_of_bigrams, truths
+from toy_scenes import parse
 
-ANNA, WEBER, PETER = Phrase("anna"), Phrase("anna", surname="weber"), Phrase("peter")
-KITCHEN, GARDEN, HOSPITAL, CHURCH = (
-    Phrase(place, "the") for place in ("kitchen", "garden", "hospital", "church")
-)
-BERLIN, PARIS = Phrase("berlin"), Phrase("paris")
-
-
-def finds(subject, thing, noun, quality="", **more):
-    return Scene("find", subject, "past", Phrase(noun, thing, quality), **more)
-
-
-def sleeps(determiner, noun="dog", quality="", **more):
-    return Scene("sleep", Phrase(noun, determiner, quality), **more)
-
-
-def is_(subject, quality="", **more):
-    return Scene("be", subject, quality=quality, **more)
-
-
-CAR = Phrase("car", "the")
+# premise / hypothesis > label, or "-" where annotators would disagree
+LABELED = """
+# what is left out, and what is added
+find anna past object=a.key time=yesterday / find anna past object=a.key > entailment
+find anna past object=the.small.key / find anna past object=a.key > entailment
+find anna.weber past object=a.key / find anna past object=a.key > entailment
+# the same Anna?
+find anna past object=a.key / find anna.weber past object=a.key > -
+find anna past object=a.hammer / find anna past object=a.tool > entailment
+# new for a hammer?
+find anna past object=a.new.hammer / find anna past object=a.new.tool > -
+# one find or two?
+find anna past object=a.key / find anna past object=a.hat > -
+find anna past object=the.key / find peter past object=the.key > -
+find anna past object=a.key place=berlin / find anna past object=a.key place=paris > -
+# quantifiers
+sleep every.dog / sleep every.old.dog > entailment
+sleep many.dog / sleep some.dog > entailment
+sleep two.dog / sleep some.dog > -
+# exactly or at least?
+sleep five.dog / sleep three.dog > -
+sleep no.dog / sleep no.old.dog > entailment
+sleep no.animal / sleep the.dog negated > entailment
+# unless there are no dogs
+sleep no.dog / sleep every.animal > -
+# negation
+find anna past object=a.key place=berlin / find anna past object=a.key negated > contradiction
+find anna past object=a.key place=berlin negated / find anna past object=a.key > neutral
+find anna past object=a.key negated / find anna past object=two.small.key > contradiction
+# the same key?
+find anna past object=the.key negated / find anna past object=the.small.key > -
+find anna past object=a.tool negated / find anna past object=a.hammer negated > entailment
+sleep every.dog / sleep three.dog negated > contradiction
+# states
+be the.car quality=red / be the.car quality=blue > contradiction
+be the.car quality=red / be the.car quality=blue negated > entailment
+be the.car quality=blue negated / be the.car quality=red > -
+be anna place=berlin / be anna place=the.kitchen > neutral
+be anna place=the.hospital / be anna place=the.church > contradiction
+# hospitals have gardens
+be anna place=the.garden / be anna place=the.hospital > -
+# she may have travelled
+be anna past place=berlin time=yesterday / be anna past place=paris time=yesterday > -
+be anna category=doctor / be anna category=nurse > -
+"""
 
 
 @pytest.mark.parametrize(
-    ("premise", "hypothesis", "label"),
-    [
-        # what is left out, and what is added
-        (finds(ANNA, "a", "key", time="yesterday"), finds(ANNA, "a", "key"), ENTAILMENT),
-        (finds(ANNA, "the", "key", "small"), finds(ANNA, "a", "key"), ENTAILMENT),
-        (finds(WEBER, "a", "key"), finds(ANNA, "a", "key"), ENTAILMENT),
-        (finds(ANNA, "a", "key"), finds(WEBER, "a", "key"), None),  # the same Anna?
-        (finds(ANNA, "a", "hammer"), finds(ANNA, "a", "tool"), ENTAILMENT),
-        (
-            finds(ANNA, "a", "hammer", "new"),
-            finds(ANNA, "a", "tool", "new"),
-            None,
-        ),  # new for a hammer?
-        (finds(ANNA, "a", "key"), finds(ANNA, "a", "hat"), None),  # one find or two?
-        (finds(ANNA, "the", "key"), finds(PETER, "the", "key"), None),
-        (finds(ANNA, "a", "key", place=BERLIN), finds(ANNA, "a", "key", place=PARIS), None),
-        # quantifiers
-        (sleeps("every"), sleeps("every", quality="old"), ENTAILMENT),
-        (sleeps("many"), sleeps("some"), ENTAILMENT),
-        (sleeps("two"), sleeps("some"), None),
-        (sleeps("five"), sleeps("three"), None),  # exactly or at least?
-        (sleeps("no"), sleeps("no", quality="old"), ENTAILMENT),
-        (sleeps("no", "animal"), sleeps("the", negated=True), ENTAILMENT),
-        (sleeps("no"), sleeps("every", "animal"), None),  # unless there are no dogs
-        # negation
-        (
-            finds(ANNA, "a", "key", place=BERLIN),
-            finds(ANNA, "a", "key", negated=True),
-            CONTRADICTION,
-        ),
-        (finds(ANNA, "a", "key", place=BERLIN, negated=True), finds(ANNA, "a", "key"), NEUTRAL),
-        (finds(ANNA, "a", "key", negated=True), finds(ANNA, "two", "key", "small"), CONTRADICTION),
-        (
-            finds(ANNA, "the", "key", negated=True),
-            finds(ANNA, "the", "key", "small"),
-            None,
-        ),  # the same key?
-        (
-            finds(ANNA, "a", "tool", negated=True),
-            finds(ANNA, "a", "hammer", negated=True),
-            ENTAILMENT,
-        ),
-        (sleeps("every"), sleeps("three", negated=True), CONTRADICTION),
-        # states
-        (is_(CAR, "red"), is_(CAR, "blue"), CONTRADICTION),
-        (is_(CAR, "red"), is_(CAR, "blue", negated=True), ENTAILMENT),
-        (is_(CAR, "blue", negated=True), is_(CAR, "red"), None),
-        (is_(ANNA, place=BERLIN), is_(ANNA, place=KITCHEN), NEUTRAL),
-        (is_(ANNA, place=HOSPITAL), is_(ANNA, place=CHURCH), CONTRADICTION),
-        (is_(ANNA, place=GARDEN), is_(ANNA, place=HOSPITAL), None),  # hospitals have gardens
-        (
-            is_(ANNA, place=BERLIN, tense="past", time="yesterday"),
-            is_(ANNA, place=PARIS, tense="past", time="yesterday"),
-            None,  # she may have travelled
-        ),
-        (is_(ANNA, category="doctor"), is_(ANNA, category="nurse"), None),
-    ],
+    "line",
+    [line for line in LABELED.strip().splitlines() if not line.startswith("#")],
 )
-def test_labels_by_hand(premise, hypothesis, label):
-    assert nli_label(premise, hypothesis) == label
+def test_labels_by_hand(line):
+    scenes, label = line.split(" > ")
+    premise, hypothesis = map(parse, scenes.split(" / "))
+    assert (nli_label(premise, hypothesis) or "-") == label
 
 
 @cache
@@ -112,8 +84,8 @@ def test_pairs_are_valid_and_balanced():
         found = pairs(600, split) if split == "train" else pairs(240, split)
         assert Counter(pair.label for pair in found) == dict.fromkeys(LABELS, len(found) // 3)
         for pair in found:
-            assert not problems(pair.premise)
-            assert not problems(pair.hypothesis)
+            assert is_valid(pair.premise)
+            assert is_valid(pair.hypothesis)
             assert split_of(pair.hypothesis) == split
             assert (split_of(pair.premise) == "train") == (split == "train")
             assert nli_label(pair.premise, pair.hypothesis) == pair.label

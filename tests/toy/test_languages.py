@@ -2,7 +2,7 @@
 
 import unicodedata
 from functools import cache
-from itertools import combinations
+from itertools import pairwise
 
 import pytest
 
@@ -10,9 +10,8 @@ from interlace.toy import (
     LANGUAGES,
     ToyLanguage,
     answerable_roles,
+    is_valid,
     language,
-    links,
-    problems,
     sample,
 )
 from interlace.toy.concepts import (
@@ -62,25 +61,15 @@ def test_has_a_word_for_every_concept(code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_words_are_spans_of_the_text(code):
+def test_words_are_spans_of_the_text_with_a_tree(code):
     for sentence in sentences(code, 3000):
         assert unicodedata.normalize("NFC", sentence.text) == sentence.text
-        assert "  " not in sentence.text
-        at = 0
-        for word in sentence.words:
-            assert sentence.text[at : word.start].strip() == ""
+        gaps = sentence.text
+        for word in reversed(sentence.words):
             assert sentence.text[word.start : word.end] == word.form
-            assert word.form.strip() == word.form != ""
-            at = word.end
-        assert at == len(sentence.text)
-        last = sentence.words[-1]
-        assert last.upos == "PUNCT"
-        assert last.roles == ("stop",)
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_trees_are_trees(code):
-    for sentence in sentences(code, 3000):
+            gaps = gaps[: word.start] + "|" + gaps[word.end :]
+        assert gaps.replace(" |", "|").strip("|") == ""
+        assert sentence.words[-1].roles == ("stop",)
         _check_tree(sentence)
 
 
@@ -101,24 +90,14 @@ def _check_tree(sentence):
 @pytest.mark.parametrize("code", CODES)
 def test_names_are_tagged(code):
     for scene, sentence in zip(scenes(3000), sentences(code, 3000), strict=True):
-        expected = sorted(
-            ("LOC" if role in ("place", "goal") else "PER")
-            for role, phrase in scene.phrases()
-            if phrase.named
-        )
-        assert (
-            sorted(word.name[2:] for word in sentence.words if word.name.startswith("B-"))
-            == expected
-        )
-        before = "O"
-        for word in sentence.words:
-            if word.name.startswith("I-"):
-                assert before[2:] == word.name[2:], sentence
-            if word.upos == "PROPN" and any(
-                role.endswith((".head", ".surname")) for role in word.roles
-            ):
-                assert word.name != "O", sentence
-            before = word.name
+        expected = []
+        for role, phrase in scene.phrases():
+            if phrase.named:
+                expected.append("LOC" if role in ("place", "goal") else "PER")
+        begins = [word.name[2:] for word in sentence.words if word.name.startswith("B-")]
+        assert sorted(begins) == sorted(expected)
+        for before, word in pairwise(sentence.words):
+            assert not word.name.startswith("I-") or before.name[2:] == word.name[2:], sentence
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -159,7 +138,7 @@ def test_every_edit_changes_the_sentence(code):
 
 @cache
 def _variants(scene):
-    """All valid scenes that differ in one feature, or by an exchange between two phrases."""
+    """All valid scenes that differ in one feature."""
     found = [scene._replace(negated=not scene.negated), scene._replace(fronted=not scene.fronted)]
     found += [scene._replace(tense=tense) for tense in TENSES]
     found += [scene._replace(time=time, tense=tense) for time, tense in TIMES.items()]
@@ -173,18 +152,7 @@ def _variants(scene):
         for changed in _phrase_variants(phrase):
             found.append(scene._replace(**{role: changed}))
         found.append(scene._replace(**{role: None}) if role != "subject" else scene)
-    for (one, first), (other, second) in combinations(scene.phrases(), 2):
-        found.append(scene._replace(**{one: second, other: first}))
-        found += [
-            scene._replace(
-                **{
-                    one: first._replace(**{key: getattr(second, key)}),
-                    other: second._replace(**{key: getattr(first, key)}),
-                }
-            )
-            for key in ("head", "determiner", "quality", "surname")
-        ]
-    return [variant for variant in found if variant != scene and not problems(variant)]
+    return [variant for variant in found if variant != scene and is_valid(variant)]
 
 
 def _phrase_variants(phrase):
@@ -224,16 +192,3 @@ def _check_answer(statement, said, role):
         if start <= word.start < end and word.roles:
             assert any(one.partition(".")[0] == about for one in word.roles), (statement.text, role)
     assert statement.text[start:end] != ""
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_content_words_are_linked_with_english(code):
-    content = linked = 0
-    for english, other in zip(sentences("en", 2000), sentences(code, 2000), strict=True):
-        gold = links(english, other)
-        assert links(other, english) == sorted((j, i) for i, j in gold)
-        sources = {i for i, _ in gold}
-        words = [i for i, word in enumerate(english.words) if word.upos in CONTENT]
-        content += len(words)
-        linked += sum(i in sources for i in words)
-    assert linked / content > 0.97

@@ -6,16 +6,13 @@ import pytest
 
 from interlace.toy import (
     LANGUAGES,
-    Phrase,
-    Scene,
     answerable_roles,
+    is_valid,
     language,
     links,
-    problems,
     sample,
 )
-from interlace.toy.concepts import DETERMINERS, GIVEN
-from interlace.toy.scenes import PARTICIPANTS, TENSES
+from toy_scenes import parse
 
 # language, scene as `parse` reads it > statement, or "-" for an invalid scene
 STATEMENTS = """
@@ -137,28 +134,6 @@ LINKS = [
 ]  # fmt: skip
 
 
-def parse(text):
-    """Read a scene: predicate, subject, then tense (default: present) and other fields; phrases end with their noun."""
-    predicate, subject, *rest = text.split()
-    fields = {}
-    for field in rest:
-        name, _, value = field.partition("=")
-        if name in TENSES:
-            fields["tense"] = name
-        else:
-            fields[name] = phrase(value) if name in PARTICIPANTS else value or True
-    return Scene(predicate, phrase(subject), **fields)
-
-
-def phrase(text):
-    *before, head = text.split(".")
-    if before and before[0] in GIVEN:
-        return Phrase(before[0], surname=head)
-    return Phrase(
-        head, **{"determiner" if word in DETERMINERS else "quality": word for word in before}
-    )
-
-
 def rows(table):
     lines = table.strip().replace("\n    ", " ").splitlines()
     return [line.replace(" ? ", " > ").split(" > ") for line in lines if not line.startswith("#")]
@@ -167,14 +142,14 @@ def rows(table):
 @pytest.mark.parametrize(("scene", "text"), rows(STATEMENTS))
 def test_statements(scene, text):
     code, _, spec = scene.partition(" ")
-    assert bool(problems(parse(spec))) == (text == "-")
+    assert is_valid(parse(spec)) == (text != "-")
     assert text == "-" or language(code).realize(parse(spec)).text == text
 
 
 @pytest.mark.parametrize(("scene", "role", "text"), rows(QUESTIONS))
 def test_questions(scene, role, text):
     code, _, spec = scene.partition(" ")
-    assert not problems(parse(spec))
+    assert is_valid(parse(spec))
     assert language(code).realize(parse(spec), role).text == text
 
 

@@ -13,7 +13,7 @@ from interlace.toy.scenes import (
     Phrase,
     Scene,
     answerable_roles,
-    problems,
+    is_valid,
     split_of,
 )
 from interlace.toy.sentences import ToySentence, ToyWord
@@ -30,10 +30,10 @@ __all__ = [
     "ToySentence",
     "ToyWord",
     "answerable_roles",
+    "is_valid",
     "language",
     "links",
     "pairs",
-    "problems",
     "sample",
     "split_of",
     "text",

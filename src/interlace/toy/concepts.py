@@ -291,7 +291,12 @@ def _verbs() -> Iterator[tuple[str, VerbConcept]]:
         yield (
             concept,
             VerbConcept(
-                _set(subject), _set(objects), _set(flags), in_order[0], _set(topics), in_order[1]
+                _set(subject),
+                _set(objects),
+                _set(flags),
+                in_order[0],
+                _set(topics),
+                in_order[1],
             ),
         )
 

@@ -35,24 +35,35 @@ class ToyCorpus(Settings):
     """The languages of a toy corpus and the size of each kind of data. English is required as the pivot."""
 
     languages: list[str] = Field(
-        default_factory=LANGUAGES.names, description="Codes, including en; default: all."
+        default_factory=LANGUAGES.names,
+        description="Codes, including en; default: all.",
     )
     seed: int = Field(0, ge=0, description="Random seed of the scenes.")
     sentences: int = Field(
-        12_000, ge=1, description="Training lines of plain text per language, from its own scenes."
+        12_000,
+        ge=1,
+        description="Training lines of plain text per language, from its own scenes.",
     )
     pairs: int = Field(
-        8_000, ge=1, description="Training pairs of English and each other language."
+        8_000,
+        ge=1,
+        description="Training pairs of English and each other language.",
     )
     labelled: int = Field(
-        2_000, ge=1, description="Training sentences with parts of speech and names, per language."
+        2_000,
+        ge=1,
+        description="Training sentences with parts of speech and names, per language.",
     )
     nli: int = Field(3_000, ge=1, description="Training pairs for NLI.")
     questions: int = Field(
-        1_000, ge=1, description="Training questions on short passages, the same in all languages."
+        1_000,
+        ge=1,
+        description="Training questions on short passages, the same in all languages.",
     )
     dev: int = Field(
-        500, ge=1, description="Development items of each kind, the same in all languages."
+        500,
+        ge=1,
+        description="Development items of each kind, the same in all languages.",
     )
     test: int = Field(500, ge=1, description="Test items of each kind, the same in all languages.")
     habits: float = Field(
@@ -72,16 +83,10 @@ class ToyCorpus(Settings):
     def _are_known(cls, languages: list[str]) -> list[str]:
         for code in languages:
             if code not in LANGUAGES.names():
-                message = (
-                    f"there is no toy language {code!r}{did_you_mean(code, LANGUAGES.names())}"
-                )
-                raise ValueError(message)
-        if PIVOT not in languages:
-            message = f"{PIVOT!r} must be among the languages: it is one side of all translations"
-            raise ValueError(message)
-        if len(set(languages)) < len(languages):
-            message = "a language is listed twice"
-            raise ValueError(message)
+                hint = did_you_mean(code, LANGUAGES.names())
+                raise ValueError(f"there is no toy language {code!r}{hint}")
+        if PIVOT not in languages or len(set(languages)) < len(languages):
+            raise ValueError(f"expected {PIVOT!r}, a side of all translations, and each code once")
         return languages
 
     @classmethod
@@ -90,12 +95,12 @@ class ToyCorpus(Settings):
 
         Development and test sets have at least 100 items of a kind, or as many as there are pairs.
         """
-        default = {kind: getattr(cls(), kind) for kind in (*_KINDS, "dev", "test")}
-        least = dict.fromkeys(_KINDS, 1) | dict.fromkeys(("dev", "test"), min(pairs, 100))
-        return {
-            kind: max(least[kind], round(pairs * size / default["pairs"]))
-            for kind, size in default.items()
-        }
+        default = cls()
+        sizes = {}
+        for kind in (*_KINDS, "dev", "test"):
+            minimum = 1 if kind in _KINDS else min(pairs, 100)
+            sizes[kind] = max(minimum, round(pairs * getattr(default, kind) / default.pairs))
+        return sizes
 
     def size(self, kind: str, split: str) -> int:
         """Return the number of items of a kind ("sentences", "pairs", ...) in a split (train, dev, test)."""
@@ -155,32 +160,33 @@ class CorpusWriter:
     def write_all(self) -> None:
         """Write every kind of data."""
         for code in self.toy.languages:
-            self._text(code)
-            self._similarity(code, code)
-        for code in self.toy.languages:
+            for split in SPLITS:
+                self._text(split, code)
+            self._similarity(code, code, code)
             if code != PIVOT:
-                self._similarity(PIVOT, code)
+                self._similarity(PIVOT, code, f"{PIVOT}-{code}")
                 self.write_parallel(code)
                 self.write_dictionaries(code)
         for split in ("dev", "test"):
             columns = [_texts(self.held_out[split, code]) for code in self.toy.languages]
-            self._table(
-                f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True))
-            )
+            rows = zip(*columns, strict=True)
+            self._table(f"parallel/{split}.tsv", self.toy.languages, list(rows))
         for split in SPLITS:
             self._inference(split)
             self._questions(split)
 
     def write_parallel(self, code: str) -> None:
         """Write translations of English and another language, as text and as words, with gold alignments."""
-        stream_name = f"parallel/{PIVOT}-{code}"
+        pair = f"{PIVOT}-{code}"
         for split in SPLITS:
-            path = f"parallel/{split}.{PIVOT}-{code}"
-            sides = [self._sentences("pairs", stream_name, split, side) for side in (PIVOT, code)]
-            for side, sentences in zip((PIVOT, code), sides, strict=True):
+            path = f"parallel/{split}.{pair}"
+            sides = []
+            for side in (PIVOT, code):
+                sentences = self._sentences("pairs", f"parallel/{pair}", split, side)
                 self._lines(f"{path}.{side}", _texts(sentences))
                 self._lines(f"{path}.{side}.tok", [_tokenized(sentence) for sentence in sentences])
-            self._lines(f"{path}.links", [_pharaoh(*pair) for pair in zip(*sides, strict=True)])
+                sides.append(sentences)
+            self._lines(f"{path}.links", [_pharaoh(*both) for both in zip(*sides, strict=True)])
 
     def write_dictionaries(self, code: str) -> None:
         """Write the bilingual dictionaries of English and another language, in both directions."""
@@ -188,24 +194,18 @@ class CorpusWriter:
             entries = dictionary(source, target)
             self._lines(f"dict/{source}-{target}.txt", ["\t".join(entry) for entry in entries])
 
-    def _text(self, code: str) -> None:
+    def _text(self, split: str, code: str) -> None:
         """Write plain text, and sentences with tags and names, in training from scenes of this language's own."""
-        for split in SPLITS:
-            sentences = self._sentences("sentences", f"text/{code}", split, code)
-            self._lines(f"text/{split}.{code}.txt", _texts(sentences))
-            self._trees(f"text/{split}.{code}", sentences)
-        for split in SPLITS:
-            sentences = self._sentences("labelled", f"labelled/{code}", split, code)
-            self._lines(
-                f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences)
-            )
-            self._lines(f"ner/{split}.{code}.tsv", [_iob2(sentence) for sentence in sentences])
+        sentences = self._sentences("sentences", f"text/{code}", split, code)
+        self._lines(f"text/{split}.{code}.txt", _texts(sentences))
+        self._trees(f"text/{split}.{code}", sentences)
+        tagged = self._sentences("labelled", f"labelled/{code}", split, code)
+        self._lines(f"pos/{split}.{code}.conllu", _conllu(tagged, f"{code}-{split}"), len(tagged))
+        self._lines(f"ner/{split}.{code}.tsv", [_iob2(sentence) for sentence in tagged])
 
-    def _similarity(self, source: str, target: str) -> None:
-        name = source if source == target else f"{source}-{target}"
-        self._table(
-            f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target)
-        )
+    def _similarity(self, source: str, target: str, name: str) -> None:
+        header = ("word 1", "word 2", "score")
+        self._table(f"similarity/{name}.tsv", header, similarity(source, target))
 
     def _inference(self, split: str) -> None:
         from interlace.toy.inference import inferences
@@ -228,30 +228,24 @@ class CorpusWriter:
         count = self.toy.size("questions", split)
         drawn = passages(count, split, self.toy.seed, self.toy.habits)
         for code in self.toy.languages:
-            paragraphs = [
-                paragraph(passage, code, f"{split}-{number}")
-                for number, passage in enumerate(drawn, 1)
-            ]
+            paragraphs = []
+            for number, passage in enumerate(drawn, 1):
+                paragraphs.append(paragraph(passage, code, f"{split}-{number}"))
             squad = {"version": "1.1", "data": [{"title": "toy", "paragraphs": paragraphs}]}
-            self._write(
-                f"qa/{split}.{code}.json",
-                json.dumps(squad, ensure_ascii=False, indent=1) + "\n",
-                count,
-            )
+            text = json.dumps(squad, ensure_ascii=False, indent=1)
+            self._lines(f"qa/{split}.{code}.json", [text], count)
 
     def _trees(self, name: str, sentences: Sequence[ToySentence]) -> None:
         if self.toy.trees:
-            self._lines(
-                f"{name}.conllu", _conllu(sentences, name.replace("/", "-")), len(sentences)
-            )
+            lines = _conllu(sentences, name.replace("/", "-"))
+            self._lines(f"{name}.conllu", lines, len(sentences))
 
     def _sentences(self, kind: str, stream_name: str, split: str, code: str) -> list[ToySentence]:
         """Return the sentences of a language: in training from the scenes of a stream, else the held-out ones."""
         if split != "train":
             return self.held_out[split, code]
-        scenes = sample(
-            self.toy.size(kind, split), split, self.toy.seed, stream(stream_name), self.toy.habits
-        )
+        toy = self.toy
+        scenes = sample(toy.size(kind, split), split, toy.seed, stream(stream_name), toy.habits)
         return realize(code, scenes)
 
     def _table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -260,15 +254,11 @@ class CorpusWriter:
 
     def _lines(self, name: str, lines: Sequence[str], count: int | None = None) -> None:
         """Write lines; count: of the items that they hold, by default an item a line."""
-        self._write(
-            name, "".join(f"{line}\n" for line in lines), len(lines) if count is None else count
-        )
-
-    def _write(self, name: str, content: str, count: int) -> None:
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
+        content = "".join(f"{line}\n" for line in lines)
         path.write_text(content, encoding="utf-8", newline="\n")
-        self.counts[name] = count
+        self.counts[name] = len(lines) if count is None else count
 
 
 def _pharaoh(source: ToySentence, target: ToySentence) -> str:
@@ -297,19 +287,8 @@ def _conllu(sentences: Sequence[ToySentence], prefix: str) -> list[str]:
         starts = {word.start for word in sentence.words}
         for index, word in enumerate(sentence.words, 1):
             misc = "SpaceAfter=No" if word.end in starts else "_"
-            columns = [
-                str(index),
-                word.form,
-                word.lemma,
-                word.upos,
-                "_",
-                "_",
-                str(word.head),
-                word.deprel,
-                "_",
-                misc,
-            ]
-            lines.append("\t".join(columns))
+            lemma_and_tag = f"{word.form}\t{word.lemma}\t{word.upos}"
+            lines.append(f"{index}\t{lemma_and_tag}\t_\t_\t{word.head}\t{word.deprel}\t_\t{misc}")
         lines.append("")
     return lines
 
@@ -323,15 +302,23 @@ def dictionary(source: str, target: str) -> list[tuple[str, str]]:
     Citation forms that are not a single word of any sentence ("look for", or infinitives where verbs are always
     inflected) are left out.
     """
-    source_forms = word_forms(source)
-    target_forms = word_forms(target)
     entries = set()
     for concept in CONCEPTS:
-        source_word = language(source).words[concept]
-        target_word = language(target).words[concept]
-        if source_word in source_forms and target_word in target_forms:
-            entries.add((source_word, target_word))
+        entry = _used_words((source, target), (concept, concept))
+        if entry:
+            entries.add(entry)
     return sorted(entries)
+
+
+def _used_words(codes: tuple[str, str], concepts: tuple[str, str]) -> tuple[str, str] | None:
+    """Return the citation forms of two concepts in two languages; None if one is no word of any sentence."""
+    words = []
+    for code, concept in zip(codes, concepts, strict=True):
+        word = language(code).words[concept]
+        if word not in word_forms(code):
+            return None
+        words.append(word)
+    return words[0], words[1]
 
 
 def similarity(source: str, target: str) -> list[tuple[str, str, str]]:
@@ -340,15 +327,11 @@ def similarity(source: str, target: str) -> list[tuple[str, str, str]]:
     The score from 0 to 10 is the Jaccard similarity of tags, topics and hypernyms; at most 40 pairs of each tenth,
     evenly spaced. Nouns that are not a single word of any sentence are left out.
     """
-    source_forms = word_forms(source)
-    target_forms = word_forms(target)
     rows = []
     for first, second, score in _noun_pairs():
-        source_word = language(source).words[first]
-        target_word = language(target).words[second]
-        is_used = source_word in source_forms and target_word in target_forms
-        if is_used and source_word != target_word:
-            rows.append((source_word, target_word, f"{10 * score:.2f}"))
+        words = _used_words((source, target), (first, second))
+        if words and words[0] != words[1]:
+            rows.append((*words, f"{10 * score:.2f}"))
     return rows
 
 
@@ -377,9 +360,8 @@ def word_forms(code: str) -> frozenset[str]:
 
 @cache
 def _many_scenes() -> list[Scene]:
-    return sample(
-        10_000
-    )  # enough to contain the citation form of every noun and adjective that occurs in it at all
+    """Return enough scenes for the citation form of every noun and adjective that occurs at all."""
+    return sample(10_000)
 
 
 def jaccard(first: str, second: str) -> float:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from interlace.toy.concepts import ADJECTIVES, NOUNS, NUMERALS, TOWNS
 from interlace.toy.sampling import SceneEditor, generator, sample, stream
-from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
+from interlace.toy.scenes import SPLITS, Phrase, Scene, is_valid, split_of
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = LABELS = ("entailment", "neutral", "contradiction")
 _COLORS = frozenset("red blue green white black yellow".split())
@@ -102,7 +102,9 @@ def _mixed(affirmative: Scene, denied: Scene, *, affirmative_first: bool) -> str
     """Return the label of an affirmative and a negated scene; "the key" refers to "the small key" after it only."""
     licensed = _ENTAILING if affirmative_first else frozenset({EQUIVALENT})
     relations = _other_relations(
-        affirmative, denied, unclear=frozenset({FORWARD, REVERSE}) - licensed
+        affirmative,
+        denied,
+        unclear=frozenset({FORWARD, REVERSE}) - licensed,
     )
     if UNSURE in relations:
         return None
@@ -120,7 +122,9 @@ def _mixed(affirmative: Scene, denied: Scene, *, affirmative_first: bool) -> str
 
 
 def _same_subject(
-    affirmative: Phrase, denied: Phrase, licensed: frozenset[Relation]
+    affirmative: Phrase,
+    denied: Phrase,
+    licensed: frozenset[Relation],
 ) -> bool | None:
     """Whether the subject of the denied clause includes one of the other subject; None if unclear."""
     if not _related(affirmative, denied):
@@ -170,7 +174,9 @@ def _different_subjects(first: Scene, second: Scene) -> bool:
 
 
 def _other_relations(
-    first: Scene, second: Scene, unclear: frozenset[Relation] = frozenset()
+    first: Scene,
+    second: Scene,
+    unclear: frozenset[Relation] = frozenset(),
 ) -> set[Relation]:
     """Return the relations of all but the subject. unclear: those of identified participants to count as UNSURE."""
     relations = {_times(first, second), _optional(first.manner, second.manner)}
@@ -378,7 +384,7 @@ def _family(scene: Scene, split: str, edits: SceneEditor) -> list[Scene]:
     for _ in range(400):  # most edits fall into another split
         start = edits.deny(scene) if edits.below(2) else scene
         for changed in edits.chain(start):
-            if split_of(changed) in splits and changed not in family and not problems(changed):
+            if split_of(changed) in splits and changed not in family and is_valid(changed):
                 family.append(changed)
         if len(family) >= 40:
             break
@@ -386,7 +392,9 @@ def _family(scene: Scene, split: str, edits: SceneEditor) -> list[Scene]:
 
 
 def _triples(
-    family: list[Scene], split: str, edits: SceneEditor
+    family: list[Scene],
+    split: str,
+    edits: SceneEditor,
 ) -> dict[Scene, list[InferencePair]]:
     """Return a pair of each label for at most two affirmative and two negated hypotheses of a family."""
     triples: dict[Scene, list[InferencePair]] = {}
@@ -407,7 +415,8 @@ def _triples(
 
 
 def _premises_by_label(
-    family: list[Scene], hypothesis: Scene
+    family: list[Scene],
+    hypothesis: Scene,
 ) -> dict[str, dict[bool, list[Scene]]]:
     """Return the premises of a hypothesis by label, and by whether they are denied."""
     premises: dict[str, dict[bool, list[Scene]]] = {label: {} for label in LABELS}
@@ -420,7 +429,10 @@ def _premises_by_label(
 
 
 def _chosen(
-    label: str, premises: dict[bool, list[Scene]], hypothesis: Scene, edits: SceneEditor
+    label: str,
+    premises: dict[bool, list[Scene]],
+    hypothesis: Scene,
+    edits: SceneEditor,
 ) -> Scene:
     """Choose a premise whose negation misleads, if there is one; for neutral pairs, of either kind."""
     misleading = {CONTRADICTION: hypothesis.denied, ENTAILMENT: not hypothesis.denied}

@@ -35,7 +35,9 @@ def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list
     remaining = count
     while remaining:
         scenes = _related_scenes(pool, pool_by_key, rng)
-        questions = _questions(scenes, rng)[:remaining] if len(scenes) > 1 else ()
+        if len(scenes) == 1:
+            continue
+        questions = _questions(scenes, rng)[:remaining]
         if questions:
             drawn.append(Passage(scenes, questions))
             remaining -= len(questions)
@@ -56,7 +58,8 @@ def paragraph(passage: Passage, code: str, name: str) -> dict[str, Any]:
     questions = []
     for number, (index, role) in enumerate(passage.questions, 1):
         start, end = statements[index].span(_answer_role(role))
-        answer = {"text": statements[index].text[start:end], "answer_start": starts[index] + start}
+        text = statements[index].text[start:end]
+        answer = {"text": text, "answer_start": starts[index] + start}
         question = grammar.realize(passage.scenes[index], role).text
         questions.append({"id": f"{name}-{number}", "question": question, "answers": [answer]})
     return {"context": context, "qas": questions}
@@ -68,23 +71,29 @@ def _answer_role(role: str) -> str:
 
 
 def _related_scenes(
-    pool: Sequence[Scene], pool_by_key: dict[str, list[Scene]], rng: Generator
+    pool: Sequence[Scene],
+    pool_by_key: dict[str, list[Scene]],
+    rng: Generator,
 ) -> tuple[Scene, ...]:
     """Draw a scene with one to three scenes that share something with it and contradict none, in random order."""
     scenes = [_drawn(pool, rng)]
     count = int(rng.integers(2, 5))
     keys = list(_keys(scenes[0]))
     for _ in range(4 * count):
-        candidate = _drawn(pool_by_key[_drawn(keys, rng)], rng)
-        if candidate not in scenes and not any(_contradict(scene, candidate) for scene in scenes):
+        key = _drawn(keys, rng)
+        candidate = _drawn(pool_by_key[key], rng)
+        is_contradicted = any(_contradict(scene, candidate) for scene in scenes)
+        if candidate not in scenes and not is_contradicted:
             scenes.append(candidate)
         if len(scenes) == count:
             break
-    return tuple(scenes[index] for index in rng.permutation(len(scenes)).tolist())
+    order = rng.permutation(len(scenes))
+    return tuple(scenes[index] for index in order.tolist())
 
 
 def _drawn(items: Sequence[Item], rng: Generator) -> Item:
-    return items[int(rng.integers(len(items)))]
+    number = int(rng.integers(len(items)))
+    return items[number]
 
 
 def _contradict(first: Scene, second: Scene) -> bool:
@@ -99,26 +108,28 @@ def _questions(scenes: tuple[Scene, ...], rng: Generator) -> tuple[tuple[int, st
         other_scenes = scenes[:index] + scenes[index + 1 :]
         roles = []
         for role in answerable_roles(scene):
-            if not any(may_answer(scene, role, statement) for statement in other_scenes):
+            answers = [may_answer(scene, role, statement) for statement in other_scenes]
+            if not any(answers):
                 roles.append(role)
         if roles:
-            questions.append((index, _drawn(roles, rng)))
+            role = _drawn(roles, rng)
+            questions.append((index, role))
     return tuple(questions[:2])
 
 
 def may_answer(scene: Scene, role: str, other: Scene) -> bool:
     """Whether another statement might also answer the question; errs on the side of yes."""
     about, _, counted = role.partition(".")
-    if (
-        about in ("place", "goal")
-        and (other.place or other.goal)
-        and _alike(scene.subject.head, other.subject.head)
-    ):
+    asks_where = about in ("place", "goal")
+    says_where = other.place or other.goal
+    if asks_where and says_where and _alike(scene.subject.head, other.subject.head):
         return True
     both_move = scene.predicate in _MOVES and other.predicate in _MOVES
-    if (scene.predicate != other.predicate and not both_move) or scene.tense != other.tense:
+    if scene.predicate != other.predicate and not both_move:
         return False
-    if (scene.quality, scene.category) != (other.quality, other.category):
+    if scene.tense != other.tense:
+        return False
+    if scene.quality != other.quality or scene.category != other.category:
         return False
     for name, phrase in scene.phrases():
         if name == about and not counted:

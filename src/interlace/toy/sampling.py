@@ -5,7 +5,7 @@ each word a frequency of its own, overall and in each context, as in natural tex
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import accumulate, pairwise
@@ -28,7 +28,7 @@ from interlace.toy.concepts import (
     TOWNS,
     VERBS,
 )
-from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
+from interlace.toy.scenes import SPLITS, Phrase, Scene, is_valid, split_of
 
 Item = TypeVar("Item")
 _NAMES = tuple(GIVEN)
@@ -44,7 +44,11 @@ class WeightTable(NamedTuple):
 
 
 def sample(
-    count: int, split: str = "train", seed: int = 0, stream: int = 0, habits: float = 0.0
+    count: int,
+    split: str = "train",
+    seed: int = 0,
+    stream: int = 0,
+    habits: float = 0.0,
 ) -> list[Scene]:
     """Return `count` different scenes of a split, a pure function of the arguments.
 
@@ -95,7 +99,8 @@ class Draws:
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
         """Return the items in random order."""
-        return [items[place] for place in self._rng.permutation(len(items)).tolist()]
+        order = self._rng.permutation(len(items))
+        return [items[number] for number in order.tolist()]
 
 
 class SceneSampler(Draws):
@@ -108,18 +113,11 @@ class SceneSampler(Draws):
     def scene(self) -> Scene:
         """Return a valid scene."""
         while True:
-            scene: Scene | None
             topic = self._of(TOPICS, "topic")
-            kind = self.number()
-            if kind < 0.8:
-                scene = self._event(topic)
-            elif kind < 0.89:
-                scene = self._property(topic)
-            elif kind < 0.95:
-                scene = self._location(topic)
-            else:
-                scene = self._category(topic)
-            if scene is not None and not problems(scene):
+            kinds = (self._event, self._property, self._location, self._category)
+            kind = bisect_right((0.8, 0.89, 0.95), self.number())
+            scene = kinds[kind](topic)
+            if scene is not None and is_valid(scene):
                 return scene
 
     def _event(self, topic: str) -> Scene:
@@ -128,52 +126,59 @@ class SceneSampler(Draws):
         negated = self._chance(0.15)
         subject = self._subject(verb.subject, topic, negated, name)
         tense = self._of(("past", "present", "future"))
-        scene = Scene(name, subject, tense=tense, negated=negated and subject.determiner != "no")
+        parts: dict[str, Any] = {}
         if self._chance(0.5) or "timed" in verb.flags:
-            scene = scene._replace(time=self._of(times_of(tense, "event"), name))
+            parts["time"] = self._of(times_of(tense, "event"), name)
         if verb.objects:
-            scene = scene._replace(
-                object=self._noun(verb.objects, topic, negated, f"{name} object")
-            )
+            parts["object"] = self._noun(verb.objects, topic, negated, f"{name} object")
         if "recipient" in verb.flags:
-            scene = scene._replace(recipient=self._person(topic, f"{name} recipient"))
+            parts["recipient"] = self._person(topic, f"{name} recipient")
         if "goal" in verb.flags:
-            scene = scene._replace(goal=self._place(_places((), topic), name))
+            parts["goal"] = self._place(_places((), topic), name)
         if "companion" in verb.flags and self._chance(0.15):
-            scene = scene._replace(companion=self._person(topic, f"{name} companion"))
+            parts["companion"] = self._person(topic, f"{name} companion")
         if verb.places and self._chance(0.45):
-            scene = scene._replace(place=self._place(_places(verb.places, topic), name))
+            parts["place"] = self._place(_places(verb.places, topic), name)
         if verb.manners and not negated and self._chance(0.15):
-            scene = scene._replace(manner=self._of(verb.manners, name))
-        if scene.time:
-            scene = scene._replace(fronted=self._chance(0.4))
-        return scene
+            parts["manner"] = self._of(verb.manners, name)
+        if "time" in parts:
+            parts["fronted"] = self._chance(0.4)
+        return Scene(name, subject, tense, negated=_not(negated, subject), **parts)
 
     def _property(self, topic: str) -> Scene | None:
         negated = self._chance(0.2)
         subject = self._subject(_ANYTHING, topic, negated, "quality")._replace(quality="")
-        fitting = qualities_of("woman" if subject.named else subject.head)
-        if not fitting:
+        head = "woman" if subject.named else subject.head
+        qualities = qualities_of(head)
+        if not qualities:
             return None
-        return self._state(Scene("be", subject, quality=self._of(fitting, subject.head)), negated)
+        quality = self._of(qualities, subject.head)
+        scene = Scene("be", subject, quality=quality)
+        return self._state(scene, negated)
 
     def _location(self, topic: str) -> Scene:
         negated = self._chance(0.2)
         subject = self._subject(_ANYTHING, topic, negated, "place")
         place = self._place(_places((), topic), subject.head)
-        return self._state(Scene("be", subject, place=place), negated)
+        scene = Scene("be", subject, place=place)
+        return self._state(scene, negated)
 
     def _category(self, topic: str) -> Scene:
-        noun = self._from(_nouns(frozenset({"profession"}), topic), "category")
-        return self._state(Scene("be", self._name(noun), category=noun), self._chance(0.2))
+        professions = _nouns(frozenset({"profession"}), topic)
+        noun = self._from(professions, "category")
+        subject = self._name(noun)
+        scene = Scene("be", subject, category=noun)
+        negated = self._chance(0.2)
+        return self._state(scene, negated)
 
     def _state(self, scene: Scene, negated: bool) -> Scene:
         tense = self._of(("past", "present", "present", "future"))
         time = ""
         if tense != "present" or self._chance(0.3):
-            time = self._of(times_of(tense), scene.subject.head)
+            times = times_of(tense)
+            time = self._of(times, scene.subject.head)
         fronted = bool(time) and self._chance(0.4)
-        negated = negated and scene.subject.determiner != "no"
+        negated = _not(negated, scene.subject)
         return scene._replace(tense=tense, time=time, negated=negated, fronted=fronted)
 
     def _subject(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
@@ -189,31 +194,42 @@ class SceneSampler(Draws):
     def _noun(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
         if "person" in tags and self._chance(0.25):
             return self._name(context)
-        head = self._from(_nouns(tags, topic), context)
+        nouns = _nouns(tags, topic)
+        head = self._from(nouns, context)
         determiner = ""
         if not NOUNS[head].mass:
-            determiner = self._from(_UNQUANTIFIED if negated else _DETERMINERS, head)
-        return Phrase(head, determiner, self._quality(head, 0.3))
+            determiners = _UNQUANTIFIED if negated else _DETERMINERS
+            determiner = self._from(determiners, head)
+        quality = self._quality(head, 0.3)
+        return Phrase(head, determiner, quality)
 
     def _person(self, topic: str, context: str) -> Phrase:
         if self._chance(0.5):
             return self._name(context)
-        return Phrase(self._from(_nouns(_PERSON, topic), context), self._of(("the", "the", "this")))
+        persons = _nouns(_PERSON, topic)
+        head = self._from(persons, context)
+        determiner = self._of(("the", "the", "this"))
+        return Phrase(head, determiner)
 
     def _place(self, table: WeightTable, context: str) -> Phrase:
         if self._chance(0.3):
-            return Phrase(self._of(TOWNS, context))
+            town = self._of(TOWNS, context)
+            return Phrase(town)
         head = self._from(table, context)
-        return Phrase(head, "the", self._quality(head, 0.15))
+        quality = self._quality(head, 0.15)
+        return Phrase(head, "the", quality)
 
     def _name(self, context: str) -> Phrase:
         name = self._of(_NAMES, context)
-        return Phrase(name, surname=self._of(SURNAMES, name) if self._chance(0.3) else "")
+        surname = ""
+        if self._chance(0.3):
+            surname = self._of(SURNAMES, name)
+        return Phrase(name, surname=surname)
 
     def _quality(self, head: str, chance: float) -> str:
-        fitting = qualities_of(head)
-        if fitting and self._chance(chance):
-            return self._of(fitting, head)
+        qualities = qualities_of(head)
+        if qualities and self._chance(chance):
+            return self._of(qualities, head)
         return ""
 
     def _chance(self, chance: float) -> bool:
@@ -221,14 +237,22 @@ class SceneSampler(Draws):
 
     def _of(self, options: tuple[str, ...], context: str = "") -> str:
         if self._habits and context:
-            return self._from(_even(options), context)
-        return options[self.below(len(options))]
+            table = _even(options)
+            return self._from(table, context)
+        number = self.below(len(options))
+        return options[number]
 
     def _from(self, table: WeightTable, context: str) -> str:
         if self._habits:
             table = _habitual(table, context, self._habits)
-        position = bisect_right(table.cumulated, self.number() * table.cumulated[-1])
+        total = table.cumulated[-1]
+        position = bisect_right(table.cumulated, self.number() * total)
         return table.options[position]
+
+
+def _not(negated: bool, subject: Phrase) -> bool:
+    """Whether a clause has "not": one with "no" is denied without it."""
+    return negated and subject.determiner != "no"
 
 
 def _table(weights: dict[str, float]) -> WeightTable:
@@ -251,10 +275,11 @@ def _even(options: tuple[str, ...]) -> WeightTable:
 def _habitual(table: WeightTable, context: str, habits: float) -> WeightTable:
     """Return the table with log-normal factors for each option, overall and in this context."""
     weights = {}
-    for option, (before, after) in zip(
-        table.options, pairwise((0.0, *table.cumulated)), strict=True
-    ):
-        factor = exp(habits * (_normal(option) + _normal(f"{context}\t{option}")))
+    bounds = pairwise((0.0, *table.cumulated))
+    for option, (before, after) in zip(table.options, bounds, strict=True):
+        overall = _normal(option)
+        in_context = _normal(f"{context}\t{option}")
+        factor = exp(habits * (overall + in_context))
         weights[option] = (after - before) * factor
     return _table(weights)
 
@@ -262,29 +287,35 @@ def _habitual(table: WeightTable, context: str, habits: float) -> WeightTable:
 @cache
 def _normal(name: str) -> float:
     """Return a standard normal number that depends on the name alone, whatever the seed."""
-    number = int.from_bytes(blake2b(name.encode(), digest_size=6).digest(), "big")
-    return NormalDist().inv_cdf((number + 0.5) / 2**48)
+    digest = blake2b(name.encode(), digest_size=6).digest()
+    number = int.from_bytes(digest, "big")
+    share = (number + 0.5) / 2**48
+    return NormalDist().inv_cdf(share)
 
 
 @cache
 def _verbs(topic: str) -> WeightTable:
-    return _table({name: 8.0 if topic in verb.topics else 0.5 for name, verb in VERBS.items()})
+    weights = {}
+    for name, verb in VERBS.items():
+        weights[name] = 8.0 if topic in verb.topics else 0.5
+    return _table(weights)
 
 
 @cache
 def _nouns(tags: frozenset[str], topic: str) -> WeightTable:
-    fitting = {name: noun for name, noun in NOUNS.items() if noun.tags & tags}
-    return _table({name: 8.0 if topic in noun.topics else 0.4 for name, noun in fitting.items()})
+    weights = {}
+    for name, noun in NOUNS.items():
+        if noun.tags & tags:
+            weights[name] = 8.0 if topic in noun.topics else 0.4
+    return _table(weights)
 
 
 @cache
 def _places(places: tuple[str, ...], topic: str) -> WeightTable:
-    return _table(
-        {
-            name: 8.0 if topic in NOUNS[name].topics else 1.0
-            for name in places or nouns_with("place")
-        }
-    )
+    weights = {}
+    for name in places or nouns_with("place"):
+        weights[name] = 8.0 if topic in NOUNS[name].topics else 1.0
+    return _table(weights)
 
 
 @cache
@@ -319,29 +350,16 @@ _OTHER_DETERMINERS = (*"the the a a this these many some every no".split(), *NUM
 
 
 class SceneEditor(Draws):
-    """Draws edits of scenes, from which premises are made. Not all results are valid (`problems`)."""
+    """Draws edits of scenes, from which premises are made. Not all results are valid (`is_valid`)."""
 
     def __init__(self, rng: Generator) -> None:
         super().__init__(rng)
         # An edit that is listed more often is drawn more often.
-        edits = [
-            self._time,
-            self.deny,
-            self.deny,
-            self._determiner,
-            self._determiner,
-            self._kind,
-            self._surname,
-        ]
-        edits += [self._subject, self._front]
-        self._states: list[Callable[[Scene], Scene]] = [*edits, *[self._state] * 5]
-        self._events: list[Callable[[Scene], Scene]] = [
-            *edits,
-            self._place,
-            self._place,
-            self._manner,
-        ]
-        self._events += [self._companion, self._quality, self._quality]
+        deny_or_count = [self.deny, self.deny, self._determiner, self._determiner]
+        edits = [self._time, *deny_or_count, self._kind, self._surname, self._subject, self._front]
+        places = [self._place, self._place, self._manner, self._companion]
+        self._states = [*edits, *[self._state] * 5]
+        self._events = [*edits, *places, self._quality, self._quality]
 
     def chain(self, scene: Scene) -> Iterator[Scene]:
         """Yield the scene after one, two and three edits; some change nothing."""
@@ -354,9 +372,8 @@ class SceneEditor(Draws):
         """Return the scene with "not" inserted or removed, or sometimes with "no" on its subject."""
         subject = scene.subject
         if subject.determiner == "no":
-            return scene._replace(
-                subject=subject._replace(determiner=self._of(("the", "a", "every")))
-            )
+            determiner = self._of(("the", "a", "every"))
+            return scene._replace(subject=subject._replace(determiner=determiner))
         if not scene.negated and subject.determiner and self.below(4) == 0:
             return scene._replace(subject=subject._replace(determiner="no"))
         if subject.determiner in ("a", "every"):
@@ -364,73 +381,90 @@ class SceneEditor(Draws):
         return scene._replace(negated=not scene.negated, subject=subject)
 
     def _of(self, options: Sequence[str]) -> str:
-        if options:
-            return options[self.below(len(options))]
-        return ""
+        if not options:
+            return ""
+        number = self.below(len(options))
+        return options[number]
 
     def _place(self, scene: Scene) -> Scene:
         places = VERBS[scene.predicate].places
         if not places or (scene.place and self.below(2)):
             return scene._replace(place=None)
-        return scene._replace(place=self._somewhere(places))
+        place = self._somewhere(places)
+        return scene._replace(place=place)
 
     def _somewhere(self, places: Sequence[str]) -> Phrase:
         if self.below(3) == 0:
-            return Phrase(self._of(TOWNS))
-        return Phrase(self._of(places), "the")
+            town = self._of(TOWNS)
+            return Phrase(town)
+        head = self._of(places)
+        return Phrase(head, "the")
 
     def _time(self, scene: Scene) -> Scene:
         if scene.time and self.below(2):
             return scene._replace(time="", fronted=False)
-        return scene._replace(time=self._of(times_of(scene.tense)))
+        times = times_of(scene.tense)
+        return scene._replace(time=self._of(times))
 
     def _front(self, scene: Scene) -> Scene:
-        return scene._replace(fronted=bool(scene.time) and not scene.fronted)
+        fronted = bool(scene.time) and not scene.fronted
+        return scene._replace(fronted=fronted)
 
     def _manner(self, scene: Scene) -> Scene:
-        return scene._replace(
-            manner="" if scene.manner else self._of(VERBS[scene.predicate].manners)
-        )
+        if scene.manner:
+            return scene._replace(manner="")
+        manners = VERBS[scene.predicate].manners
+        return scene._replace(manner=self._of(manners))
 
     def _companion(self, scene: Scene) -> Scene:
-        if scene.companion or "companion" not in VERBS[scene.predicate].flags:
+        flags = VERBS[scene.predicate].flags
+        if scene.companion or "companion" not in flags:
             return scene._replace(companion=None)
         if self.below(2):
-            return scene._replace(companion=Phrase(self._of(_NAMES)))
-        return scene._replace(companion=Phrase(self._of(nouns_with("person")), "the"))
+            companion = Phrase(self._of(_NAMES))
+        else:
+            companion = Phrase(self._of(nouns_with("person")), "the")
+        return scene._replace(companion=companion)
 
     def _subject(self, scene: Scene) -> Scene:
         subject = scene.subject
         if subject.named:
-            return scene._replace(subject=Phrase(self._of(_NAMES)))
+            subject = Phrase(self._of(_NAMES))
+            return scene._replace(subject=subject)
         heads = nouns_with("person") if subject.person else tuple(NOUNS)
-        return scene._replace(subject=subject._replace(head=self._of(heads), quality=""))
+        subject = subject._replace(head=self._of(heads), quality="")
+        return scene._replace(subject=subject)
 
     def _state(self, scene: Scene) -> Scene:
         """Exchange the predicate of "be", mostly a place for a place and a quality for a quality."""
         if scene.place and self.below(4):
-            return scene._replace(place=self._somewhere(nouns_with("place")))
+            place = self._somewhere(nouns_with("place"))
+            return scene._replace(place=place)
         quality = ""
         if scene.quality and self.below(2):
             quality = ADJECTIVES[scene.quality].antonym
         if not quality:
-            quality = self._of(qualities_of("woman" if scene.subject.named else scene.subject.head))
+            head = "woman" if scene.subject.named else scene.subject.head
+            quality = self._of(qualities_of(head))
         return scene._replace(quality=quality, category="", place=None)
 
     def _determiner(self, scene: Scene) -> Scene:
         role = self._of([role for role, phrase in scene.phrases() if phrase.determiner])
-        return (
-            self._changed(scene, role, determiner=self._of(_OTHER_DETERMINERS)) if role else scene
-        )
+        if not role:
+            return scene
+        determiner = self._of(_OTHER_DETERMINERS)
+        return self._changed(scene, role, determiner=determiner)
 
     def _quality(self, scene: Scene) -> Scene:
         role = self._of([role for role, phrase in scene.phrases() if not phrase.named])
         if not role:
             return scene
         phrase = getattr(scene, role)
-        return self._changed(
-            scene, role, quality="" if phrase.quality else self._of(qualities_of(phrase.head))
-        )
+        quality = ""
+        if not phrase.quality:
+            qualities = qualities_of(phrase.head)
+            quality = self._of(qualities)
+        return self._changed(scene, role, quality=quality)
 
     def _kind(self, scene: Scene) -> Scene:
         """Exchange a noun for its hypernym or a hyponym, a name for "a person"."""
@@ -439,8 +473,8 @@ class SceneEditor(Draws):
         if phrase.head in TOWNS:
             return scene
         if phrase.named:
-            changes: Any = {role: Phrase("person", self._of(("a", "no")))}
-            return scene._replace(**changes)
+            determiner = self._of(("a", "no"))
+            return self._changed(scene, role, head="person", determiner=determiner, surname="")
         head = self._of(_hyponyms(phrase.head)) or NOUNS[phrase.head].hypernym or phrase.head
         return self._changed(scene, role, head=head)
 
@@ -448,9 +482,11 @@ class SceneEditor(Draws):
         role = self._of([role for role, phrase in scene.phrases() if phrase.head in GIVEN])
         if not role:
             return scene
-        return self._changed(
-            scene, role, surname="" if getattr(scene, role).surname else self._of(SURNAMES)
-        )
+        phrase = getattr(scene, role)
+        surname = ""
+        if not phrase.surname:
+            surname = self._of(SURNAMES)
+        return self._changed(scene, role, surname=surname)
 
     def _changed(self, scene: Scene, role: str, **fields: str) -> Scene:
         """Return the scene with other fields of a phrase."""

@@ -1,4 +1,4 @@
-"""Scenes: the meaning of a sentence, independent of any language. `problems` defines which scenes are valid.
+"""Scenes: the meaning of a sentence, independent of any language. `is_valid` defines which scenes are valid.
 
 Every choice is one that every language has to express:
 
@@ -32,14 +32,8 @@ from interlace.toy.concepts import (
 )
 
 TENSES = ("past", "present", "future")
-PARTICIPANTS = (
-    "subject",
-    "object",
-    "recipient",
-    "goal",
-    "companion",
-    "place",
-)  # fields of a scene that are phrases
+# fields of a scene that are phrases
+PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")
 ANSWER_ROLES = (*PARTICIPANTS, "time", "subject.count", "object.count")
 _SINGULAR = ("the", "a", "this", "every", "no")
 _PERSON = frozenset({"person"})
@@ -133,147 +127,106 @@ def answerable_roles(scene: Scene) -> tuple[str, ...]:
     return (*roles, *counts)
 
 
-def problems(scene: Scene) -> list[str]:
-    """Return why a scene is invalid; empty for a valid one."""
-    heads = [scene.category] if scene.category else []
-    of_phrases = []
+def is_valid(scene: Scene) -> bool:
+    """Whether every language can express the scene, and people would say it."""
+    heads = []
     for role, phrase in scene.phrases():
+        if not _fits_role(phrase, role):
+            return False
         heads.append(phrase.head)
-        problem = _phrase_problem(role, phrase)
-        if problem:
-            of_phrases.append(f"{role}: {problem}")
-    if of_phrases:
-        return of_phrases
-    clause_problem = _be_problem(scene) if scene.predicate == "be" else _event_problem(scene)
-    of_clause = [clause_problem, _time_problem(scene), _negation_problem(scene)]
-    if len(set(heads)) < len(heads):
-        of_clause.append("one participant twice")
-    return [problem for problem in of_clause if problem]
+    heads.append(scene.category)
+    if len(set(heads)) < len(heads):  # one participant twice
+        return False
+    fits = _is_state(scene) if scene.predicate == "be" else _is_event(scene)
+    return fits and _has_valid_time(scene) and (not scene.denied or _has_one_scope(scene))
 
 
-def _phrase_problem(role: str, phrase: Phrase) -> str:
+def _fits_role(phrase: Phrase, role: str) -> bool:
+    in_place = role in ("place", "goal")
     if phrase.named:
-        return _name_problem(role, phrase)
+        if phrase.determiner or phrase.quality:
+            return False
+        if phrase.surname and (in_place or phrase.surname not in SURNAMES):
+            return False
+        return phrase.head in (TOWNS if in_place else GIVEN)
     noun = NOUNS[phrase.head]
-    if phrase.surname or (noun.mass and phrase.determiner):
-        return "a noun has no surname, a mass noun no determiner"
-    if not noun.mass and phrase.determiner not in DETERMINERS:
-        return f"a counted noun needs a determiner, not {phrase.determiner!r}"
-    if phrase.quality and not ADJECTIVES[phrase.quality].tags & noun.tags:
-        return f"{phrase.head} cannot be {phrase.quality}"
-    if role in ("place", "goal") and (phrase.determiner != "the" or "place" not in noun.tags):
-        return "a place is a town or a definite place"
-    if role == "companion" and (not phrase.person or phrase.determiner not in ("the", "this")):
-        return "a companion is one known person"
-    if role == "recipient" and not phrase.person:
-        return "a recipient is a person"
-    return "only subjects are 'no'" if phrase.determiner == "no" and role != "subject" else ""
+    determiners = ("",) if noun.mass else DETERMINERS
+    has_quality = not phrase.quality or ADJECTIVES[phrase.quality].tags & noun.tags
+    if phrase.surname or phrase.determiner not in determiners or not has_quality:
+        return False
+    if in_place:
+        return phrase.determiner == "the" and "place" in noun.tags
+    if role in ("companion", "recipient") and not phrase.person:
+        return False
+    if role == "companion":
+        return phrase.determiner in ("the", "this")
+    return role == "subject" or phrase.determiner != "no"
 
 
-def _name_problem(role: str, phrase: Phrase) -> str:
-    if phrase.head not in GIVEN and phrase.head not in TOWNS:
-        return f"{phrase.head!r} is neither noun nor name"
-    if phrase.determiner or phrase.quality:
-        return "a name has neither determiner nor quality"
-    if phrase.surname and (phrase.head not in GIVEN or phrase.surname not in SURNAMES):
-        return "only given names are followed by surnames"
-    if (role in ("place", "goal")) != (phrase.head in TOWNS):
-        return "towns are places and goals, persons everything else"
-    return ""
-
-
-def _be_problem(scene: Scene) -> str:
+def _is_state(scene: Scene) -> bool:
+    """Whether "be" has one of quality, category and place, and nothing that events have."""
     subject = scene.subject
-    if (bool(scene.quality), bool(scene.category), scene.place is not None).count(True) != 1:
-        return "'be' needs one of quality, category, place"
+    if [bool(scene.quality), bool(scene.category), bool(scene.place)].count(True) != 1:
+        return False
     if scene.manner or scene.object or scene.recipient or scene.goal or scene.companion:
-        return "'be' takes no further participants"
-    if scene.category:
+        return False
+    if scene.category:  # of a given name with its gender; a time of years
         has_gender = subject.head in GIVEN and NOUNS[scene.category].gender == subject.gender
-        if has_gender and scene.time in ("", "now", "last_year", "next_year"):
-            return ""
-        return "a category needs a name of its gender, and a time of years"
-    if scene.quality:
-        return _quality_problem(scene)
-    return "a place has no place" if "place" in _tags(subject) else ""
-
-
-def _quality_problem(scene: Scene) -> str:
-    subject = scene.subject
+        return has_gender and scene.time in ("", "now", "last_year", "next_year")
+    if scene.place:
+        return "place" not in _tags(subject)
     quality = ADJECTIVES[scene.quality]
     if quality.lasting and (scene.time or scene.tense != "present"):
-        return "a lasting quality needs the present without a time"
-    if subject.quality or not quality.tags & _tags(subject):
-        return f"{subject.head} has a quality already, or cannot be {scene.quality}"
-    return ""
+        return False
+    return not subject.quality and bool(quality.tags & _tags(subject))
 
 
-def _event_problem(scene: Scene) -> str:
+def _is_event(scene: Scene) -> bool:
+    """Whether the verb has the participants that it needs, and others only where it allows them."""
     verb = VERBS[scene.predicate]
-    if not verb.subject & _tags(scene.subject):
-        return f"{scene.subject.head} cannot {scene.predicate}"
-    if (scene.object is not None) != bool(verb.objects):
-        return "a transitive verb has an object, no other has"
-    if scene.object and not verb.objects & _tags(scene.object):
-        return "the object does not fit the verb"
-    wrong_recipient = (scene.recipient is not None) != ("recipient" in verb.flags)
-    wrong_goal = (scene.goal is not None) != ("goal" in verb.flags)
-    if wrong_recipient or wrong_goal:
-        return "the verb needs a recipient or a goal, or takes none"
-    if scene.quality or scene.category:
-        return "an event has no quality or category of its own"
+    thing = scene.object
+    place = scene.place
+    if scene.quality or scene.category or not verb.subject & _tags(scene.subject):
+        return False
+    if bool(thing) != bool(verb.objects) or (thing and not verb.objects & _tags(thing)):
+        return False
+    if bool(scene.recipient) != ("recipient" in verb.flags):
+        return False
+    if bool(scene.goal) != ("goal" in verb.flags):
+        return False
     if scene.companion and "companion" not in verb.flags:
-        return "the verb takes no companion"
+        return False
     if scene.manner and scene.manner not in verb.manners:
-        return "the manner does not fit the verb"
-    fits = (
-        scene.place is None
-        or scene.place.head in verb.places
-        or (scene.place.named and verb.places)
-    )
-    return "" if fits else "the verb does not happen there"
+        return False
+    return not place or place.head in verb.places or (place.named and bool(verb.places))
 
 
 def _tags(phrase: Phrase) -> frozenset[str]:
     return _PERSON if phrase.named else NOUNS[phrase.head].tags
 
 
-def _time_problem(scene: Scene) -> str:
+def _has_valid_time(scene: Scene) -> bool:
     is_state = scene.predicate == "be" or "timed" in VERBS[scene.predicate].flags
-    if scene.tense not in TENSES or (scene.time and TIMES[scene.time] != scene.tense):
-        return "tense and time differ"
-    if is_state and scene.tense != "present" and not scene.time:
-        return "this predicate needs a time outside the present"
-    if scene.time == "now" and not is_state:
-        return "'now' goes with states"
-    if scene.fronted and not scene.time:
-        return "only a time can be fronted"
-    return ""
-
-
-def _negation_problem(scene: Scene) -> str:
-    if not scene.denied:
-        return ""
-    if scene.time.startswith("every_"):
-        return "'not every day' and 'every day not' differ"
-    if scene.subject.determiner == "no":
-        return _no_problem(scene)
-    if scene.manner or scene.subject.determiner not in (*_QUIET, *NUMERALS, "many", "some"):
-        return "a negated scene has no quantifier in the scope of 'not', and no manner"
-    for role, phrase in scene.phrases():
-        is_indefinite_object = role == "object" and phrase.determiner == "a"
-        if role != "subject" and phrase.determiner not in _QUIET and not is_indefinite_object:
-            return "a negated scene has no quantifier in the scope of 'not', and no manner"
-    return ""
+    if not scene.time:
+        return not scene.fronted and (not is_state or scene.tense == "present")
+    return TIMES[scene.time] == scene.tense and (is_state or scene.time != "now")
 
 
 _QUIET = ("", "the", "this", "these")  # determiners without a scope
 
 
-def _no_problem(scene: Scene) -> str:
-    has_quantifier = any(
-        phrase.determiner not in _QUIET for role, phrase in scene.phrases() if role != "subject"
-    )
-    if scene.negated or scene.manner or scene.category or has_quantifier:
-        return "'no' allows no other quantifier or manner"
-    return ""
+def _has_one_scope(scene: Scene) -> bool:
+    """Whether a negated scene has one reading: "not every day" and "every day not" differ."""
+    determiner = scene.subject.determiner
+    if scene.manner or scene.time.startswith("every_"):
+        return False
+    if determiner == "no":
+        if scene.negated or scene.category:
+            return False
+    elif determiner not in (*_QUIET, *NUMERALS, "many", "some"):
+        return False
+    for role, phrase in scene.phrases():
+        is_indefinite_object = role == "object" and phrase.determiner == "a" and determiner != "no"
+        if role != "subject" and phrase.determiner not in _QUIET and not is_indefinite_object:
+            return False
+    return True

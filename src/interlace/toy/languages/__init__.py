@@ -20,7 +20,7 @@ T = TypeVar("T")
 class ToyLanguage:
     """One language: words for all concepts, and a grammar that turns scenes into sentences. Stateless.
 
-    Two valid scenes (`problems` is empty) never have the same sentence. `tests/toy/test_languages.py` checks this and
+    Two valid scenes (`is_valid`) never have the same sentence. `tests/toy/test_languages.py` checks this and
     the rest of the contract for every entry.
     """
 
@@ -80,7 +80,9 @@ def pairs(source: str, target: str, scenes: Sequence[Scene]) -> TextPairs:
     target_sentences = realize(target, scenes)
     gold = [links(*pair) for pair in zip(source_sentences, target_sentences, strict=True)]
     return TextPairs(
-        _text(source, source_sentences), _text(target, target_sentences), Ragged.of(gold, width=2)
+        _text(source, source_sentences),
+        _text(target, target_sentences),
+        Ragged.of(gold, width=2),
     )
 
 

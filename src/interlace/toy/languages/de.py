@@ -23,6 +23,13 @@ class _Verb(NamedTuple):
     case: str = "acc"  # of the object
 
 
+class _Prepositions(NamedTuple):
+    """location: with the dative. direction: with the accusative, or zu with the dative."""
+
+    location: str
+    direction: str
+
+
 _NOUNS = """
 doctor Arzt m Ärzte | nurse Krankenschwester f Krankenschwestern | patient Patient w Patienten
 dentist Zahnärztin f Zahnärztinnen | teacher Lehrerin f Lehrerinnen | student Student w Studenten
@@ -113,12 +120,14 @@ berlin Berlin | london London | paris Paris | madrid Madrid | istanbul Istanbul 
 moscow Moskau | beijing Peking | new_delhi Neu-Delhi | tokyo Tokio | cairo Kairo
 """)
 STEMS = {"teuer": "teur", "müde": "müd"}  # before an ending
-# location (dative) and direction (accusative, or zu with the dative); missing: in, in
-PLACES = {
-    "market": ("auf", "auf"), "farm": ("auf", "auf"), "field": ("auf", "auf"), "lake": ("an", "an"),
-    "river": ("an", "an"), "beach": ("an", "an"), "island": ("auf", "auf"), "station": ("an", "zu"),
-    "airport": ("an", "zu"), "street": ("auf", "auf"), "harbor": ("in", "zu"), "university": ("an", "an"),
-}  # fmt: skip
+PLACES = entries(
+    _Prepositions,
+    """
+market auf auf | farm auf auf | field auf auf | lake an an | river an an | beach an an | island auf auf | station an zu
+airport an zu | street auf auf | harbor in zu | university an an
+""",
+)
+_IN = _Prepositions("in", "in")
 _UNITS = """
 week Woche e | month Monat en | year Jahr es | summer Sommer en | winter Winter en
 monday Montag en | friday Freitag en
@@ -129,10 +138,10 @@ for _unit, _word, _ending_of_gender in cells(_UNITS):
         _LAST_AND_NEXT[f"{_which}_{_unit}"] = (
             f"{_stem}{_ending_of_gender}/{_stem}er/ADJ/w {_word}/NOUN/u"
         )
-TIME = _LAST_AND_NEXT | {
-    "yesterday": "gestern/ADV/wu", "today": "heute/ADV/wu", "now": "jetzt/ADV/wu", "tomorrow": "morgen/ADV/wu",
-    "every_day": "jeden/jeder/DET/w Tag/NOUN/u", "every_morning": "jeden/jeder/DET/w Morgen/NOUN/u",
-}  # fmt: skip
+TIME = _LAST_AND_NEXT | word_map("""
+yesterday gestern/ADV/wu | today heute/ADV/wu | now jetzt/ADV/wu | tomorrow morgen/ADV/wu
+every_day jeden/jeder/DET/w Tag/NOUN/u | every_morning jeden/jeder/DET/w Morgen/NOUN/u
+""")
 WORDS = citation_forms(
     {concept: noun.singular for concept, noun in NOUN.items()},
     {concept: verb.infinitive.replace("+", "") for concept, verb in VERB.items()},
@@ -241,9 +250,9 @@ class _Clause(Clause):
 
     def adposition(self, role: str, phrase: Phrase) -> str:
         if role == "place":
-            return PLACES.get(phrase.head, ("in", "in"))[0]
+            return PLACES.get(phrase.head, _IN).location
         if role == "goal":
-            return "nach" if phrase.named else PLACES.get(phrase.head, ("in", "in"))[1]
+            return "nach" if phrase.named else PLACES.get(phrase.head, _IN).direction
         return super().adposition(role, phrase)
 
     def case(self, role: str, adposition: str) -> str:

@@ -3,27 +3,24 @@
 from interlace.toy.concepts import CONCEPTS, NUMERALS, TIMES, TOWNS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms
+from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, word_map
 
-PLURALS = {
-    "sheep": "sheep", "mouse": "mice", "wolf": "wolves", "fish": "fish", "knife": "knives", "potato": "potatoes",
-    "tomato": "tomatoes", "scarf": "scarves", "man": "men", "woman": "women",
-    "fisherman": "fishermen", "policeman": "policemen", "thief": "thieves", "axe": "axes", "radio": "radios",
-    "piano": "pianos", "person": "people",
-}  # fmt: skip
-PASTS = {
-    "sleep": "slept", "sing": "sang", "swim": "swam", "go": "went", "run": "ran", "eat": "ate", "drink": "drank",
-    "buy": "bought", "sell": "sold", "read": "read", "write": "wrote", "see": "saw", "find": "found", "lose": "lost",
-    "know": "knew", "wear": "wore", "drive": "drove", "hear": "heard", "build": "built", "cut": "cut",
-    "feed": "fed", "catch": "caught", "steal": "stole", "hide": "hid", "forget": "forgot", "give": "gave",
-    "send": "sent", "bring": "brought",
-}  # fmt: skip
+PLURALS = word_map("""
+sheep sheep | mouse mice | wolf wolves | fish fish | knife knives | potato potatoes | tomato tomatoes | scarf scarves
+man men | woman women | fisherman fishermen | policeman policemen | thief thieves | axe axes | radio radios
+piano pianos | person people
+""")
+PASTS = word_map("""
+sleep slept | sing sang | swim swam | go went | run ran | eat ate | drink drank | buy bought | sell sold | read read
+write wrote | see saw | find found | lose lost | know knew | wear wore | drive drove | hear heard | build built
+cut cut | feed fed | catch caught | steal stole | hide hid | forget forgot | give gave | send sent | bring brought
+""")
 LEMMAS = {"seek": "look", "clean_quality": "clean"}
 PARTICLES = {"seek": "for"}
-PREPOSITIONS = {  # of places where it is not "in"
-    "market": "at", "station": "at", "airport": "at", "harbor": "at", "beach": "on", "farm": "on", "island": "on",
-    "university": "at", "bakery": "at", "theater": "at",
-}  # fmt: skip
+PREPOSITIONS = word_map("""
+market at | station at | airport at | harbor at | beach on | farm on | island on | university at | bakery at
+theater at
+""")  # of places where it is not "in"
 
 
 def _time(concept: str) -> str:
@@ -58,7 +55,7 @@ WORDS = citation_forms(
     {concept: concept for concept in CONCEPTS if concept not in TIMES},
     LATIN_NAMES,
     {town: town.replace("_", " ").title() for town in TOWNS},
-    {"seek": "look for", "clean_quality": "clean"},
+    LEMMAS | {"seek": "look for"},
     times=TIME,
 )
 

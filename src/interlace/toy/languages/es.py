@@ -132,15 +132,16 @@ the el el la | a uno un una | this este este esta | these este estos estas | man
 some alguno algunos algunas | every cada cada cada | no ninguno ningún ninguna
 """
 DETERMINER = {concept: tuple(forms) for concept, *forms in cells(_DETERMINERS)}
-TIME = {
-    "yesterday": "ayer/ADV/wu", "today": "hoy/ADV/wu", "now": "ahora/ADV/wu", "tomorrow": "mañana/ADV/wu",
-    "every_day": "todos/todo/DET/w los/el/DET/- días/día/NOUN/u",
-    "every_morning": "todas/todo/DET/w las/el/DET/- mañanas/mañana/NOUN/u",
-}  # fmt: skip
-_UNITS = (
-    "week la semana a | month el mes o | year el año o | summer el verano o | winter el invierno o"
-)
-for _unit, _article, _word, _vowel in cells(f"{_UNITS} | monday el lunes o | friday el viernes o"):
+TIME = word_map("""
+yesterday ayer/ADV/wu | today hoy/ADV/wu | now ahora/ADV/wu | tomorrow mañana/ADV/wu
+every_day todos/todo/DET/w los/el/DET/- días/día/NOUN/u
+every_morning todas/todo/DET/w las/el/DET/- mañanas/mañana/NOUN/u
+""")
+_UNITS = """
+week la semana a | month el mes o | year el año o | summer el verano o | winter el invierno o
+monday el lunes o | friday el viernes o
+"""
+for _unit, _article, _word, _vowel in cells(_UNITS):
     TIME[f"last_{_unit}"] = f"{_article}/el/DET/- {_word}/NOUN/u pasad{_vowel}/pasado/ADJ/w"
     TIME[f"next_{_unit}"] = f"{_article}/el/DET/- próxim{_vowel}/próximo/ADJ/w {_word}/NOUN/u"
 WORDS = citation_forms(

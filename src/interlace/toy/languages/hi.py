@@ -6,7 +6,7 @@ persons stay grammatically singular: the plural of respect would be heard as "th
 
 from typing import NamedTuple
 
-from interlace.toy.concepts import NOUNS, NUMERALS
+from interlace.toy.concepts import NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import Clause, Token, citation_forms, entries, head_of, word_map
@@ -14,7 +14,10 @@ from interlace.toy.sentences import Clause, Token, citation_forms, entries, head
 # ---- words ----
 
 Forms = tuple[
-    str, str, str, str
+    str,
+    str,
+    str,
+    str,
 ]  # masculine singular and plural (of adjectives also oblique), feminine twice
 
 
@@ -40,17 +43,19 @@ class _Verb(NamedTuple):
     flags: frozenset[str]
 
 
+# ending of the singular, direct plural of a feminine, oblique plural of any noun; others add ें, ों
+_PLURALS = "ी ियाँ ियों | ि ियाँ ियों | ई इयाँ इयों | ू ुएँ ुओं | ा ाएँ ाओं | ँ ँएँ ँओं"
+# ending of an adjective in the masculine singular, in other masculine forms, in the feminine
+_ADJECTIVES = "या ए ई | ा े ी"
+
+
 def _many(form: str) -> tuple[str, str]:
     """Return the direct plural of a feminine, and the oblique plural of any noun, by the ending."""
-    if form.endswith(("ी", "ि")):
-        return form[:-1] + "ियाँ", form[:-1] + "ियों"
-    if form.endswith("ई"):
-        return form[:-1] + "इयाँ", form[:-1] + "इयों"
-    if form.endswith("ू"):
-        return form[:-1] + "ुएँ", form[:-1] + "ुओं"
-    if form.endswith(("ा", "ँ")):
-        return (form + "एँ", form + "ओं")
-    return (form + "ें", form + "ों")
+    for ending, plural, oblique in cells(_PLURALS):
+        if form.endswith(ending):
+            stem = form.removesuffix(ending)
+            return stem + plural, stem + oblique
+    return form + "ें", form + "ों"
 
 
 def _noun(form: str, kind: str) -> _Noun:
@@ -145,26 +150,25 @@ haddad हद्दाद
 berlin बर्लिन | london लंदन | paris पेरिस | madrid मैड्रिड | istanbul इस्तांबुल | vienna वियना | rome रोम | moscow मॉस्को
 beijing बीजिंग | new_delhi नई दिल्ली | tokyo टोक्यो | cairo काहिरा
 """)  # the first word of "कम लंबा", less long, is an adverb; it distinguishes the short rope from the small one
-TIME = {  # कल alone is yesterday and tomorrow; these two say which
-    "yesterday": "बीते/बीता/ADJ/w कल/NOUN/u", "tomorrow": "आनेवाले/आनेवाला/ADJ/w कल/NOUN/u",
-    "today": "आज/ADV/wu", "now": "अभी/ADV/wu",
-    "every_day": "हर/DET/w दिन/NOUN/u", "every_morning": "हर/DET/w सुबह/NOUN/u",
-}  # fmt: skip
-_UNITS = {
-    "week": "हफ़्ते/हफ़्ता/NOUN/u", "month": "महीने/महीना/NOUN/u", "year": "साल/NOUN/u",
-    "monday": "सोमवार/NOUN/u को/ADP/-", "friday": "शुक्रवार/NOUN/u को/ADP/-",
-    "summer": "गर्मियों/गर्मी/NOUN/u में/ADP/-", "winter": "सर्दियों/सर्दी/NOUN/u में/ADP/-",
-}  # fmt: skip
+# कल alone is yesterday and tomorrow; the first two say which
+TIME = word_map("""
+yesterday बीते/बीता/ADJ/w कल/NOUN/u | tomorrow आनेवाले/आनेवाला/ADJ/w कल/NOUN/u | today आज/ADV/wu | now अभी/ADV/wu
+every_day हर/DET/w दिन/NOUN/u | every_morning हर/DET/w सुबह/NOUN/u
+""")
+_UNITS = word_map("""
+week हफ़्ते/हफ़्ता/NOUN/u | month महीने/महीना/NOUN/u | year साल/NOUN/u | monday सोमवार/NOUN/u को/ADP/-
+friday शुक्रवार/NOUN/u को/ADP/- | summer गर्मियों/गर्मी/NOUN/u में/ADP/- | winter सर्दियों/सर्दी/NOUN/u में/ADP/-
+""")
 for _unit, _words in _UNITS.items():
-    _feminine = _unit in ("summer", "winter")
-    TIME[f"last_{_unit}"] = f"{'पिछली' if _feminine else 'पिछले'}/पिछला/ADJ/w {_words}"
-    TIME[f"next_{_unit}"] = f"{'अगली' if _feminine else 'अगले'}/अगला/ADJ/w {_words}"
+    _vowel = "ी" if _unit in ("summer", "winter") else "े"
+    TIME[f"last_{_unit}"] = f"पिछल{_vowel}/पिछला/ADJ/w {_words}"
+    TIME[f"next_{_unit}"] = f"अगल{_vowel}/अगला/ADJ/w {_words}"
 ON = frozenset("station airport harbor beach island street farm".split())  # पर, the others में
 # directions: most places and all towns have no postposition, these have one
-TO = {
-    "field": "में", "garden": "में", "forest": "में", "kitchen": "में", "workshop": "में", "lake": "पर", "river": "पर",
-    "beach": "पर", "island": "पर", "street": "पर", "farm": "पर",
-}  # fmt: skip
+TO = word_map("""
+field में | garden में | forest में | kitchen में | workshop में | lake पर | river पर | beach पर | island पर | street पर
+farm पर
+""")
 WORDS = citation_forms(
     {concept: noun.direct[0] for concept, noun in NOUN.items()},
     {concept: f"{verb.light} {verb.stem}ना".strip() for concept, verb in VERB.items()},
@@ -203,10 +207,10 @@ def _future(stem: str) -> Forms:
 
 def _agreeing(form: str) -> Forms:
     """Return the forms of an adjective: masculine direct, oblique and plural, feminine twice; only -ा changes."""
-    if form.endswith("या"):
-        return form, form[:-2] + "ए", form[:-2] + "ई", form[:-2] + "ई"
-    if form.endswith("ा"):
-        return form, form[:-1] + "े", form[:-1] + "ी", form[:-1] + "ी"
+    for ending, masculine, feminine in cells(_ADJECTIVES):
+        if form.endswith(ending):
+            stem = form.removesuffix(ending)
+            return form, stem + masculine, stem + feminine, stem + feminine
     return form, form, form, form
 
 
@@ -425,7 +429,11 @@ def _lemma(postposition: str) -> str:
 
 
 def _quality(
-    quality: str, of: Phrase, agreement: int, roles: str, head: Token | None
+    quality: str,
+    of: Phrase,
+    agreement: int,
+    roles: str,
+    head: Token | None,
 ) -> list[Token]:
     """Return an adjective, with its adverb if it has one. Living beings are बूढ़ा when old, not पुराना."""
     living = of.person or bool(NOUNS[of.head].tags & {"person", "animal"})

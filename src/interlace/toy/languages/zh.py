@@ -87,10 +87,10 @@ cut_stem 剪 | plant 种 | feed 喂 | catch 捉 | steal 偷 | hide 藏 | forget 
 send 寄 | bring 带来
 """
 VERB = entries(_verb, _VERBS)
-SPECIAL = {  # verbs that depend on their object
-    ("eat", "soup"): "eat_soup", ("wear", "hat"): "wear_head", ("wear", "scarf"): "wear_head",
-    ("cut", "tree"): "cut_tree", ("cut", "flower"): "cut_stem", ("cut", "rope"): "cut_stem",
-}  # fmt: skip
+SPECIAL = word_map("""
+eat+soup eat_soup | wear+hat wear_head | wear+scarf wear_head | cut+tree cut_tree | cut+flower cut_stem
+cut+rope cut_stem
+""")  # verbs that depend on their object
 _ADJECTIVES = """
 old 旧 | aged 老 | young 年轻 | new 新 | big 大 | small 小 | long 长 | short 短 | heavy 重 的 | expensive 昂贵
 cheap 便宜 | red 红色 是 | blue 蓝色 是 | green 绿色 是 | white 白色 是 | black 黑色 是 | yellow 黄色 是
@@ -111,17 +111,16 @@ rossi 罗西 | haddad 哈达德
 berlin 柏林 | london 伦敦 | paris 巴黎 | madrid 马德里 | istanbul 伊斯坦布尔 | vienna 维也纳 | rome 罗马
 moscow 莫斯科 | beijing 北京 | new_delhi 新德里 | tokyo 东京 | cairo 开罗
 """)
-TIME = {
-    "yesterday": "昨天/NOUN/wu", "tomorrow": "明天/NOUN/wu", "today": "今天/NOUN/wu", "now": "现在/NOUN/wu",
-    "last_week": "上/DET/w 周/NOUN/u", "next_week": "下/DET/w 周/NOUN/u",
-    "last_month": "上/DET/w 个/NOUN/- 月/NOUN/u", "next_month": "下/DET/w 个/NOUN/- 月/NOUN/u",
-    "last_year": "去年/NOUN/wu", "next_year": "明年/NOUN/wu",
-    "last_summer": "去年/NOUN/w 夏天/NOUN/u", "next_summer": "明年/NOUN/w 夏天/NOUN/u",
-    "last_winter": "去年/NOUN/w 冬天/NOUN/u", "next_winter": "明年/NOUN/w 冬天/NOUN/u",
-    "last_monday": "上/DET/w 周一/NOUN/u", "next_monday": "下/DET/w 周一/NOUN/u",
-    "last_friday": "上/DET/w 周五/NOUN/u", "next_friday": "下/DET/w 周五/NOUN/u",
-    "every_day": "每/DET/w 天/NOUN/u", "every_morning": "每天/NOUN/w 早上/NOUN/u",
-}  # fmt: skip
+TIME = word_map("""
+yesterday 昨天/NOUN/wu | tomorrow 明天/NOUN/wu | today 今天/NOUN/wu | now 现在/NOUN/wu
+last_week 上/DET/w 周/NOUN/u | next_week 下/DET/w 周/NOUN/u
+last_month 上/DET/w 个/NOUN/- 月/NOUN/u | next_month 下/DET/w 个/NOUN/- 月/NOUN/u
+last_year 去年/NOUN/wu | next_year 明年/NOUN/wu | last_summer 去年/NOUN/w 夏天/NOUN/u
+next_summer 明年/NOUN/w 夏天/NOUN/u | last_winter 去年/NOUN/w 冬天/NOUN/u | next_winter 明年/NOUN/w 冬天/NOUN/u
+last_monday 上/DET/w 周一/NOUN/u | next_monday 下/DET/w 周一/NOUN/u
+last_friday 上/DET/w 周五/NOUN/u | next_friday 下/DET/w 周五/NOUN/u
+every_day 每/DET/w 天/NOUN/u | every_morning 每天/NOUN/w 早上/NOUN/u
+""")
 # after locations; others 里
 LOCALIZERS = {"street": "上", "beach": "上", "island": "上", "harbor": ""}
 DIRECTION_LOCALIZERS = {"lake": "边", "river": "边", "street": "上"}  # others nothing
@@ -224,7 +223,7 @@ class _Clause(Clause):
             return VERB["visit_person"]
         if thing is None or self.wh_role == "object":
             return VERB[predicate]
-        return VERB[SPECIAL.get((predicate, thing.head), predicate)]
+        return VERB[SPECIAL.get(f"{predicate}+{thing.head}", predicate)]
 
     def helpers(self, denial: str) -> list[Token]:
         """Return 不 or 没有, and 会 for the future."""
