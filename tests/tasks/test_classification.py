@@ -54,28 +54,6 @@ def test_labelled_pairs_are_one_sequence(vocab, model):
         batch_of(Classifier(classes=3), LabeledExamples(sentences([[100]])), vocab, model())
 
 
-@pytest.mark.parametrize("pooling", ["first", "mean", "max"])
-def test_pools_states_without_special_tokens(vocab, model, pooling):
-    """The head reads the vector off unchanged: its weight is the identity."""
-    backbone = model().eval()
-    learner = Classifier(classes=backbone.width, pooling=pooling, dropout=0.0)
-    heads = learner.modules(backbone)
-    with torch.no_grad():
-        heads["linear"].weight.copy_(torch.eye(backbone.width))
-    batch = batch_of(learner, pairs(), vocab, backbone).to(CPU)
-    states = backbone.encode(batch.inputs)
-    glue = len(vocab.separator_ids)
-    content = [[1, 2, 3 + glue], [1, 2 + glue, 3 + glue, 4 + glue]]
-    expected = {
-        "first": states[:, 0],
-        "mean": torch.stack(
-            [states[row, places].mean(dim=0) for row, places in enumerate(content)]
-        ),
-        "max": torch.stack([states[row, places].amax(dim=0) for row, places in enumerate(content)]),
-    }[pooling]
-    torch.testing.assert_close(learner.logits(backbone, heads, batch), expected)
-
-
 def labelled(words, tags, language="en"):
     """Subwords numbered from 100, so that each can be told apart."""
     words = Ragged.of(words)
@@ -117,12 +95,6 @@ def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
     predictions = predict_all(learner, backbone, learner.modules(backbone), examples, prepared, 64)
     assert (predictions[0] == -1).tolist() == [False] * 6 + [True] * 3
     assert (predictions[1] >= 0).all()
-    learner = Tagger(classes=17, max_length=256)
-    examples = labelled([list(range(60))], [[3] * 60])
-    batch = learner.batch(
-        examples, learner.prepare(Resources(vocab, model(max_length=48).traits)), 0, RNG
-    )
-    assert batch.inputs["input_ids"].shape == (1, 48)
 
 
 def test_the_loss_is_summed_over_words_and_zero_without_any(vocab, model):

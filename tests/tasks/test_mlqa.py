@@ -5,7 +5,6 @@ import logging
 import re
 import unicodedata
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from interlace.tasks.mlqa import (
     SPAN,
     SpanExtractor,
     best_texts,
-    compare_all,
     compare_answers,
     encode_questions,
 )
@@ -80,17 +78,14 @@ def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_expor
     assert task.score(questions, task.head().gold(questions)).metrics == {
         "f1": 100.0,
         "exact": 100.0,
-        "ceiling": 100.0,
     }
     told = task.exports(questions, task.head().gold(questions))
     assert told["answers"] == {"a": "the doctor", "b": "letters", "c": "arzt"}
 
 
 DECOMPOSED = {
-    "vi": "Nguyễn Trãi sống ở Việt Nam",
     "ko": "서울은 한국의 수도 이다",
     "hi": "दिल्ली की क़लम ज़मीन पर",
-    "bn": "ঢাকা বাংলাদেশের রাজধানী",
     "ar": "مُحَمَّدٌ رَسُولُ الآمِل",
 }
 
@@ -116,6 +111,7 @@ def test_only_training_leaves_out_questions_without_a_place_of_the_answer(
         question("who", ("the doctor", 3), key="moved"),
         question("who", ("a nurse", 0), key="nowhere"),
         question("who", ("", 0), key="blank"),
+        question("\u3000", ("the doctor", 0), key="empty"),
         question("what", ("nothing", 0), ("letters", 17), key="second"),
     ]
     for split in ("train", "test"):
@@ -124,63 +120,16 @@ def test_only_training_leaves_out_questions_without_a_place_of_the_answer(
         train = task.examples("train", "en", vocab, tmp_path)
     assert train.ids == ["moved", "second"]
     assert (train.spans >= 0).all()
-    for told in (
-        "1 answers with a wrong answer_start, moved to their only occurrence",
-        "2 answers not found at answer_start nor at exactly one other position",
-        "1 questions without an answer (neither scored nor trained on)",
-        "2 questions left out",
-    ):
-        assert told in caplog.text
+    assert "3 questions without a text or an answer left out" in caplog.text
     test = task.examples("test", "en", vocab, tmp_path)
-    assert test.ids == ["moved", "nowhere", "blank", "second"]
-    found = predicted((0, 10), None, (0, 3), (17, 24))
-    assert task.score(test, found)["f1"] == pytest.approx(200 / 3)
-    outcomes = task.score(test, found).outcomes
-    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 0, 1], [1, 1, 0, 1])
-
-
-@pytest.mark.parametrize("reader", ["squad", "dataset"])
-def test_only_training_leaves_out_questions_without_text(vocab, tmp_path, caplog, reader):
-    asked = [
-        question(text, ("the doctor", 0), key=repr(text)) for text in ("who", "", " \t", "\u3000")
-    ]
-    rows = [
-        {"context": ENGLISH, **row, "answers": {"text": ["the doctor"], "answer_start": [0]}}
-        for row in asked
-    ]
-    suffix = "json" if reader == "squad" else "jsonl"
-    for split in ("train", "test"):
-        write(tmp_path / f"qa/{split}.en.json", [(ENGLISH, asked)])
-        (tmp_path / f"qa/{split}.en.jsonl").write_text(
-            "".join(json.dumps(row) + "\n" for row in rows)
-        )
-    task = TASKS.build(
-        {"name": "mlqa", "reader": reader, "files": f"qa/{{split}}.{{language}}.{suffix}"}
-    )
-    with caplog.at_level(logging.INFO):
-        assert task.examples("train", "en", vocab, tmp_path).ids == ["'who'"]
-    assert "3 questions left out: they have no text" in caplog.text
-    assert len(task.examples("test", "en", vocab, tmp_path)) == 4
-
-
-def test_long_questions_are_counted(vocab, tmp_path, caplog):
-    write(
-        tmp_path / "qa/test.en.json",
-        [(ENGLISH, [question("what " * 9, ("doctor", 4)), question("x", ("the", 0))])],
-    )
-    with caplog.at_level(logging.INFO):
-        TASKS.build({"name": "mlqa", "max_question": 5}).examples("test", "en", vocab, tmp_path)
-    assert "1 questions truncated to 5 subwords" in caplog.text
-
-
-@pytest.mark.parametrize(("split", "purpose"), [("train", "train on"), ("test", "compare with")])
-def test_rejects_a_file_without_answers(task, vocab, tmp_path, split, purpose):
-    write(tmp_path / f"qa/{split}.en.json", [(ENGLISH, [question("who", ("", 0))])])
-    with pytest.raises(
-        DataError,
-        match=rf"no question has an answer to {purpose}; .* hold out a part of a training",
-    ):
-        task.examples(split, "en", vocab, tmp_path)
+    assert test.ids == ["moved", "nowhere", "blank", "empty", "second"]
+    scores = task.score(test, predicted((0, 10), None, (0, 3), None, (17, 24)))
+    assert scores["f1"] == 50
+    assert scores.outcomes.score.tolist() == [1, 0, 0, 0, 1]
+    assert scores.outcomes.weight.tolist() == [1, 1, 0, 1, 1]
+    write(tmp_path / "qa/test.en.json", [(ENGLISH, asked[2:3])])
+    with pytest.raises(DataError, match="no question has an answer to compare with"):
+        task.examples("test", "en", vocab, tmp_path)
 
 
 def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
@@ -198,58 +147,9 @@ def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
     plain = task.examples("test", "de", vocab, tmp_path)
     assert (plain.passages.language, plain.questions.language) == ("de", "de")
     assert task.score(mixed, predicted((4, 8)))["exact"] == 100  # German articles go
-    with pytest.raises(
-        DataError, match=r"no test data in 'en-de'.*there is test data in: de, de-en"
-    ):
-        task.examples("test", "en-de", vocab, tmp_path)
-
-
-def test_rejects_other_readers(vocab, tmp_path):
-    (tmp_path / "qa").mkdir()
-    (tmp_path / "qa/test.en.json").write_text("a\tb\n")
-    for reader, message in [
-        ("lines", "gives sentences, not pairs"),
-        ({"name": "nli"}, "header has none|no column"),
-    ]:
-        with pytest.raises(DataError, match=message):
-            TASKS.build({"name": "mlqa", "reader": reader}).examples("test", "en", vocab, tmp_path)
-    (tmp_path / "qa/test.en.json").write_text("sentence1\tsentence2\tgold_label\na\tb\tneutral\n")
-    with pytest.raises(
-        DataError, match="pairs without answers; set another 'reader', such as 'squad'"
-    ):
-        TASKS.build({"name": "mlqa", "reader": "nli"}).examples("test", "en", vocab, tmp_path)
-
-
-def test_normalizes_by_setting_and_language_of_the_passage(vocab, tmp_path):
-    write(tmp_path / "qa/test.de.json", [(GERMAN, [question("wer", ("arzt", 4))])])
-    found = predicted((0, 8))
-    for rules, expected in [("mlqa", 100), ("squad", 200 / 3)]:
-        task = TASKS.build({"name": "mlqa", "normalization": rules})
-        questions = task.examples("test", "de", vocab, tmp_path)
-        scores = task.score(questions, found)
-        assert scores["f1"] == pytest.approx(expected)
-
-
-def test_the_ceiling_counts_answers_inside_a_subword(task, vocab, tmp_path):
-    """The word is one subword, so an answer that is a part of it cannot be given."""
-    assert len(vocab.encode(["the doctor"]).ids[0]) == 2
-    write(
-        tmp_path / "qa/test.en.json",
-        [("the doctor", [question("who", ("doc", 4)), question("x", ("doctor", 4))])],
-    )
-    questions = task.examples("test", "en", vocab, tmp_path)
-    gold = task.head().gold(questions)
-    assert task.score(questions, gold).metrics == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
 
 
 # ---- by hand ----
-
-
-def test_questions_without_answers_are_not_scored():
-    scores = compare_all(["x", "y", ""], [["x"], [], ["z"]], "mlqa", "en")
-    np.testing.assert_array_equal(scores.f1, [1, np.nan, 0])
-    np.testing.assert_array_equal(scores.exact, [1, np.nan, 0])
-    assert compare_all([], [], "mlqa", "en").f1.shape == (0,)
 
 
 # Random strings of words, articles and signs with what the functions of the published programs gave for them: MLQA's
@@ -269,13 +169,7 @@ def test_scores_recorded_cases_as_the_published_programs():
         ), found
 
 
-QUESTIONS = SimpleNamespace(texts=["one two", "red green red"], owners=np.array([1, 0, 1]))
 NONE = (-1, -1, -np.inf)
-PREDICTIONS = np.array([(0, 3, 2.0), NONE, (4, 9, 1.0)], SPAN)
-
-
-def test_the_span_of_each_question_becomes_its_text():
-    assert best_texts(QUESTIONS, PREDICTIONS) == ["red", "", "green"]
 
 
 CPU = torch.device("cpu")
@@ -361,39 +255,18 @@ def test_a_sequence_is_the_question_and_the_passage(vocab, model):
     )
 
 
-def test_windows_fill_the_maximum_length(case):
-    learner, _, _, questions, prepared = case
-    rows = learner.sequences(questions, prepared)
-    overhead = 2 + len(prepared.vocab.separator_ids)
-    assert (rows.lengths + overhead <= 40).all()
-    assert (rows.lengths.max() + overhead) == 40
-    shorter = learner.model_copy(update={"max_length": 400}).sequences(questions, prepared)
-    assert shorter.lengths.max() + overhead == 48  # the model's own
-    learner, _, _, _, prepared = case
-    questions = asked(prepared.vocab, [(text(2), text(5), (0, 1)), (text(2), text(70), (20, 119))])
-    rows = learner.sequences(questions, prepared)
-    assert learner.notes(rows, prepared) == [
-        f"2 questions are read in {len(rows)} windows",
-        "1 of 2 answers do not fit into a window and are not trained on",
-    ]
-    one = questions.take([0])
-    assert learner.notes(learner.sequences(one, prepared), prepared) == []
-
-
 def test_a_window_without_the_answer_points_at_the_first_token(case):
     learner, _, _, questions, prepared = case
     rows = learner.sequences(questions, prepared)
     batch = learner.batch(rows, prepared, 0, np.random.default_rng(0))
-    has = rows.spans[:, 0] >= 0
-    assert has.any()
-    assert (~has).sum() > 5
-    assert (batch.labels[~has] == 0).all()
-    assert (np.take_along_axis(batch.extra["open"], batch.labels, 1)[has]).all()
+    has_answer = rows.spans[:, 0] >= 0
+    assert 0 < has_answer.sum() < len(rows) - 5
+    assert (batch.labels[~has_answer] == 0).all()
     ids = np.take_along_axis(batch.inputs["input_ids"], batch.labels, 1)
-    owners = questions.owners[rows.owners[has]]
-    spans = questions.spans[rows.owners[has]]
-    for found, owner, span in zip(ids[has], owners, spans, strict=True):
-        assert found.tolist() == questions.passages.ids[owner][span].tolist()
+    owners = rows.owners[has_answer]
+    for row, owner in zip(ids[has_answer], owners, strict=True):
+        passage = questions.passages.ids[questions.owners[owner]]
+        assert row.tolist() == passage[questions.spans[owner]].tolist()
 
 
 def scores_by_hand(case, rows):
@@ -489,17 +362,3 @@ def test_the_best_window_of_a_question_answers_it():
     assert best.tolist() == [(2, 4, 3.0), NONE]
     found["score"][1] = [0.5, 1.0, 1.0]  # subwords 2 and 3, 5, 3
     assert learner.merge(questions, windows, found)[0].tolist() == (2, 4, 1.0)
-
-
-def test_empty_passages_have_no_answer(vocab, case):
-    learner, backbone, heads, _, prepared = case
-    empty = asked(
-        vocab, [("the doctor", "", (-1, -1)), ("", "", (-1, -1)), ("who", "  ", (-1, -1))]
-    )
-    found, gold = predict_all(learner, backbone, heads, empty, prepared, 100), learner.gold(empty)
-    assert (found["start"] == -1).all()
-    assert (gold["start"] == -1).all()
-    terms = learner.loss(backbone, heads, batch_of(learner, prepared, empty).to(CPU))
-    assert terms["answer"].total.item() == pytest.approx(
-        0, abs=1e-5
-    )  # the first token has nothing to compete with

@@ -1,12 +1,9 @@
 """Scores of translations made by a model; what the model is told, and what is kept of what it says."""
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
-from accelerate import Accelerator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
@@ -22,9 +19,6 @@ from interlace.tasks import TASKS
 from interlace.tasks.common.files import FilePart, read_text
 from interlace.tasks.common.translation import bleu, chrf, copied, tokenized_bleu
 from interlace.text import TextPairs
-from interlace.training.evaluation_job import EvaluationJob
-from interlace.training.predictions import outcomes_file, read_outcomes
-from little_jobs import score_job
 
 WORDS = {"the": "der", "doctor": "arzt", "reads": "liest", "letters": "briefe", "Ion": "Ion"}
 ENGLISH = [
@@ -131,15 +125,8 @@ def test_one_pair_of_files_is_read_in_both_directions(root, vocab):
         read_text(
             "mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)]
         )
-    told = []
-    for direction in ("fr-en", "en-fr"):
-        with pytest.raises(DataError) as caught:
-            task().examples("test", direction, vocab, root)
-        told.append(str(caught.value))
-    assert told[0] == told[1]
-    assert re.match(
-        r"mt: no test data in 'en' with source 'fr': .*test.fr-en.en.*test.en-fr.en", told[0]
-    )
+    with pytest.raises(DataError, match=r"mt: no test data in 'en' with source 'fr'"):
+        task().examples("test", "fr-en", vocab, root)
 
 
 def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, says):
@@ -163,35 +150,9 @@ def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, s
     )  # which is why a round trip alone says little
 
 
-def test_round_trips_use_the_settings_of_the_task(tmp_path, vocab, model, says):
-    """A model of stripped Romanian comes back to stripped Romanian, here in capitals."""
-    asked = says(
-        lambda line, source, target: line.upper() if source == "ro" else line.replace("THE", "Și")
-    )
-    line = "și fața bună și mare"
-    (tmp_path / "test.ro").write_text(f"{line}\n", encoding="utf-8")
-    (tmp_path / "test.en").write_text("and the good and big face\n", encoding="utf-8")
-    settings = {"files": "test.{language}", "romanian": "strip", "round_trip": True}
-    into = task(**settings, lower_case=True)
-    scores = into.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))
-    assert asked[1]["lines"] == ["SI FATA BUNA SI MARE"]
-    assert scores["round-trip bleu"] == pytest.approx(100)
-    signature = scores.details["signatures"]["round-trip bleu"]
-    assert re.fullmatch(r"nrefs:1\|case:lc\|eff:no\|tok:13a\|.*\|romanian:strip", signature)
-    cased = task(**settings)
-    assert (
-        cased.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))[
-            "round-trip bleu"
-        ]
-        < 30
-    )
-
-
-def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says, monkeypatch):
+def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
     """It is what the task `mt` finds beside BLEU; here "letters" gets lost on the way there."""
-    asked = says(
-        lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target)
-    )
+    says(lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target))
     (tmp_path / "test.en").write_text("\n".join([*ENGLISH, " "]) + "\n", encoding="utf-8")
     (tmp_path / "test.de").write_text("\n".join([*GERMAN, " "]) + "\n", encoding="utf-8")
     beside = task(files="test.{language}", round_trip=True)
@@ -204,17 +165,7 @@ def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says, monkey
     for name in ("round-trip bleu", "copied lines", "copied words"):
         assert scores[name] == pytest.approx(expected[name])
     assert 5 < scores["round-trip bleu"] < 90
-    assert (
-        scores.details["signatures"]["round-trip bleu"]
-        == expected.details["signatures"]["round-trip bleu"]
-    )
     assert scores["round-trip bleu"] == pytest.approx(scores.outcomes.total)
-    assert [each["direction"] for each in asked] == ["en-de", "de-en"] * 2
-    assert scores.outputs == asked[-1]["lines"]
-    monkeypatch.setattr("interlace.tasks.round_trip.MAX_SENTENCES", 2)
-    assert alone.examples("test", "en-de", vocab, tmp_path).sources == ENGLISH[:2]
-    with pytest.raises(DataError, match=r"there is no file .*test\.de"):
-        alone.examples("test", "de-en", vocab, tmp_path)
     with pytest.raises(SettingsError, match=r"^round_trip: translation needs an encoder-decoder"):
         alone.measure(model.encoder, vocab, lines)
 
@@ -235,22 +186,15 @@ def test_sources_are_as_long_as_in_training(root, vocab, model, says, settings, 
 )
 def test_bleu_finds_the_words_of_chinese_by_any_code(language):
     """Its tokenizer counts characters; by spaces, a sentence that differs in one of them has a score of 0."""
-    output, reference = ["我们明天去北京看朋友"], ["我们明天去上海看朋友"]
-    found = bleu(output, reference, language)
+    found = bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], language)
     assert "tok:zh" in found.signature
-    assert found.value > 20
+    assert found.sentences[0, :6].tolist() == [6, 6, 5, 4, 3, 2]
 
 
 @pytest.mark.parametrize("language", ["jpn", "ja_JP", "kor"])
 def test_bleu_names_the_package_for_japanese_and_korean(language):
     with pytest.raises(MissingDependencyError, match=r"sacrebleu\[(ja|ko)\]"):
         bleu(["a"], ["a"], language)
-
-
-@pytest.mark.parametrize("language", ["th", "tha", "khm", "lo", "mya"])
-def test_bleu_without_words_says_what_to_read_instead(language, caplog):
-    bleu(["ฉันรักแมว"], ["ฉันรักแมว"], language)
-    assert "makes no words in a script without spaces; read chrF" in caplog.text
 
 
 def test_strips_romanian_diacritics_for_tokenized_bleu_only(tmp_path, vocab, model, says):
@@ -263,48 +207,11 @@ def test_strips_romanian_diacritics_for_tokenized_bleu_only(tmp_path, vocab, mod
     assert scores["bleu"] < 30  # the reference keeps its diacritics
     into.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))
     assert asked[-1]["lines"] == ["si fata buna si mare"]
-
-
-def test_rejects_a_language_without_a_target_token(tmp_path, vocab, model):
-    for language in ("en", "fr"):
-        (tmp_path / f"test.{language}").write_text("one\n", encoding="utf-8")
-    asked = task(files="test.{language}")
-    with pytest.raises(DataError, match="no target-language token for 'fr'"):
-        asked.measure(model, vocab, asked.examples("test", "fr", vocab, tmp_path))
-
-
-def test_translations_do_not_depend_on_batches_and_are_stored(root, vocab, model, tmp_path):
-    rows, files = [], []
-    for tokens in (16, 10_000):
-        into = tmp_path / str(tokens)
-        search = {"beam": 2, "max_ratio": 1.0, "max_extra": 2}
-        measured = task(targets=["en-de", "de-en"], search=search, tokens_per_batch=tokens)
-        cell = EvaluationJob(
-            "mt",
-            measured,
-            lambda: model,
-            vocab,
-            root,
-            "en",
-            [],
-            0,
-            Accelerator(cpu=True),
-            output=into,
-            key="model",
-        )
-        rows += score_job(cell)
-        files.append((into / "predictions/mt.zero-shot.0.de-en.txt").read_text(encoding="utf-8"))
-    assert files[0] == files[1]
-    assert len(files[0].split("\n")) == len(ENGLISH) + 1
-    assert [row["language"] for row in rows] == ["en-de", "de-en"] * 2
-    for row, again in zip(rows[:2], rows[2:], strict=True):
-        assert row["scores"] == again["scores"]
-        assert row["unit"] == "BLEU"
-        assert row["signatures"]["bleu"].startswith("nrefs:1|case:mixed")
-        assert 0 <= row["low"] <= row["high"] <= 100
-        kept = read_outcomes(outcomes_file(tmp_path / "16", "mt", 0), row["language"], "model")
-        assert kept.total == pytest.approx(row["score"], abs=1e-3)
-    assert torch.is_grad_enabled()
+    there_and_back = task(files="test.{language}", romanian="strip", round_trip=True)
+    lines = into.examples("test", "ro-en", vocab, tmp_path)
+    scores = there_and_back.measure(model, vocab, lines)
+    assert scores["round-trip bleu"] == pytest.approx(100)
+    assert scores.details["signatures"]["round-trip bleu"].endswith("|romanian:strip")
 
 
 LINES = st.lists(
@@ -324,32 +231,11 @@ def test_bleu_equals_sacrebleu_and_sums_over_sentences(pairs, lower_case):
     assert half.value == pytest.approx(float(bleu_of(found.sentences[:1].sum(axis=0))))
 
 
-def test_perfect_and_empty_translations():
-    lines = ["A dog runs through the snow.", "Two men, one boat."]
-    assert bleu(lines, lines).value == pytest.approx(100)
-    assert chrf(lines, lines).value == pytest.approx(100)
-    assert bleu(["", ""], lines).value == 0
-    assert chrf(["", ""], lines).sentences.tolist() == [0, 0]
-    found = bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "zh_Hans")
-    assert "tok:zh" in found.signature
-    assert found.sentences[0, :6].tolist() == [6, 6, 5, 4, 3, 2]
-    assert bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "en").value == 0  # one word
+def test_lines_must_correspond():
     for score in (bleu, chrf, copied):
         with pytest.raises(DataError, match="found 1 and 2"):
             score(["one"], ["one", "two"])
-    with pytest.raises(DataError, match="found 0 and 0"):
-        bleu([], [])
-
-
-def test_a_missing_tokenizer_names_the_package(monkeypatch):
-    import sacrebleu.metrics.bleu
-
-    def missing(**_settings):
-        raise RuntimeError("extra dependencies")
-
-    monkeypatch.setattr(sacrebleu.metrics.bleu, "BLEU", missing)
-    with pytest.raises(MissingDependencyError, match=re.escape("pip install 'sacrebleu[ja]'")):
-        bleu(["犬"], ["犬"], "ja")
+    assert chrf(["", ""], ["A dog", "Two men"]).sentences.tolist() == [0, 0]
 
 
 def test_tokenized_bleu_counts_words_without_smoothing():

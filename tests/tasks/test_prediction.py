@@ -30,13 +30,13 @@ def tagged(vocab):
 def paired(vocab):
     labels = np.random.default_rng(3).integers(-1, 3, size=40).astype(np.int32)
     pairs = Pairs(sentences(vocab, 4), sentences(vocab, 5, longest=12))
-    return Classifier(classes=3, pooling="mean"), LabeledExamples(pairs, labels=labels)
+    return Classifier(classes=3), LabeledExamples(pairs, labels=labels)
 
 
 @pytest.fixture(params=[tagged, paired])
 def case(request, vocab, model):
     learner, examples = request.param(vocab)
-    backbone = model()
+    backbone = model(init_std=0.5)
     torch.manual_seed(1)
     heads = learner.modules(backbone)
     with torch.no_grad():
@@ -62,28 +62,6 @@ def test_predictions_do_not_depend_on_batch_size(case):
     for tokens in (40, 100, 300):
         found, _ = predictions(case, tokens)
         np.testing.assert_array_equal(flat(found), flat(expected))
-
-
-def test_predictions_follow_their_examples(case):
-    expected, _ = predictions(case, 200)
-    order = np.random.default_rng(6).permutation(len(case[1]))
-    found, gold = predictions(case, 200, order)
-    if isinstance(expected, Ragged):
-        assert found == expected.take(order)
-        assert gold == case[1].tags.take(order)
-    else:
-        np.testing.assert_array_equal(found, expected[order])
-        np.testing.assert_array_equal(gold, case[1].labels[order])
-
-
-def test_prediction_restores_modes_and_keeps_no_gradient(case):
-    _, _, backbone, heads, _ = case
-    backbone.train()
-    heads.train()
-    predictions(case, 200)
-    assert backbone.training
-    assert heads.training
-    assert all(p.grad is None for p in [*backbone.parameters(), *heads.parameters()])
 
 
 def test_buckets_hold_every_row_once_and_little_padding(vocab, model):

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged, distinct_rows
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
 from interlace.tasks.common.prediction import InputLimits
@@ -41,21 +41,10 @@ def test_vectors_do_not_depend_on_batch_size(vocab, model):
     np.testing.assert_allclose(few, many, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("asked", "layers", "expected"),
-    [(None, 12, 8), (None, 4, 3), (None, 1, 1), (0, 4, 0), (-1, 4, 4), (2, 4, 2)],
-)
-def test_numbers_of_layers(asked, layers, expected):
-    assert Retrieval(layer=asked).layer_of(layers) == expected
-
-
-def test_rejects_a_missing_layer_and_languages_without_embeddings(vocab, model):
+def test_rejects_a_missing_layer(vocab, model):
     sides = encoded(vocab, "the doctor"), encoded(vocab, "der arzt", language="de")
     with pytest.raises(SettingsError, match="layer = 9, but the model has the layers 0 to 3"):
         Retrieval(layer=9).measure(model(), vocab, Pairs(*sides))
-    turkish = Pairs(encoded(vocab, "letters"), encoded(vocab, "briefe", language="tr"))
-    with pytest.raises(SettingsError, match="no language embedding for 'tr'"):
-        Retrieval().measure(model("en"), vocab, turkish)
 
 
 def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
@@ -101,9 +90,3 @@ def test_the_identity_does_not_depend_on_the_vocabulary(vocab):
     assert encoded(vocab, *lines).lengths.tolist() != encoded(other, *lines).lengths.tolist()
     assert identity(vocab, lines) == identity(other, lines)
     assert identity(vocab, lines) != identity(vocab, lines[::-1])
-
-
-def test_equal_rows_share_a_number():
-    numbers, first = distinct_rows(Ragged.of([[5], [1, 2], [5], [], [1, 2], [1]], np.int64))
-    assert numbers.tolist() == [0, 1, 0, 2, 1, 3]
-    assert first.tolist() == [0, 1, 3, 5]

@@ -62,12 +62,6 @@ def test_detects_links_counted_from_one(root, vocab, caplog):
         examples = WordAlignment(base=0).examples("test", "de", vocab, root)
     assert examples.sure.to_lists() == [[[1, 1], [2, 2]], []]
     assert "links beyond the end of a sentence dropped" in caplog.text
-    write(root, "parallel/test.en-de.links", "0-0 1-1 2p2 3-3", "0-0")
-    write(root, "parallel/test.en-de.de.tok", "der", *TARGET[1:])
-    with caplog.at_level(logging.WARNING, "interlace"):
-        WordAlignment().examples("test", "de", vocab, root)
-    assert "3 of 5 links (60 %)" in caplog.text
-    assert "read as en word, then de word" in caplog.text
 
 
 def test_reads_both_sides_from_one_file(tmp_path, vocab):
@@ -75,6 +69,15 @@ def test_reads_both_sides_from_one_file(tmp_path, vocab):
     write(tmp_path, "de.gold", "0-0 1-1")
     task = WordAlignment(files="{target}.txt", gold={"test.de": "de.gold"})
     assert task.examples("test", "de", vocab, tmp_path).lengths.tolist() == [4]
+
+
+def test_reads_a_list_of_both_sides(root, vocab):
+    sides = [f"parallel/test.en-de.{side}.tok" for side in ("en", "de")]
+    assert len(WordAlignment(files={"test.de": sides}).examples("test", "de", vocab, root)) == 2
+    with pytest.raises(DataError, match="expected whole files"):
+        WordAlignment(files=[*sides, "parallel/test.en-de.links"]).examples(
+            "test", "de", vocab, root
+        )
 
 
 def test_rejects_bad_input(root, vocab, model):
@@ -129,17 +132,3 @@ def test_gold_sets(vocab, pair, real_data):
         sure,
         possible,
     )
-
-
-def test_reads_a_list_of_both_sides(vocab, real_data):
-    story = "alignment/alibi-fr-en/LaVision_TheVision"
-    sides = [f"{story}/LaVision_sents.txt", f"{story}/TheVision_sents.txt"]
-    task = WordAlignment(
-        source="fr", files={"test.en": sides}, gold=f"{story}/ali_w2w_LaVision_TheVision.txt"
-    )
-    examples = task.examples("test", "en", vocab, real_data)
-    assert len(examples.possible.flat) > len(examples.sure.flat) > 500
-    with pytest.raises(DataError, match="expected whole files"):
-        WordAlignment(
-            source="fr", files=[*sides, f"{story}/ali_w2w_LaVision_TheVision.txt"]
-        ).examples("test", "en", vocab, real_data)

@@ -55,13 +55,12 @@ def test_scores_by_hand(root):
     found = scored(root(("cat", "Katze"), ("dog", "Hund")), vectors)
     assert found["p@1 cosine"] == 50
     assert found["p@5 cosine"] == 100
-    assert found["mrr cosine"] == 75
     assert found["mean cosine"] == pytest.approx(
         (np.cos(np.radians(30)) + np.cos(np.radians(80))) / 2
     )
     law_of_cosines = [np.sqrt(1 + 4 - 4 * np.cos(np.radians(angle))) for angle in (30, 80)]
     assert found["mean distance"] == pytest.approx(np.mean(law_of_cosines))
-    assert (found["coverage"], found["identical"]) == (100, 0)
+    assert found["coverage"] == 100
     # r(Katze) = (cos 30 + cos 60) / 2 = .683, r(Hund) = (cos 170 + cos 80) / 2 = -.406.
     # dog: 2 cos 60 - .683 = .317 for Katze, 2 cos 80 + .406 = .753 for Hund; cat: 1.049 against -1.564.
     assert found["p@1 csls"] == 100
@@ -83,8 +82,6 @@ def test_any_translation_of_a_word_counts(root):
         DataError, match="none of the 1 entries from 'en' to 'de' has a vector for both words"
     ):
         scored(root(("cat", "Kater")), vectors)
-    with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
-        scored(root(("cat", "Katze")), [at("en", cat=0)])
 
 
 def test_candidates_come_from_dictionary_or_vocabulary(root, monkeypatch):
@@ -106,14 +103,6 @@ def test_a_vector_that_both_languages_share_is_no_candidate_for_itself(root):
     found = scored(folder, vectors)
     assert found["p@1 cosine"] == pytest.approx(200 / 3)
     assert found.details == {"candidates": {"vocabulary": 5}}
-
-
-def test_identically_spelled_words_are_scored_separately(root):
-    vectors = at("en", Anna=0, cat=90), at("de", Anna=0, Katze=170)
-    folder = root(("Anna", "Anna"), ("cat", "Katze"))
-    found = scored(folder, vectors)
-    assert found["identical"] == 50
-    assert found["p@1 csls"] == (100 + found["p@1 csls, not identical"]) / 2
 
 
 ANIMALS = [("cat", "Katze"), ("dog", "Hund"), ("hound", "Hund"), ("mouse", "Maus")]
@@ -180,7 +169,7 @@ def test_a_dictionary_that_was_trained_on_is_scored_with_a_warning(root, caplog)
         found = scored(folder, PLACES, learned(folder, *ANIMALS))
     assert found["held out"] == 0
     assert found["p@1 cosine"] == found["p@1 cosine, all"] == found["p@1 cosine, seen"] == 75
-    assert "word_translation, en-de: all 4 words" in caplog.text
+    assert "word_translation, en-de: all words" in caplog.text
 
 
 def test_reads_input_embeddings(vocab, model):
@@ -211,10 +200,6 @@ def test_whole_words_of_a_model_are_candidates(root, vocab, model):
         found = task.measure(backbone, vocab, task.examples("test", "de", vocab, folder))
         assert found["p@1 cosine"] == expected
     assert found.details == {"candidates": {"vocabulary": len(whole_words(vocab))}}
-    with torch.no_grad():
-        backbone.input_embeddings[int(vocab.encode_words(["liest"])[0][0]), 1] = 9
-    found = task.measure(backbone, vocab, task.examples("test", "de", vocab, folder))
-    assert found["p@1 cosine"] == 100  # of the shared table, doctor itself is no candidate
 
 
 def test_outcomes_sum_to_the_score_and_name_dictionary_and_training_entries(root):
@@ -233,11 +218,5 @@ def test_outcomes_sum_to_the_score_and_name_dictionary_and_training_entries(root
         [0, 1, 1, 1],
     )
     assert 100 * found.outcomes.total == found["p@1 csls"]
-    vectors = at("en", cat=0, dog=90), at("de", Katze=1, Hund=89)
-    entries = ("cat", "Katze"), ("dog", "Hund")
-    whole, turned = scored(root(*entries), vectors), scored(root(*entries[::-1]), vectors)
-    assert whole.outcomes.identity != turned.outcomes.identity
-    path = root(*entries)
-    part = scored(path, vectors, learned(path, ("cat", "Katze")))
-    assert part.outcomes.identity not in {whole.outcomes.identity, turned.outcomes.identity}
-    assert part.outcomes.weight.tolist() == [0, 1]
+    part = scored(root(*entries), vectors, learned(root(*entries), ("cat", "Katze")))
+    assert part.outcomes.identity != found.outcomes.identity

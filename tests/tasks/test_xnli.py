@@ -36,5 +36,5 @@ def test_reads_several_files_and_rows(tmp_path, vocab):
     assert [vocab.decode(row) for row in train.examples.source.ids] == ["letters", "the", "doctor"]
     assert [LABELS[label] for label in train.labels] == ["entailment", "neutral", "neutral"]
     assert [vocab.decode(row) for row in dev.examples.source.ids] == ["letters"]
-    with pytest.raises(DataError, match=r"sick.txt has no rows \[1:\]"):
+    with pytest.raises(DataError, match=r"sick\.txt has no rows"):
         task.examples("test", "en", vocab, tmp_path)

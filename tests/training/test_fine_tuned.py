@@ -13,6 +13,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.tasks import TASKS, FineTuneTask
+from interlace.tasks.common.classification import ClassificationTask, Classifier
 from interlace.training.fine_tuned import fine_tuned_name, read_record, save_fine_tuned
 from little_files import write
 
@@ -153,8 +154,16 @@ def test_plain_transformers_reads_the_training_language(vocab, tmp_path):
     )
 
 
-def test_a_head_that_transformers_lacks_is_kept_as_ours(vocab, tmp_path):
-    backbone, task = backbone_of("bert", vocab), TASKS.build({"name": "xnli", "pooling": "mean"})
+class OtherClassifier(Classifier):
+    """A head that transformers does not know."""
+
+
+def test_a_head_that_transformers_lacks_is_kept_as_ours(vocab, tmp_path, monkeypatch):
+    def head(task):
+        return task.build_head(OtherClassifier, classes=len(task.classes))
+
+    monkeypatch.setattr(ClassificationTask, "head", head)
+    backbone, task = backbone_of("bert", vocab), TASKS.build("xnli")
     _, modules, _ = saved(tmp_path / "saved", backbone, vocab, task)
     assert read_record(tmp_path / "saved")["transformers"] == ""
     weights = load_file(tmp_path / "saved/head.safetensors")

@@ -158,13 +158,11 @@ class LabeledExamples:
 
     tags: n rows of int32, a tag per word (-1: not scored), or None.
     labels: (n,) int32, a label per row, or None.
-    left_out: tagged words that do not occur in the text of these sentences; None if they were not counted.
     """
 
     examples: Sentences | Pairs
     tags: Ragged | None = None
     labels: NDArray[np.int32] | None = None
-    left_out: int | None = None
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -176,7 +174,7 @@ class LabeledExamples:
 
     def take(self, rows: RowNumbers) -> LabeledExamples:
         """Return a copy of the given rows."""
-        return replace(_take(self, rows, "examples", "tags", "labels"), left_out=None)
+        return _take(self, rows, "examples", "tags", "labels")
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,9 @@ class Tuning(Settings):
     )
     epochs: float = Field(3.0, gt=0, description="Passes over the training set.")
     tokens_per_batch: int = Field(
-        2048, ge=16, description="Tokens per batch over all processes, padding included."
+        2048,
+        ge=16,
+        description="Tokens per batch over all processes, padding included.",
     )
     micro_batches: int = Field(
         1,
@@ -85,17 +87,24 @@ class Tuning(Settings):
         "same for any number of processes that divides it.",
     )
     warmup_share: float = Field(
-        0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate."
+        0.1,
+        ge=0,
+        lt=1,
+        description="Share of the steps with a rising learning rate.",
     )
     weight_decay: float = Field(0.0, ge=0, description="Decoupled weight decay of AdamW.")
     betas: tuple[Decay, Decay] = Field(
-        (0.9, 0.999), description="Decay rates of Adam's moments (ALM: 0.9, 0.997)."
+        (0.9, 0.999),
+        description="Decay rates of Adam's moments (ALM: 0.9, 0.997).",
     )
     select: SelectionRule = Field(
-        "source-dev", description="Whose dev set selects the weights and the learning rate."
+        "source-dev",
+        description="Whose dev set selects the weights and the learning rate.",
     )
     checks: int = Field(
-        1, ge=1, description="Dev evaluations per epoch (XLM: every 20,000 examples)."
+        1,
+        ge=1,
+        description="Dev evaluations per epoch (XLM: every 20,000 examples).",
     )
 
     def model_post_init(self, _context: Any) -> None:
@@ -129,10 +138,15 @@ class HeadSettings(Settings):
     """Settings that a task passes on to its head."""
 
     max_length: int = Field(
-        256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128)."
+        256,
+        ge=8,
+        description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).",
     )
     dropout: float = Field(
-        0.1, ge=0, lt=1, description="Dropout probability before the linear layer."
+        0.1,
+        ge=0,
+        lt=1,
+        description="Dropout probability before the linear layer.",
     )
 
 
@@ -172,7 +186,9 @@ class TaskHead(HeadSettings, Objective):
     ) -> Batch:
         """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
         inputs = prepared.traits.encoder_inputs(
-            layout, languages, language_ids=prepared.language_ids
+            layout,
+            languages,
+            language_ids=prepared.language_ids,
         )
         return Batch(
             inputs,
@@ -182,10 +198,6 @@ class TaskHead(HeadSettings, Objective):
             layout.tokens,
             extra,
         )
-
-    def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - subclasses use it
-        """Return remarks on these examples that are logged once before training."""
-        return []
 
     def sequence_length(self, prepared: Prepared) -> int:
         """Return the maximum sequence length: this head's or the model's."""
@@ -215,8 +227,8 @@ class TaskHead(HeadSettings, Objective):
         import torch
 
         with torch.inference_mode():
-            best = self.logits(backbone, heads, batch).argmax(dim=-1)
-        return np.asarray(best.cpu().numpy(), np.int32)
+            classes = self.logits(backbone, heads, batch).argmax(dim=-1)
+        return np.asarray(classes.cpu().numpy(), np.int32)
 
     def sequences(self, examples: Any, prepared: Prepared) -> Any:  # noqa: ARG002 - most read an example as it is
         """Return the sequences that batches are made of: the examples, or several windows for each."""
@@ -293,7 +305,8 @@ class Task(Settings, ABC):
 
     files: Files = Field("", description="Files under the data root.")
     targets: list[str] | None = Field(
-        None, description="Languages to score; none: those of the recipe."
+        None,
+        description="Languages to score; none: those of the recipe.",
     )
 
     _run: Path | None = PrivateAttr(None)
@@ -320,7 +333,7 @@ class Task(Settings, ABC):
         For tasks over pairs, `language` is the target and the setting `source` the other language.
 
         Raises:
-            DataError: a file is missing (lists the languages that have one) or damaged.
+            DataError: a file is missing or damaged.
         """
 
     def read_chunks(self, query: FileQuery) -> Chunks[Any]:
@@ -330,7 +343,11 @@ class Task(Settings, ABC):
             return []
         languages = self.reader_languages(query)
         return read_text(
-            self.name, task.reader, languages, self.text_type, find_parts(self.files, query)
+            self.name,
+            task.reader,
+            languages,
+            self.text_type,
+            find_parts(self.files, query),
         )
 
     def reader_languages(self, query: FileQuery) -> list[str]:
@@ -373,7 +390,9 @@ class FineTuneTask(HeadSettings, Task):
     )
 
     settings: list[Setting] = Field(
-        ["zero-shot"], min_length=1, description="Evaluation settings to train and score."
+        ["zero-shot"],
+        min_length=1,
+        description="Evaluation settings to train and score.",
     )
     translations: Literal["machine", "human"] = Field(
         "machine",

@@ -93,15 +93,16 @@ class EmbeddingAlignment(DictionaryTask):
         source = single_words(vocab.encode_words(words.source), self.source)
         target = single_words(vocab.encode_words(words.target), language)
         trained = self.training_entries(query)
+        text_ids: NDArray[np.integer] = np.zeros(0, np.int64)
+        if self.candidates == "text":
+            text_ids = self._text_ids(query, vocab)
         return EncodedEntries(
             source,
             target,
             words=words,
             trained=trained,
             shared=trained.shares_rows(vocab, source.ids, target.ids),
-            text_ids=self._text_ids(query, vocab)
-            if self.candidates == "text"
-            else np.zeros(0, np.int64),
+            text_ids=text_ids,
         )
 
     def _text_ids(self, query: FileQuery, vocab: Vocab) -> NDArray[np.integer]:
@@ -126,10 +127,9 @@ class EmbeddingAlignment(DictionaryTask):
         sources = examples.source.ids
         targets = examples.target.ids
         target_fits = spellable(targets, vocab, single=True)
-        is_alike = np.array(
-            [np.array_equal(*pair) for pair in zip(sources, targets, strict=True)], np.bool_
-        )
-        is_usable = spellable(sources, vocab, single=True) & target_fits & ~is_alike
+        alike = [np.array_equal(*pair) for pair in zip(sources, targets, strict=True)]
+        source_fits = spellable(sources, vocab, single=True)
+        is_usable = source_fits & target_fits & ~np.array(alike, np.bool_)
         kept = np.flatnonzero(is_usable)
         if not len(kept):
             raise DataError(
@@ -147,7 +147,9 @@ class EmbeddingAlignment(DictionaryTask):
 
         kept_words, first_entries = distinct_rows(sources.take(kept))
         groups = examples.trained.groups(
-            examples.words.take(kept), kept_words, examples.shared[kept]
+            examples.words.take(kept),
+            kept_words,
+            examples.shared[kept],
         )
         metrics = groups.metrics(f"{self.name}, {examples.name}", metrics_of)
         words, _ = distinct_rows(sources)  # (m,) the source word of each entry
@@ -171,7 +173,8 @@ class EmbeddingAlignment(DictionaryTask):
         numbers, firsts = distinct_rows(sources)
         words = sources.flat[firsts]  # (n,)
         translations = np.searchsorted(candidates, examples.target.ids.take(kept).flat)
-        gold = np.unique(np.stack([numbers, translations], axis=1), axis=0)
+        gold_pairs = np.stack([numbers, translations], axis=1)
+        gold = np.unique(gold_pairs, axis=0)
         is_candidate = np.isin(words, candidates)
         own_candidates = np.searchsorted(candidates, words[is_candidate])
         table = backbone.input_embeddings.detach().float().cpu().numpy()
@@ -186,7 +189,9 @@ class EmbeddingAlignment(DictionaryTask):
         return np.asarray(best_ranks == 1)
 
     def _language_vectors(
-        self, backbone: Backbone, examples: EncodedEntries
+        self,
+        backbone: Backbone,
+        examples: EncodedEntries,
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """(H,) what is added to the rows of source words, and to those of candidates: what the model adds, if known."""
         languages = (examples.source.language, examples.target.language)

@@ -25,7 +25,6 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -69,7 +68,9 @@ class SpanSettings(HeadSettings):
     """Settings of span extraction, with the defaults of Devlin et al.'s code."""
 
     max_length: int = Field(
-        384, ge=16, description="Maximum sequence length in tokens (BERT's code: 384)."
+        384,
+        ge=16,
+        description="Maximum sequence length in tokens (BERT's code: 384).",
     )
     max_question: int = Field(
         64,
@@ -82,7 +83,10 @@ class SpanSettings(HeadSettings):
         description="Tokens from the beginning of a window to that of the next (code: 128).",
     )
     dropout: float = Field(
-        0.0, ge=0, lt=1, description="Dropout probability before the linear layer (code: 0)."
+        0.0,
+        ge=0,
+        lt=1,
+        description="Dropout probability before the linear layer (code: 0).",
     )
 
 
@@ -90,7 +94,7 @@ class Mlqa(SpanSettings, FineTuneTask):
     """F1 and exact match of answers, in percent; a target `en-de` has passages in `en` and questions in `de`."""
 
     metric: ClassVar[str] = "f1"
-    same_scale: ClassVar[tuple[str, ...]] = ("exact", "ceiling")
+    same_scale: ClassVar[tuple[str, ...]] = ("exact",)
     text_type: ClassVar[type[TextPairs]] = TextPairs
 
     files: Files = Field(
@@ -99,7 +103,8 @@ class Mlqa(SpanSettings, FineTuneTask):
         "{question} are the languages of a target such as 'en-de'. '..json[:3000]' are the first 3,000 questions.",
     )
     reader: ReaderSettings = Field(
-        "squad", description="Reader of the files; must return passages and questions."
+        "squad",
+        description="Reader of the files; must return passages and questions.",
     )
     normalization: AnswerRules = Field(
         "mlqa",
@@ -108,7 +113,10 @@ class Mlqa(SpanSettings, FineTuneTask):
     )
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(
-            learning_rate=3e-5, epochs=3, tokens_per_batch=8192, weight_decay=1e-4
+            learning_rate=3e-5,
+            epochs=3,
+            tokens_per_batch=8192,
+            weight_decay=1e-4,
         ),
         description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 sequences per batch).",
     )
@@ -130,18 +138,13 @@ class Mlqa(SpanSettings, FineTuneTask):
         chunks = self.clean_chunks(self.query(split, language, root))
         path = chunks[-1][0]
         questions = encode_questions([chunk for _, chunk in chunks], vocab)
-        truncated = int((questions.questions.lengths > self.max_question).sum())
-        notes = {f"questions truncated to {self.max_question} subwords": truncated}
         if split == "train":
             lines = chain.from_iterable(chunk.target.lines for _, chunk in chunks)
-            blank = np.array([not line.strip() for line in lines], np.bool_)
-            placed = questions.spans[:, 0] >= 0
-            notes["questions left out: they have no text"] = int(blank.sum())
-            notes["questions left out: their answer has no place in the passage"] = int(
-                (~placed & ~blank).sum()
-            )
-            questions = questions.take(placed & ~blank)
-        log_notes(self.name, path, notes)
+            has_text = np.array([bool(line.strip()) for line in lines], np.bool_)
+            is_kept = has_text & (questions.spans[:, 0] >= 0)
+            left_out = int((~is_kept).sum())
+            log_notes(self.name, path, {"questions without a text or an answer left out": left_out})
+            questions = questions.take(is_kept)
         if not any(questions.answers):
             purpose = "train on" if split == "train" else "compare with"
             raise DataError(
@@ -151,33 +154,24 @@ class Mlqa(SpanSettings, FineTuneTask):
         return questions
 
     def score(self, examples: Questions, predictions: NDArray[Any]) -> Scores:
-        """Return `f1` and `exact` over the questions that have answers, and `ceiling`, the F1 that can be reached.
-
-        The ceiling is below 100 where a subword crosses the border of an answer, or an answer is not in its passage.
-        """
-        compared = self._compared(examples, predictions)
-        ceiling = self._compared(examples, gold_spans(examples))
-        metrics = {
-            "f1": 100 * float(np.nanmean(compared.f1)),
-            "exact": 100 * float(np.nanmean(compared.exact)),
-            "ceiling": 100 * float(np.nanmean(ceiling.f1)),
-        }
-        has_answer = ~np.isnan(compared.f1)
+        """Return `f1` and `exact` over the questions that have answers."""
+        texts = best_texts(examples, predictions)
+        language = examples.passages.language
+        f1, exact = compare_all(texts, examples.answers, self.normalization, language)
+        has_answer = ~np.isnan(f1)
+        metrics = {"f1": 100 * float(np.nanmean(f1)), "exact": 100 * float(np.nanmean(exact))}
         identity = identity_of(examples.ids, *examples.answers)
         passages = np.unique(examples.owners, return_inverse=True)[1]
-        f1 = np.nan_to_num(compared.f1)
-        return Scores(
-            metrics, Examples(f1, has_answer.astype(np.float64), identity, groups=passages)
-        )
-
-    def _compared(self, examples: Questions, spans: NDArray[Any]) -> AnswerScores:
-        texts = best_texts(examples, spans)
-        return compare_all(texts, examples.answers, self.normalization, examples.passages.language)
+        weight = has_answer.astype(np.float64)
+        return Scores(metrics, Examples(np.nan_to_num(f1), weight, identity, groups=passages))
 
     def exports(self, examples: Questions, predictions: NDArray[Any]) -> dict[str, Any]:
         """Return `answers`, the best by question id as the official programs read them."""
-        keys = [key or str(number) for number, key in enumerate(examples.ids)]
-        return {"answers": dict(zip(keys, best_texts(examples, predictions), strict=True))}
+        answers = {}
+        texts = best_texts(examples, predictions)
+        for number, (key, text) in enumerate(zip(examples.ids, texts, strict=True)):
+            answers[key or str(number)] = text
+        return {"answers": answers}
 
 
 def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
@@ -211,7 +205,9 @@ def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
         passages=Sentences.concatenate(passages),
         owners=passage_numbers,
         spans=subwords_in_span(
-            graphemes, passage_numbers, np.array(spans, np.int32).reshape(-1, 2)
+            graphemes,
+            passage_numbers,
+            np.array(spans, np.int32).reshape(-1, 2),
         ),
         characters=graphemes,
         texts=texts,
@@ -256,11 +252,18 @@ class SpanExtractor(SpanSettings, TaskHead):
             prepared.vocab.surfaces.spelled.offsets
         )  # of each subword of the vocabulary
         is_open[is_open] = spelled_lengths[layout.ids[is_open]] > 0
-        labels = np.where(examples.spans >= 0, examples.spans + begins[:, None], 0)
+        columns_of_spans = examples.spans + begins[:, None]
+        labels = np.where(examples.spans >= 0, columns_of_spans, 0)
         rows = np.arange(len(examples))
         at = (rows, np.zeros_like(rows))
         return self.batch_of(
-            layout, pairs.languages, prepared, at, labels, open=is_open, begins=begins
+            layout,
+            pairs.languages,
+            prepared,
+            at,
+            labels,
+            open=is_open,
+            begins=begins,
         )
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
@@ -285,8 +288,10 @@ class SpanExtractor(SpanSettings, TaskHead):
         with torch.inference_mode():
             first, last = self._span_logits(backbone, heads, batch, batch.extra["open"])
             padded = torch.nn.functional.pad(last, (0, MAX_ANSWER - 1), value=-torch.inf)
-            both = first[:, :, None] + padded.unfold(1, MAX_ANSWER, 1)  # (B, L, A)
-            scores, cells = both.flatten(1).topk(min(SPANS_PER_WINDOW, both[0].numel()))
+            last_by_length = padded.unfold(1, MAX_ANSWER, 1)  # (B, L, A)
+            both = first[:, :, None] + last_by_length
+            count = min(SPANS_PER_WINDOW, both[0].numel())
+            scores, cells = both.flatten(1).topk(count)
         start_columns = (cells // MAX_ANSWER).cpu().numpy()
         further_subwords = (cells % MAX_ANSWER).cpu().numpy()
         spans = self.empty_predictions(len(cells))
@@ -300,26 +305,17 @@ class SpanExtractor(SpanSettings, TaskHead):
         return spans
 
     def _span_logits(
-        self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch, allowed: Tensor
+        self,
+        backbone: Backbone,
+        heads: nn.ModuleDict,
+        batch: Batch,
+        allowed: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """Two of (B, L): how well each subword begins and ends the answer; -inf where it is not allowed."""
         logits = self.logits(backbone, heads, batch)  # (B, L, 2)
-        first, last = logits.masked_fill(~allowed[:, :, None], -float("inf")).unbind(dim=-1)
+        logits = logits.masked_fill(~allowed[:, :, None], -float("inf"))
+        first, last = logits.unbind(dim=-1)
         return first, last
-
-    def notes(self, examples: Windows, prepared: Prepared) -> list[str]:  # noqa: ARG002 - known before the layout
-        """Return how many windows there are, and how many answers no window holds as a whole."""
-        questions = len(np.unique(examples.owners))
-        answered = len(np.unique(examples.owners[examples.spans[:, 0] >= 0]))
-        remarks = []
-        if len(examples) > questions:
-            remarks.append(f"{questions} questions are read in {len(examples)} windows")
-        if answered < questions:
-            lost = questions - answered
-            remarks.append(
-                f"{lost} of {questions} answers do not fit into a window and are not trained on"
-            )
-        return remarks
 
     def class_columns(self, sequences: Windows) -> list[NDArray[np.integer]]:
         """Return the positions of the answer's first and last token in each window; 0 without an answer."""
@@ -334,7 +330,10 @@ class SpanExtractor(SpanSettings, TaskHead):
         return gold_spans(examples)
 
     def merge(
-        self, examples: Questions, sequences: Windows, predictions: NDArray[Any]
+        self,
+        examples: Questions,
+        sequences: Windows,
+        predictions: NDArray[Any],
     ) -> NDArray[Any]:
         """Return the (q,) best answer of each question from all its windows.
 
@@ -343,9 +342,8 @@ class SpanExtractor(SpanSettings, TaskHead):
         window, rank = np.nonzero(predictions["start"] >= 0)
         spans = predictions[window, rank]  # (m,)
         questions = sequences.owners[window]
-        subwords = (
-            np.stack([spans["start"], spans["end"]], axis=1) + sequences.firsts[window][:, None]
-        )
+        subwords = np.stack([spans["start"], spans["end"]], axis=1)
+        subwords += sequences.firsts[window][:, None]
         characters = _characters(examples, examples.owners[questions], subwords)
         start, end = characters.T
         order = np.lexsort((end, start, -spans["score"], questions))  # by question, the best first
@@ -373,7 +371,9 @@ def gold_spans(questions: Questions) -> NDArray[Any]:
 
 
 def _characters(
-    questions: Questions, passages: NDArray[Any], spans: NDArray[Any]
+    questions: Questions,
+    passages: NDArray[Any],
+    spans: NDArray[Any],
 ) -> NDArray[np.int32]:
     """(n, 2) the characters of a span of subwords of each given passage; (-1, -1) for an empty one."""
     is_filled = spans[:, 0] >= 0
@@ -389,7 +389,11 @@ def best_texts(questions: Questions, answers: NDArray[Any]) -> list[str]:
     """Return the answer to each question, or an empty one; answers: (q,) `SPAN`s."""
     texts = []
     for owner, start, end in zip(questions.owners, answers["start"], answers["end"], strict=True):
-        texts.append(questions.texts[owner][start:end] if start >= 0 else "")
+        if start < 0:
+            texts.append("")
+        else:
+            passage = questions.texts[owner]
+            texts.append(passage[start:end])
     return texts
 
 
@@ -409,8 +413,10 @@ class _Punctuation(dict[int, int | None]):
 
     def __missing__(self, code: int) -> int | None:
         character = chr(code)
-        dropped = character in string.punctuation or unicodedata.category(character).startswith("P")
-        self[code] = None if dropped else code
+        category = unicodedata.category(character)
+        self[code] = code
+        if character in string.punctuation or category.startswith("P"):
+            self[code] = None
         return self[code]
 
 
@@ -426,19 +432,26 @@ def answer_words(answer: str, rules: AnswerRules, language: str) -> tuple[str, .
         stay, and in scripts without blanks (Japanese, Thai) every character is a word.
     """
     if rules == "squad":
-        text = re.sub(_ENGLISH, " ", answer.lower().translate(_ASCII))
+        text = answer.lower().translate(_ASCII)
+        text = re.sub(_ENGLISH, " ", text)
         return tuple(text.split())
     text = answer.lower().translate(_ANY)
-    if articles := _ARTICLES.get(language):
+    articles = _ARTICLES.get(language)
+    if articles:
         text = re.sub(articles, " ", text)
-    if scripts_of(language) & UNSPACED:
-        is_word = _HAN.match if base_language(language) == "zh" else is_unspaced
-        text = "".join(f" {character} " if is_word(character) else character for character in text)
+    if base_language(language) == "zh":
+        text = _HAN.sub(r" \g<0> ", text)
+    elif scripts_of(language) & UNSPACED:
+        characters = [f" {letter} " if is_unspaced(letter) else letter for letter in text]
+        text = "".join(characters)
     return tuple(text.split())
 
 
 def compare_answers(
-    answer: str, gold: Sequence[str], rules: AnswerRules, language: str
+    answer: str,
+    gold: Sequence[str],
+    rules: AnswerRules,
+    language: str,
 ) -> tuple[float, float]:
     """Return (F1 of words, exact match), each against the nearest gold answer, 0 to 1."""
     words = answer_words(answer, rules, language)
@@ -446,28 +459,25 @@ def compare_answers(
     exact = 0.0
     for gold_answer in gold:
         gold_words = answer_words(gold_answer, rules, language)
-        if common := (Counter(words) & Counter(gold_words)).total():
-            best_f1 = max(best_f1, 2 * common / (len(words) + len(gold_words)))
+        common = (Counter(words) & Counter(gold_words)).total()
+        if common:
+            f1 = 2 * common / (len(words) + len(gold_words))
+            best_f1 = max(best_f1, f1)
         if words == gold_words:
             exact = 1.0
     return best_f1, exact
 
 
-@dataclass(frozen=True)
-class AnswerScores:
-    """(q,) F1 and exact match of each question, 0 to 1; NaN where it has no answer."""
-
-    f1: NDArray[np.float64]
-    exact: NDArray[np.float64]
-
-
 def compare_all(
-    answers: Sequence[str], gold: Sequence[Sequence[str]], rules: AnswerRules, language: str
-) -> AnswerScores:
-    """Compare the answer to each question with its gold answers."""
+    answers: Sequence[str],
+    gold: Sequence[Sequence[str]],
+    rules: AnswerRules,
+    language: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the (q,) F1 and exact match of the answer to each question, 0 to 1; NaN where it has no gold answer."""
     f1 = np.full(len(answers), np.nan)
     exact = np.full(len(answers), np.nan)
     for row, (answer, right) in enumerate(zip(answers, gold, strict=True)):
         if right:
             f1[row], exact[row] = compare_answers(answer, right, rules, language)
-    return AnswerScores(f1, exact)
+    return f1, exact

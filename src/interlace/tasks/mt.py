@@ -59,14 +59,16 @@ class Mt(TranslationTask):
         "opposite direction are used too.",
     )
     reader: ReaderSettings = Field(
-        "lines", description="Reader of the files, such as 'lines' or 'tsv'."
+        "lines",
+        description="Reader of the files, such as 'lines' or 'tsv'.",
     )
     word_tokenizer: WordTokenizerName = Field(
         "unicode",
         description="Word tokenizer of 'tokenized bleu', such as 'moses' or 'by_language', as in papers.",
     )
     round_trip: bool = Field(
-        False, description="Also translate back, as the task 'round_trip': 'round-trip bleu'."
+        False,
+        description="Also translate back, as the task 'round_trip': 'round-trip bleu'.",
     )
 
     def query(self, split: str, language: str, root: Root) -> FileQuery:
@@ -95,7 +97,12 @@ class Mt(TranslationTask):
         """Read both sides, from files of the direction or of the opposite one."""
         source, target = self._sides(query)
         return read_text(
-            self.name, self.reader, [query.source, query.language], TextPairs, source, target
+            self.name,
+            self.reader,
+            [query.source, query.language],
+            TextPairs,
+            source,
+            target,
         )
 
     def read_files(self, split: str, language: str, root: Root) -> list[Path]:
@@ -106,21 +113,22 @@ class Mt(TranslationTask):
     def _sides(self, query: FileQuery) -> tuple[list[FilePart], list[FilePart]]:
         """Return the files of the source and of the target, of the direction or the opposite one."""
         opposite = FileQuery(self.name, query.split, query.source, query.root, query.language)
-        sides = (query.source, query.language)
-        messages = []
-        for direction in (query, opposite):
+        try:
+            return self._parts(query, query.source), self._parts(query, query.language)
+        except MissingDataError as error:
             try:
-                parts = {side: find_parts(self.files, direction, side) for side in sorted(sides)}
-                return parts[query.source], parts[query.language]
-            except MissingDataError as error:
-                messages.append(str(error))
-        first, second = sorted(messages)
-        raise MissingDataError(
-            f"{first}; opposite direction: {second.removeprefix(f'{self.name}: ')}"
-        )
+                return self._parts(opposite, query.source), self._parts(opposite, query.language)
+            except MissingDataError:
+                raise error from None
+
+    def _parts(self, query: FileQuery, side: str) -> list[FilePart]:
+        return find_parts(self.files, query, side)
 
     def compare(
-        self, examples: SourceLines, outputs: list[str], back: list[str]
+        self,
+        examples: SourceLines,
+        outputs: list[str],
+        back: list[str],
     ) -> dict[str, TextMetric]:
         """Compare the outputs with the references, and what came back with the sources."""
         target = examples.direction.target

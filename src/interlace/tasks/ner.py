@@ -33,7 +33,8 @@ class Ner(TaggingTask):
 
     metric: ClassVar[str] = "f1"
     other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
-        ("invalid start", "unread", "without subwords"), ("%", False)
+        ("unread", "without subwords"),
+        ("%", False),
     )
     tag_kind: ClassVar[str] = "names"
 
@@ -43,7 +44,8 @@ class Ner(TaggingTask):
         "'test.de'.",
     )
     reader: ReaderSettings = Field(
-        "iob", description="Reader of the files; must return tags of kind 'names'."
+        "iob",
+        description="Reader of the files; must return tags of kind 'names'.",
     )
     types: tuple[str, ...] = Field(
         ("PER", "ORG", "LOC"),
@@ -107,14 +109,15 @@ class Ner(TaggingTask):
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
         """Return `f1`, `precision` and `recall` over entities of all types together (micro), and F1 of each type.
 
-        Also `invalid start`, the percentage of predicted entities that begin with an I (no valid IOB2), and
-        those of words without a prediction. A type that is neither in the gold nor predicted has no F1.
+        Also the shares of words without a prediction. A type that is neither in the gold nor predicted has no F1.
         """
         gold: Any = examples.tags
         is_known = gold.flat >= 0
         first_words = gold.offsets - gold.offsets[0]
-        predicted = entities(Ragged(np.where(is_known, predictions.flat, 0), first_words))
-        expected = entities(Ragged(np.where(is_known, gold.flat, 0), first_words))
+        predicted_tags = np.where(is_known, predictions.flat, 0)
+        expected_tags = np.where(is_known, gold.flat, 0)
+        predicted = entities(Ragged(predicted_tags, first_words))
+        expected = entities(Ragged(expected_tags, first_words))
         right = is_among(predicted, expected)
         metrics = entity_rates(len(expected), len(predicted), int(right.sum()))
         for number, kind in enumerate(self.types):
@@ -124,9 +127,6 @@ class Ner(TaggingTask):
             right_count = int((is_kind & right).sum())
             if gold_count or predicted_count:
                 metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, right_count)["f1"]
-        metrics["invalid start"] = 0.0
-        if len(predicted):
-            metrics["invalid start"] = 100 * float(predicted.opened.mean())
         metrics |= self.unread(examples, predictions, is_known)
 
         sentences = gold.rows()  # (W,) the sentence of each word
@@ -147,12 +147,11 @@ class Ner(TaggingTask):
 
 @dataclass(frozen=True)
 class Entities:
-    """(E,) half-open spans of words over all sentences, the number of their type, and whether they begin with an I."""
+    """(E,) half-open spans of words over all sentences, and the number of their type."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     types: NDArray[np.int64]
-    opened: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -185,10 +184,10 @@ def tag_numbers(types: Sequence[str]) -> dict[str, int]:
 def entities(tags: Ragged) -> Entities:
     """Return the entities of rows of tags; -1 is outside.
 
-    For example, with O, B-PER and I-PER as 0, 1 and 2, the row 1 2 0 2 1 has the words 0 to 2, 3 to 4 and 4 to 5; the
-    second begins with an I.
+    For example, with O, B-PER and I-PER as 0, 1 and 2, the row 1 2 0 2 1 has the words 0 to 2, 3 to 4 and 4 to 5.
     """
-    flat = np.maximum(np.asarray(tags.flat, np.int64), 0)  # (W,)
+    flat = np.asarray(tags.flat, np.int64)  # (W,)
+    flat = np.maximum(flat, 0)
     types = (flat - 1) // 2  # -1 outside
     is_inside = types >= 0
     is_i = flat % 2 == 0
@@ -199,7 +198,7 @@ def entities(tags: Ragged) -> Entities:
     starts = np.flatnonzero(is_inside & ~continues)
     is_last = is_inside.copy()
     is_last[:-1] &= ~continues[1:]
-    return Entities(starts, np.flatnonzero(is_last) + 1, types[starts], is_i[starts])
+    return Entities(starts, np.flatnonzero(is_last) + 1, types[starts])
 
 
 def is_among(predicted: Entities, gold: Entities) -> NDArray[np.bool_]:

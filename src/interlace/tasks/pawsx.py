@@ -33,5 +33,6 @@ class Pawsx(PairClassificationTask):
     def is_readable(self, split: str, *sentences: str) -> bool:
         """Return whether both sentences are translated."""
         return super().is_readable(split, *sentences) and _UNTRANSLATED not in map(
-            str.strip, sentences
+            str.strip,
+            sentences,
         )

@@ -78,7 +78,9 @@ class Perplexity(ProbeTask):
         "tokenizer that finds words (zh, ja, th).",
     )
     max_length: int = Field(
-        256, ge=8, description="Maximum sequence length in tokens, at most the model's (XLM: 256)."
+        256,
+        ge=8,
+        description="Maximum sequence length in tokens, at most the model's (XLM: 256).",
     )
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
 
@@ -135,7 +137,10 @@ class Perplexity(ProbeTask):
             identified.append(text.ids.flat)
         identity = identity_of(*identified)
         outcomes = Examples(
-            likelihood.nats, weight.astype(np.float64), identity, measure="perplexity"
+            likelihood.nats,
+            weight.astype(np.float64),
+            identity,
+            measure="perplexity",
         )
         return Scores(metrics, outcomes, metric=name)
 

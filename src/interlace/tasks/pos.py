@@ -1,13 +1,12 @@
 """Part-of-speech tagging with the universal tags (Universal Dependencies; XTREME).
 
 Every gold word that occurs in the line is scored. Words of contractions that do not (German `am` = an + dem: the second
-one) are not predicted, and `left out` is their share; programs that read a treebank's words in place of its text do
-predict them: 1.6 % of German's PUD, 2.4 % of French's.
+one) are counted in the log and not predicted; programs that read a treebank's words in place of its text do predict
+them: 1.6 % of German's PUD, 2.4 % of French's.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,11 +16,10 @@ from pydantic import Field
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import LabeledExamples
-from interlace.readers.conllu import LEFT_OUT
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Scores, Tuning
 from interlace.tasks.common.classification import TaggingTask
-from interlace.tasks.common.files import Files, ReaderSettings, find_parts, log_notes
+from interlace.tasks.common.files import Files, ReaderSettings, log_notes
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
@@ -40,7 +38,8 @@ class Pos(TaggingTask):
     same_scale: ClassVar[tuple[str, ...]] = ("f1",)
     scoring_version: ClassVar[int] = 2
     other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
-        ("unread", "without subwords", "left out"), ("%", False)
+        ("unread", "without subwords"),
+        ("%", False),
     )
     tag_kind: ClassVar[str] = "pos"
 
@@ -49,7 +48,8 @@ class Pos(TaggingTask):
         description="CoNLL-U files under the data root: a pattern, or patterns by split or 'test.de'.",
     )
     reader: ReaderSettings = Field(
-        "conllu", description="Reader of the files; must return tags of kind 'pos'."
+        "conllu",
+        description="Reader of the files; must return tags of kind 'pos'.",
     )
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=10),
@@ -63,39 +63,34 @@ class Pos(TaggingTask):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> LabeledExamples:
         """Encode sentences with a tag per word; words without a tag (`_`) are counted and not scored."""
-        query = self.query(split, language, root)
-        chunks = self.clean_chunks(query)
+        chunks = self.clean_chunks(self.query(split, language, root))
         path = chunks[0][0]
         examples = self.encode(chunks, vocab, _NUMBERS)
         tags: Any = examples.tags
         log_notes(self.name, path, {"words without a tag, not scored": int((tags.flat < 0).sum())})
         if (tags.flat < 0).all():
             raise DataError(f"{self.name}: {path}: no word has a tag")
-        if any(part.rows for part in find_parts(self.files, query)):
-            return examples  # readers count by file, so `left_out` is unknown for some rows of one
-        return replace(examples, left_out=sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks))
+        return examples
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
         """Return `accuracy`, `f1`, and the shares of words without a prediction, which are wrong.
 
         `f1` equals seqeval's `f1_score` of the tags, which ALIGN-MLM's and XTREME's code prints; seqeval takes runs of
-        equal tags for entities. With whole files also `left out`, the share of gold words that are not in the text.
+        equal tags for entities.
         """
         gold: Any = examples.tags
         is_scored = gold.flat >= 0
         hits = (predictions.flat == gold.flat) & is_scored
         sentences = gold.rows()  # (W,) the sentence of each word
-        predicted = _chunks(predictions.flat[is_scored], sentences[is_scored])
-        expected = _chunks(gold.flat[is_scored], sentences[is_scored])
+        scored_sentences = sentences[is_scored]
+        predicted = _chunks(predictions.flat[is_scored], scored_sentences)
+        expected = _chunks(gold.flat[is_scored], scored_sentences)
         common = len(np.intersect1d(predicted, expected))
         metrics = {
             "accuracy": 100 * float(hits[is_scored].mean()),
             "f1": 200 * common / max(len(predicted) + len(expected), 1),
             **self.unread(examples, predictions, is_scored),
         }
-        if examples.left_out is not None:
-            words = examples.left_out + int(is_scored.sum())
-            metrics["left out"] = 100 * examples.left_out / words
         score = np.bincount(sentences, hits, len(gold)).astype(np.float64)
         weight = np.bincount(sentences, is_scored, len(gold)).astype(np.float64)
         return Scores(metrics, Examples(score, weight, identity_of(gold.lengths, gold.flat)))

@@ -60,17 +60,21 @@ class Retrieval(ProbeTask):
         "'tatoeba.{target3}-{source3}.{language3}'.",
     )
     reader: ReaderSettings = Field(
-        "lines", description="Reader of the files, such as 'lines' or 'tsv'."
+        "lines",
+        description="Reader of the files, such as 'lines' or 'tsv'.",
     )
     source: str = Field(
-        "en", description="The source language of pairs; the target is the language that is scored."
+        "en",
+        description="The source language of pairs; the target is the language that is scored.",
     )
     layer: int | None = Field(
         None,
         description="Layer of the states: 0 embeddings, -1 the last; none: at two thirds (8 of 12).",
     )
     max_length: int = Field(
-        256, ge=8, description="Maximum sequence length in tokens, at most the model's own."
+        256,
+        ge=8,
+        description="Maximum sequence length in tokens, at most the model's own.",
     )
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
 
@@ -111,7 +115,9 @@ class Retrieval(ProbeTask):
         target = self.vectors(backbone, vocab, examples.target)
         scores = both_ways(unit(source), unit(target), examples)
         centered = both_ways(
-            unit(source - source.mean(axis=0)), unit(target - target.mean(axis=0)), examples
+            unit(source - source.mean(axis=0)),
+            unit(target - target.mean(axis=0)),
+            examples,
         )
         scores.metrics["p@1, centered"] = centered["p@1"]
         return scores
@@ -129,10 +135,12 @@ def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:
         "p@1 into source": source_score,
     }
     both = (into_target.astype(np.float64) + into_source) / 2
-    word_counts = [
-        side.word_counts for side in (pairs.source, pairs.target) if side.word_counts is not None
-    ]
-    return Scores(metrics, Examples(both, np.ones(len(both)), identity_of(*word_counts)))
+    word_counts = []
+    for side in (pairs.source, pairs.target):
+        if side.word_counts is not None:
+            word_counts.append(side.word_counts)
+    weight = np.ones(len(both))
+    return Scores(metrics, Examples(both, weight, identity_of(*word_counts)))
 
 
 def find_own(queries: Vectors, candidates: Vectors, ids: Ragged) -> NDArray[np.bool_]:

@@ -36,7 +36,8 @@ class RoundTrip(TranslationTask):
         "one that is translated from, and back into.",
     )
     reader: ReaderSettings = Field(
-        "lines", description="Reader of the files, such as 'lines' or 'tsv'."
+        "lines",
+        description="Reader of the files, such as 'lines' or 'tsv'.",
     )
 
     def query(self, split: str, language: str, root: Root) -> FileQuery:
@@ -54,7 +55,10 @@ class RoundTrip(TranslationTask):
             raise DataError(f"{self.name}: {chunks[0][0]}: no line holds text")
         kept = kept[:MAX_SENTENCES]
         return SourceLines(
-            direction, kept, kept, vocab.encode(kept, language=direction.source).lengths
+            direction,
+            kept,
+            kept,
+            vocab.encode(kept, language=direction.source).lengths,
         )
 
     def compare(

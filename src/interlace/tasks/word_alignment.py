@@ -17,7 +17,7 @@ from pydantic import Field
 from interlace.aligners.similarity import Similarity, SimilaritySettings
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
-from interlace.alignment.formats import FORMATS, GoldAlignments, read_alignments
+from interlace.alignment.formats import FORMATS, read_alignments
 from interlace.alignment.gold_text import read_gold_text
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
@@ -30,7 +30,6 @@ from interlace.tasks.common.files import (
     Files,
     find_file,
     find_parts,
-    log,
     log_notes,
 )
 from interlace.tasks.common.prediction import inference
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.text import TextPairs
-
-_MAX_BEYOND = 0.01  # share of links beyond a sentence's end above which a warning is logged
 
 
 @dataclass(frozen=True)
@@ -67,11 +64,13 @@ class WordAlignment(SimilaritySettings, ProbeTask):
     same_scale: ClassVar[tuple[str, ...]] = ()
     greater_is_better: ClassVar[bool] = False
     other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
-        ("precision", "recall", "f1"), ("%", True)
+        ("precision", "recall", "f1"),
+        ("%", True),
     )
 
     source: str = Field(
-        "en", description="The language of the source words; the target is the scored language."
+        "en",
+        description="The language of the source words; the target is the scored language.",
     )
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}.tok",
@@ -89,7 +88,8 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         description="Number of a sentence's first word; none: detected from sentence lengths, and logged.",
     )
     format: str | None = Field(
-        None, description=f"Format of the alignments; none: detected ({', '.join(FORMATS)})."
+        None,
+        description=f"Format of the alignments; none: detected ({', '.join(FORMATS)}).",
     )
     method: Literal["argmax", "itermax", "softmax"] = Field(
         "argmax",
@@ -104,29 +104,9 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         path = find_file(self.gold, query)
         gold = read_alignments(path, text.lengths, text.numbers, self.base, self.format)
         log_notes(self.name, path, gold.notes, text.pairs.source.notes, text.pairs.target.notes)
-        self._warn_of_links_beyond(path, gold, query)
         if not len(gold.possible.flat):
             raise DataError(f"{self.name}: {path}: no links to compare with")
         return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
-
-    def _warn_of_links_beyond(self, path: Path, gold: GoldAlignments, query: FileQuery) -> None:
-        """Warn of many links beyond the ends of sentences, which were left out."""
-        links = len(gold.possible.flat) + gold.beyond
-        if gold.beyond <= _MAX_BEYOND * links:
-            return
-        log.warning(
-            "%s: %s: %d of %d links (%.2g %%) are beyond a sentence's end and left out. Are the sides swapped (links "
-            "are read as %s word, then %s word), or is the first word %d, not %d ('base')?",
-            self.name,
-            path,
-            gold.beyond,
-            links,
-            100 * gold.beyond / links,
-            query.source,
-            query.language,
-            1 - gold.base,
-            gold.base,
-        )
 
     def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
         """Read both sides."""

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.data_root import Root
-from interlace.core.errors import DataError, did_you_mean
+from interlace.core.errors import DataError
 from interlace.core.neighbors import unit
-from interlace.readers.common.text import must_be_unique
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Files, find_file
 from interlace.tasks.common.vectors import WordVectorSettings, vectors_of
@@ -36,13 +35,8 @@ _MIN_PAIRS = 3  # fewer are always nearly on a line
 _MIDPOINT = 0.5  # the cosine of a pair without vectors
 
 
-@dataclass(frozen=True)
-class JudgedPair:
-    """Two words and the score of their similarity."""
-
-    first: str
-    second: str
-    score: float
+JudgedPair = tuple[str, str, float]
+"""Two words and the score of their similarity."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +74,13 @@ class WordSimilarity(ProbeTask):
         None,
         description="Scores in files of their own, one per line for each pair of `files` (SemEval-2017 task 2).",
     )
-    column: str = Field(
-        "", description="Name of the score's column in the header; none: the third."
-    )
     missing: Literal["skip", "midpoint"] = Field(
         "skip",
         description="Pairs with a word without a vector: skipped, or given a cosine of 0.5 (SemEval-2017).",
     )
     reading: WordVectorSettings = Field(
-        default_factory=WordVectorSettings, description="How a word's vector is read from a model."
+        default_factory=WordVectorSettings,
+        description="How a word's vector is read from a model.",
     )
 
     def examples(self, split: str, language: str, vocab: Vocab | None, root: Root) -> JudgedPairs:  # noqa: ARG002
@@ -96,24 +88,23 @@ class WordSimilarity(ProbeTask):
         query = self.query(split, language, root)
         path = find_file(self.files, query)
         if self.gold is None:
-            pairs = read_table(path, self.column)
+            pairs = read_table(path)
         else:
             pairs = read_two_files(path, find_file(self.gold, query))
         if not pairs:
             raise DataError(f"{path}: no pair of words in the file")
         first_language, _, second_language = language.partition("-")
-        return JudgedPairs(
-            (first_language, second_language or first_language),
-            [pair.first for pair in pairs],
-            [pair.second for pair in pairs],
-            np.array([pair.score for pair in pairs], np.float64),
-        )
+        languages = (first_language, second_language or first_language)
+        first_words, second_words, scores = map(list, zip(*pairs, strict=True))
+        return JudgedPairs(languages, first_words, second_words, np.array(scores, np.float64))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: JudgedPairs) -> Scores:
         """Measure a model's vectors of single words."""
         words: dict[str, list[str]] = {}
         for language, side in zip(
-            examples.languages, (examples.first, examples.second), strict=True
+            examples.languages,
+            (examples.first, examples.second),
+            strict=True,
         ):
             words[language] = words.get(language, []) + side
         vectors = {}
@@ -167,31 +158,19 @@ def correlations(cosines: NDArray[np.float64], gold: NDArray[np.float64]) -> dic
     return {"spearman": spearman, "pearson": pearson, "harmonic": harmonic}
 
 
-def read_table(path: Path, column: str = "") -> list[JudgedPair]:
-    """Read first words, second words and scores; a first line without a score is a header.
-
-    column: the score's name in the header; empty: the third. A DataError names file and line.
-    """
+def read_table(path: Path) -> list[JudgedPair]:
+    """Read first words, second words and scores; a first line of names is a header. A DataError names file and line."""
     pairs = []
-    score_column = 2
     for number, line in enumerate(read_lines(path), 1):
         cells = _cells(line)
-        if number == 1 and column:
-            if column not in cells:
-                raise DataError(
-                    f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}"
-                )
-            must_be_unique([column], cells, path)
-            score_column = cells.index(column)
-            continue
         if not line.strip() or (number == 1 and _is_header(cells)):
             continue
-        score = _number(cells[score_column]) if len(cells) > score_column else None
+        score = _number(cells[2]) if len(cells) > 2 else None
         if score is None or not (cells[0] and cells[1]):
             raise DataError(
                 f"{path}, line {number}: expected two words and a score separated by tabs, found {line[:60]!r}"
             )
-        pairs.append(JudgedPair(cells[0], cells[1], score))
+        pairs.append((cells[0], cells[1], score))
     return pairs
 
 
@@ -208,20 +187,14 @@ def read_two_files(words: Path, gold: Path) -> list[JudgedPair]:
     """Read the same from a file with two words per line, and one with a score per line."""
     pairs = []
     for number, (line, judged) in enumerate(zip_longest(read_lines(words), read_lines(gold)), 1):
-        if line is None or judged is None:
-            short, long = (words, gold) if line is None else (gold, words)
+        cells = _cells(line or "")
+        score = _number(judged or "")
+        if score is None or len(cells) != 2 or not all(cells):
             raise DataError(
-                f"{short} ends before line {number}, but {long} does not; they must correspond by line"
+                f"{words} and {gold}, line {number}: expected two words separated by a tab and a score, found {line!r} "
+                f"and {judged!r}"
             )
-        cells = _cells(line)
-        if len(cells) != 2 or not all(cells):
-            raise DataError(
-                f"{words}, line {number}: expected two words separated by a tab, found {line[:60]!r}"
-            )
-        score = _number(judged)
-        if score is None:
-            raise DataError(f"{gold}, line {number}: expected a score, found {judged[:60]!r}")
-        pairs.append(JudgedPair(cells[0], cells[1], score))
+        pairs.append((cells[0], cells[1], score))
     return pairs
 
 

@@ -59,7 +59,7 @@ class DictionaryEntries:
 
 
 class WordTranslation(DictionaryTask):
-    """P@1, P@5, P@10 and mean reciprocal rank of a dictionary's words, and how near translations are.
+    """P@1, P@5 and P@10 of a dictionary's words, and how near translations are.
 
     A word's rank is that of its best translation; a wrong word that is as near ranks first. Entries without a vector
     for both words are left out and lower the coverage. Words that were trained on do not count in the main metric.
@@ -70,8 +70,8 @@ class WordTranslation(DictionaryTask):
     metric: ClassVar[str] = "p@1 csls"
     scoring_version: ClassVar[int] = 3
     same_scale: ClassVar[tuple[str, ...]] = (
-        *(f"{name} {by}" for by in ("cosine", "csls") for name in ("p@1", "p@5", "p@10", "mrr")),
-        *("identical", "coverage", "held out"),
+        *("p@1 csls", "p@5 csls", "p@10 csls", "p@1 cosine", "p@5 cosine", "p@10 cosine"),
+        *("coverage", "held out"),
     )
     other_scales: ClassVar[dict[str, Scale]] = {
         "mean cosine": ("cosine", True),
@@ -85,11 +85,16 @@ class WordTranslation(DictionaryTask):
         "subword). CSLS uses the same sets for neighbors.",
     )
     reading: WordVectorSettings = Field(
-        default_factory=WordVectorSettings, description="How a word's vector is read from a model."
+        default_factory=WordVectorSettings,
+        description="How a word's vector is read from a model.",
     )
 
     def examples(
-        self, split: str, language: str, vocab: Vocab | None, root: Root
+        self,
+        split: str,
+        language: str,
+        vocab: Vocab | None,
+        root: Root,
     ) -> DictionaryEntries:
         """Read the dictionary into `language`."""
         query = self.query(split, language, root).require_pair()
@@ -98,7 +103,9 @@ class WordTranslation(DictionaryTask):
         shared = np.zeros(len(words), np.bool_)
         if vocab is not None:
             shared = trained.shares_rows(
-                vocab, vocab.encode_words(words.source), vocab.encode_words(words.target)
+                vocab,
+                vocab.encode_words(words.source),
+                vocab.encode_words(words.target),
             )
         return DictionaryEntries((self.source, language), words, trained, shared)
 
@@ -107,22 +114,28 @@ class WordTranslation(DictionaryTask):
         candidates = whole_words(vocab)[:MAX_WORDS] if self.candidates == "vocabulary" else []
         vectors = {}
         for language, words in zip(
-            examples.languages, (examples.words.source, examples.words.target), strict=True
+            examples.languages,
+            (examples.words.source, examples.words.target),
+            strict=True,
         ):
             vectors[language] = self.reading.vectors(
-                backbone, vocab, language, [*words, *candidates]
+                backbone,
+                vocab,
+                language,
+                [*words, *candidates],
             )
         return self.measure_words(vectors, examples)
 
     def measure_words(
-        self, vectors: Mapping[str, WordVectors], examples: DictionaryEntries
+        self,
+        vectors: Mapping[str, WordVectors],
+        examples: DictionaryEntries,
     ) -> Scores:
-        """Return `p@1`, `p@5`, `p@10` and `mrr`, each by `csls` and by `cosine`, and what follows.
+        """Return `p@1`, `p@5` and `p@10`, each by `csls` and by `cosine`, and what follows.
 
-        `p@1 csls, not identical` over words without an identically spelled translation, if there are such; `mean
-        cosine` and `mean distance` (not in percent) over the entries; `identical`, the share of words that have such a
-        translation; and `coverage`, that of the dictionary's words that have vectors. If some were trained on: all but
-        `coverage` over held-out words, `held out` as their share, and the same names with `, all` and `, seen`.
+        `mean cosine` and `mean distance` (not in percent) over the entries; and `coverage`, the share of the
+        dictionary's words that have vectors. If some were trained on: all but `coverage` over held-out words, `held
+        out` as their share, and the same names with `, all` and `, seen`.
         Raise a DataError if no entry has vectors on both sides.
         """
         source, target = (
@@ -145,7 +158,9 @@ class WordTranslation(DictionaryTask):
         identity = examples.trained.identity(examples.words, examples.shared)
         outcomes = groups.outcomes(numbers, entries.first_numbers, ranking.csls == 1, identity)
         return Scores(
-            metrics, outcomes, details={"candidates": {self.candidates: len(target_candidates)}}
+            metrics,
+            outcomes,
+            details={"candidates": {self.candidates: len(target_candidates)}},
         )
 
     def _candidates(self, vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -153,7 +168,10 @@ class WordTranslation(DictionaryTask):
         return np.arange(len(vectors)) if self.candidates == "vocabulary" else np.unique(rows)
 
     def _entries_with_vectors(
-        self, source: WordVectors, target: WordVectors, examples: DictionaryEntries
+        self,
+        source: WordVectors,
+        target: WordVectors,
+        examples: DictionaryEntries,
     ) -> _EntriesWithVectors:
         """Look up all entries; MUSE's dictionaries are in lower case."""
         source_rows = source.find(examples.words.source, fold=True)
@@ -210,7 +228,9 @@ class _EntriesWithVectors:
         return Translations(source, [self.target.words[row] for row in self.target_rows])
 
     def ranking(
-        self, source_candidates: NDArray[np.int64], target_candidates: NDArray[np.int64]
+        self,
+        source_candidates: NDArray[np.int64],
+        target_candidates: NDArray[np.int64],
     ) -> _Ranking:
         """Rank the target candidates of each source word, and compare the words of each entry.
 
@@ -227,12 +247,9 @@ class _EntriesWithVectors:
         own_vectors = self._same_vectors(word_rows, target_candidates)
         source = self.source.vectors[self.source_rows]  # (m, H)
         target = self.target.vectors[self.target_rows]
-        spelled = zip(self.spelled.source, self.spelled.target, strict=True)
-        is_alike = [source_word == target_word for source_word, target_word in spelled]
         return _Ranking(
             csls=ranks(queries, candidates, gold, csls, own_vectors),
             cosine=ranks(queries, candidates, gold, None, own_vectors),
-            identical=np.bincount(words, is_alike) > 0,
             words=words,
             cosines=(unit(source) * unit(target)).sum(axis=1),
             distances=np.linalg.norm(source - target, axis=1),
@@ -253,14 +270,12 @@ class _EntriesWithVectors:
 class _Ranking:
     """How near translations are.
 
-    csls, cosine: (n,) the rank of each source word's best translation by both similarities, from 1. identical: (n,)
-    whether a translation is spelled alike. words: (m,) the source word of each entry. cosines, distances: (m,) between
-    the words of each entry.
+    csls, cosine: (n,) the rank of each source word's best translation by both similarities, from 1. words: (m,) the
+    source word of each entry. cosines, distances: (m,) between the words of each entry.
     """
 
     csls: NDArray[np.int64]
     cosine: NDArray[np.int64]
-    identical: NDArray[np.bool_]
     words: NDArray[np.int64]
     cosines: NDArray[np.float32]
     distances: NDArray[np.float32]
@@ -271,17 +286,8 @@ class _Ranking:
         for similarity, all_ranks in (("csls", self.csls), ("cosine", self.cosine)):
             kept_ranks = all_ranks[kept]
             for limit in (1, 5, 10):
-                metrics[f"p@{limit} {similarity}"] = _percent(kept_ranks <= limit)
-            metrics[f"mrr {similarity}"] = 100 * float((1 / kept_ranks).mean())
-        different = kept & ~self.identical
-        if different.any() and (kept & self.identical).any():
-            metrics["p@1 csls, not identical"] = _percent(self.csls[different] == 1)
+                metrics[f"p@{limit} {similarity}"] = 100 * float((kept_ranks <= limit).mean())
         kept_entries = kept[self.words]
         metrics["mean cosine"] = float(self.cosines[kept_entries].mean())
         metrics["mean distance"] = float(self.distances[kept_entries].mean())
-        metrics["identical"] = _percent(self.identical[kept])
         return metrics
-
-
-def _percent(outcomes: NDArray[np.bool_]) -> float:
-    return 100 * float(np.mean(outcomes))

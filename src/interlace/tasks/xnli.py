@@ -20,5 +20,6 @@ class Xnli(PairClassificationTask):
         description="NLI tables under the data root: a pattern, or patterns by split or 'test.de'.",
     )
     reader: ReaderSettings = Field(
-        "nli", description="Reader of the files; its settings name other columns."
+        "nli",
+        description="Reader of the files; its settings name other columns.",
     )

@@ -47,8 +47,12 @@ def _reversed(pairs: dict[str, str]) -> dict[str, str]:
 
 _MAIN_LANGUAGE_OF = dict(pair.split(":") for pair in _MAIN_LANGUAGE.split())
 _BIBLIOGRAPHIC_OF = dict(pair.split(":") for pair in _BIBLIOGRAPHIC.split())
-_TWO = _reversed(_MAIN_LANGUAGE_OF) | _reversed(THREE)
-_BASE = _TWO | _reversed(_BIBLIOGRAPHIC_OF) | dict.fromkeys(_CHINESE, "zh")
+_BASE = {
+    **_reversed(_MAIN_LANGUAGE_OF),
+    **_reversed(THREE),
+    **_reversed(_BIBLIOGRAPHIC_OF),
+    **dict.fromkeys(_CHINESE, "zh"),
+}
 
 
 def three_letters(language: str) -> tuple[str, ...]:
@@ -59,15 +63,6 @@ def three_letters(language: str) -> tuple[str, ...]:
     """
     both = (_MAIN_LANGUAGE_OF.get(language), THREE.get(language))
     return tuple(code for code in both if code is not None) or (language,)
-
-
-def two_letters(code: str) -> str:
-    """Return the two-letter code of a language, or the code itself if there is none.
-
-    >>> two_letters("cmn"), two_letters("ceb")
-    ('zh', 'ceb')
-    """
-    return _TWO.get(code, code)
 
 
 def base_language(language: str) -> str:

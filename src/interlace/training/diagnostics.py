@@ -22,7 +22,6 @@ Legend: N predictions, V vocabulary, H width, n translations; row i of one side 
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from interlace.training.steps import TrainingStep
 
 KIND = "diagnosis"  # of a line in `metrics.jsonl`
-BITS = "bits_per_character"
 
 
 def perplexities(
@@ -53,8 +51,7 @@ def perplexities(
 ) -> dict[str, float]:
     """Return `perplexity/XX` for each corpus, `perplexity/mean` (arithmetic, as in XLM) and `perplexity/geometric`.
 
-    A causal model also has `perplexity_per_word/XX` and `bits_per_character/XX`, which compare vocabularies. If masks
-    are measured too, its perplexity per token is called `causal_perplexity/XX`.
+    If masks are measured too, the perplexity of a causal model is called `causal_perplexity/XX`.
     """
     was_training = backbone.training
     backbone.eval()
@@ -62,13 +59,7 @@ def perplexities(
     with torch.inference_mode():
         for corpus in held_out:
             total, count = summed_loss(backbone, corpus, device)
-            measured = {corpus.name: perplexity(total, count)}
-            if corpus.words:
-                measured["perplexity_per_word"] = perplexity(total, corpus.words)
-            if corpus.characters:
-                measured[BITS] = total / corpus.characters / math.log(2)
-            for name, value in measured.items():
-                by_measure.setdefault(name, {})[corpus.corpus] = value
+            by_measure.setdefault(corpus.name, {})[corpus.corpus] = perplexity(total, count)
     backbone.train(was_training)
     scores: dict[str, float] = {}
     for name, by_corpus in by_measure.items():
@@ -76,8 +67,7 @@ def perplexities(
         for corpus_name, value in by_corpus.items():
             scores[f"{name}/{corpus_name}"] = value
         scores[f"{name}/mean"] = float(np.mean(values))
-        if name != BITS:
-            scores[f"{name}/geometric"] = float(np.exp(np.mean(np.log(values))))
+        scores[f"{name}/geometric"] = float(np.exp(np.mean(np.log(values))))
     return {key: round(value, 5) for key, value in scores.items()}
 
 

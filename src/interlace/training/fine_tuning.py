@@ -299,8 +299,6 @@ class FineTuner:
         head = _task(job).head()
         prepared = head.prepare(Resources(job.vocab, backbone.traits))
         sequences = head.sequences(data.train, prepared)
-        for note in head.notes(sequences, prepared):
-            log.info("%s (%s): %s", job.name, data.language, note)
         tokens = tuning.tokens_per_batch // tuning.micro_batches
         plan = bucket_plan(sequences, prepared, head.max_length, tokens, seed=job.seed)
         batches = BucketedBatches(sequences, plan)

@@ -15,8 +15,6 @@ _LOSS = "Loss in nats per predicted token, or the share that a panel names; a po
 _CAPTIONS = {
     "perplexity": "Perplexity of held-out text, {}; lower is better.",
     "causal_perplexity": "Perplexity of held-out text per subword, left to right; lower is better.",
-    "perplexity_per_word": "Perplexity of held-out text per word, left to right; lower is better.",
-    "bits_per_character": "Bits per character of held-out text, left to right; lower is better.",
     "bleu": "BLEU of greedy translations of development text.",
     "round-trip": "BLEU of round-trip translations of development text.",
     "alignment": "Words of dictionaries whose nearest neighbor is a translation, in percent.",

@@ -6,9 +6,9 @@
     sequence  <s> the doc tors read let ters </s>
     at             *   *       *    *                       predict: DET NOUN VERB NOUN
 
-A sequence is read from its first state, whatever the tokenizer calls that token (XLM, ALM); mean and max pooling are
-there to compare (Conneau & Lample 2019 found them no better). A word is read from its first subword (Devlin et al.
-2019, section 5.3); one beyond the maximum sequence length has no prediction (-1) and counts as wrong.
+A sequence is read from its first state, whatever the tokenizer calls that token (XLM, ALM). A word is read from its
+first subword (Devlin et al. 2019, section 5.3); one beyond the maximum sequence length has no prediction (-1) and is
+wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,23 +36,14 @@ from interlace.tasks.common.files import Chunks, FileQuery, ReaderSettings, enco
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from interlace.data.vocab import Vocab
-    from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Prepared
-
-Pooling = Literal["first", "mean", "max"]
 
 
 class Classifier(TaskHead):
-    """Dropout and a linear layer on one vector of each sequence."""
+    """Dropout and a linear layer on the first state of each sequence."""
 
     term: ClassVar[str] = "classification"
-
-    pooling: Pooling = Field(
-        "first", description="The sequence's vector: its first state, or the mean or maximum."
-    )
 
     def batch(
         self,
@@ -69,20 +60,8 @@ class Classifier(TaskHead):
         languages = tuple(side.language for side in _sides(examples))
         rows = np.flatnonzero(examples.labels >= 0)
         first_column = np.zeros_like(rows)
-        extra = {} if self.pooling == "first" else {"content": layout.content}
-        return self.batch_of(
-            layout, languages, prepared, (rows, first_column), examples.labels[rows], **extra
-        )
-
-    def features(self, backbone: Backbone, batch: Batch) -> Tensor:
-        """Return the (N, H) vectors of the sequences; mean and max pooling leave out special tokens."""
-        from interlace.models.backbone import pool
-
-        if self.pooling == "first":
-            return super().features(backbone, batch)
-        return pool(backbone.encode(batch.inputs), batch.extra["content"], self.pooling)[
-            batch.at[0]
-        ]
+        labels = examples.labels[rows]
+        return self.batch_of(layout, languages, prepared, (rows, first_column), labels)
 
 
 class ClassificationTask(FineTuneTask):
@@ -97,9 +76,6 @@ class ClassificationTask(FineTuneTask):
     labels: ClassVar[tuple[str, ...]] = ()
 
     reader: ReaderSettings = Field("tsv", description="Reader of the files; must return labels.")
-    pooling: Pooling = Field(
-        "first", description="The sequence's vector: its first state (XLM), mean or maximum."
-    )
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=5),
         description="How the task is fine-tuned (XTREME's code: 5 epochs, learning rate 2e-5).",
@@ -121,9 +97,8 @@ class ClassificationTask(FineTuneTask):
         for path, chunk in chunks:
             rows = zip(*(side.lines for side in sides(chunk)), strict=True)
             readable = np.array([self.is_readable(query.split, *row) for row in rows], np.bool_)
-            log_notes(
-                self.name, path, {f"rows with {self.unreadable} left out": int((~readable).sum())}
-            )
+            left_out = int((~readable).sum())
+            log_notes(self.name, path, {f"rows with {self.unreadable} left out": left_out})
             if readable.any():
                 readable_chunks.append((path, chunk.where(readable)))
         if not readable_chunks:
@@ -161,14 +136,13 @@ class ClassificationTask(FineTuneTask):
         for number, label in enumerate(self.classes):
             numbers[label] = number
         label_ids = np.zeros(len(chunk), np.int32)
-        for row, label in enumerate(chunk.labels):
-            if label.strip() not in numbers:
+        for row, cell in enumerate(chunk.labels):
+            label = cell.strip()
+            if label not in numbers:
                 text = " and ".join(repr(side.lines[row][:60]) for side in sides(chunk))
-                hint = did_you_mean(label.strip(), self.classes)
-                raise DataError(
-                    f"{self.name}: {path}: unknown label {label.strip()!r} of {text}{hint}"
-                )
-            label_ids[row] = numbers[label.strip()]
+                hint = did_you_mean(label, self.classes)
+                raise DataError(f"{self.name}: {path}: unknown label {label!r} of {text}{hint}")
+            label_ids[row] = numbers[label]
         return label_ids
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
@@ -182,12 +156,9 @@ class ClassificationTask(FineTuneTask):
         groups = distinct_rows(sentences[0].ids)[0] if len(sentences) == 2 else None
         majority = np.bincount(gold[is_scored]).max() / is_scored.sum()
         metrics = {"accuracy": 100 * float(hits[is_scored].mean()), MAJORITY: 100 * float(majority)}
-        return Scores(
-            metrics,
-            Examples(
-                hits.astype(np.float64), is_scored.astype(np.float64), identity, groups=groups
-            ),
-        )
+        score = hits.astype(np.float64)
+        weight = is_scored.astype(np.float64)
+        return Scores(metrics, Examples(score, weight, identity, groups=groups))
 
 
 class PairClassificationTask(ClassificationTask):
@@ -198,7 +169,9 @@ class PairClassificationTask(ClassificationTask):
 
 def _sides(examples: LabeledExamples) -> tuple[Sentences, ...]:
     inner: Any = examples.examples
-    return (inner.source, inner.target) if isinstance(inner, Pairs) else (inner,)
+    if isinstance(inner, Pairs):
+        return inner.source, inner.target
+    return (inner,)
 
 
 class Tagger(TaskHead):
@@ -235,7 +208,12 @@ class Tagger(TaskHead):
         at = (rows[is_known], columns[is_known])
         languages = (sentences.language,)
         return self.batch_of(
-            layout, languages, prepared, at, labels[is_known], words=words[is_known]
+            layout,
+            languages,
+            prepared,
+            at,
+            labels[is_known],
+            words=words[is_known],
         )
 
 
@@ -252,7 +230,10 @@ class TaggingTask(FineTuneTask):
         return self.build_head(Tagger, classes=len(self.classes))
 
     def encode(
-        self, chunks: Chunks[Text], vocab: Vocab, numbers: Mapping[str, int]
+        self,
+        chunks: Chunks[Text],
+        vocab: Vocab,
+        numbers: Mapping[str, int],
     ) -> LabeledExamples:
         """Encode words' tags, no subword in two words; raise a DataError that names the place of an unknown one."""
         tags: list[list[int]] = []
@@ -277,7 +258,10 @@ class TaggingTask(FineTuneTask):
         return LabeledExamples(Sentences.concatenate(sentences), tags=Ragged.of(tags))
 
     def unread(
-        self, examples: LabeledExamples, predictions: Any, is_scored: NDArray[np.bool_]
+        self,
+        examples: LabeledExamples,
+        predictions: Any,
+        is_scored: NDArray[np.bool_],
     ) -> dict[str, float]:
         """Return the shares of scored words without a prediction, which are wrong, by reason.
 
@@ -287,11 +271,11 @@ class TaggingTask(FineTuneTask):
         sentences: Any = examples.examples
         tags: Any = examples.tags
         has_subword = np.zeros(len(tags.flat), np.bool_)
-        first_words = np.repeat(
-            tags.offsets[:-1] - tags.offsets[0], sentences.words.lengths
-        )  # (T,) of the sentence
+        first_words = tags.offsets[:-1] - tags.offsets[0]
+        words = np.repeat(first_words, sentences.words.lengths)  # (T,) the word of each subword
+        words += sentences.words.flat
         in_word = sentences.words.flat >= 0
-        has_subword[(first_words + sentences.words.flat)[in_word]] = True
+        has_subword[words[in_word]] = True
         is_beyond = (predictions.flat < 0) & has_subword
         shares = {"unread": 100 * float(is_beyond[is_scored].mean())}
         is_dropped = ~has_subword[is_scored]

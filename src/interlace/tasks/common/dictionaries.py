@@ -125,11 +125,18 @@ class TrainingEntries:
         trained_source = sorted(self.source & _folded(entries.source))
         trained_target = sorted(self.target & _folded(entries.target))
         return identity_of(
-            entries.source, entries.target, trained_source, trained_target, np.flatnonzero(shared)
+            entries.source,
+            entries.target,
+            trained_source,
+            trained_target,
+            np.flatnonzero(shared),
         )
 
     def groups(
-        self, entries: Translations, numbers: NDArray[np.int64], shared: NDArray[np.bool_]
+        self,
+        entries: Translations,
+        numbers: NDArray[np.int64],
+        shared: NDArray[np.bool_],
     ) -> WordGroups:
         """Return which words are seen and which are held out.
 
@@ -139,15 +146,13 @@ class TrainingEntries:
         For example, with `house` trained on and no shared rows, of the entries `house Haus`, `home Haus`, `cat Katze`
         the word `house` is seen, `home` is neither, and `cat` is held out.
         """
-        trained_source = np.array(
-            [word.casefold() in self.source for word in entries.source], np.bool_
-        )
-        trained_target = np.array(
-            [word.casefold() in self.target for word in entries.target], np.bool_
-        )
-        seen = np.bincount(numbers, trained_source) > 0
-        is_related = np.bincount(numbers, trained_target | shared) > 0
-        return WordGroups(seen, ~(seen | is_related))
+        trained_source = [word.casefold() in self.source for word in entries.source]
+        trained_target = [word.casefold() in self.target for word in entries.target]
+        is_trained = np.array(trained_source, np.bool_)
+        is_related = np.array(trained_target, np.bool_) | shared
+        seen = np.bincount(numbers, is_trained) > 0
+        related = np.bincount(numbers, is_related) > 0
+        return WordGroups(seen, ~(seen | related))
 
 
 def _folded(words: Iterable[str]) -> frozenset[str]:
@@ -167,7 +172,9 @@ class WordGroups:
         return self.held_out if self.held_out.any() else np.ones(len(self.held_out), np.bool_)
 
     def metrics(
-        self, task: str, measure: Callable[[NDArray[np.bool_]], dict[str, float]]
+        self,
+        task: str,
+        measure: Callable[[NDArray[np.bool_]], dict[str, float]],
     ) -> dict[str, float]:
         """Return the metrics over held-out words, and `.., all` and `.., seen` if any word was seen.
 
@@ -176,32 +183,16 @@ class WordGroups:
         all_words = np.ones(len(self.seen), np.bool_)
         if self.held_out.all():
             return measure(all_words)
-        self._log(task)
+        held_out = int(self.held_out.sum())
+        log.info("%s: %d of %d words are held out from training", task, held_out, len(self.seen))
+        if not held_out:
+            log.warning("%s: all words, or their translations, were trained on", task)
         metrics = measure(self.counted)
         metrics |= {f"{name}, all": value for name, value in measure(all_words).items()}
         if self.seen.any():
             metrics |= {f"{name}, seen": value for name, value in measure(self.seen).items()}
         metrics["held out"] = 100 * float(self.held_out.mean())
         return metrics
-
-    def _log(self, task: str) -> None:
-        words = len(self.seen)
-        held_out = int(self.held_out.sum())
-        seen = int(self.seen.sum())
-        log.info(
-            "%s: %d of %d words are held out; %d were trained on, %d share a translation or embedding row with those",
-            task,
-            held_out,
-            words,
-            seen,
-            words - held_out - seen,
-        )
-        if not held_out:
-            log.warning(
-                "%s: all %d words, or their translations, were trained on; they are scored",
-                task,
-                words,
-            )
 
     def outcomes(
         self,

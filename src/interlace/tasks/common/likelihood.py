@@ -43,17 +43,11 @@ def perplexity(total: float, count: float) -> float:
 
 @dataclass(frozen=True)
 class HeldOutBatches:
-    """The fixed evaluation batches of one corpus.
-
-    words, characters: in what is predicted, of a causal objective; 0 for others.
-    name: what its perplexity is called.
-    """
+    """The fixed evaluation batches of one corpus; name: what its perplexity is called."""
 
     corpus: str
     objective: Objective
     batches: list[Batch]
-    words: int = 0
-    characters: int = 0
     name: str = "perplexity"
 
 
@@ -76,16 +70,16 @@ def hold_out(
     for start in range(0, len(rows), rows_per_batch):
         stop = min(start + rows_per_batch, len(rows))
         chosen = rows.take(np.arange(start, stop))
-        batches.append(measured.batch(chosen, prepared, 0, generator(Purpose.EVALUATE, 0, start)))
-    words = 0
-    characters = 0
-    if objective.architecture == "causal" and isinstance(rows, Sentences):
-        words, characters = stream_size(rows, prepared.vocab)
-    return HeldOutBatches(corpus, measured, batches, words, characters, name)
+        rng = generator(Purpose.EVALUATE, 0, start)
+        batch = measured.batch(chosen, prepared, 0, rng)
+        batches.append(batch)
+    return HeldOutBatches(corpus, measured, batches, name)
 
 
 def summed_loss(
-    backbone: Backbone, corpus: HeldOutBatches, device: torch.device
+    backbone: Backbone,
+    corpus: HeldOutBatches,
+    device: torch.device,
 ) -> tuple[float, float]:
     """Return the summed loss and the number of predictions."""
     from torch import nn
@@ -128,7 +122,10 @@ class Likelihood:
 
 
 def causal_likelihood(
-    backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits
+    backbone: Backbone,
+    vocab: Vocab,
+    text: SpelledSentences,
+    limits: InputLimits,
 ) -> Likelihood:
     """Predict each subword of running text, and the end of each sentence, from those before it in its sequence.
 
@@ -143,8 +140,10 @@ def causal_likelihood(
     likelihood = Likelihood.zero(TextSize(size.words + 1, size.characters + 1))
     rows_per_batch = max(1, limits.tokens_per_batch // limits.max_length)
     for start in range(0, len(sequences), rows_per_batch):
-        rows = np.arange(start, min(start + rows_per_batch, len(sequences)))
-        batch = clm.batch(sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
+        stop = min(start + rows_per_batch, len(sequences))
+        rows = np.arange(start, stop)
+        rng = generator(Purpose.EVALUATE, 0)
+        batch = clm.batch(sequences.take(rows), prepared, 0, rng)
         sequence, column = batch.at
         predicted = length * rows[sequence] + column  # `at` is one to the left of what is predicted
         likelihood.add(owners[predicted], _nats(backbone, batch))
@@ -152,7 +151,10 @@ def causal_likelihood(
 
 
 def pseudo_likelihood(
-    backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits
+    backbone: Backbone,
+    vocab: Vocab,
+    text: SpelledSentences,
+    limits: InputLimits,
 ) -> Likelihood:
     """Predict each subword of single sentences alone masked (Salazar et al. 2020, section 2); all must fit."""
     is_known = known_subwords(text, vocab)
@@ -190,9 +192,9 @@ def running_text(text: Sentences, length: int, separator: int) -> Sentences:
     words[positions] = text.words.flat
     starts = np.arange(0, size, length)
     lengths = np.minimum(length, size - starts)
-    return Sentences(
-        Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language
-    )
+    id_rows = Ragged.from_lengths(ids, lengths)
+    word_rows = Ragged.from_lengths(words, lengths)
+    return Sentences(id_rows, word_rows, text.language)
 
 
 def _nats(backbone: Backbone, batch: Batch) -> NDArray[np.float64]:
@@ -216,10 +218,10 @@ class SpelledSentences(Sentences):
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> SpelledSentences:
         """Copy the given rows."""
+        ids = self.ids.take(rows)
+        words = self.words.take(rows)
         characters = self.characters.take(rows)
-        return SpelledSentences(
-            self.ids.take(rows), self.words.take(rows), self.language, characters=characters
-        )
+        return SpelledSentences(ids, words, self.language, characters=characters)
 
 
 def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
@@ -235,33 +237,27 @@ def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
         sentences.append(encoded)
         offsets.append(spans_of_text)
     spans = Ragged.concatenate(offsets)
-    starts, ends = spans.flat.astype(np.int64).T
-    is_first = spans.columns() == 0
-    has_subwords = spans.lengths > 0
-    text_begins = np.repeat(
-        starts[is_first], spans.lengths[has_subwords]
-    )  # of the line of each subword
-    line_begins = spans.rows() * (
-        1 + int(ends.max(initial=0))
-    )  # so that ends of different lines do not mix
-    reached = np.maximum.accumulate(line_begins + np.maximum(ends, text_begins))
-    reached_before = np.concatenate([[0], reached[:-1]])
-    reached_before[is_first] = (line_begins + text_begins)[is_first]
-    characters = Ragged.from_lengths((reached - reached_before).astype(np.int32), spans.lengths)
+    characters: list[Any] = []
+    for spans_of_line in spans:  # (k, 2)
+        reached = np.maximum.accumulate(spans_of_line[:, 1])
+        characters.append(np.diff(reached, prepend=spans_of_line[:1, 0]))
     whole = Sentences.concatenate(sentences)
-    return SpelledSentences(whole.ids, whole.words, whole.language, characters=characters)
+    return SpelledSentences(
+        whole.ids,
+        whole.words,
+        whole.language,
+        characters=Ragged.of(characters),
+    )
 
 
 def truncated(text: SpelledSentences, length: int) -> SpelledSentences:
     """Return the first `length` subwords of each sentence."""
     is_kept = text.ids.columns() < length
     lengths = np.minimum(text.lengths, length)
-    return SpelledSentences(
-        Ragged.from_lengths(text.ids.flat[is_kept], lengths),
-        Ragged.from_lengths(text.words.flat[is_kept], lengths),
-        text.language,
-        characters=Ragged.from_lengths(text.characters.flat[is_kept], lengths),
-    )
+    ids = Ragged.from_lengths(text.ids.flat[is_kept], lengths)
+    words = Ragged.from_lengths(text.words.flat[is_kept], lengths)
+    characters = Ragged.from_lengths(text.characters.flat[is_kept], lengths)
+    return SpelledSentences(ids, words, text.language, characters=characters)
 
 
 def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
@@ -269,35 +265,12 @@ def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
     return ~np.isin(text.ids.flat, vocab.special_ids)
 
 
-def sizes_of(text: Sentences, vocab: Vocab) -> TextSize:
-    """Return how many words have a predicted subword, and how many characters predicted subwords have.
-
-    Characters are those of the line where they are known, else of the decoded subwords.
-    """
+def sizes_of(text: SpelledSentences, vocab: Vocab) -> TextSize:
+    """Return how many words have a predicted subword, and how many characters predicted subwords have."""
     is_counted = known_subwords(text, vocab) & (text.words.flat >= 0)
     rows = text.ids.rows()[is_counted]
     numbered_words = np.stack([rows, text.words.flat[is_counted]])
     rows_of_words = np.unique(numbered_words, axis=1)[0]  # the sentence of each word
     words = np.bincount(rows_of_words, minlength=len(text)).astype(np.int64)
-    if isinstance(text, SpelledSentences):
-        characters = np.bincount(rows, text.characters.flat[is_counted], len(text)).astype(np.int64)
-    else:
-        characters = np.array([len(vocab.decode(row)) for row in text.ids], np.int64)
+    characters = np.bincount(rows, text.characters.flat[is_counted], len(text)).astype(np.int64)
     return TextSize(words, characters)
-
-
-def stream_size(rows: Sentences, vocab: Vocab) -> tuple[int, int]:
-    """Return words and characters of running text, one of each per sentence end; a cut word counts in both parts."""
-    is_inside = rows.words.flat >= 0
-    follows_end = ~np.concatenate([[False], is_inside[:-1]])
-    begins_sequence = rows.ids.columns() == 0
-    begins = is_inside & (follows_end | begins_sequence)  # pieces of text without a sentence end
-    lengths = np.zeros(0, np.int64)
-    if is_inside.any():
-        pieces = np.cumsum(begins)[is_inside] - 1  # the piece of each subword
-        lengths = np.bincount(pieces)
-    ids = Ragged.from_lengths(rows.ids.flat[is_inside], lengths)
-    words = Ragged.from_lengths(rows.words.flat[is_inside], lengths)
-    size = sizes_of(Sentences(ids, words, rows.language), vocab)
-    ends = int((~is_inside).sum())
-    return int(size.words.sum()) + ends, int(size.characters.sum()) + ends

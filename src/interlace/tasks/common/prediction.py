@@ -98,7 +98,10 @@ def predict_all(
 
 
 def buckets(
-    sequences: Any, prepared: Prepared, max_length: int, tokens_per_batch: int
+    sequences: Any,
+    prepared: Prepared,
+    max_length: int,
+    tokens_per_batch: int,
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the rows of each batch, of similar length so that there is little padding; every row once."""
     plan = bucket_plan(sequences, prepared, max_length, tokens_per_batch)
@@ -107,12 +110,21 @@ def buckets(
 
 
 def bucket_plan(
-    sequences: Any, prepared: Prepared, max_length: int, tokens_per_batch: int, *, seed: int = 0
+    sequences: Any,
+    prepared: Prepared,
+    max_length: int,
+    tokens_per_batch: int,
+    *,
+    seed: int = 0,
 ) -> BucketPlan:
     """Plan batches of sequences as the model reads them: with special tokens, truncated to the maximum length."""
     inner = getattr(sequences, "examples", sequences)
     overhead = 2 + (len(prepared.vocab.separator_ids) if isinstance(inner, Pairs) else 0)
     longest = min(max_length, prepared.traits.max_length)
     return BucketPlan(
-        sequences.lengths, tokens_per_batch, seed=seed, overhead=overhead, max_length=longest
+        sequences.lengths,
+        tokens_per_batch,
+        seed=seed,
+        overhead=overhead,
+        max_length=longest,
     )

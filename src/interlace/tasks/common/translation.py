@@ -6,7 +6,6 @@ signature. Tokenized BLEU is what older papers print, over words as their own to
 
 from __future__ import annotations
 
-import logging
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,18 +33,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.translator import LineTranslation
 
-log = logging.getLogger(__name__)
-
 Floats = NDArray[np.float64]
-
-_WITHOUT_SPACES = {
-    "th",
-    "km",
-    "lo",
-    "my",
-    "bo",
-    "dz",
-}  # in which sacreBLEU's tokenizer makes no words
 
 
 @dataclass(frozen=True)
@@ -79,7 +67,10 @@ class SourceLines:
     def part(self, rows: slice) -> SourceLines:
         """Return some of them."""
         return SourceLines(
-            self.direction, self.sources[rows], self.references[rows], self.lengths[rows]
+            self.direction,
+            self.sources[rows],
+            self.references[rows],
+            self.lengths[rows],
         )
 
 
@@ -88,7 +79,8 @@ class TranslationTask(ProbeTask):
 
     unit: ClassVar[str] = "BLEU"
     other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
-        ("copied lines", "copied words", "in pieces"), ("%", False)
+        ("copied lines", "copied words"),
+        ("%", False),
     )
 
     source: str = Field("en", description="The source language of targets that name no direction.")
@@ -104,7 +96,9 @@ class TranslationTask(ProbeTask):
         "else the model's own length.",
     )
     tokens_per_batch: int = Field(
-        16_384, ge=16, description="Source tokens per batch with padding, times the beam."
+        16_384,
+        ge=16,
+        description="Source tokens per batch with padding, times the beam.",
     )
     lower_case: bool = Field(False, description="Ignore case in all metrics.")
     romanian: Literal["keep", "comma", "strip"] = Field(
@@ -143,7 +137,10 @@ class TranslationTask(ProbeTask):
 
     @abstractmethod
     def compare(
-        self, examples: SourceLines, outputs: list[str], back: list[str]
+        self,
+        examples: SourceLines,
+        outputs: list[str],
+        back: list[str],
     ) -> dict[str, TextMetric]:
         """Return metrics by name, one ending in `chrf`; back: normalized round trips, empty without `round_trip`."""
 
@@ -170,19 +167,25 @@ class TranslationTask(ProbeTask):
             if name.endswith("chrf"):
                 sentence_chrf = metric.sentences
         copied_lines, copied_words = copied(outputs, examples.sources)
-        in_pieces = np.array([translation.pieces > 1 for translation in translations])
         values["copied lines"] = 100 * float(copied_lines.mean())
         values["copied words"] = 100 * float(copied_words.mean())
-        values["in pieces"] = 100 * float(in_pieces.mean())
         weight = np.ones(len(outputs))
         bleu_counts = metrics[self.metric].sentences
         outcomes = Examples(
-            sentence_chrf / 100, weight, identity_of(examples.references), bleu_counts, "bleu"
+            sentence_chrf / 100,
+            weight,
+            identity_of(examples.references),
+            bleu_counts,
+            "bleu",
         )
         return Scores(values, outcomes, details={"signatures": signatures}, outputs=outputs)
 
     def translate(
-        self, backbone: Any, vocab: Vocab, direction: Direction, sources: Sequence[str]
+        self,
+        backbone: Any,
+        vocab: Vocab,
+        direction: Direction,
+        sources: Sequence[str],
     ) -> list[LineTranslation]:
         """Translate lines, normalized as in training."""
         from interlace.models.seq2seq import Seq2Seq
@@ -247,11 +250,6 @@ def bleu(
     Raise a DataError if the numbers of lines differ, or are 0, a MissingDependencyError if a tokenizer needs a package.
     """
     code = base_language(language)
-    if code in _WITHOUT_SPACES:
-        log.warning(
-            "BLEU in %r: sacreBLEU's tokenizer makes no words in a script without spaces; read chrF",
-            language,
-        )
     try:
         return _bleu(outputs, references, lowercase=lower_case, trg_lang=code)
     except RuntimeError as error:
@@ -272,7 +270,9 @@ def _bleu(outputs: Sequence[str], references: Sequence[str], **settings: Any) ->
     counts = np.array(rows, np.float64)  # (n, 10)
     metric.corpus_score(["one"], [["line"]])  # the signature then has the number of references
     return TextMetric(
-        float(bleu_of_counts(counts.sum(axis=0))), str(metric.get_signature()), counts
+        float(bleu_of_counts(counts.sum(axis=0))),
+        str(metric.get_signature()),
+        counts,
     )
 
 
@@ -304,7 +304,10 @@ def tokenized_bleu(
 
 
 def chrf(
-    outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False
+    outputs: Sequence[str],
+    references: Sequence[str],
+    *,
+    lower_case: bool = False,
 ) -> TextMetric:
     """Return sacreBLEU's chrF2 (Popović 2015, beta of 2) over n-grams of up to 6 characters; errors as `bleu`."""
     _must_pair(outputs, references)

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 
 def layer_vectors(
-    backbone: Backbone, vocab: Vocab, sentences: Sentences, layer: int, limits: InputLimits
+    backbone: Backbone,
+    vocab: Vocab,
+    sentences: Sentences,
+    layer: int,
+    limits: InputLimits,
 ) -> NDArray[np.float32]:
     """Return (n, H) mean states of sentences in a layer, 0 the embeddings; zeros if there are no subwords."""
     import torch
@@ -41,9 +45,9 @@ def layer_vectors(
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
             layout = sentence_layout(sentences.take(rows), vocab, max_length)
             arrays = backbone.traits.encoder_inputs(layout, (sentences.language,))
-            inputs = {
-                name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()
-            }
+            inputs = {}
+            for name, array in arrays.items():
+                inputs[name] = torch.from_numpy(array).to(backbone.device)
             content = torch.from_numpy(layout.content).to(backbone.device)
             states = backbone.hidden_states(inputs)[layer].float()
             vectors[rows] = pool(states, content, "mean").cpu().numpy()
@@ -59,16 +63,21 @@ class WordVectorSettings(Settings):
     )
 
     def vectors(
-        self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]
+        self,
+        backbone: Backbone,
+        vocab: Vocab,
+        language: str,
+        words: Sequence[str],
     ) -> WordVectors:
         """Return the vectors of the words that the vocabulary can spell (in one subword, with `skip`)."""
         words = list(dict.fromkeys(words))
         subwords = vocab.encode_words(words)
-        known = np.flatnonzero(spellable(subwords, vocab, single=self.multi_subword == "skip"))
+        single = self.multi_subword == "skip"
+        known = np.flatnonzero(spellable(subwords, vocab, single=single))
         table = backbone.input_embeddings.detach().float().cpu().numpy()
-        return WordVectors(
-            language, [words[row] for row in known], mean_rows(table, subwords.take(known))
-        )
+        known_words = [words[row] for row in known]
+        vectors = mean_rows(table, subwords.take(known))
+        return WordVectors(language, known_words, vectors)
 
 
 def single_words(rows: Ragged, language: str) -> Sentences:
@@ -96,13 +105,15 @@ def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
 
 def whole_words(vocab: Vocab) -> list[str]:
     """Return the words that are one subword, in the order of their ids: of frequency, in a learned vocabulary."""
-    texts = [
-        _spelling(row, by_bytes=vocab.surfaces.by_bytes)
-        for row in vocab.surfaces.spelled.take(vocab.regular_ids)
-    ]
+    texts = []
+    for codes in vocab.surfaces.spelled.take(vocab.regular_ids):
+        texts.append(_spelling(codes, by_bytes=vocab.surfaces.by_bytes))
     words: dict[str, None] = {}
     for text, ids, regular_id in zip(
-        texts, vocab.encode_words(texts), vocab.regular_ids, strict=True
+        texts,
+        vocab.encode_words(texts),
+        vocab.regular_ids,
+        strict=True,
     ):
         if text.strip() and len(ids) == 1 and ids[0] == regular_id:
             words[text] = None
