@@ -1,14 +1,16 @@
 """Scenes of the toy corpus written as text, such as `find anna.weber past object=a.small.key place=berlin negated`."""
 
+from typing import Any
+
 from interlace.toy import Phrase, Scene
 from interlace.toy.concepts import DETERMINERS, GIVEN
 from interlace.toy.scenes import PARTICIPANTS, TENSES
 
 
-def parse(text):
+def parse(text: str) -> Scene:
     """Read a scene: predicate, subject, then tense (default: present) and other fields; phrases end with their noun."""
     predicate, subject, *rest = text.split()
-    fields = {}
+    fields: dict[str, Any] = {}
     for field in rest:
         name, _, value = field.partition("=")
         if name in TENSES:
@@ -18,7 +20,7 @@ def parse(text):
     return Scene(predicate, phrase(subject), **fields)
 
 
-def phrase(text):
+def phrase(text: str) -> Phrase:
     *before, head = text.split(".")
     if before and before[0] in GIVEN:
         return Phrase(before[0], surname=head)
