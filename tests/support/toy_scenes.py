@@ -4,7 +4,9 @@ from typing import Any
 
 from interlace.toy import Phrase, Scene
 from interlace.toy.concepts import DETERMINERS, GIVEN
-from interlace.toy.scenes import PARTICIPANTS, TENSES
+from interlace.toy.scenes import PARTICIPANTS
+
+TENSES = ("past", "present", "future")
 
 
 def parse(text: str) -> Scene:

@@ -255,20 +255,6 @@ def test_a_sequence_is_the_question_and_the_passage(vocab, model):
     )
 
 
-def test_a_window_without_the_answer_points_at_the_first_token(case):
-    learner, _, _, questions, prepared = case
-    rows = learner.sequences(questions, prepared)
-    batch = learner.batch(rows, prepared, 0, np.random.default_rng(0))
-    has_answer = rows.spans[:, 0] >= 0
-    assert 0 < has_answer.sum() < len(rows) - 5
-    assert (batch.labels[~has_answer] == 0).all()
-    ids = np.take_along_axis(batch.inputs["input_ids"], batch.labels, 1)
-    owners = rows.owners[has_answer]
-    for row, owner in zip(ids[has_answer], owners, strict=True):
-        passage = questions.passages.ids[questions.owners[owner]]
-        assert row.tolist() == passage[questions.spans[owner]].tolist()
-
-
 def scores_by_hand(case, rows):
     """[(first scores, last scores) of the subwords of each piece] from rows read one at a time."""
     learner, backbone, heads, _, prepared = case

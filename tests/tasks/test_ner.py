@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.tasks import TASKS
-from interlace.tasks.ner import Ner, entities, entity_rates, is_among, tag_numbers
+from interlace.tasks.ner import Ner, tag_numbers
 from little_files import write
 from little_words import tagged
 
@@ -67,26 +67,6 @@ def test_scores_by_hand():
 TYPES = ("PER", "ORG", "LOC")
 NUMBERS = tag_numbers(TYPES)
 TAGS = list(NUMBERS)
-
-
-def numbered(*rows):
-    return Ragged.of([[NUMBERS[tag] for tag in row.split()] for row in rows])
-
-
-def test_entities_begin_end_and_match_by_span_and_type():
-    found = entities(numbered("O I-PER I-PER I-LOC"))
-    assert (found.starts.tolist(), found.stops.tolist()) == ([1, 3], [3, 4])
-    assert [TYPES[kind] for kind in found.types] == ["PER", "LOC"]
-    assert len(entities(Ragged.of([[1, -1, 2]]))) == 2
-    assert len(entities(Ragged.of([[], []]))) == 0
-    gold = entities(numbered("B-PER I-PER O B-LOC O B-ORG"))
-    found = entities(numbered("B-PER I-PER O B-ORG B-PER B-ORG"))
-    assert is_among(found, gold).tolist() == [True, False, False, True]
-    f1 = 2 * 50 * (200 / 3) / (50 + 200 / 3)
-    assert entity_rates(gold=3, predicted=4, right=2) == pytest.approx(
-        {"f1": f1, "precision": 50, "recall": 200 / 3}
-    )
-    assert entity_rates(gold=0, predicted=0, right=0) == {"f1": 0, "precision": 0, "recall": 0}
 
 
 @pytest.fixture(scope="module")

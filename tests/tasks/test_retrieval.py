@@ -5,7 +5,6 @@ import torch
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
-from interlace.data.vocab import Vocab
 from interlace.tasks.common.prediction import InputLimits
 from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways, find_own
@@ -25,20 +24,6 @@ def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
             states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[2][0]
         np.testing.assert_allclose(vectors[row], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
     assert (vectors[1] == 0).all()
-    backbone = model(max_length=16).eval()
-    sentences = encoded(vocab, "the doctor reads " * 10)
-    ids = [vocab.begin, *sentences.ids[0][:14].tolist(), vocab.end]
-    with torch.inference_mode():
-        states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[3][0]
-    vectors = layer_vectors(backbone, vocab, sentences, 3, InputLimits(256, 99))
-    np.testing.assert_allclose(vectors[0], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
-
-
-def test_vectors_do_not_depend_on_batch_size(vocab, model):
-    lines = [" ".join(["the doctor"] * count) for count in (5, 1, 4, 2, 3)]
-    limits = (InputLimits(48, tokens) for tokens in (12, 1000))
-    few, many = (layer_vectors(model(), vocab, encoded(vocab, *lines), 3, each) for each in limits)
-    np.testing.assert_allclose(few, many, atol=1e-5)
 
 
 def test_rejects_a_missing_layer(vocab, model):
@@ -76,17 +61,3 @@ def test_centering_removes_the_vector_of_a_language(vocab, model):
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines, language="de"))
     scores = Retrieval(layer=0).measure(backbone, vocab, pairs)
     assert scores["p@1, centered"] > scores["p@1"]  # which of two models is better may depend on it
-
-
-def test_the_identity_does_not_depend_on_the_vocabulary(vocab):
-    other = Vocab.learn({"en": ["the doctor reads letters"] * 9}, size=265)
-    lines = ["the doctor reads", "", "letters"]
-
-    def identity(vocab, lines):
-        side = encoded(vocab, *lines)
-        vectors = np.eye(len(lines), dtype=np.float32)
-        return both_ways(vectors, vectors, Pairs(side, side)).outcomes.identity
-
-    assert encoded(vocab, *lines).lengths.tolist() != encoded(other, *lines).lengths.tolist()
-    assert identity(vocab, lines) == identity(other, lines)
-    assert identity(vocab, lines) != identity(vocab, lines[::-1])

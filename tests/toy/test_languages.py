@@ -25,18 +25,18 @@ from interlace.toy.concepts import (
     TOWNS,
     VERBS,
 )
-from interlace.toy.scenes import PARTICIPANTS, TENSES
-from interlace.toy.sentences import PHRASE_ROLES
+from interlace.toy.scenes import PARTICIPANTS
+from toy_scenes import TENSES
 
 CODES = LANGUAGES.names()
 UPOS = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT VERB".split())
 CLAUSE_ROLES = {
     *"predicate tense negation manner copula quality category question stop time.which time.unit".split()
 }
+PHRASE_ROLES = ("head", "surname", "determiner", "quality", "relation")
 ROLES = CLAUSE_ROLES | {
     f"{participant}.{role}" for participant in PARTICIPANTS for role in PHRASE_ROLES
 }
-CONTENT = {"NOUN", "VERB", "ADJ", "PROPN", "NUM"}
 
 
 @cache

@@ -31,7 +31,6 @@ from interlace.toy.concepts import (
     VERBS,
 )
 
-TENSES = ("past", "present", "future")
 # fields of a scene that are phrases
 PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")
 ANSWER_ROLES = (*PARTICIPANTS, "time", "subject.count", "object.count")

@@ -11,7 +11,6 @@ from typing import ClassVar, NamedTuple, TypeVar
 from interlace.toy.concepts import CONCEPTS, GIVEN, SURNAMES, cells
 from interlace.toy.scenes import Phrase, Scene
 
-PHRASE_ROLES = ("head", "surname", "determiner", "quality", "relation")  # relation: "in", "-de", 里
 Entry = TypeVar("Entry")
 LATIN_NAMES = {name: name.title() for name in (*GIVEN, *SURNAMES)}
 
