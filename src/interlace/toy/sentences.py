@@ -124,7 +124,7 @@ class Clause(ABC):
             if not getattr(self.scene, role):
                 continue
             part = self.realized(role)
-            if self.moves and self.wh_role in (role, f"{role}.count"):
+            if self.moves and self.wh_role.removesuffix(".count") == role:
                 self.front = part
             else:
                 tokens += part
@@ -144,8 +144,9 @@ class Clause(ABC):
         head.deprel = head.deprel or self.relation(role, adposition)
         if adposition and head.upos != "ADV":  # "where" has none
             tokens = self.with_adposition(tokens, adposition)
+        prefix = f"{role}."
         for token in tokens:
-            token.roles = token.roles.replace(".", f"{role}.")
+            token.roles = token.roles.replace(".", prefix)
         return tokens
 
     def adposition(self, role: str, phrase: Phrase) -> str:  # noqa: ARG002 - subclasses use it
@@ -276,12 +277,11 @@ def finish(tokens: list[Token], root: Token, mark: str = ".") -> ToySentence:
     tokens: in order; those without a head depend on the root. One with `space` False touches the previous one.
     """
     tokens = [*tokens, Token(mark, "PUNCT", "stop", "punct", space=False)]
-    for token in tokens:
+    for index, token in enumerate(tokens, start=1):
+        token.index = index
         token.head = token.head or root
     root.head = None
     root.deprel = "root"
-    for index, token in enumerate(tokens, start=1):
-        token.index = index
     words: list[ToyWord] = []
     text = ""
     small = True  # until the first letter is capitalized; an opening ¿ does not count
