@@ -9,7 +9,7 @@ from interlace.embeddings import EMBEDDING_METHODS, EmbeddingSources, WordVector
 from interlace.embeddings.concat import Interleaved
 
 SKIPGRAM = {"width": 8, "min_count": 1, "epochs": 2, "buckets": 100}
-MAPPING = {"normalization": [], "neighbors": 2, "refinements": 2}
+MAPPING = {"normalization": [], "refinements": 2}
 SETTINGS = {
     "concat": {"skipgram": SKIPGRAM},
     "procrustes": {"skipgram": SKIPGRAM, "mapping": MAPPING},
@@ -17,7 +17,7 @@ SETTINGS = {
     "muse": {
         "skipgram": SKIPGRAM,
         "mapping": MAPPING,
-        "adversary": {"hidden": 8, "epochs": 2, "updates": 5, "batch": 4, "discriminator_steps": 1},
+        "adversary": {"hidden": 8, "epochs": 2, "updates": 5, "discriminator_steps": 1},
         "random_starts": 1,
     },
 }

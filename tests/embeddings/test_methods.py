@@ -209,7 +209,7 @@ def test_words_in_the_same_context_become_similar():
     rng = np.random.default_rng(0)
     topics = [["apple", "pear", "plum", "fig"], ["car", "bus", "train", "ship"]]
     lines = [list(rng.permutation(topics[number % 2])) for number in range(600)]
-    gram = SkipGram(width=16, epochs=6, buckets=50, max_ngram=0, subsample=0.0)
+    gram = SkipGram(width=16, epochs=6, buckets=50, subsample=0.0)
     found = vectors_of(gram.train("xx", lines), "xx", gram.words_of(lines))
     apple, pear, car = unit(found.vectors[found.find(["apple", "pear", "car"])])
     assert apple @ pear > apple @ car + 0.2

@@ -7,9 +7,9 @@ a vocabulary can take the place of words, to initialize a model's embeddings.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,8 +28,6 @@ from interlace.core.progress import Progress
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text.lines import COMPRESSED, read_lines, write_lines
-
-log = logging.getLogger(__name__)
 
 SUBWORDS = (
     "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
@@ -55,7 +53,7 @@ class WordVectors:
                 f"word vectors of {self.language!r}: {len(self.words)} words, but an array of {self.vectors.shape}"
             )
         if len(self._rows) < len(self.words):
-            repeated = next(word for row, word in enumerate(self.words) if self._rows[word] != row)
+            (repeated, _), *_ = Counter(self.words).most_common(1)
             raise DataError(f"word vectors of {self.language!r}: duplicate word {repeated!r}")
 
     def __len__(self) -> int:
@@ -142,7 +140,8 @@ class WordVectors:
                 f"{path}, line 1: expected the number of words and the width of their vectors, such as '200000 300', "
                 f"found {header[:60]!r}"
             )
-        count, width = map(int, cells)
+        count = int(cells[0])
+        width = int(cells[1])
         wanted_words = count if max_words is None else min(max_words, count)
         rows: dict[str, int] = {}
         try:
@@ -150,26 +149,24 @@ class WordVectors:
         except (MemoryError, ValueError):
             size = f"{wanted_words} vectors of width {width}"
             raise DataError(f"{path}, line 1: {size} are too many for the memory") from None
-        number = 1
+        read_words = 0
         for number, line in enumerate(lines, 2):
-            if number - 1 > count:
-                if line:
-                    raise DataError(
-                        f"{path}, line {number}: more lines than the {count} words of the header"
-                    )
-                continue
-            if len(rows) == wanted_words:
+            if len(rows) == wanted_words < count:
                 break
-            word, values = _parse_vector(path, number, line, width)
-            if word not in rows:
-                vectors[len(rows)] = values
-                rows[word] = len(rows)
-        if len(rows) < wanted_words and number - 1 < count:
+            if read_words < count:
+                read_words += 1
+                word, values = _parse_vector(path, number, line, width)
+                if word not in rows:
+                    vectors[len(rows)] = values
+                    rows[word] = len(rows)
+            elif line:
+                raise DataError(
+                    f"{path}, line {number}: more lines than the {count} words of the header"
+                )
+        if len(rows) < wanted_words and read_words < count:
             raise DataError(
-                f"{path}: incomplete? the header says {count} words, but the file ends after {number - 1}"
+                f"{path}: incomplete? the header says {count} words, but the file ends after {read_words}"
             )
-        if len(rows) < wanted_words:
-            log.info("%s: skipped %d repeated words", path, wanted_words - len(rows))
         return cls(language, list(rows), vectors[: len(rows)])
 
 
@@ -183,20 +180,18 @@ def languages_in(folder: Path | str) -> list[str]:
     return sorted(path.stem for path in Path(folder).glob(f"*{_SUFFIX}"))
 
 
-def induce_lexicon(
-    source: WordVectors, target: WordVectors, *, max_words: int = 15_000, neighbors: int = 10
-) -> Lexicon:
+def induce_lexicon(source: WordVectors, target: WordVectors, *, max_words: int = 15_000) -> Lexicon:
     """Return mutual nearest neighbors by CSLS as a lexicon (Conneau et al. 2018, section 2.3), by source frequency.
 
     The vectors are in one space. Words without a letter are dropped.
 
-    max_words: most frequent words of each language to use. neighbors: k of CSLS.
+    max_words: most frequent words of each language to use.
     """
     from interlace.core.neighbors import mutual_nearest, unit
 
     source = source.top(max_words)
     target = target.top(max_words)
-    source_rows, target_rows = mutual_nearest(unit(source.vectors), unit(target.vectors), neighbors)
+    source_rows, target_rows = mutual_nearest(unit(source.vectors), unit(target.vectors), 10)
     source_words = [source.words[row] for row in source_rows.tolist()]
     target_words = [target.words[row] for row in target_rows.tolist()]
     return Lexicon.of(zip(source_words, target_words, repeat(1.0))).words()

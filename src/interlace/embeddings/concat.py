@@ -52,22 +52,16 @@ class Interleaved:
 
     def __init__(self, texts: Mapping[str, Iterable[Sequence[str]]]) -> None:
         self._texts = list(texts.values())
-        self._counts = [_count(lines) for lines in self._texts]
+        self._counts = [sum(1 for _ in lines) for lines in self._texts]
 
     def __iter__(self) -> Iterator[Sequence[str]]:
         readers = [iter(lines) for lines in self._texts]
         done = [0] * len(readers)
         for _ in range(sum(self._counts)):
-            shares = [_share(*counts) for counts in zip(done, self._counts, strict=True)]
+            shares = [  # where the middle of a text's next line is; beyond 1 at its end
+                (lines_done + 0.5) / count if lines_done < count else 2.0
+                for lines_done, count in zip(done, self._counts, strict=True)
+            ]
             text = shares.index(min(shares))
             done[text] += 1
             yield next(readers[text])
-
-
-def _count(lines: Iterable[Sequence[str]]) -> int:
-    return sum(1 for _ in lines)
-
-
-def _share(done: int, count: int) -> float:
-    """Return where the middle of a text's next line is, as a share of the text; beyond 1 at its end."""
-    return (done + 0.5) / count if done < count else 2.0

@@ -42,44 +42,31 @@ log = logging.getLogger(__name__)
 MIN_AGREEMENT = 0.9  # of two runs that found the same rotation; wrong results on the toy corpus had 0.27 to 0.73
 
 
-class Adversary(Settings):
-    """Adversarial training; defaults from Conneau et al. 2018, sections 3.1 to 3.3, else from MUSE's code."""
+_WORDS = 50_000  # most frequent words of each language to sample (3.2)
+_BATCH = 32  # words of each language per update (3.1)
+_DROPOUT = 0.1  # on the discriminator's input (3.1)
+_SMOOTHING = 0.2  # s: labels of the discriminator are 1 - s/2 and s/2 (3.1: 0.2; MUSE)
+_DECAY = 0.95  # of the learning rate after each epoch (3.1)
+_SHRINK = 0.5  # additional factor if the criterion has decreased (3.1)
+_BETA = 0.01  # step of the mapping towards the orthogonal matrices (3.3)
 
-    words: int = Field(
-        50_000, ge=2, description="Most frequent words of each language to sample (3.2)."
-    )
+
+class Adversary(Settings):
+    """Adversarial training; defaults from Conneau et al. 2018, section 3.1, else from MUSE's code."""
+
     epochs: int = Field(
         5, ge=1, description="Epochs; the criterion is computed after each (MUSE: 5)."
     )
     updates: int = Field(
         31_250, ge=1, description="Updates of the mapping per epoch (MUSE: a million words)."
     )
-    batch: int = Field(32, ge=1, description="Words of each language per update (3.1).")
     discriminator_steps: int = Field(
         5, ge=1, description="Discriminator updates per mapping update (MUSE: 5)."
     )
     hidden: int = Field(
         2048, ge=1, description="Width of the discriminator's two hidden layers (3.1)."
     )
-    dropout: float = Field(
-        0.1, ge=0, lt=1, description="Dropout on the discriminator's input (3.1)."
-    )
-    smoothing: float = Field(
-        0.2,
-        ge=0,
-        lt=1,
-        description="Label smoothing s of the discriminator: labels 1 - s/2 and s/2 (3.1: 0.2; MUSE).",
-    )
     learning_rate: float = Field(0.1, gt=0, description="SGD learning rate of both players (3.1).")
-    decay: float = Field(
-        0.95, gt=0, le=1, description="Factor of the learning rate after each epoch (3.1)."
-    )
-    shrink: float = Field(
-        0.5, gt=0, le=1, description="Additional factor if the criterion has decreased (3.1)."
-    )
-    beta: float = Field(
-        0.01, ge=0, le=1, description="Step of the mapping towards the orthogonal matrices (3.3)."
-    )
     restarts: int = Field(
         2,
         ge=1,
@@ -104,16 +91,14 @@ class Adversary(Settings):
                         done = epoch * self.updates + update
                         progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
                 left, _, right = np.linalg.svd(players.mapping.detach().cpu().numpy())
-                rotations.append(
-                    np.asarray(left @ right, np.float32)
-                )  # the nearest orthogonal matrix
-                history.append(pair.criterion(rotations[-1]))
-                message = (
-                    "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f"
-                )
-                log.info(message, number, epoch, history[-1], players.accuracy)
-                has_decreased = len(history) > 1 and history[-1] < history[-2]
-                rate *= self.decay * (self.shrink if has_decreased else 1.0)
+                rotation = np.asarray(left @ right, np.float32)  # the nearest orthogonal matrix
+                rotations.append(rotation)
+                history.append(pair.criterion(rotation))
+                message = "adversarial run %d, epoch %d: criterion %.4f"
+                log.info(message, number, epoch, history[-1])
+                rate *= _DECAY
+                if len(history) > 1 and history[-1] < history[-2]:
+                    rate *= _SHRINK
         return Refined(rotations[int(np.argmax(history))], history)
 
 
@@ -185,20 +170,16 @@ def has_converged(
 
     reached: the criterion. chance: what refinement reaches from random rotations. agreement: of two runs.
     """
-    advice = "translations may be wrong. Try more restarts, another seed, or the methods identical and procrustes"
-    names = (pair.source.language, pair.target.language)
-    if reached <= chance:
+    disagree = agreement is not None and agreement < MIN_AGREEMENT
+    if reached <= chance or disagree:
         log.warning(
-            "muse: %s onto %s: criterion %.3f, but %.3f by chance; %s",
-            *names,
+            "muse: %s onto %s: criterion %.3f, %.3f by chance, agreement of runs %s; translations may be wrong. Try "
+            "more restarts, another seed, or the methods identical and procrustes",
+            pair.source.language,
+            pair.target.language,
             reached,
             chance,
-            advice,
-        )
-        return False
-    if agreement is not None and agreement < MIN_AGREEMENT:
-        log.warning(
-            "muse: %s onto %s: runs disagree (agreement %.2f); %s", *names, agreement, advice
+            agreement,
         )
         return False
     return None if agreement is None else True
@@ -216,24 +197,22 @@ class _Players:
         self._rules = rules
         self._rng = rng
         self._sides = [
-            torch.from_numpy(side.vectors[: rules.words]).to(device)
+            torch.from_numpy(side.vectors[:_WORDS]).to(device)
             for side in (pair.source, pair.target)
         ]
         self.mapping = torch.eye(pair.source.width, device=device, requires_grad=True)
         self._discriminator = nn.Sequential(
-            nn.Dropout(rules.dropout),
+            nn.Dropout(_DROPOUT),
             nn.Linear(pair.source.width, rules.hidden),
             nn.LeakyReLU(0.2),
             nn.Linear(rules.hidden, rules.hidden),
             nn.LeakyReLU(0.2),
             nn.Linear(rules.hidden, 1),
         ).to(device)
-        ones = torch.ones(rules.batch, device=device)
+        ones = torch.ones(_BATCH, device=device)
         truth = torch.cat([ones, torch.zeros_like(ones)])  # (2 B,)
-        self._labels = (
-            truth * (1 - rules.smoothing) + rules.smoothing / 2
-        )  # whether a vector was mapped
-        self.accuracy = 0.5  # running accuracy of the discriminator
+        # whether a vector was mapped
+        self._labels = truth * (1 - _SMOOTHING) + _SMOOTHING / 2
 
     def update(self, rate: float) -> None:
         """Update the discriminator some times, and the mapping once."""
@@ -243,15 +222,12 @@ class _Players:
         for _ in range(self._rules.discriminator_steps):
             with torch.no_grad():
                 words = self._sample()
-            scores = self._step(words, self._labels, list(self._discriminator.parameters()), rate)
-        is_right = (scores > 0) == (self._labels > 0.5)
-        self.accuracy += 0.01 * (float(is_right.float().mean()) - self.accuracy)
+            self._step(words, self._labels, list(self._discriminator.parameters()), rate)
         self._discriminator.eval()
         self._step(self._sample(), 1 - self._labels, [self.mapping], rate)
         with torch.no_grad():
-            beta = self._rules.beta
             mapping = self.mapping
-            mapping.copy_((1 + beta) * mapping - beta * mapping @ mapping.T @ mapping)
+            mapping.copy_((1 + _BETA) * mapping - _BETA * mapping @ mapping.T @ mapping)
 
     def _sample(self) -> Tensor:
         """(2 B, H) random words of both languages, the source's mapped."""
@@ -259,21 +235,18 @@ class _Players:
 
         samples = []
         for side in self._sides:
-            rows = torch.from_numpy(self._rng.integers(len(side), size=self._rules.batch)).to(
-                side.device
-            )
-            samples.append(side[rows])
+            rows = torch.from_numpy(self._rng.integers(len(side), size=_BATCH))
+            samples.append(side[rows.to(side.device)])
         source, target = samples
         return torch.cat([source @ self.mapping, target])
 
-    def _step(self, words: Tensor, labels: Tensor, parameters: list[Any], rate: float) -> Tensor:
-        """Take one SGD step on the parameters; return the scores before it."""
+    def _step(self, words: Tensor, labels: Tensor, parameters: list[Any], rate: float) -> None:
+        """Take one SGD step on the parameters."""
         import torch
         from torch.nn.functional import binary_cross_entropy_with_logits
 
-        scores: Tensor = self._discriminator(words).squeeze(1)
+        scores = self._discriminator(words).squeeze(1)
         loss = binary_cross_entropy_with_logits(scores, labels)
         gradients = torch.autograd.grad(loss, parameters)
         with torch.no_grad():
             torch._foreach_sub_(parameters, gradients, alpha=rate)
-        return scores.detach()

@@ -25,34 +25,17 @@ _BIBLIOGRAPHIC = """
 bo:tib cs:cze cy:wel de:ger el:gre eu:baq fa:per fr:fre hy:arm is:ice ka:geo mi:mao mk:mac ms:may my:bur nl:dut ro:rum
 sk:slo sq:alb zh:chi
 """  # ISO 639-2/B, in older data sets and libraries
-_CHINESE = (
-    "yue",
-    "wuu",
-    "nan",
-    "hak",
-    "gan",
-    "hsn",
-    "cdo",
-    "cjy",
-    "lzh",
-)  # written in Han, so words as in zh
+_CHINESE = "yue wuu nan hak gan hsn cdo cjy lzh".split()  # written in Han, so words as in zh
 
 THREE = dict(pair.split(":") for pair in _CODES.split())
 """ISO 639-1 to ISO 639-3."""
 
 
-def _reversed(pairs: dict[str, str]) -> dict[str, str]:
-    return {three: two for two, three in pairs.items()}
-
-
 _MAIN_LANGUAGE_OF = dict(pair.split(":") for pair in _MAIN_LANGUAGE.split())
-_BIBLIOGRAPHIC_OF = dict(pair.split(":") for pair in _BIBLIOGRAPHIC.split())
-_BASE = {
-    **_reversed(_MAIN_LANGUAGE_OF),
-    **_reversed(THREE),
-    **_reversed(_BIBLIOGRAPHIC_OF),
-    **dict.fromkeys(_CHINESE, "zh"),
-}
+_BASE = dict.fromkeys(_CHINESE, "zh")
+for _pair in f"{_MAIN_LANGUAGE} {_CODES} {_BIBLIOGRAPHIC}".split():
+    _two, _three = _pair.split(":")
+    _BASE[_three] = _two
 
 
 def three_letters(language: str) -> tuple[str, ...]:

@@ -208,13 +208,13 @@ def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
 
 def _after_padding(data: bytes, file: BinaryIO) -> bytes:
     """Return what follows the zeros after a stream, from `data` and then from the file; empty at its end."""
-    while True:
-        data = data.lstrip(b"\0")
-        if data:
-            return data
-        data = file.read(_COMPRESSED_BLOCK)
-        if not data:
-            return b""
+    data = data.lstrip(b"\0")
+    while not data:
+        block = file.read(_COMPRESSED_BLOCK)
+        if not block:
+            break
+        data = block.lstrip(b"\0")
+    return data
 
 
 def _damaged(path: Path, fault: object) -> DataError:
@@ -223,21 +223,17 @@ def _damaged(path: Path, fault: object) -> DataError:
 
 def _opened_for_writing(path: Path) -> Any:
     """Return an open file that takes uncompressed bytes."""
-    match path.suffix:
-        case ".gz":
-            raw = path.open("wb")
-            file = gzip.GzipFile("", "wb", 6, raw, mtime=0)  # no name, so that bytes are the same
-            file.myfileobj = raw  # type: ignore[assignment]  # closed with the file
-            return file
-        case ".bz2":
-            return bz2.open(path, "wb")
-        case ".xz":
-            return lzma.open(path, "wb")
-        case ".zst":
-            import pyarrow as pa
+    if path.suffix == ".gz":
+        raw = path.open("wb")
+        file = gzip.GzipFile("", "wb", 6, raw, mtime=0)  # no name, so that bytes are the same
+        file.myfileobj = raw  # type: ignore[assignment]  # closed with the file
+        return file
+    if path.suffix == ".zst":
+        import pyarrow as pa
 
-            return pa.output_stream(path, "zstd")
-    return path.open("wb")
+        return pa.output_stream(path, "zstd")
+    openers: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".xz": lzma.open}
+    return openers.get(path.suffix, open)(path, "wb")
 
 
 def count_lines(path: Path | str) -> int:
@@ -287,9 +283,10 @@ def binary_format(begin: bytes) -> str:
             return about
     if begin.count(0) * 8 <= len(begin):  # text has hardly any
         return ""
-    zero_places = "".join(
-        str(place) for place in range(4) if begin[place::4].count(0) * 8 > len(begin)
-    )
+    zero_places = ""
+    for place in range(4):
+        if begin[place::4].count(0) * 8 > len(begin):
+            zero_places += str(place)
     encoding = _ZERO_PLACES.get(zero_places)
     if encoding is None:
         return "binary"
@@ -303,11 +300,11 @@ def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first + data.count(b"\n", 0, error.start)
-        column = error.start - (data.rfind(b"\n", 0, error.start) + 1)
-        message = (
-            f"{path}, line {line}: not valid UTF-8 at byte {column + 1} (0x{data[error.start]:02x})"
-        )
-        raise DataError(f"{message}; convert the file to UTF-8") from None
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise DataError(
+            f"{path}, line {line}: not valid UTF-8 at byte {column} (0x{data[error.start]:02x}); convert the file to "
+            "UTF-8"
+        ) from None
     lines = text.split("\n")
     if "\r" in text:
         return [line.removesuffix("\r") for line in lines]

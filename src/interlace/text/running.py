@@ -61,11 +61,9 @@ def is_tight(character: str) -> bool:
     """Return whether no space separates this character from text: unspaced scripts and their punctuation."""
     if not character:
         return False
-    wide_mark = (
-        unicodedata.category(character)[0] in "PS"
-        and unicodedata.east_asian_width(character) in "WF"
-    )
-    return wide_mark or is_unspaced(character)
+    is_mark = unicodedata.category(character)[0] in "PS"
+    is_wide = unicodedata.east_asian_width(character) in "WF"
+    return (is_mark and is_wide) or is_unspaced(character)
 
 
 _CLASSES = CharacterClasses(lambda character: _TIGHT if is_tight(character) else _LOOSE)

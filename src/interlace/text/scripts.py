@@ -12,37 +12,18 @@ _BY_FIRST_WORD = {
     "KELVIN": "Latin", "ANGSTROM": "Latin", "FEMININE": "Latin", "MASCULINE": "Latin", "TURNED": "Latin",
     "OHM": "Greek", "HENTAIGANA": "Hiragana",
 }  # fmt: skip
-_TWO_WORDS = frozenset(
-    "OLD ITALIC,OLD PERSIAN,OLD TURKIC,NEW TAI,TAI LE,TAI THAM,TAI VIET,MEETEI MAYEK,OL CHIKI,SYLOTI NAGRI".split(
-        ","
-    )
-)
+_TWO_WORDS = {
+    "OLD ITALIC", "OLD PERSIAN", "OLD TURKIC", "NEW TAI", "TAI LE", "TAI THAM", "TAI VIET", "MEETEI MAYEK", "OL CHIKI",
+    "SYLOTI NAGRI",
+}  # fmt: skip
 _WIDTHS = {"FULLWIDTH", "HALFWIDTH"}
 _NO_SCRIPT = {
-    "MODIFIER",
-    "COMBINING",
-    "MATHEMATICAL",
-    "DOUBLE-STRUCK",
-    "SCRIPT",
-    "MICRO",
-    "VARIATION",
-}
-UNSPACED = frozenset(
-    {
-        "Han",
-        "Hiragana",
-        "Katakana",
-        "Bopomofo",
-        "Thai",
-        "Lao",
-        "Khmer",
-        "Myanmar",
-        "Tai Le",
-        "New Tai",
-        "Tai Tham",
-    }
-    | {"Yi", "Tai Viet", "Javanese", "Balinese"}
-)
+    "MODIFIER", "COMBINING", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "MICRO", "VARIATION",
+}  # fmt: skip
+UNSPACED = {
+    "Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tai Le", "New Tai", "Tai Tham", "Yi",
+    "Tai Viet", "Javanese", "Balinese",
+}  # fmt: skip
 """Scripts that write words without spaces."""
 
 

@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 _MIN_IMPROVEMENT = 1e-6  # of the mean similarity, to reset the patience
 
 Floats = NDArray[np.float32]
+_NEIGHBORS = 10  # k of CSLS (Conneau et al. 2018, section 2.3)
 _REFINEMENT_WORDS = 15_000  # most frequent words for refinement, as in MUSE
 CRITERION_WORDS = 10_000  # and for the criterion (Conneau et al. 2018, section 2.4)
 _CRITERION_CANDIDATES = (
@@ -89,9 +90,6 @@ class Mapping(Settings):
     patience: int = Field(
         50, ge=1, description="Iterations of stochastic induction without improvement (there: 50)."
     )
-    neighbors: int = Field(
-        10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10)."
-    )
 
     def normalized(self, vectors: Floats) -> Floats:
         """(n, H) the vectors after all normalization steps."""
@@ -120,9 +118,7 @@ class MappedPair:
         """Return the mean cosine of frequent words to their CSLS translations (section 2.4)."""
         mapped = unit(self.source.vectors[:CRITERION_WORDS] @ rotation)
         candidates = unit(self.target.vectors[:_CRITERION_CANDIDATES])
-        translations = nearest(
-            mapped, candidates, Csls.of(candidates, mapped, self.mapping.neighbors)
-        )
+        translations = nearest(mapped, candidates, Csls.of(candidates, mapped, _NEIGHBORS))
         return float((mapped * candidates[translations]).sum(axis=1).mean())
 
     def refine(self, rotation: Floats) -> Refined:
@@ -130,18 +126,13 @@ class MappedPair:
         rotations = [rotation]
         history = [self.criterion(rotation)]
         if self.mapping.sampled_fraction < 1:
-            rotation, iterations = self._induce_stochastically(rotation)
+            rotation = self._induce_stochastically(rotation)
             rotations.append(rotation)
             history.append(self.criterion(rotation))
-            log.info(
-                "%d iterations of stochastic induction: criterion %.3f -> %.3f",
-                iterations,
-                *history,
-            )
         for _ in range(self.mapping.refinements):
             mapped = unit(self.source.vectors[:_REFINEMENT_WORDS] @ rotation)
             target = unit(self.target.vectors[:_REFINEMENT_WORDS])
-            source_rows, target_rows = mutual_nearest(mapped, target, self.mapping.neighbors)
+            source_rows, target_rows = mutual_nearest(mapped, target, _NEIGHBORS)
             if not len(source_rows):
                 break
             rotation = self.solve(source_rows, target_rows)
@@ -149,8 +140,8 @@ class MappedPair:
             history.append(self.criterion(rotation))
         return Refined(rotations[history.index(max(history))], history)
 
-    def _induce_stochastically(self, rotation: Floats) -> tuple[Floats, int]:
-        """Return the rotation after stochastic dictionary induction, and the number of iterations.
+    def _induce_stochastically(self, rotation: Floats) -> Floats:
+        """Return the rotation after stochastic dictionary induction.
 
         Artetxe, Labaka & Agirre (2018, section 3.3): a dictionary in both directions, induced by CSLS from a random
         sample of similarities, whose fraction doubles when the pairs stop improving, until all are used.
@@ -159,14 +150,13 @@ class MappedPair:
         fraction = mapping.sampled_fraction
         best_similarity = -math.inf
         without_improvement = 0
-        iterations = 0
         source = self.source.vectors[: mapping.sampled_words]
         target = unit(self.target.vectors[: mapping.sampled_words])
         rng = generator(Purpose.VECTORS, self.seed, 0, 4)
         while True:
             mapped = unit(source @ rotation)
-            source_means = mean_neighbor_similarity(mapped, target, mapping.neighbors)
-            target_means = mean_neighbor_similarity(target, mapped, mapping.neighbors)
+            source_means = mean_neighbor_similarity(mapped, target, _NEIGHBORS)
+            target_means = mean_neighbor_similarity(target, mapped, _NEIGHBORS)
             rows, translations, forward = nearest_among_sample(
                 mapped, target, Csls(target_means, source_means), fraction, rng
             )
@@ -177,7 +167,6 @@ class MappedPair:
                 np.concatenate([rows, back_translations]),
                 np.concatenate([translations, target_rows]),
             )
-            iterations += 1
             similarity = (forward + backward) / 2
             if similarity > best_similarity + _MIN_IMPROVEMENT:
                 best_similarity = similarity
@@ -186,7 +175,7 @@ class MappedPair:
                 without_improvement += 1
             if without_improvement >= mapping.patience:
                 if fraction >= 1:
-                    return rotation, iterations
+                    return rotation
                 fraction = min(1.0, 2 * fraction)
                 without_improvement = 0
 
@@ -246,13 +235,7 @@ class MappingMethod(EmbeddingMethod):
             history = start.refined.history
             vectors[language] = source.with_vectors(source.vectors @ start.refined.rotation)
             about[language] = {**start.record, "criterion": [round(value, 4) for value in history]}
-            log.info(
-                "%s onto %s: criterion %.3f, refined %.3f",
-                language,
-                mapping.pivot,
-                history[0],
-                max(history),
-            )
+            log.info("%s onto %s: criterion %.3f", language, mapping.pivot, max(history))
         return CrossLingualVectors(vectors, {"onto": mapping.pivot, "mappings": about})
 
     def _vectors(

@@ -7,7 +7,7 @@ equal text, settings and seed.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,10 @@ from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.embeddings import WordVectors
+
+_LEARNING_RATE = 0.05  # at the beginning; decays linearly
+_MIN_NGRAM = 3  # characters
+_MAX_NGRAM = 6
 
 
 class SkipGram(Settings):
@@ -38,15 +42,8 @@ class SkipGram(Settings):
         description="Number of most frequent words to keep (Conneau et al. 2018, section 3.1: 200,000).",
     )
     negatives: int = Field(5, ge=1, description="Negative samples per context word.")
-    learning_rate: float = Field(
-        0.05, gt=0, description="Initial learning rate; decays linearly to 0."
-    )
     subsample: float = Field(
         1e-4, ge=0, le=1, description="Words of a higher relative frequency are skipped randomly."
-    )
-    min_ngram: int = Field(3, ge=1, description="Minimum length of character n-grams.")
-    max_ngram: int = Field(
-        6, ge=0, description="Maximum length of character n-grams; below `min_ngram`: none."
     )
     buckets: int = Field(
         2_000_000,
@@ -75,28 +72,27 @@ class SkipGram(Settings):
             raise MissingDependencyError("training word vectors on text", "gensim") from None
         logging.getLogger("gensim").setLevel(logging.WARNING)
         epochs = self.epochs
-        done = iter(range(1, self.epochs + 1))
+        done = count(1)
 
         class Epochs(CallbackAny2Vec):  # type: ignore[misc] # gensim has no types
             def on_epoch_end(self, _model: Any) -> None:
                 (progress or no_progress)(f"fastText on {what}", next(done), epochs)
 
-        shape = {"vector_size": self.width, "window": self.window, "epochs": self.epochs, "sg": 1}
-        grams = {"min_n": self.min_ngram, "max_n": self.max_ngram, "bucket": self.buckets}
-        draws = {
-            "negative": self.negatives,
-            "sample": self.subsample,
-            "alpha": self.learning_rate,
-            "min_alpha": 1e-6,
-        }
-        gensim_seed = int(generator(Purpose.VECTORS, seed, 0, 3).integers(2**31))
         model = FastText(
-            **shape,
-            **grams,
-            **draws,
+            sg=1,
+            vector_size=self.width,
+            window=self.window,
+            epochs=epochs,
             min_count=self.min_count,
+            negative=self.negatives,
+            sample=self.subsample,
+            alpha=_LEARNING_RATE,
+            min_alpha=1e-6,
+            min_n=_MIN_NGRAM,
+            max_n=_MAX_NGRAM,
+            bucket=self.buckets,
             workers=self.threads,
-            seed=gensim_seed,
+            seed=int(generator(Purpose.VECTORS, seed, 0, 3).integers(2**31)),
         )
         model.build_vocab(corpus_iterable=_ListLines(lines))
         if len(model.wv) == 0:
@@ -114,10 +110,8 @@ class SkipGram(Settings):
 
     def words_of(self, lines: Iterable[Sequence[str]]) -> list[str]:
         """Return the words of a text that are frequent enough, by decreasing frequency; ties in order of occurrence."""
-        counts = Counter(chain.from_iterable(lines))
-        return [
-            word for word, count in counts.most_common(self.max_words) if count >= self.min_count
-        ]
+        counts = Counter(chain.from_iterable(lines)).most_common(self.max_words)
+        return [word for word, frequency in counts if frequency >= self.min_count]
 
 
 def vectors_of(trained: Any, language: str, words: list[str]) -> WordVectors:
