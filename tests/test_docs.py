@@ -48,15 +48,6 @@ def test_generated_pages_are_up_to_date(name):
     assert page == generate.up_to_date(page), "run: python docs/generate.py"
 
 
-def test_an_outdated_page_is_updated():
-    page = "<!-- generated: commands -->\nold\n<!-- end of generated -->\n"
-    page += "```console\n$ interlace list objectives alt\n```\n"
-    fresh = generate.up_to_date(page)
-    assert "| `--dry-run` |" in fresh
-    assert "did you mean 'alm'?" in fresh
-    assert "old\n" not in fresh
-
-
 def test_the_navigation_has_every_page():
     pages = {names_of(path).rpartition(".")[0] for path in [*MARKDOWN, *NOTEBOOKS]}
     listed = {"index"}

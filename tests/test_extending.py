@@ -80,20 +80,6 @@ def test_the_recipe_on_the_page_trains_the_objective(tmp_path):
     assert recipe.corpora["pairs"].pairs == ["en-de", "en-es", "en-hi"]
 
 
-def test_a_variant_of_a_built_in_objective_keeps_its_settings(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "_PLUGINS", {})
-    (tmp_path / "shielded.py").write_text(f'"""Mine."""\n{VARIANT}')
-    load_plugins([tmp_path / "shielded.py"])
-    objective = OBJECTIVES.build({"name": "shielded", "max_length": 32, "masking": {"rate": 0.9}})
-    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32), VOCAB, seed=0)
-    prepared = objective.prepare(Resources(VOCAB, backbone.traits))
-    batch = objective.batch(
-        EXAMPLE.pairs(VOCAB, rows=8).source, prepared, 1, np.random.default_rng(0)
-    )
-    assert batch.counts["shielded"] == len(batch.labels) > 0
-    assert (batch.at[1] > 1).all()
-
-
 def test_the_page_names_existing_attributes_and_building_blocks():
     contract, blocks = (
         PAGE[PAGE.index("| `reads`") :].split("# A task of your own")[0].split("## Building blocks")

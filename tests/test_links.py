@@ -65,30 +65,3 @@ def test_links_have_targets(page):
 
 def test_the_pages_are_found():
     assert {"README.md", "CONTRIBUTING.md", "STYLE.md"} <= {page.name for page in PAGES}
-
-
-@pytest.mark.parametrize(
-    ("text", "dead"),
-    [
-        ("[a](other.md) and [b](other.md#one-two-3)", []),
-        ("[a](#here) ![x](pictures/a.png) <https://x.org/y>", []),
-        ("[a](https://example.org/gone.md) [b](mailto:a@example.org)", []),
-        ("```\n[a](gone.md)\n```\n`[a](gone.md)`\n\n    [a](gone.md)\n", []),
-        ("[a](gone.md)", ["gone.md"]),
-        ("[a](<gone.md> 'title')", ["gone.md"]),
-        ("![a](pictures/gone.png)", ["pictures/gone.png"]),
-        ("[a](other.md#gone)", ["other.md#gone"]),
-        ("[a](#gone)", ["#gone"]),
-        ("[a][one]\n\n[one]: gone.md", ["gone.md"]),
-        ('<img alt="x" src="gone.svg">', ["gone.svg"]),
-        ("[a](../outside.md)", ["../outside.md"]),
-    ],
-)
-def test_a_dead_link_is_found(tmp_path, text, dead):
-    root = tmp_path / "project"
-    (root / "pictures").mkdir(parents=True)
-    (root / "pictures" / "a.png").write_bytes(b"")
-    (tmp_path / "outside.md").write_text("# Outside\n")
-    (root / "other.md").write_text("# Other\n\n## One, *two* & `3`\n\n## One two: 3\n")
-    (root / "page.md").write_text(f"# Here\n\n{text}\n")
-    assert dead_links(root / "page.md", root) == dead

@@ -13,7 +13,6 @@ import pytest
 
 import interlace.cli
 from interlace.__main__ import main
-from interlace.core.errors import DataError
 
 
 def fails_with(error):
@@ -30,18 +29,6 @@ def test_system_errors_print_one_line(monkeypatch, capsys):
         main()
     assert end.value.code == 2
     assert capsys.readouterr().err.strip() == "error: runs/x/metrics.jsonl: No space left on device"
-
-
-def test_other_processes_let_the_first_one_report_an_error_of_all(monkeypatch, capsys):
-    """`torchrun` ends all processes with the first that fails, and may lose the only message."""
-    waited = []
-    monkeypatch.setattr(time, "sleep", waited.append)
-    monkeypatch.setattr(interlace.cli.notes, "quiet", True)
-    monkeypatch.setattr(interlace.cli, "run_command", fails_with(DataError("no such file")))
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert (end.value.code, waited[-1]) == (2, 5.0)
-    assert capsys.readouterr().err == "error: no such file\n"
 
 
 def test_bugs_keep_their_traceback(monkeypatch):
@@ -220,24 +207,6 @@ def test_an_ended_reader_of_standard_error_changes_no_exit_code(arguments, code)
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=writer)
     os.close(writer)
     assert done.returncode == code
-
-
-def test_notes_without_a_reader_do_not_stop_a_command():
-    reader, writer = os.pipe()
-    os.close(reader)
-    script = """
-        from interlace import cli
-        from interlace.__main__ import main
-        def run(arguments):
-            cli.notes.print("a note")
-            print("the result")
-        cli.run_command = run
-        main()
-    """
-    command = [sys.executable, "-c", dedent(script)]
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=writer, text=True)
-    os.close(writer)
-    assert (done.returncode, done.stdout) == (0, "the result\n")
 
 
 @pytest.mark.parametrize("leads_group", [True, False])

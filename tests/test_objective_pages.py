@@ -41,14 +41,3 @@ def test_settings_on_a_page_exist(name):
     keys = set(re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE))
     fields = OBJECTIVES.get(name).model_fields
     assert {key.partition(".")[0] for key in keys} == set(fields)
-
-
-def test_outdated_page_is_updated_and_a_command_that_fails_is_named():
-    page = "<!-- settings of clm -->\nold\n<!-- end of settings -->\n```console\n$ interlace preview clm\nold\n```\n"
-    fresh = objective_pages.up_to_date(page)
-    assert "old\n" not in fresh
-    assert "| `context_size` | int | `0` |" in fresh
-    assert "next   today  the    old  doctor" in fresh
-    assert objective_pages.up_to_date(fresh) == fresh
-    with pytest.raises(Exception, match="there is no objective 'none'"):
-        objective_pages.up_to_date("```console\n$ interlace preview none\n```\n")

@@ -118,17 +118,3 @@ def test_studies_skip_the_kept_cells(path):
     assert {folder.name for folder in (path.parent / "cells").iterdir()} == {
         cell.name for cell in there
     }
-
-
-def test_a_block_is_expanded_as_by_the_shell():
-    lines = [
-        "small='--set a=1'",
-        "for one in x y; do",
-        "  interlace pretrain r:$one $small \\",
-        "    -o 'b c'",
-        "done",
-    ]
-    block = "".join(f"    {line}\n" for line in lines)
-    assert commands(block) == [
-        ["pretrain", f"r:{one}", "--set", "a=1", "-o", "b c"] for one in "xy"
-    ]

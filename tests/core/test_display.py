@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.core.display import MAX_MESSAGE, block, listed, message, visible, without_secrets
+from interlace.core.display import MAX_MESSAGE, listed, message, visible, without_secrets
 from interlace.core.errors import DataError, did_you_mean
-from interlace.readers import READERS
 
 TOKEN = "hf_" + "x" * 30
 
@@ -84,26 +83,7 @@ def test_a_list_of_alternatives_is_short(options):
     assert len(listed(options)) < 5000
 
 
-def test_columns_of_a_table_are_listed_briefly(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(
-        pa.table({f"name{number}" * 50: ["x"] for number in range(5000)}), tmp_path / "a.parquet"
-    )
-    with pytest.raises(
-        DataError,
-        match=r"a\.parquet: nothing the reader knows in the columns .* and 4,980 more; name",
-    ):
-        list(READERS.build("dataset").read_chunks([tmp_path / "a.parquet"], ["en"]))
-
-
 def test_a_message_is_not_too_long_though_escapes_are_longer_than_what_they_stand_for():
     assert len(message("\x1b" * MAX_MESSAGE)) <= MAX_MESSAGE
     assert len(message("x" * 5_000_000)) <= MAX_MESSAGE
     assert message("x" * MAX_MESSAGE) == "x" * MAX_MESSAGE
-
-
-def test_messages_are_safe_together():
-    assert message("a\x1b]0;x\x07 https://u:pw@h") == "a\\x1b]0;x\\x07 https://***@h"
-    assert block("one\n12:00:00 two\n") == "one\n    12:00:00 two"

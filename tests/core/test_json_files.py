@@ -3,12 +3,10 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
-from interlace.core.json_files import MAX_DEPTH, json_record, parse_json, parse_toml, read_json
+from interlace.core.json_files import MAX_DEPTH, json_record, parse_toml, read_json
 from interlace.core.store import change
 
 
@@ -62,15 +60,6 @@ def test_a_missing_file_has_its_default_and_a_folder_none(tmp_path):
     (tmp_path / "a.json").mkdir()
     with pytest.raises(DataError, match="a folder where a file is expected"):
         read_json(tmp_path / "a.json", Row, None)
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(), st.lists, max_leaves=20
-    )
-)
-def test_ordinary_data_is_read_as_it_was_written(data):
-    assert parse_json(json.dumps(data)) == data
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 5000])

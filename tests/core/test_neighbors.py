@@ -68,14 +68,6 @@ def test_mutual_neighbours_by_hand():
     assert list(zip(one.tolist(), other.tolist(), strict=True)) == [(0, 0), (2, 1)]
 
 
-def test_half_precision_around_it_changes_nothing():
-    queries, candidates = vectors(30, 1), vectors(40, 2)
-    expected = nearest(queries, candidates)
-    with torch.autocast("cpu", torch.bfloat16):
-        found = nearest(queries, candidates)
-    assert (found == expected).all()
-
-
 @pytest.fixture(params=[1, 40, 1 << 24])
 def cells(request, monkeypatch):
     monkeypatch.setattr(neighbours, "CELLS", request.param)

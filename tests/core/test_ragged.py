@@ -41,33 +41,12 @@ def test_rows_are_taken_by_mask_and_must_exist(row):
         ragged[row]
 
 
-@given(ROWS)
-def test_lists_come_back(rows):
-    ragged = Ragged.of(rows)
-    assert ragged.to_lists() == rows
-    assert [row.tolist() for row in ragged] == rows
-    assert [ragged[index - len(rows)].tolist() for index in range(len(rows))] == rows
-    assert len(ragged) == len(rows)
-
-
-@given(ROWS, ROWS)
-def test_equal_means_equal_rows(one, other):
-    assert (Ragged.of(one) == Ragged.of(other)) == (one == other)
-    assert Ragged.of(one) != one
-
-
 @given(SOME, st.data())
 def test_taking_is_indexing(rows, data):
     index = data.draw(st.lists(st.integers(-len(rows), len(rows) - 1)))
     taken = Ragged.of(rows).take(index)
     assert taken.to_lists() == [rows[row] for row in index]
     assert taken.offsets[-1] == len(taken.values)
-
-
-@given(st.lists(ROWS, min_size=1, max_size=4))
-def test_concatenating_is_adding_lists(parts):
-    whole = Ragged.concatenate([Ragged.of(rows) for rows in parts])
-    assert whole.to_lists() == [row for rows in parts for row in rows]
 
 
 @given(ROWS, st.data())

@@ -27,11 +27,6 @@ def test_linear_between_points_and_constant_outside(step, value):
     assert value_at("0:1,100000:0.1,300000:0", step) == pytest.approx(value)
 
 
-@given(st.floats(-1e6, 1e6), st.integers(0, 10**9))
-def test_a_number_is_a_constant(number, step):
-    assert value_at(str(number), step) == number
-
-
 @given(st.dictionaries(st.integers(0, 10**6), st.integers(-100, 100), min_size=1))
 def test_the_curve_goes_through_its_points(points):
     schedule = ",".join(f"{step}:{points[step]}" for step in sorted(points))

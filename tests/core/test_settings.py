@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError
-from interlace.core.settings import MAX_INTEGER, Settings, fields_of
+from interlace.core.settings import MAX_INTEGER, Settings
 
 
 class Warmup(Settings):
@@ -113,40 +111,6 @@ def test_the_plain_types_of_a_union_are_told_together(data, message):
     with pytest.raises(SettingsError) as caught:
         Sweep.read(data)
     assert str(caught.value).removesuffix(" (found 'x')") == message
-
-
-WARMUPS = st.builds(Warmup, steps=st.integers(0, MAX_INTEGER), start=st.floats(0, 1))
-
-
-@given(
-    st.builds(
-        Training,
-        seed=st.integers(-MAX_INTEGER, MAX_INTEGER),
-        stages=st.lists(WARMUPS),
-        schedule=WARMUPS,
-        last=st.none() | WARMUPS,
-    )
-)
-def test_what_is_dumped_reads_back(settings):
-    assert Training.read(settings.dump()) == settings
-
-
-class Outer(Settings):
-    a: tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(ge=0)]] = (0.0, 0.0)
-    b: Warmup | None = None
-    c: Literal["x", "y"] = "x"
-    d: dict[str, list[int]] = {}
-    e: tuple[str, ...] = ()
-
-
-def test_types_are_told_in_a_recipes_terms():
-    assert [kind for _, kind, _, _ in fields_of(Outer)] == [
-        "tuple[float, float]",
-        "section | None",
-        "'x' | 'y'",
-        "dict[str, list[int]]",
-        "tuple[str, ...]",
-    ]
 
 
 def test_several_mistakes_are_told_at_once():

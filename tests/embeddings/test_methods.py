@@ -10,7 +10,7 @@ from interlace.core.neighbors import nearest, unit
 from interlace.embeddings import EmbeddingSources, WordVectors
 from interlace.embeddings.common import mapping
 from interlace.embeddings.common.mapping import MappedPair, Mapping, procrustes
-from interlace.embeddings.common.skipgram import SkipGram, vectors_of
+from interlace.embeddings.common.skipgram import SkipGram
 from interlace.embeddings.concat import Concat
 from interlace.embeddings.identical import Identical
 from interlace.embeddings.muse import Muse, has_converged
@@ -203,16 +203,6 @@ def test_concat_gives_a_word_of_both_languages_one_vector_and_rejects_existing_o
     assert "sieht" not in found["en"].words
     with pytest.raises(DataError, match="cannot use existing vectors"):
         Concat().fit(EmbeddingSources(vectors=languages()))
-
-
-def test_words_in_the_same_context_become_similar():
-    rng = np.random.default_rng(0)
-    topics = [["apple", "pear", "plum", "fig"], ["car", "bus", "train", "ship"]]
-    lines = [list(rng.permutation(topics[number % 2])) for number in range(600)]
-    gram = SkipGram(width=16, epochs=6, buckets=50, subsample=0.0)
-    found = vectors_of(gram.train("xx", lines), "xx", gram.words_of(lines))
-    apple, pear, car = unit(found.vectors[found.find(["apple", "pear", "car"])])
-    assert apple @ pear > apple @ car + 0.2
 
 
 def test_error_without_gensim_names_the_command_to_install_it(monkeypatch):

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
 from interlace.embeddings import WordVectors, languages_in
-from vector_files import write_vec
 
 WORDS = ["der", "Hund", "hund", "São\u00a0Paulo"]
 
@@ -58,14 +57,6 @@ def test_as_many_words_as_vectors_each_once():
         WordVectors("de", ["a"], np.zeros((2, 2), np.float32))
     with pytest.raises(DataError, match="duplicate word 'b'"):
         WordVectors("de", ["b", "a", "b"], np.zeros((3, 2), np.float32))
-
-
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3))
-def test_every_number_comes_back_the_same(tmp_path_factory, numbers):
-    path = tmp_path_factory.mktemp("vec") / "a.vec"
-    one = WordVectors("en", ["a"], np.array([numbers], np.float32))
-    write_vec(path, one)
-    same(WordVectors.read(path, "en"), one)
 
 
 def test_what_fasttext_writes_is_read(tmp_path):

@@ -359,16 +359,6 @@ def test_never_opens_files_other_than_tables(tmp_path):
         read(f"hub:{folder}/default/test")
 
 
-def test_rejects_empty_and_damaged_folders(tmp_path):
-    folder = tmp_path / "set"
-    folder.mkdir()
-    with pytest.raises(DataError, match="doesn't contain any data files"):
-        read(f"hub:{folder}/default/test")
-    (folder / "test.jsonl").write_text('{"text": \n')
-    with pytest.raises(DataError, match=f"hub:{folder}/default/test: "):
-        read(f"hub:{folder}/default/test")
-
-
 def test_names_the_extra_of_a_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'interlace\[hub\]'"):
@@ -536,15 +526,3 @@ def test_a_saved_folder_with_an_index_mapping_is_rejected(tmp_path):
     )
     with pytest.raises(DataError, match="has an index mapping"):
         find_files(tmp_path, ".")
-
-
-def test_pairs_of_json_lines_by_two_keys(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"src": "one", "tgt": "eins", "score": 1}\n')
-    (found,) = READERS.build({"name": "dataset", "first": "src", "second": "tgt"}).read_chunks(
-        [tmp_path / "a.jsonl"], ["en", "de"]
-    )
-    assert (found.source.lines, found.target.lines, found.target.language) == (
-        ["one"],
-        ["eins"],
-        "de",
-    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.readers import READERS
 from interlace.readers.common.files import find_files, find_sides
 from interlace.text.lines import write_lines
@@ -26,12 +26,6 @@ def read(tmp_path):
 
 def sides(pairs):
     return list(zip(pairs.source.lines, pairs.target.lines, strict=True))
-
-
-def test_lines_of_several_files_follow_each_other(read):
-    (text,) = read("lines", {"a": ["one two", ""], "b": ["three"]}, ["en"])
-    assert text.lines == ["one two", "", "three"]
-    assert [text.tokens(row) for row in range(3)] == [["one", "two"], [], ["three"]]
 
 
 @pytest.mark.parametrize(("first", "second"), [(5, 3), (3, 5), (1, 2)])
@@ -75,26 +69,6 @@ def test_joined_rejects_other_numbers_of_separators(read, line, count):
         DataError, match=rf"pairs, line 2: {count} separators '\|\|\|', expected one between"
     ):
         read("joined", {"pairs": ["a ||| b", line]}, ["fr", "en"])
-
-
-def test_gold_removes_sentence_numbers(read):
-    files = {
-        "a.en": ["<s snum=3> the house </s>", "<s snum=7> a b </s>"],
-        "a.hi": ["3\tघर", "7\tक ख"],
-    }
-    (pairs,) = read("gold", files, ["en", "hi"])
-    assert pairs.source.lines == ["the house", "a b"]
-    assert pairs.target.tokens(1) == ["क", "ख"]
-    assert (pairs.source.language, pairs.target.language) == ("en", "hi")
-
-
-def test_gold_notes_words_with_spaces_once(read, monkeypatch):
-    monkeypatch.setattr("interlace.readers.CHUNK", 1)
-    row = '{"src_words": ["New York"], "tgt_words": ["न्यूयॉर्क"], "alignment": [[0, 0]]}'
-    first, second = read("gold", {"a.jsonl": [row, row]}, ["en", "hi"])
-    assert first.source.tokens(0) == ["New_York"]
-    assert sum(first.source.notes.values()) == 2
-    assert not second.source.notes
 
 
 TABLE = ["id\ten\tde\tsw\tclass", '1\tsay "yes"\tsag ja\t\tgood', "2\tno\tnein\thapana\tbad", ""]
@@ -155,12 +129,6 @@ def test_columns_of_one_name_are_read_by_number_or_not_at_all(read):
     rows = {"nli.tsv": ["language\tgold_label\tsentence1\tsentence2\tlanguage", "en\t-\ta\tb\tde"]}
     with pytest.raises(DataError, match=r"nli\.tsv: several columns are named 'language'"):
         read("nli", rows, ["en"])
-
-
-@pytest.mark.parametrize("settings", [{"columns": (-1,)}, {"label": -9}])
-def test_tsv_columns_are_counted_from_the_left(read, settings):
-    with pytest.raises(SettingsError, match=rf"{next(iter(settings))}.*0"):
-        read("tsv", {"a.tsv": TABLE}, ["en"], **settings)
 
 
 HEADER = "language\tgold_label\tsentence1\tsentence2\tpairID\tgenre"

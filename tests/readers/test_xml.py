@@ -3,7 +3,6 @@
 import bz2
 import time
 from importlib.metadata import version
-from itertools import chain
 
 import pytest
 
@@ -287,12 +286,3 @@ def test_a_dump_whose_pages_are_all_left_out_is_named(tmp_path):
     (tmp_path / "a.xml").write_text(DUMP.format(page("<a b=" * 4000)))
     with pytest.raises(DataError, match=r"a\.xml: pages left out .*all 1"):
         read("wikipedia", tmp_path / "a.xml", "en")
-
-
-def test_real_dumps_give_text_without_markup(real_data):
-    lines = []
-    for path in sorted((real_data / "mono/wikidump").iterdir()):
-        lines += chain.from_iterable(chunk.lines for chunk in read("wikipedia", path, "en"))
-    assert len(lines) > 5000
-    marks = ("{{", "}}", "{|", "[[", "]]", "<ref", "</", "''", "|thumb", "|-")
-    assert [line for line in lines if any(mark in line for mark in marks)] == []

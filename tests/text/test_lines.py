@@ -9,7 +9,6 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -334,25 +333,6 @@ def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, monkeypat
     write(tmp_path / "b.txt")
 
 
-def test_containers_of_one_name_are_different_hosts(monkeypatch):
-    stat, read = os.stat, Path.read_text
-    monkeypatch.setattr(
-        os,
-        "stat",
-        lambda path, **more: (
-            SimpleNamespace(st_ino=1) if "ns/pid" in str(path) else stat(path, **more)
-        ),
-    )
-    assert files._host() != files._HOST
-    monkeypatch.undo()
-    monkeypatch.setattr(
-        Path,
-        "read_text",
-        lambda path, **more: "other" if path.name == "boot_id" else read(path, **more),
-    )
-    assert files._host() != files._HOST
-
-
 def test_files_have_the_permissions_of_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
@@ -385,9 +365,3 @@ def test_lines_are_counted_as_they_are_read(data, suffix, tmp_path):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(gzip.compress(data) if suffix else data)
     assert count_lines(path) == len(list(read_lines(path)))
-
-
-def test_compressed_bytes_do_not_depend_on_the_name(tmp_path):
-    for name in ("a.gz", "b.gz"):
-        write_lines(tmp_path / name, ["one", "two"])
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()

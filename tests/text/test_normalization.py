@@ -12,11 +12,6 @@ LINES = st.lists(
 )
 
 
-def test_lines_that_stay_are_handed_back():
-    lines = ["café", "plain"]
-    assert Normalization().lines(lines) is lines
-
-
 @pytest.mark.parametrize(
     "line", ["ţară şi Ţară Şi", unicodedata.normalize("NFD", "ţară şi Ţară Şi")]
 )
@@ -31,13 +26,6 @@ def test_lines_do_not_touch_each_other(lines, form, lower_case, remove_accents):
         form=form, lower_case=lower_case, remove_accents=remove_accents, romanian="comma"
     )
     assert settings.lines(lines, "ro") == [settings.text(line, "ro") for line in lines]
-
-
-@given(LINES)
-def test_normalising_twice_changes_nothing_more(lines):
-    settings = Normalization(form="NFKC")
-    once = settings.lines(lines)
-    assert settings.lines(once) == once
 
 
 @pytest.mark.parametrize(

@@ -37,37 +37,3 @@ def test_the_script_of_a_character(characters, script):
 )
 def test_scripts_of_languages(language, scripts):
     assert scripts_of(language) == scripts
-
-
-@pytest.mark.parametrize(
-    ("language", "line"),
-    [
-        *(
-            ("am", "ሰላም"),
-            ("ka", "გამარჯობა"),
-            ("hy", "բարեւ"),
-            ("bn", "নমস্কার"),
-            ("ko", "안녕"),
-            ("my", "မင်္ဂလာ"),
-        ),
-        *(
-            ("he", "שלום"),
-            ("el", "γειά"),
-            ("km", "សួស្តី"),
-            ("si", "ආයුබෝවන්"),
-            ("ur", "سلام"),
-            ("th", "สวัสดี"),
-        ),
-        *(("lo", "ສະບາຍດີ"), ("ta", "வணக்கம்"), ("te", "నమస్కారం"), ("kn", "ನಮಸ್ಕಾರ"), ("ml", "നമസ്കാരം")),
-        *(
-            ("gu", "નમસ્તે"),
-            ("pa", "ਸਤਿ"),
-            ("or", "ନମସ୍କାର"),
-            ("ja", "こんにちは"),
-            ("dv", "އައްސަލާމް"),
-            ("bo", "བཀྲ"),
-        ),
-    ],
-)
-def test_the_table_speaks_of_scripts_as_letters_do(language, line):
-    assert {script_of(character) for character in line} - {"Common"} <= scripts_of(language)

@@ -57,8 +57,3 @@ def test_lines_that_cannot_be_text_are_refused():
         TextPairs.of(["a"], ["x", "y"])
     with pytest.raises(SettingsError, match=r"no word tokenizer 'blank'; there are: .*whitespace"):
         Text.of(["a"], word_tokenizer="blank")
-
-
-def test_nothing_is_copied_where_all_is_kept():
-    whole = text(["a", "b", "c"])
-    assert whole.where(np.ones(3, np.bool_)) is whole

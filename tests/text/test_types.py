@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.text import Text
-from interlace.text.types import WordTypes, distinct
+from interlace.text.types import WordTypes
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 LINES = st.lists(
@@ -26,15 +26,6 @@ def test_numbers_spell_the_words_of_the_lines(lines):
     numbered = types.number(text(lines))
     spelt = [[types.spellings[number] for number in row] for row in numbered]
     assert spelt == [text(lines).tokens(line) for line in range(len(lines))]
-
-
-@given(LINES)
-def test_distinct_spellings_are_those_of_one_text(lines):
-    spellings, numbers = distinct(text(lines))
-    assert len(set(spellings)) == len(spellings)
-    words = [word for line in range(len(lines)) for word in text(lines).tokens(line)]
-    assert [spellings[number] for number in numbers] == words
-    assert set(spellings) == set(words)
 
 
 def test_types_grow_over_texts_and_a_slice_is_numbered_alone():

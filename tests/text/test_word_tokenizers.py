@@ -184,15 +184,6 @@ def test_tokens_of_other_tools_are_found_in_order(line, tokens, spans):
     assert placed(line, tokens) == spans
 
 
-@given(
-    st.lists(st.text(st.sampled_from("ab中"), min_size=1), max_size=6),
-    st.sampled_from(["", " ", "\t\x01"]),
-)
-def test_joined_tokens_are_found_again(tokens, between):
-    line = between.join(tokens)
-    assert [line[start:end] for start, end in placed(line, tokens)] == tokens
-
-
 def test_pieces_of_a_word_of_another_script_are_joined():
     lines = ["", "中cafe\u0301", "a b", "ab", "c"]
     pieces = Ragged.of(
