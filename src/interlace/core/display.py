@@ -112,6 +112,6 @@ def listed(names: Iterable[object]) -> str:
     '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 and 5 more'
     """
     remaining = iter(names)
-    first = [shortened(str(name), _MAX_NAME) for name in islice(remaining, _MAX_LISTED)]
-    more = sum(1 for _ in remaining)
-    return ", ".join(first) + (f" and {more:,} more" if more else "")
+    text = ", ".join(shortened(str(name), _MAX_NAME) for name in islice(remaining, _MAX_LISTED))
+    omitted = sum(1 for _ in remaining)
+    return f"{text} and {omitted:,} more" if omitted else text

@@ -68,11 +68,11 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
     Two options that would write the same file are a SettingsError.
     """
     targets = {output: target_of(output.path) for output in outputs}
-    for first, second in combinations(outputs, 2):
-        if _overlap(targets[first], targets[second]):
+    for output, later in combinations(outputs, 2):
+        if _overlap(targets[output], targets[later]):
             raise SettingsError(
-                f"{second.path}: {first.option} and {second.option} would write the same file; name another: "
-                f"{first.option} FILE"
+                f"{later.path}: {output.option} and {later.option} would write the same file; name another: "
+                f"{output.option} FILE"
             )
     sources = [path for path in inputs if path.exists()]
     for output, target in targets.items():
@@ -109,14 +109,13 @@ def _check_target(output: Output, target: Path, sources: Sequence[Path]) -> None
         )
 
 
-def _overlap(first: Path, second: Path) -> bool:
-    if first == second:
-        return first != Path(os.devnull)
-    if is_stream(first) and is_stream(second) and first.exists() and second.exists():
-        return (
-            first.samefile(second) and not first.is_char_device()
-        )  # a terminal may show several outputs
-    return first in second.parents or second in first.parents
+def _overlap(target: Path, later: Path) -> bool:
+    if target == later:
+        return target != Path(os.devnull)
+    if is_stream(target) and is_stream(later) and target.exists() and later.exists():
+        # a terminal may show several outputs
+        return target.samefile(later) and not target.is_char_device()
+    return target in later.parents or later in target.parents
 
 
 def _check_stream(output: Output, target: Path) -> None:
@@ -257,19 +256,17 @@ def regular_files(folder: Path) -> list[Path]:
     """
     root = Path(os.path.realpath(folder))
     files = []
-    for place, folders, names in walk(root):
-        for name in (*folders, *names):
-            path = Path(place, name)
+    for parent, folder_names, file_names in walk(root):
+        for name in (*folder_names, *file_names):
+            path = Path(parent, name)
             shown = folder / path.relative_to(root)
             if path.is_symlink() and root not in Path(os.path.realpath(path)).parents:
-                raise DataError(
-                    f"{shown}: a link to {path.readlink()}, outside of the folder; replace it by a copy"
-                )
+                raise DataError(f"{shown}: a link outside of the folder; replace it by a copy")
             if path.is_symlink() and path.is_dir():
                 raise DataError(f"{shown}: a link to a folder; replace it by a copy")
-            if name in names and not (path.exists() and stat.S_ISREG(path.stat().st_mode)):
-                raise DataError(f"{shown}: not a regular file; remove it")
-            if name in names:
+            if name in file_names:
+                if not (path.exists() and stat.S_ISREG(path.stat().st_mode)):
+                    raise DataError(f"{shown}: not a regular file; remove it")
                 files.append(shown)
     return sorted(files)
 

@@ -31,6 +31,7 @@ from interlace.embeddings.common.mapping import (
     MappingMethod,
     Refined,
     Start,
+    nearest_orthogonal,
     procrustes,
 )
 
@@ -90,8 +91,7 @@ class Adversary(Settings):
                     if update % 100 == 0:
                         done = epoch * self.updates + update
                         progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
-                left, _, right = np.linalg.svd(players.mapping.detach().cpu().numpy())
-                rotation = np.asarray(left @ right, np.float32)  # the nearest orthogonal matrix
+                rotation = nearest_orthogonal(players.mapping.detach().cpu().numpy())
                 rotations.append(rotation)
                 history.append(pair.criterion(rotation))
                 message = "adversarial run %d, epoch %d: criterion %.4f"

@@ -9,25 +9,24 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import NamedTuple
 
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.readers import Reader
 from interlace.readers.common.text import (
     TaggedLine,
-    check_sentence,
     chunks_with_notes,
     expect,
+    sentences_of,
     tagged_text,
 )
 from interlace.text import Text
-from interlace.text.lines import read_lines
 
 LEFT_OUT = "words of multiword tokens left out"  # the note that counts them
 _COLUMNS = 10
@@ -80,7 +79,8 @@ class Conllu(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another. Lines are rebuilt from tokens; those that differ from `# text` are counted."""
         expect(self, paths, languages, 1)
-        for chunk, notes in chunks_with_notes(paths, self._sentences):
+        empty = f"{listed(paths)}: no sentence"
+        for chunk, notes in chunks_with_notes(paths, self._sentences, empty):
             text = tagged_text(chunk, languages[0], "pos", "conllu", notes)
             if self.trees:
                 text.tags["deprel"] = [sentence.relations for sentence in chunk]
@@ -88,55 +88,49 @@ class Conllu(Reader):
             yield text
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
-        tokens: list[_Token] = []
-        stated_line: str | None = None  # in `# text`
-        is_empty = True
-        for number, line in enumerate(chain(read_lines(path), [""]), 1):
-            if line.startswith("#"):
+        for first_line, lines in sentences_of(path):
+            tokens: list[_Token] = []
+            stated_line: str | None = None  # in `# text`
+            for number, line in enumerate(lines, first_line):
                 match = _TEXT.fullmatch(line)
                 if match:
-                    stated_line = match[1]
-            elif line.strip():
-                tokens += self._tokens(path, number, line)
-                check_sentence(tokens, path, number)
-            elif tokens:
+                    stated_line = match[1].strip()
+                elif not line.startswith("#"):
+                    tokens += _tokens(path, number, line)
+            if tokens:
                 sentence = _sentence(tokens, notes)
-                if stated_line is not None and stated_line.strip() != sentence.line:
+                if stated_line not in {None, sentence.line}:
                     notes["lines that differ from # text"] += 1
                 if self.trees:
                     _add_tree(path, sentence)
                 yield sentence
-                tokens = []
-                stated_line = None
-                is_empty = False
-        if is_empty:
-            raise DataError(f"{path}: the file holds no sentence")
 
-    def _tokens(self, path: Path, number: int, line: str) -> Iterator[_Token]:
-        """Yield the token of a line; none for an empty node."""
-        cells = line.split("\t")
-        if len(cells) != _COLUMNS:
-            raise DataError(
-                f"{path}, line {number}: {len(cells)} tab-separated columns, CoNLL-U has {_COLUMNS}"
-            )
-        match = _ID.fullmatch(cells[0])
-        if match is None:
-            raise DataError(
-                f"{path}, line {number}: {cells[0]!r} is not a CoNLL-U id such as 4, 4-5 or 8.1"
-            )
-        if match[3] is not None:
-            return
-        first = int(match[1])
-        yield _Token(
-            first=first,
-            last=int(match[2] or first),
-            form=cells[1].strip(),
-            tag=intern(cells[3]),  # one string per tag instead of one per word
-            space="SpaceAfter=No" not in cells[9].split("|"),
-            head=cells[6],
-            relation=intern(cells[7]),
-            line=number,
+
+def _tokens(path: Path, number: int, line: str) -> list[_Token]:
+    """Return the token of a line; none for an empty node."""
+    cells = line.split("\t")
+    if len(cells) != _COLUMNS:
+        raise DataError(
+            f"{path}, line {number}: {len(cells)} tab-separated columns, CoNLL-U has {_COLUMNS}"
         )
+    match = _ID.fullmatch(cells[0])
+    if match is None:
+        raise DataError(
+            f"{path}, line {number}: {cells[0]!r} is not a CoNLL-U id such as 4, 4-5 or 8.1"
+        )
+    if match[3] is not None:
+        return []
+    token = _Token(
+        first=int(match[1]),
+        last=int(match[2] or match[1]),
+        form=cells[1].strip(),
+        tag=intern(cells[3]),  # one string per tag instead of one per word
+        space="SpaceAfter=No" not in cells[9].split("|"),
+        head=cells[6],
+        relation=intern(cells[7]),
+        line=number,
+    )
+    return [token]
 
 
 def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
@@ -185,8 +179,6 @@ def _add_tree(path: Path, sentence: _Sentence) -> None:
     for word, kept_id in sentence.left_out:
         if kept_id in positions:
             merged[word.first] = word
-    for word, kept_id in sentence.left_out:
-        if word.first in merged:
             positions[word.first] = positions[kept_id]
     for word in sentence.words:
         uppermost = _uppermost(path, word, positions, merged)

@@ -2,16 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import ClassVar
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers.common import text as common
 from interlace.text import Text
-from interlace.text.lines import read_lines
 
 
 class Iob(Reader):
@@ -27,31 +26,27 @@ class Iob(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
         common.expect(self, paths, languages, 1)
-        for chunk, notes in common.chunks_with_notes(paths, _sentences):
+        empty = f"{listed(paths)}: no sentence"
+        for chunk, notes in common.chunks_with_notes(paths, _sentences, empty):
             yield common.tagged_text(chunk, languages[0], "names", "iob", notes)
 
 
 def _sentences(path: Path, notes: Counter[str]) -> Iterator[common.TaggedLine]:
-    tokens: list[str] = []
-    tags: list[str] = []
-    is_empty = True
-    for number, row in enumerate(chain(read_lines(path), [""]), 1):
-        if row.strip(" \t") and not row.startswith("-DOCSTART-"):
+    for first_line, rows in common.sentences_of(path):
+        tokens: list[str] = []
+        tags: list[str] = []
+        for number, row in enumerate(rows, first_line):
+            if row.startswith("-DOCSTART-"):
+                continue
             token, tag = _cells(path, number, row)
             if token:
                 tokens.append(token)
                 tags.append(tag)
-                common.check_sentence(tokens, path, number)
             else:
                 notes["tokens of white space left out"] += 1
-        elif tokens:
+        if tokens:
             line, spans = common.join_tokens(tokens)
             yield common.TaggedLine(line, spans, common.repaired_iob(tags, notes))
-            tokens = []
-            tags = []
-            is_empty = False
-    if is_empty:
-        raise DataError(f"{path}: the file holds no sentence")
 
 
 def _cells(path: Path, number: int, line: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import unicodedata
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.text.columns import LINE_FEED, TextColumns
@@ -30,31 +31,30 @@ def running_text(rows: Ragged, spellings: list[str]) -> TextColumns:
     characters = code_points(distinct_words)  # a line feed follows each word
     starts = line_starts(distinct_words)
     tight = _CLASSES.of(characters) == _TIGHT
-    opens_tight = tight[starts[:-1]]
-    closes_tight = tight[starts[1:] - 2]
+    opens_tight = tight[starts[:-1]][numbers]  # (W,) of all words
+    closes_tight = tight[starts[1:] - 2][numbers]
 
-    is_last = np.zeros(len(numbers), np.bool_)
     first_words = rows.offsets - rows.offsets[0]  # of each row, and the number of all words
+    is_last = np.zeros(len(numbers), np.bool_)
     is_last[first_words[1:][rows.lengths > 0] - 1] = True
     touches_next = np.zeros(len(numbers), np.bool_)
-    touches_next[:-1] = closes_tight[numbers[:-1]] & opens_tight[numbers[1:]] & ~is_last[:-1]
+    touches_next[:-1] = closes_tight[:-1] & opens_tight[1:] & ~is_last[:-1]
 
     # The line feed after a word becomes a space, or is removed; after the last word of a row it stays.
     words = Ragged(characters, starts).take(numbers)
     separators = words.offsets[1:] - 1
     words.values[separators[~is_last]] = ord(" ")
     joined = np.delete(words.values, separators[touches_next])
-    word_starts = words.offsets[:-1] - (np.cumsum(touches_next) - touches_next)
+    removed_before: NDArray[np.int64] = np.cumsum(touches_next) - touches_next
+    word_starts = words.offsets[:-1] - removed_before
     word_ends = word_starts + words.lengths - 1
     row_starts = np.append(word_starts, len(joined))[first_words[:-1]]
-    spans = (
-        np.stack([word_starts, word_ends], axis=1) - np.repeat(row_starts, rows.lengths)[:, None]
-    )
+    spans = np.stack([word_starts, word_ends], axis=1)  # (W, 2)
+    spans -= np.repeat(row_starts, rows.lengths)[:, None]
     joined = np.insert(joined, row_starts[rows.lengths == 0], LINE_FEED)
-    line_ends = np.flatnonzero(joined == LINE_FEED) + 1
-    return TextColumns(
-        Ragged(joined, np.append(0, line_ends)), Ragged(spans.astype(np.int32), first_words)
-    )
+    row_ends = np.flatnonzero(joined == LINE_FEED) + 1
+    lines = Ragged(joined, np.append(0, row_ends))
+    return TextColumns(lines, Ragged(spans.astype(np.int32), first_words))
 
 
 def is_tight(character: str) -> bool:

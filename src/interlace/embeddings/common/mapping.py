@@ -180,11 +180,16 @@ class MappedPair:
                 without_improvement = 0
 
 
+def nearest_orthogonal(matrix: NDArray[Any]) -> Floats:
+    """(H, H) the orthogonal matrix nearest to a matrix U S V': U V'."""
+    u, _, v = np.linalg.svd(matrix)
+    return np.asarray(u @ v, np.float32)
+
+
 def procrustes(source: Floats, target: Floats) -> Floats:
     """(H, H) the orthogonal W that minimizes |source W - target| (Schönemann 1966): U V' of source' target = U S V'."""
     product = np.asarray(source, np.float64).T @ np.asarray(target, np.float64)
-    left, _, right = np.linalg.svd(product)
-    return np.asarray(left @ right, np.float32)
+    return nearest_orthogonal(product)
 
 
 class MappingMethod(EmbeddingMethod):

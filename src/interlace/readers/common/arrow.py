@@ -47,7 +47,8 @@ def _size_of_column(column: Any) -> int:
 def _size(array: Any) -> int:
     from pyarrow import compute, types
 
-    kind, count = array.type, len(array)
+    kind = array.type
+    count = len(array)
     if hasattr(array, "storage"):  # of an extension
         return _size(array.storage)
     if types.is_dictionary(kind):
@@ -74,7 +75,7 @@ def _size_of_choices(array: Any) -> int:
     from pyarrow import compute, types
 
     kind = array.dictionary.type
-    if not any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string)):
+    if not (types.is_string(kind) or types.is_large_string(kind)):
         return len(array) * _size(array.dictionary)
     lengths = compute.binary_length(array.dictionary).take(array.indices)
     return int(compute.sum(lengths).as_py() or 0)
@@ -90,12 +91,8 @@ def _bytes_of(array: Any) -> int:
     if types.is_string_view(kind) or types.is_binary_view(kind):
         lengths = memoryview(array.buffers()[1]).cast("B").cast("i")[::4]
         return sum(lengths[array.offset : array.offset + len(array)])
-    if (
-        types.is_string(kind)
-        or types.is_large_string(kind)
-        or types.is_binary(kind)
-        or types.is_large_binary(kind)
-    ):
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    if any(is_kind(kind) for is_kind in texts):
         return int(compute.sum(compute.binary_length(array)).as_py() or 0)
     return 0
 
@@ -108,7 +105,8 @@ def check_messages(source: Any, path: Path) -> None:
     for message in pa.MessageReader.open_stream(source):
         if message.type not in {"record batch", "dictionary"}:
             continue
-        size, limit = _declared_bytes(message), max(MAX_EXPANDED, MAX_RATIO * message.body.size)
+        size = _declared_bytes(message)
+        limit = max(MAX_EXPANDED, MAX_RATIO * message.body.size)
         if message.type == "dictionary":
             dictionaries += size
             size = dictionaries
@@ -142,15 +140,15 @@ def _declared_bytes(message: Any) -> int:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Return the place of a field of a table; 0 if it has none."""
+    """Return the position of a field of a table; 0 if it has none."""
     entries = table - struct.unpack_from("<i", data, table)[0]
-    place = 4 + 2 * number
-    if place >= struct.unpack_from("<H", data, entries)[0]:
+    entry = 4 + 2 * number
+    if entry >= struct.unpack_from("<H", data, entries)[0]:
         return 0
-    offset = int(struct.unpack_from("<H", data, entries + place)[0])
+    offset = int(struct.unpack_from("<H", data, entries + entry)[0])
     return table + offset if offset else 0
 
 
-def _table(data: memoryview, place: int) -> int:
-    """Return the place of a table or vector that a field refers to."""
-    return place + int(struct.unpack_from("<I", data, place)[0])
+def _table(data: memoryview, field: int) -> int:
+    """Return the position of a table or vector that a field refers to."""
+    return field + int(struct.unpack_from("<I", data, field)[0])

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +100,9 @@ def _open_hub(path: Path) -> ColumnTable:
 
 def _open_json_lines(path: Path) -> ColumnTable:
     objects = _objects(path)
-    first = next(objects, None)
-    if first is None:
-        return ColumnTable(path, [], lambda _: [])
-    return ColumnTable(path, list(first), lambda _: chain([first], objects))
+    beginning = list(islice(objects, 1))
+    columns = [column for first_object in beginning for column in first_object]
+    return ColumnTable(path, columns, lambda _: chain(beginning, objects))
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:

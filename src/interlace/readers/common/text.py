@@ -87,12 +87,19 @@ def _characters(items: Sequence[Any]) -> int:
     return sum(map(len, chain.from_iterable(items)))
 
 
-def check_sentence(tokens: Sequence[Any], path: Path, line: int) -> None:
-    """Raise a DataError if a sentence of a file with a token a line does not end."""
-    if len(tokens) > _MAX_TOKENS:
-        raise DataError(
-            f"{path}, line {line}: a sentence of more than {_MAX_TOKENS:,} tokens; an empty line ends one"
-        )
+def sentences_of(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line number and the lines of each sentence; a line is a token, an empty one ends the sentence."""
+    lines: list[str] = []
+    for number, line in enumerate(chain(read_lines(path), [""]), 1):
+        if line.strip(" \t"):
+            lines.append(line)
+        elif lines:
+            yield number - len(lines), lines
+            lines = []
+        if len(lines) > _MAX_TOKENS:
+            raise DataError(
+                f"{path}, line {number}: a sentence of more than {_MAX_TOKENS:,} tokens; an empty line ends one"
+            )
 
 
 def chunks_with_notes(

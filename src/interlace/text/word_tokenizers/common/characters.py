@@ -61,23 +61,18 @@ def at_graphemes(spans: Ragged, lines: Sequence[str]) -> Ragged:
     points = code_points(lines)  # (C,)
     continues = _CONTINUES.of(points) == _CONTINUING
     positions = np.arange(len(points))
-    base = np.maximum.accumulate(
-        np.where(continues, 0, positions)
-    )  # the last base character at or before each
+    # the last base character at or before each character, and the first one at or after it
+    base = np.maximum.accumulate(np.where(continues, 0, positions))
     following = np.where(continues, len(points), positions)
-    following = np.minimum.accumulate(following[::-1])[
-        ::-1
-    ]  # the first base character at or after each
-    line_begins = line_starts(lines)[
-        spans.rows()
-    ]  # (spans,) a line ends with a line feed: a base character
-    is_filled = spans.flat[:, 0] < spans.flat[:, 1]
-    first = line_begins[is_filled]
-    starts = np.maximum(base[first + spans.flat[is_filled, 0]], first)
-    ends = following[first + spans.flat[is_filled, 1]]
+    following = np.minimum.accumulate(following[::-1])[::-1]
     extended = spans.flat.copy()  # (spans, 2)
-    extended[is_filled, 0] = starts - first
-    extended[is_filled, 1] = ends - first
+    is_filled = extended[:, 0] < extended[:, 1]
+    # the start of each span's line, which ends with a line feed: a base character
+    line_begins = line_starts(lines)[spans.rows()[is_filled]]
+    starts = np.maximum(base[line_begins + extended[is_filled, 0]], line_begins)
+    ends = following[line_begins + extended[is_filled, 1]]
+    extended[is_filled, 0] = starts - line_begins
+    extended[is_filled, 1] = ends - line_begins
     return Ragged(extended, spans.offsets - spans.offsets[0])
 
 

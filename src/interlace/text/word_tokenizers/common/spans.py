@@ -37,8 +37,8 @@ def trimmed(lines: Sequence[str], rows: Sequence[Sequence[Span]]) -> Ragged:
             word = line[start:end]
             text = word.strip()
             if text:
-                first = start + len(word) - len(word.lstrip())
-                spans.append((first, first + len(text)))
+                text_start = start + len(word) - len(word.lstrip())
+                spans.append((text_start, text_start + len(text)))
         trimmed_rows.append(spans)
     return Ragged.of(trimmed_rows, width=2)
 
