@@ -133,7 +133,7 @@ def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path, monkeypa
     monkeypatch.setattr(files.secrets, "token_hex", lambda _: "known")
     name = f".a.txt.{os.getpid()}-{files._HOST}-known.partial.txt"
     (tmp_path / name).symlink_to(victim)
-    with pytest.raises(OSError, match="File exists"):
+    with pytest.raises(DataError, match="File exists"):
         write_lines(tmp_path / "a.txt", ["line"])
     assert victim.read_text() == "kept"
 

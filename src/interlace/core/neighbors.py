@@ -70,7 +70,8 @@ def mean_neighbor_similarity(vectors: Floats, others: Floats, k: int) -> Floats:
     k = min(k, len(others))
     means = np.zeros(len(vectors), np.float32)
     for rows, cosines in _blocks(vectors, others):
-        means[rows] = cosines.topk(k, dim=1).values.mean(dim=1).cpu().numpy()
+        nearest_cosines = cosines.topk(k, dim=1).values
+        means[rows] = nearest_cosines.mean(dim=1).cpu().numpy()
     return means
 
 
@@ -79,7 +80,8 @@ def nearest(queries: Floats, candidates: Floats, scorer: Csls | None = None) -> 
     numbers = np.zeros(len(queries), np.int64)
     for rows, scores in _blocks(queries, candidates, scorer):
         best = scores.amax(dim=1, keepdim=True)
-        numbers[rows] = (scores >= best - TIE).byte().argmax(dim=1).cpu().numpy()
+        is_best = scores >= best - TIE
+        numbers[rows] = is_best.byte().argmax(dim=1).cpu().numpy()
     return numbers
 
 
@@ -97,8 +99,9 @@ def nearest_among_sample(
     total = 0.0
     for rows, scores in _blocks(queries, candidates, scorer):
         total += float(scores.amax(dim=1).sum())
-        is_hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share)
-        best = scores.masked_fill_(is_hidden.to(scores.device), -torch.inf).max(dim=1)
+        draws = rng.random(tuple(scores.shape), np.float32)
+        is_hidden = torch.from_numpy(draws >= share).to(scores.device)
+        best = scores.masked_fill_(is_hidden, -torch.inf).max(dim=1)
         numbers[rows] = best.indices.cpu().numpy()
         has_sample[rows] = best.values.isfinite().cpu().numpy()
     sampled_queries = np.flatnonzero(has_sample)
@@ -128,15 +131,19 @@ def ranks(
         scores[correct] = -torch.inf
         if excluded is not None:
             scores[_cells(excluded, rows, scores.device)] = -torch.inf
-        query_ranks[rows] = 1 + (scores >= best[:, None] - TIE).sum(dim=1).cpu().numpy()
+        is_wrong_and_near = scores >= best[:, None] - TIE
+        query_ranks[rows] = 1 + is_wrong_and_near.sum(dim=1).cpu().numpy()
     return query_ranks
 
 
 def mutual_nearest(source: Floats, target: Floats, k: int) -> tuple[Numbers, Numbers]:
     """(pairs,) rows of both sides that are mutual nearest neighbors by CSLS (Conneau et al. 2018, section 2.3)."""
-    forward = nearest(source, target, Csls.of(target, source, k))
-    backward = nearest(target, source, Csls.of(source, target, k))
-    rows = np.flatnonzero(backward[forward] == np.arange(len(source)))
+    forward_scorer = Csls.of(target, source, k)
+    forward = nearest(source, target, forward_scorer)
+    backward_scorer = Csls.of(source, target, k)
+    backward = nearest(target, source, backward_scorer)
+    is_mutual = backward[forward] == np.arange(len(source))
+    rows = np.flatnonzero(is_mutual)
     return rows, forward[rows]
 
 
@@ -163,6 +170,7 @@ def _blocks(
     for start in range(0, len(queries), size):
         rows = slice(start, min(start + size, len(queries)))
         with torch.autocast(device.type, enabled=False):  # half precision would create ties
-            cosines = all_queries[rows] @ transposed
-            scores = cosines if scorer is None else scorer.scores(cosines, rows)
+            scores = all_queries[rows] @ transposed
+            if scorer is not None:
+                scores = scorer.scores(scores, rows)
         yield rows, scores

@@ -58,11 +58,10 @@ class Ragged:
         return (self[row] for row in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Ragged)
-            and np.array_equal(self.lengths, other.lengths)
-            and np.array_equal(self.flat, other.flat)
-        )
+        if not isinstance(other, Ragged):
+            return False
+        has_equal_lengths = np.array_equal(self.lengths, other.lengths)
+        return has_equal_lengths and np.array_equal(self.flat, other.flat)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -104,8 +103,10 @@ class Ragged:
         lengths = self.lengths
         if length is None:
             length = int(lengths.max(initial=0))
-        dense = np.full((len(self), length, *self.values.shape[1:]), fill, dtype=self.values.dtype)
-        dense[np.arange(length) < lengths[:, None]] = self.flat
+        shape = (len(self), length, *self.values.shape[1:])
+        dense = np.full(shape, fill, dtype=self.values.dtype)
+        is_filled = np.arange(length) < lengths[:, None]
+        dense[is_filled] = self.flat
         return dense
 
     def to_lists(self) -> list[list[Any]]:
@@ -130,6 +131,13 @@ def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
 
 def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
-    seen: dict[bytes, int] = {}
-    numbers = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], np.int64)
-    return numbers, np.unique(numbers, return_index=True)[1].astype(np.int64)
+    number_of: dict[bytes, int] = {}
+    numbers = np.zeros(len(rows), np.int64)
+    first_rows = []
+    for index, row in enumerate(rows):
+        key = row.tobytes()
+        if key not in number_of:
+            number_of[key] = len(number_of)
+            first_rows.append(index)
+        numbers[index] = number_of[key]
+    return numbers, np.array(first_rows, np.int64)

@@ -171,8 +171,13 @@ def _nearest_key(key: tuple[int | str, ...], model: type[BaseModel]) -> str:
         parent = "".join(f"{part}." for part in section)
         return hint.replace("did you mean '", f"did you mean '{parent}")
     wanted = _SYNONYMS.get(str(name), name)
-    paths = [path for path in _paths(model) if path.rpartition(".")[2] == wanted]
-    return f"; did you mean {min(paths, key=len)!r}?" if paths else hint
+    paths = []
+    for path in _paths(model):
+        if path.rpartition(".")[2] == wanted:
+            paths.append(path)
+    if not paths:
+        return hint
+    return f"; did you mean {min(paths, key=len)!r}?"
 
 
 def _keys_at(model: type[BaseModel], section: list[int | str]) -> list[str]:

@@ -95,9 +95,11 @@ class DatasetReader(TokenizingReader):
         if self.language_column in table.columns and not isinstance(row_format, _TranslationRows):
             rows = self._of_language(row_format.languages[-1], rows, table)
         notes: Counter[str] = Counter()
-        items = (row_format.item(row, notes) for row in row_format.rows_with_text(rows, notes))
+        rows = row_format.rows_with_text(rows, notes)
+        items = (row_format.item(row, notes) for row in rows)
         names = listed(map(repr, row_format.columns))
-        for chunk in common.chunks_of(items, f"{table.path}: there is no row with text in {names}"):
+        empty = f"{table.path}: there is no row with text in {names}"
+        for chunk in common.chunks_of(items, empty):
             yield row_format.text_of(chunk, notes)
             notes.clear()
 

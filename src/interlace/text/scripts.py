@@ -13,17 +13,44 @@ _BY_FIRST_WORD = {
     "OHM": "Greek", "HENTAIGANA": "Hiragana",
 }  # fmt: skip
 _TWO_WORDS = {
-    "OLD ITALIC", "OLD PERSIAN", "OLD TURKIC", "NEW TAI", "TAI LE", "TAI THAM", "TAI VIET", "MEETEI MAYEK", "OL CHIKI",
+    "OLD ITALIC",
+    "OLD PERSIAN",
+    "OLD TURKIC",
+    "NEW TAI",
+    "TAI LE",
+    "TAI THAM",
+    "TAI VIET",
+    "MEETEI MAYEK",
+    "OL CHIKI",
     "SYLOTI NAGRI",
-}  # fmt: skip
+}
 _WIDTHS = {"FULLWIDTH", "HALFWIDTH"}
 _NO_SCRIPT = {
-    "MODIFIER", "COMBINING", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "MICRO", "VARIATION",
-}  # fmt: skip
+    "MODIFIER",
+    "COMBINING",
+    "MATHEMATICAL",
+    "DOUBLE-STRUCK",
+    "SCRIPT",
+    "MICRO",
+    "VARIATION",
+}
 UNSPACED = {
-    "Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tai Le", "New Tai", "Tai Tham", "Yi",
-    "Tai Viet", "Javanese", "Balinese",
-}  # fmt: skip
+    "Han",
+    "Hiragana",
+    "Katakana",
+    "Bopomofo",
+    "Thai",
+    "Lao",
+    "Khmer",
+    "Myanmar",
+    "Tai Le",
+    "New Tai",
+    "Tai Tham",
+    "Yi",
+    "Tai Viet",
+    "Javanese",
+    "Balinese",
+}
 """Scripts that write words without spaces."""
 
 
@@ -36,11 +63,16 @@ def script_of(character: str) -> str:
     """
     if unicodedata.category(character)[0] not in "LM" and character not in "〇〡〢〣〤〥〦〧〨〩":
         return COMMON
-    words = [word for word in unicodedata.name(character, "").split(" ") if word not in _WIDTHS]
-    if not words or not words[0] or words[0] in _NO_SCRIPT:
+    name = unicodedata.name(character, "")
+    words = [word for word in name.split() if word not in _WIDTHS]
+    if not words or words[0] in _NO_SCRIPT:
         return COMMON
-    two = " ".join(words[:2])
-    return _BY_FIRST_WORD.get(words[0]) or (two if two in _TWO_WORDS else words[0]).title()
+    if words[0] in _BY_FIRST_WORD:
+        return _BY_FIRST_WORD[words[0]]
+    two_words = " ".join(words[:2])
+    if two_words in _TWO_WORDS:
+        return two_words.title()
+    return words[0].title()
 
 
 def is_unspaced(character: str) -> bool:

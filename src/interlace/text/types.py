@@ -50,8 +50,11 @@ def distinct(text: Text) -> tuple[list[str], NDArray[np.int32]]:
     """
     encoded = _spelt(text).dictionary_encode()
     indices = encoded.indices
-    values = np.frombuffer(indices.buffers()[1] or b"", np.int32)
-    return encoded.dictionary.to_pylist(), values[indices.offset : indices.offset + len(indices)]
+    buffer = indices.buffers()[1] or b""
+    values = np.frombuffer(buffer, np.int32)
+    end = indices.offset + len(indices)
+    spellings = encoded.dictionary.to_pylist()
+    return spellings, values[indices.offset : end]
 
 
 def _spelt(text: Text) -> Any:
@@ -63,18 +66,19 @@ def _spelt(text: Text) -> Any:
     units = np.frombuffer(data, np.uint8)  # (bytes,)
     first_bytes = np.flatnonzero((units & 0xC0) != 0x80)  # (C,) of characters
     byte_of_character = np.append(first_bytes, len(units))
-    spans = (
-        text.words.flat + line_starts(text.lines)[text.words.rows()][:, None]
-    )  # (W, 2) characters of all lines
-    spans = byte_of_character[spans]
+    line_begins = line_starts(text.lines)[text.words.rows()]  # (W,)
+    character_spans = text.words.flat + line_begins[:, None]  # (W, 2) of all lines
+    spans = byte_of_character[character_spans]
     offsets = np.append(spans.reshape(-1), len(units)).astype(np.int64)  # (2 W + 1,)
     words_and_gaps = pa.LargeStringArray.from_buffers(
         2 * len(spans), pa.py_buffer(offsets), pa.py_buffer(data)
     )
-    return words_and_gaps.take(arrow_numbers(np.arange(0, 2 * len(spans), 2)))
+    word_numbers = np.arange(0, 2 * len(spans), 2)
+    return words_and_gaps.take(arrow_numbers(word_numbers))
 
 
 def arrow_numbers(values: NDArray[Any]) -> Any:
     """Return (n,) numbers as an Arrow array of the same type, by buffers as in `distinct`."""
     buffer = pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, buffer])

@@ -116,10 +116,14 @@ class MappedPair:
 
     def criterion(self, rotation: Floats) -> float:
         """Return the mean cosine of frequent words to their CSLS translations (section 2.4)."""
-        mapped = unit(self.source.vectors[:CRITERION_WORDS] @ rotation)
-        candidates = unit(self.target.vectors[:_CRITERION_CANDIDATES])
-        translations = nearest(mapped, candidates, Csls.of(candidates, mapped, _NEIGHBORS))
-        return float((mapped * candidates[translations]).sum(axis=1).mean())
+        source = self.source.vectors[:CRITERION_WORDS]
+        target = self.target.vectors[:_CRITERION_CANDIDATES]
+        mapped = unit(source @ rotation)
+        candidates = unit(target)
+        scorer = Csls.of(candidates, mapped, _NEIGHBORS)
+        translations = nearest(mapped, candidates, scorer)
+        cosines = (mapped * candidates[translations]).sum(axis=1)
+        return float(cosines.mean())
 
     def refine(self, rotation: Floats) -> Refined:
         """Return the best rotation by the criterion, and the criterion before and after each iteration."""

@@ -63,8 +63,11 @@ def _parts(line: str) -> Iterator[tuple[int, str]]:
         return
     cuts: list[int] = [0]
     while len(line) - cuts[-1] > _MAX_CHARACTERS:
-        window = line[cuts[-1] : cuts[-1] + _MAX_CHARACTERS]
-        sentence_end = max(map(window.rfind, _ENDS)) + 1
-        cuts.append(cuts[-1] + (sentence_end or _MAX_CHARACTERS))
+        start = cuts[-1]
+        window = line[start : start + _MAX_CHARACTERS]
+        sentence_end = max(window.rfind(mark) for mark in _ENDS) + 1
+        if sentence_end == 0:
+            sentence_end = _MAX_CHARACTERS
+        cuts.append(start + sentence_end)
     for start, end in pairwise([*cuts, len(line)]):
         yield start, line[start:end]

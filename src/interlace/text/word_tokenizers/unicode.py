@@ -32,7 +32,8 @@ class Unicode(WordTokenizer):
         solid = kinds != _BLANK
         begins = solid & ~_continues(kinds)
         starts = np.flatnonzero(begins)
-        ends = np.flatnonzero(solid[:-1] & (begins[1:] | ~solid[1:])) + 1
+        before_boundary = begins[1:] | ~solid[1:]
+        ends = np.flatnonzero(solid[:-1] & before_boundary) + 1
         return spans_by_line(starts, ends, line_starts(lines))
 
 
@@ -42,9 +43,11 @@ def continues(points: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _continues(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    extends = kinds == _EXTENDS
+    base_kinds = _base(kinds)
+    extends = kinds[1:] == _EXTENDS
+    is_in_run = (kinds[1:] == _RUN) & (base_kinds[:-1] == _RUN)
     continued = np.zeros(len(kinds), np.bool_)
-    continued[1:] = extends[1:] | ((kinds[1:] == _RUN) & (_base(kinds)[:-1] == _RUN))
+    continued[1:] = extends | is_in_run
     return continued
 
 
@@ -71,5 +74,7 @@ def _inherited(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _base(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return for each character the class of the last base character up to it."""
-    positions = np.where(kinds == _EXTENDS, 0, np.arange(len(kinds)))
-    return kinds[np.maximum.accumulate(positions)]
+    is_base = kinds != _EXTENDS
+    positions = np.where(is_base, np.arange(len(kinds)), 0)
+    last_base = np.maximum.accumulate(positions)
+    return kinds[last_base]

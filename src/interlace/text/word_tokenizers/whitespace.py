@@ -19,8 +19,12 @@ class Whitespace(WordTokenizer):
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
-        blank = is_space(code_points(lines))  # a line feed ends the last line, so every word ends
-        edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+        # a line feed ends the last line, so every word ends
+        blank = is_space(code_points(lines))
+        is_edge = blank[1:] != blank[:-1]
+        edges = np.flatnonzero(is_edge) + 1
         if len(blank) and not blank[0]:
-            edges = np.concatenate([[0], edges])
-        return spans_by_line(edges[::2], edges[1::2], line_starts(lines))
+            edges = np.append(0, edges)
+        starts = edges[::2]
+        ends = edges[1::2]
+        return spans_by_line(starts, ends, line_starts(lines))

@@ -45,7 +45,8 @@ def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
 def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.int64]) -> Ragged:
     """Convert spans over all lines to spans per line; `lines` as from `line_starts`."""
     offsets = np.searchsorted(starts, lines).astype(np.int64)  # (lines + 1,)
-    base = np.repeat(lines[:-1], np.diff(offsets))  # (spans,) the start of a span's line
+    counts = np.diff(offsets)  # (lines,)
+    base = np.repeat(lines[:-1], counts)  # (spans,) the start of a span's line
     spans = np.empty((len(starts), 2), np.int32)
     spans[:, 0] = starts - base
     spans[:, 1] = ends - base

@@ -50,14 +50,16 @@ def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
     Adjacent words are joined if neither letter at the boundary is of an unspaced script, or if the second begins with a
     combining mark.
     """
-    line_begins = line_starts(lines)
-    spans = words.flat + line_begins[words.rows()][:, None]  # (W, 2) characters of all lines
-    if not len(spans):
+    if not len(words.flat):
         return words
-    starts = spans[:, 0].astype(np.int64)
-    ends = spans[:, 1].astype(np.int64)
-    is_joined: NDArray[np.bool_] = np.zeros(len(spans), np.bool_)  # (W,) to the word before
-    is_joined[1:] = (starts[1:] == ends[:-1]) & continues(code_points(lines))[starts[1:]]
+    line_begins = line_starts(lines)
+    begins = line_begins[words.rows()]  # (W,) of each word's line
+    starts = words.flat[:, 0] + begins  # (W,) characters of all lines
+    ends = words.flat[:, 1] + begins
+    is_adjacent = starts[1:] == ends[:-1]
+    continues_word = continues(code_points(lines))  # (C,)
+    is_joined: NDArray[np.bool_] = np.zeros(len(starts), np.bool_)  # (W,) to the word before
+    is_joined[1:] = is_adjacent & continues_word[starts[1:]]
     is_last = np.append(~is_joined[1:], True)
     return spans_by_line(starts[~is_joined], ends[is_last], line_begins)
 
