@@ -64,23 +64,17 @@ _MAX_COMPARED = 100  # characters of a name that is compared with others
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """Return `"; did you mean 'mlm'?"` if an option is similar, else those that begin alike, else the first of all.
+    """Return `"; did you mean 'mlm'?"` if an option is similar, else the first options.
 
     >>> did_you_mean("mml", ["mlm", "tlm"])
     "; did you mean 'mlm'?"
     >>> did_you_mean("zebra", ["mlm", "tlm"])
     '; there are: mlm, tlm'
-    >>> did_you_mean("tiny/unknown", ["tiny/mlm", "xlm/mlm"])
-    '; there are: tiny/mlm'
     """
     options = sorted(options)
-    hint = nearest(word, options)
-    if hint:
-        return hint
-    options = _beginning_alike(word[:_MAX_COMPARED], options)
-    if options:
-        return f"; there are: {listed(options)}"
-    return "; there are none"
+    if not options:
+        return "; there are none"
+    return nearest(word, options) or f"; there are: {listed(options)}"
 
 
 def nearest(word: str, options: Iterable[str]) -> str:
@@ -92,12 +86,3 @@ def nearest(word: str, options: Iterable[str]) -> str:
     comparable = sorted(option for option in options if len(option) <= _MAX_COMPARED)
     close = get_close_matches(word[:_MAX_COMPARED], comparable, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def _beginning_alike(word: str, options: list[str]) -> list[str]:
-    """Return the options that share the longest beginning with a word, of three characters or more; else all."""
-    for length in range(len(word), 2, -1):
-        alike = [option for option in options if option.startswith(word[:length])]
-        if alike:
-            return alike
-    return options

@@ -21,10 +21,6 @@ _BATCH_CHARACTERS = 1 << 22
 _READY = "ready\n"
 
 
-class LostCallError(Exception):
-    """A call has no result: the function raised an error, crashed, or reached a limit."""
-
-
 class GuardedFunction:
     """Calls a function of a module in a child process, which is started again after it was lost.
 
@@ -46,13 +42,6 @@ class GuardedFunction:
 
     def __exit__(self, *_: object) -> None:
         self._end()
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Return the result of the function; raise a LostCallError if there is none."""
-        result = next(self.map([arguments]))
-        if result is None:
-            raise LostCallError
-        return result
 
     def map(self, calls: Iterable[Sequence[Any]]) -> Iterator[Any]:
         """Yield the result for each call's arguments, or None if there is none; many calls are sent together."""

@@ -34,9 +34,6 @@ class Reader(RegistryEntry, ABC):
     """Reads one file format. Its fields name columns, label names and the like."""
 
     by_line: ClassVar[bool] = False  # whether line numbers of the file are row numbers
-    joins_words: ClassVar[bool] = (
-        False  # whether lines are the words of the file, joined by `join_tokens`
-    )
 
     @abstractmethod
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:

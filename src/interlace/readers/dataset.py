@@ -62,13 +62,8 @@ class DatasetReader(TokenizingReader):
     have an empty one.
     """
 
-    joins_words: ClassVar[bool] = True
-
-    tokens: str | None = _column_field("tokens", "the words")
-    tags: str | None = _column_field("tags", "their tags")
     first: str | None = _column_field("first", "a pair's first text")
     second: str | None = _column_field("second", "a pair's second text")
-    label: str | None = _column_field("label", "the label of a pair")
     text: str | None = _column_field("text", "plain text")
     language_column: str = Field(
         "language", description="Column of the language; rows of other languages are skipped."

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
-from typing import ClassVar
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError
@@ -20,8 +19,6 @@ class Iob(Reader):
 
     An `I-` that does not continue an entity of its type becomes a `B-` and is counted.
     """
-
-    joins_words: ClassVar[bool] = True
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
