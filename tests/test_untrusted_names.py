@@ -184,7 +184,6 @@ def evil_card(tmp_path, evil):
         "name": evil,
         "about": evil,
         "model": {"start": f"some/{evil}"},
-        "filters": {"script": {"expected": {evil: ["Latin"]}}},
     }
     recipe |= {"objectives": {"mlm": {}}, **text_in("en")}
     about = {
