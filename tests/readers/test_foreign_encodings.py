@@ -39,8 +39,7 @@ def test_utf_16_without_a_mark_is_read_or_named(tmp_path, encoding):
     path.write_bytes(UNIT.encode(encoding))
     assert lines_of("tmx", path) == ["caf\u00e9"]
     path.write_bytes(DECLARED.format("utf-8").encode(encoding))
-    name = encoding.replace("16-", "16")
-    with pytest.raises(DataError, match=rf"a\.tmx, line 1: .*iconv -f {name}"):
+    with pytest.raises(DataError, match=r"a\.tmx, line 1: .*by iconv"):
         lines_of("tmx", path)
 
 

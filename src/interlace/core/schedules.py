@@ -3,23 +3,25 @@
 The syntax is XLM's (Conneau & Lample 2019, public code): `step:value` pairs, linear between, constant outside.
 """
 
-from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator
 
+_EXPECTED = "expected a number or 'step:value,step:value,...' with whole steps"
+
 
 def _points(text: str) -> tuple[list[int], list[float]]:
-    pairs = [point.split(":") for point in text.split(",")]
+    steps = []
+    values = []
     try:
-        steps = [int(step) for step, _ in pairs]
-        values = [float(value) for _, value in pairs]
+        for point in text.split(","):
+            step, value = point.split(":")
+            steps.append(int(step))
+            values.append(float(value))
     except ValueError:
-        raise ValueError(
-            f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}"
-        ) from None
-    if any(later <= earlier for earlier, later in pairwise(steps)):
+        raise ValueError(f"{_EXPECTED}, found {text!r}") from None
+    if steps != sorted(set(steps)):
         raise ValueError(f"the steps of a schedule must grow, found {text!r}")
     return steps, values
 
@@ -31,9 +33,7 @@ def _checked(text: str) -> str:
     try:
         float(text)
     except ValueError:
-        raise ValueError(
-            f"expected a number or 'step:value,step:value,...', found {text!r}"
-        ) from None
+        raise ValueError(f"{_EXPECTED}, found {text!r}") from None
     return text
 
 

@@ -45,15 +45,6 @@ _MARKS = {
     b"\xff\xfe": "UTF-16: iconv -f utf-16 -t utf-8",
     b"\xfe\xff": "UTF-16: iconv -f utf-16 -t utf-8",
 }
-# of UTF-16 and UTF-32 without a mark: at which of four places most bytes are zero
-_ZERO_PLACES = {
-    "13": "UTF-16LE",
-    "02": "UTF-16BE",
-    "23": "UTF-32LE",
-    "123": "UTF-32LE",
-    "01": "UTF-32BE",
-    "012": "UTF-32BE",
-}
 
 
 def plain_name(path: Path | str) -> Path:
@@ -284,16 +275,9 @@ def binary_format(begin: bytes) -> str:
     for mark, about in _MARKS.items():
         if begin.startswith(mark):
             return about
-    if begin.count(0) * 8 <= len(begin):  # text has hardly any
-        return ""
-    zero_places = ""
-    for place in range(4):
-        if begin[place::4].count(0) * 8 > len(begin):
-            zero_places += str(place)
-    encoding = _ZERO_PLACES.get(zero_places)
-    if encoding is None:
-        return "binary"
-    return f"{encoding[:6]}: iconv -f {encoding.lower()} -t utf-8"
+    if begin.count(0) * 8 > len(begin):  # text has hardly any
+        return "binary, UTF-16 or UTF-32: convert text by iconv"
+    return ""
 
 
 def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
