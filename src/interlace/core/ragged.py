@@ -37,7 +37,9 @@ class Ragged:
         """Build from flat values and the length of each row."""
         if not isinstance(lengths, np.ndarray):
             lengths = list(lengths)
-        return cls(values, np.append(0, np.cumsum(lengths)).astype(np.int64))
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(values, offsets)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
@@ -92,7 +94,9 @@ class Ragged:
         starts = self.offsets[:-1][rows]
         # only of these rows: taking a few of millions must be fast
         lengths = self.offsets[1:][rows] - starts
-        return Ragged.from_lengths(self.values[ranges(starts, lengths)], lengths)
+        taken = Ragged.from_lengths(self.values[:0], lengths)
+        shifts = np.repeat(starts - taken.offsets[:-1], lengths)
+        return Ragged(self.values[shifts + np.arange(len(shifts))], taken.offsets)
 
     def slice(self, start: int, stop: int) -> Ragged:
         """Return rows `start` to `stop` as a view."""
@@ -132,12 +136,9 @@ def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
 def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
     number_of: dict[bytes, int] = {}
-    numbers = np.zeros(len(rows), np.int64)
-    first_rows = []
-    for index, row in enumerate(rows):
-        key = row.tobytes()
-        if key not in number_of:
-            number_of[key] = len(number_of)
-            first_rows.append(index)
-        numbers[index] = number_of[key]
-    return numbers, np.array(first_rows, np.int64)
+    numbers = []
+    for row in rows:
+        number = number_of.setdefault(row.tobytes(), len(number_of))
+        numbers.append(number)
+    _, first_rows = np.unique(np.array(numbers, np.int64), return_index=True)
+    return np.array(numbers, np.int64), first_rows.astype(np.int64)
