@@ -73,63 +73,31 @@ def test_rejects_what_is_no_run_folder(make_run, tmp_path):
         read_runs([tmp_path])
 
 
-def test_scores_of_a_checkpoint_are_a_column(tmp_path):
-    (run,) = read_runs([bare_run(tmp_path / "xlm-r", "", [score("de", 50.0)])])
-    assert (run.label, run.recipe, [score.score for score in run.scores]) == ("xlm-r", {}, [50.0])
-
-
 def labels(*folders):
     return list(dict.fromkeys(run.label for run in read_runs(folders)))
 
 
-def test_runs_share_a_column_if_they_differ_only_in_the_seed(tmp_path):
-    runs = [
-        bare_run(tmp_path / f"r{seed}", "same", [score("de", 10)], seed, width=64)
-        for seed in (1, 2)
-    ]
-    assert labels(*runs) == ["same"]
-    runs = [
-        bare_run(tmp_path / f"w{width}", "same", [score("de", 1)], width=width)
-        for width in (64, 128)
-    ]
-    assert labels(*runs) == ["same (w64)", "same (w128)"]
-    runs = [bare_run(tmp_path / name / "mbert", "", [score("de", 1)]) for name in ("a", "b")]
-    assert labels(*runs) == ["mbert (a/mbert)", "mbert (b/mbert)"]
-
-
-def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path):
-    def columns(name, *rows):
-        places = [tmp_path / f"{name}{seed}" / "mlm" for seed in range(len(rows))]
-        runs = [
-            bare_run(place, "mlm", [score("de", 1, **row)], seed, evaluate={"seeds": seed})
-            for seed, (place, row) in enumerate(zip(places, rows, strict=True))
-        ]
-        return labels(*runs)
-
-    assert columns("a", {"settings_key": "x"}, {"settings_key": "x"}) == ["mlm"]
-    assert columns("b", {"settings_key": "x"}, {"settings_key": "y"}) == [
-        "mlm (b0/mlm)",
-        "mlm (b1/mlm)",
-    ]
-    same = {"settings_key": "x"}
-    assert len(columns("d", {**same, "files_key": "f"}, {**same, "files_key": "g"})) == 2
-    keys = [{"settings_key": key} for key in "zwz"]
-    assert columns("f", *keys) == ["mlm (f0/mlm)", "mlm (f1/mlm)"]
-
-
-def test_scores_are_one_table_with_columns_as_systems(tmp_path):
-    runs = [
-        bare_run(tmp_path / "a", "a", [score("de", 50, scores={"f1": 40.0})]),
-        bare_run(tmp_path / "b", "", []),
-    ]
-    [main, other] = read_scores(list(map(str, runs)))
-    assert (main.system, main.run, main.pretrained, main.main, main.score) == (
-        "a",
-        str(runs[0]),
-        True,
-        True,
-        50.0,
-    )
+@pytest.mark.parametrize(
+    ("folders", "changes", "expected"),
+    [
+        (["r1", "r2"], [{}, {"seed": 2}], ["same"]),
+        (["w64", "w128"], [{"width": 64}, {"width": 128}], ["same (w64)", "same (w128)"]),
+        (["a/m", "b/m"], [{"name": ""}, {"name": ""}], ["m (a/m)", "m (b/m)"]),
+        (["a", "b"], [{"key": "x"}, {"key": "x", "seed": 2}], ["same"]),
+        # scored with other settings
+        (["a", "b"], [{"key": "x"}, {"key": "y", "seed": 2}], ["same (a)", "same (b)"]),
+        (["a", "b", "c"], [{"key": "z"}, {"key": "w"}, {"key": "z"}], ["same (a)", "same (b)"]),
+    ],
+)
+def test_runs_that_differ_only_in_the_seed_share_a_column(tmp_path, folders, changes, expected):
+    runs = []
+    for folder, change in zip(folders, changes, strict=True):
+        settings = {"name": "same", "key": "", **change}
+        rows = [score("de", 10, settings_key=settings.pop("key"), scores={"f1": 40.0})]
+        runs.append(bare_run(tmp_path / folder, settings.pop("name"), rows, **settings))
+    assert labels(*runs) == expected
+    main, other = read_scores(runs)[:2]
+    assert (main.system, main.run, main.main) == (expected[0], str(runs[0]), True)
     assert (other.metric, other.main, other.score) == ("f1", False, 40.0)
 
 

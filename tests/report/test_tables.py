@@ -113,24 +113,6 @@ def test_mean_is_over_languages_that_all_systems_have():
     assert cell(main, "A", "mean").text == "2.0"
 
 
-def test_a_column_is_over_the_same_words_for_all_systems():
-    """ALIGN has 0.5 over its held-out words, and 2.0 over all words, as MLM's 1.0 is."""
-    rows = []
-    probe = {"metric": "p@1", "task": "word_translation"}
-    for seed in range(8):
-        rows.append(row("a", seed, "de", 1.0 + seed / 100, **probe))
-        rows.append(row("b", seed, "de", 0.5, **probe))
-        for metric, score in (("p@1, all", 2.0 + seed / 100), ("held out", 60.0)):
-            rows.append(row("b", seed, "de", score, **probe | {"metric": metric, "main": False}))
-    for table in tables(rows):
-        [column] = [column for column in table.columns if column.name == "de"]
-        assert "p@1, all" in column.group
-        entries = [cell(table, label, "de") for label in "AB"]
-        assert [entry.text[:3] for entry in entries] == ["1.0", "2.0"]
-        assert [entry.bold for entry in entries] == [False, True]
-        assert "p@1, all is over all words, also those that training read" in table.caption
-
-
 def test_lower_may_be_better(results):
     pos = tables(changed(results, greater_is_better=False))[1]
     assert pos.columns[1].group == "pos ↓ (accuracy, %)"

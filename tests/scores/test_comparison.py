@@ -57,16 +57,6 @@ def test_comparison_over_seeds(results):
     assert found[OTHERS].difference.value == pytest.approx(5 - 1.5 * 0.1)
 
 
-def test_p_values_are_adjusted_over_the_systems_of_a_measure(results):
-    more = [replace(one, system="c", label="C") for one in results if one.system == "b"]
-    german = [
-        one for one in compare(ScoreTable([*results, *more]), "a") if one.measure.language == "de"
-    ]
-    assert [one.system.label for one in german] == ["B", "C"]
-    assert [one.adjusted_p for one in german] == [pytest.approx(4 / 70)] * 2
-    assert not any(one.significant for one in german)
-
-
 def test_named_metrics_are_compared(results):
     about = {"metric": "loss", "main": False, "unit": "", "greater_is_better": False}
     both = ScoreTable([*results, *(replace(one, **about, score=-one.score) for one in results)])
