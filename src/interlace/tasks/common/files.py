@@ -88,7 +88,7 @@ def _reject_shared_rows(files: dict[str, str | list[str]]) -> None:
 
     Bounds counted from the end only overlap with bounds counted from the end: the number of rows is unknown here.
     """
-    used: list[tuple[str, str, str, range]] = []
+    used: dict[tuple[str, str], list[tuple[str, range]]] = {}  # keys and rows of a language's file
     for key, patterns in files.items():
         split, _, language = key.partition(".")
         if split == "translated":
@@ -96,18 +96,15 @@ def _reject_shared_rows(files: dict[str, str | list[str]]) -> None:
         for pattern in _as_list(patterns):
             path, rows = _split_rows(pattern.replace("{split}", split))
             numbers = range(_MAX_ROWS)[rows or slice(None)]
-            for used_key, used_language, used_path, used_numbers in used:
-                if key == used_key or (language, path) != (used_language, used_path):
-                    continue
-                overlap = range(
-                    max(numbers.start, used_numbers.start),
-                    min(numbers.stop, used_numbers.stop),
-                )
-                if overlap:
+            earlier = used.setdefault((language, path), [])
+            for other_key, other_numbers in earlier:
+                start = max(numbers.start, other_numbers.start)
+                stop = min(numbers.stop, other_numbers.stop)
+                if key != other_key and start < stop:
                     raise ValueError(
-                        f"{used_key!r} and {key!r} both hold rows of {path}; use '[:1000]' and '[1000:]'"
+                        f"{other_key!r} and {key!r} both hold rows of {path}; use '[:1000]' and '[1000:]'"
                     )
-            used.append((key, language, path, numbers))
+            earlier.append((key, numbers))
 
 
 def _as_list(patterns: str | list[str]) -> list[str]:
