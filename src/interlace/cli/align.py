@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -26,14 +26,14 @@ from interlace.aligners import (
 )
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement
-from interlace.alignment.formats import GoldAlignments, read_alignments
+from interlace.alignment.formats import read_alignments
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.alignment import Source, numbered, record_of, record_path
 from interlace.cli.common.options import nested_changes
-from interlace.cli.common.output import file_to, lines_to, print_summary
+from interlace.cli.common.output import lines_to, print_summary
 from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
@@ -41,9 +41,6 @@ from interlace.core.json_files import write_json
 from interlace.core.outputs import is_standard_output, is_stream
 from interlace.core.progress import Progress, no_progress
 from interlace.data.tokenization import AUTO
-
-if TYPE_CHECKING:
-    from interlace.report.figures.alignment_matrix import AlignmentMatrix
 
 log = logging.getLogger(__name__)
 
@@ -114,12 +111,6 @@ def align(
             "Output file for the confidence of each link, one line per pair.", option="--confidence"
         ),
     ] = None,
-    figure: Annotated[
-        Path | None, options.output("SVG file for a drawing of one pair.", option="--figure")
-    ] = None,
-    pair: Annotated[
-        int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")
-    ] = 1,
     into: Annotated[
         Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True, beside=record_of)
     ] = None,
@@ -128,20 +119,28 @@ def align(
 ) -> None:
     """Align the words of parallel text: one line such as `0-0 1-2` per sentence pair, words counted from 0."""
     load_plugins(code)
-    drawing = _Drawing(figure, pair)
-    scoring = None if gold is None else _Scoring(must_exist(gold, "gold alignment file"))
-    training_options = {
-        "--aligner": name,
-        "--set": changes,
-        "--priors": priors,
-        "--save-model": save_model,
-    }
+    gold_path = None if gold is None else must_exist(gold, "gold alignment file")
+    dictionary = None if priors is None else must_exist(priors, "dictionary")
     saved = None
     if load_model is not None:
-        saved = _load(load_model, {**training_options, "--extra": extra})
-        word_tokenizer = _tokenizer_of(saved, word_tokenizer)
-    aligner = saved.aligner if saved else _aligner(name or DEFAULT_ALIGNER, changes, save_model)
-    dictionary = None if priors is None else must_exist(priors, "dictionary")
+        training_options = {
+            "--aligner": name,
+            "--set": changes,
+            "--priors": priors,
+            "--save-model": save_model,
+            "--extra": extra,
+        }
+        fixed = [option for option, value in training_options.items() if value]
+        if fixed:
+            raise SettingsError(
+                f"--load-model: the saved model fixes these settings, so leave out {', '.join(fixed)}"
+            )
+        saved = load_aligner(load_model)
+        if word_tokenizer == AUTO and saved.trained_on:
+            word_tokenizer = saved.trained_on.word_tokenizer
+        aligner = saved.aligner
+    else:
+        aligner = _aligner(name or DEFAULT_ALIGNER, changes, save_model)
     text = Source.of(
         [source] if target is None else [source, target], languages, reader, word_tokenizer
     )
@@ -149,17 +148,20 @@ def align(
     with watching() as progress:
         words, rows = numbered([text] if extra is None else [text, text.like(extra)], progress)
         pairs = words.slice(0, rows)
-        drawing.check(pairs)
-        if scoring is not None:
-            scoring.read(pairs, text)
-        fitted = saved or _trained(aligner, words, dictionary, save_model, progress)
-    if saved is not None:
-        _warn_of_other_text(saved, words)
+        scoring = None if gold_path is None else _Scoring(gold_path, pairs, text)
+        if saved is None:
+            prior = None if dictionary is None else Lexicon.read(dictionary)
+            fitted = aligner.fit(words, prior, progress)
+            if save_model is not None:
+                fitted.save(save_model, words)
+        else:
+            fitted = saved
+            _warn_of_other_text(saved, words)
+    align_chunk = fitted.align_training_pairs if saved is None else fitted.align
     shows_bar = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
     with watching() if shows_bar else nullcontext(no_progress) as progress:
-        aligned = _aligned(pairs, fitted, progress, is_training_text=saved is None)
-        links = _write(aligned, into, confidence_into, drawing, scoring)
-    drawing.write()
+        aligned = _aligned(pairs, align_chunk, progress)
+        links = _write(aligned, into, confidence_into, scoring)
     about = {
         "aligner": aligner.name,
         "settings": aligner.dump(),
@@ -169,40 +171,18 @@ def align(
     }
     if into is not None and not is_stream(into):
         write_json(record_path(into), about)
-    seconds = round(time.perf_counter() - start, 3)
-    scores = None if scoring is None else scoring.summary()
     if scoring is not None and not as_json:
         scoring.print()
-    is_taken = _is_standard_output(confidence_into) or _is_standard_output(
-        figure
-    )  # a path is no part of these
     summary = {
         **about,
         "extra": len(words) - rows,
-        "seconds": seconds,
+        "seconds": round(time.perf_counter() - start, 3),
         "links": links,
-        "gold": scores,
+        "gold": None if scoring is None else scoring.summary(),
     }
+    # a path is no part of confidences on standard output
+    is_taken = confidence_into is not None and is_standard_output(confidence_into)
     print_summary(None if is_taken else into, as_json, summary)
-
-
-def _is_standard_output(path: Path | None) -> bool:
-    return path is not None and is_standard_output(path)
-
-
-def _load(folder: Path, training_options: dict[str, object]) -> FittedAligner:
-    """Load a saved aligner; reject options that it fixes."""
-    fixed = [option for option, value in training_options.items() if value]
-    if fixed:
-        raise SettingsError(
-            f"--load-model: the saved model fixes these settings, so leave out {', '.join(fixed)}"
-        )
-    return load_aligner(folder)
-
-
-def _tokenizer_of(saved: FittedAligner, option: str) -> str:
-    """Return the word tokenizer of the option, by default that of the text that a saved aligner was trained on."""
-    return saved.trained_on.word_tokenizer if option == AUTO and saved.trained_on else option
 
 
 def _warn_of_other_text(saved: FittedAligner, words: WordPairs) -> None:
@@ -222,27 +202,12 @@ def _aligner(name: str, changes: list[str], save_folder: Path | None) -> Aligner
     return aligner
 
 
-def _trained(
-    aligner: Aligner,
-    words: WordPairs,
-    dictionary: Path | None,
-    save_folder: Path | None,
-    progress: Progress,
-) -> FittedAligner:
-    """Train an aligner, and save it in the folder, if there is one."""
-    prior = None if dictionary is None else Lexicon.read(dictionary)
-    fitted = aligner.fit(words, prior, progress)
-    if save_folder is not None:
-        fitted.save(save_folder, words)
-    return fitted
-
-
 def _aligned(
-    pairs: WordPairs, fitted: FittedAligner, progress: Progress, *, is_training_text: bool
+    pairs: WordPairs, align_chunk: Callable[[WordPairs], Alignments], progress: Progress
 ) -> Iterator[tuple[WordPairs, Alignments]]:
     """Yield the pairs in chunks, with their alignments."""
     for chunk in pairs.chunks():
-        yield chunk, fitted.align_training_pairs(chunk) if is_training_text else fitted.align(chunk)
+        yield chunk, align_chunk(chunk)
         progress("linking", chunk.first + len(chunk), len(pairs))
 
 
@@ -250,7 +215,6 @@ def _write(
     aligned: Iterable[tuple[WordPairs, Alignments]],
     output: Path | None,
     confidence_output: Path | None,
-    drawing: _Drawing,
     scoring: _Scoring | None,
 ) -> int:
     """Write alignments (to standard output without a path) and confidences; return the number of links."""
@@ -265,7 +229,6 @@ def _write(
                 write_confidences(_confidence_lines(alignments))
             if scoring is not None:
                 scoring.add(pairs, alignments)
-            drawing.add(pairs, alignments, scoring)
             links += len(alignments.links.flat)
     return links
 
@@ -280,17 +243,11 @@ def _confidence_lines(alignments: Alignments) -> Iterator[str]:
 class _Scoring:
     """Agreement with the gold alignments of a file."""
 
-    gold: GoldAlignments
-
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, pairs: WordPairs, text: Source) -> None:
+        lengths = (pairs.source.lengths, pairs.target.lengths)
         self.file = file
+        self.gold = read_alignments(file, lengths, text.numbers)
         self.agreement = Agreement()
-
-    def read(self, pairs: WordPairs, text: Source) -> None:
-        """Read the gold alignments of the pairs."""
-        self.gold = read_alignments(
-            self.file, (pairs.source.lengths, pairs.target.lengths), text.numbers
-        )
 
     def add(self, pairs: WordPairs, alignments: Alignments) -> None:
         """Score the alignments of a chunk of the pairs."""
@@ -302,17 +259,17 @@ class _Scoring:
 
     def summary(self) -> dict[str, Any]:
         """Return rates, counts, and how the file was read."""
-        rates = {
-            name: getattr(self.agreement, name) for name in ("precision", "recall", "f1", "aer")
-        }
-        gold = self.gold
-        reading = {
+        return {
+            "precision": self.agreement.precision,
+            "recall": self.agreement.recall,
+            "f1": self.agreement.f1,
+            "aer": self.agreement.aer,
+            **asdict(self.agreement),
             "file": str(self.file),
-            "format": gold.format,
-            "base": gold.base,
-            "notes": gold.notes,
+            "format": self.gold.format,
+            "base": self.gold.base,
+            "notes": self.gold.notes,
         }
-        return {**rates, **asdict(self.agreement), **reading}
 
     def print(self) -> None:
         """Print how the file was read, and the rates, to standard error."""
@@ -320,48 +277,3 @@ class _Scoring:
         parts += [f"{count:,} {note}" for note, count in self.gold.notes.items()]
         print_line("; ".join(parts), notes)
         print_line(self.agreement, notes)
-
-
-class _Drawing:
-    """The drawing of one pair, if a path is given for it; number: of the pair, from 1."""
-
-    def __init__(self, path: Path | None, number: int) -> None:
-        if path is None and number != 1:
-            raise SettingsError("--pair names the pair that --figure draws; add --figure FILE.svg")
-        if path is not None:
-            from interlace.report.figure_files import check_figure_path
-
-            check_figure_path(path)
-        self.path = path
-        self.number = number
-        self.matrix: AlignmentMatrix | None = None
-
-    def check(self, pairs: WordPairs) -> None:
-        """Check that the text has the pair."""
-        if self.path is not None and self.number > len(pairs):
-            raise SettingsError(f"--pair {self.number}: the text has {len(pairs)} pairs")
-
-    def add(self, pairs: WordPairs, alignments: Alignments, scoring: _Scoring | None) -> None:
-        """Keep the alignments of the pair if it is in this chunk."""
-        row = self.number - 1
-        if self.path is None or not pairs.first <= row < pairs.first + len(pairs):
-            return
-        from interlace.report.figures.alignment_matrix import AlignmentMatrix
-
-        gold = {}
-        if scoring is not None:
-            gold = {
-                "sure": scoring.gold.sure[row].tolist(),
-                "possible": scoring.gold.possible[row].tolist(),
-            }
-        self.matrix = AlignmentMatrix.of(pairs, alignments, row - pairs.first, **gold)
-
-    def write(self) -> None:
-        """Write the figure."""
-        if self.path is None or self.matrix is None:
-            return
-        from interlace.report.figure_files import write_figure
-        from interlace.report.figures.alignment_matrix import alignment_matrix
-
-        with file_to(self.path) as partial:
-            write_figure(alignment_matrix(self.matrix), partial)

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import shutil
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
-from interlace.core.errors import DataError
-from interlace.core.outputs import is_stream
 from interlace.core.progress import no_progress
 
-log = logging.getLogger(__name__)
-
 if TYPE_CHECKING:
-    from interlace.cli.common.alignment import AlignedText, Source
+    from interlace.cli.common.alignment import AlignedText
     from interlace.objectives.common.code_switched_text import CodeSwitchedText
-    from interlace.objectives.common.code_switching import CodeSwitching
-
-_MAX_SHAPES = 8  # reported phrase lengths, most frequent first
 
 
 def code_switch(
@@ -78,11 +67,18 @@ def code_switch(
     from interlace.cli.common.alignment import read_aligned_text
     from interlace.cli.common.output import lines_to, print_summary
     from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings
+    from interlace.objectives.common.code_switching import CodeSwitching
 
     rules = TableRules(
         max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count
     )
-    switching = _switching(fraction, max_length, from_table=from_table)
+    switching = CodeSwitching.read(
+        {
+            "switch_fraction": fraction,
+            "max_phrase_length": max_length,
+            "target_choice": "table_argmax" if from_table else "in_pair",
+        }
+    )
     copy_settings = CopySettings(copies=copies, monolingual=monolingual, seed=seed)
     aligned = read_aligned_text(
         files,
@@ -92,44 +88,16 @@ def code_switch(
         word_tokenizer=word_tokenizer,
         reader=reader,
     )
-    _check_space(aligned.text, copies, into)
     table = count_phrases(aligned.words, aligned.links, rules)
     switched_text = CodeSwitchedText(table, rules, switching, copy_settings)
     with lines_to(into) as write:
         for lines in _switched_lines(aligned, switched_text, shows_progress=into is not None):
             write(lines)
     summary = switched_text.counts.summary()
-    _print_notes(summary, copies)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
+    print_line(f"{summary['lines']:,} lines of {summary['pairs']:,} pairs: {kinds}", notes)
+    print_line(f"{summary['switched_words']:.1%} of the words of mixed lines are replaced", notes)
     print_summary(into, as_json, summary)
-
-
-def _switching(fraction: str, max_length: int, *, from_table: bool) -> CodeSwitching:
-    """Build the settings from the options; errors name options."""
-    from interlace.core.errors import SettingsError
-    from interlace.objectives.common.code_switching import CodeSwitching
-
-    settings = {
-        "switch_fraction": fraction,
-        "max_phrase_length": max_length,
-        "target_choice": "table_argmax" if from_table else "in_pair",
-    }
-    try:
-        return CodeSwitching.read(settings)
-    except SettingsError as error:
-        raise SettingsError(str(error).replace("switch_fraction", "--fraction")) from None
-
-
-def _check_space(text: Source, copies: int, into: Path | None) -> None:
-    """Announce the size of the output, and raise a DataError if the disk has less space."""
-    if into is None or is_stream(into):
-        return
-    size = copies * sum(path.stat().st_size for path in text.files)
-    folder = next(folder for folder in into.resolve().parents if folder.is_dir())
-    free = shutil.disk_usage(folder).free
-    if size > free:
-        problem = f"about {size / 2**20:,.1f} MB of text, but {free / 2**20:,.1f} MB are free"
-        raise DataError(f"{into}: {copies} copies are {problem}; lower --copies")
-    log.info("at most about %s MB of text", f"{size / 2**20:,.0f}")
 
 
 def _switched_lines(
@@ -147,24 +115,3 @@ def _switched_lines(
             )
             start = stop
             progress("switching", start, len(aligned.words))
-
-
-def _print_notes(summary: dict[str, Any], copies: int) -> None:
-    """Print what was drawn to standard error."""
-    pairs = summary["pairs"]
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
-    print_line(f"{summary['lines']:,} lines of {pairs:,} pairs: {kinds}", notes)
-    print_line(f"{summary['switched_words']:.1%} of the words of mixed lines are replaced", notes)
-    phrases = Counter(summary["phrases"])
-    total = phrases.total()
-    lengths = ", ".join(
-        f"{count / total:.1%} {lengths}" for lengths, count in phrases.most_common(_MAX_SHAPES)
-    )
-    print_line(f"phrases by words, replaced-inserted: {lengths or 'none'}", notes)
-    distinct = {int(lines): count for lines, count in summary["distinct"].items()}
-    fewer = sum(count for lines, count in distinct.items() if lines < copies)
-    print_line(
-        f"{fewer:,} of {2 * pairs:,} pairs and directions have under {copies} distinct lines, "
-        f"{distinct.get(0, 0):,} none",
-        notes,
-    )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
 from interlace.cli.common import options
-from interlace.cli.common.options import comma_separated, parse_changes
+from interlace.cli.common.options import comma_separated, nested_changes
 
 if TYPE_CHECKING:
     from interlace.derived import Chain, Transformation
@@ -37,7 +36,7 @@ def derive(
         list[str],
         typer.Option(
             "--set",
-            help="A setting of a transformation: --set overlap.share=0.5; lists as a,b (repeatable).",
+            help="A setting of a transformation: --set overlap.share=0.5 (repeatable).",
         ),
     ] = [],
     language: Annotated[str, typer.Option("--language", help="Language of all files.")] = "en",
@@ -86,7 +85,7 @@ def derive(
     print_line(into)
 
 
-def _chain(names: str, settings: Sequence[str]) -> Chain:
+def _chain(names: str, changes: list[str]) -> Chain:
     """Return the transformations with their settings, such as `overlap.share=0.5`."""
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.derived import TRANSFORMATIONS, chain
@@ -96,26 +95,17 @@ def _chain(names: str, settings: Sequence[str]) -> Chain:
         raise SettingsError(
             f"--transformations {names!r}: expected names{did_you_mean('', TRANSFORMATIONS.names())}"
         )
-    fields: dict[str, dict[str, Any]] = {name: {"name": name} for name in chosen}
-    for key, value in parse_changes(
-        list(settings), "NAME.KEY=VALUE, such as overlap.share=0.5"
-    ).items():
-        name, _, path = key.partition(".")
-        if name not in fields or not path:
+    settings = nested_changes(changes, "NAME.KEY=VALUE, such as overlap.share=0.5")
+    for name, values in settings.items():
+        if name not in chosen or not isinstance(values, dict):
             raise SettingsError(
-                f"--set {key}: expected a setting of a transformation{did_you_mean(name, chosen)}"
+                f"--set {name}: expected a setting of a transformation{did_you_mean(name, chosen)}"
             )
-        _set(fields[name], path.split("."), TRANSFORMATIONS.get(name), value)
-    return chain(TRANSFORMATIONS.build(fields[name], f"--set {name}") for name in chosen)
-
-
-def _set(fields: dict[str, Any], path: list[str], kind: type[Transformation], value: str) -> None:
-    """Set a value by its key path, as a list if the field of the transformation is one."""
-    field = kind.model_fields.get(path[0]) if len(path) == 1 else None
-    for key in path[:-1]:
-        fields = fields.setdefault(key, {})
-    is_list = field is not None and "tuple" in str(field.annotation)
-    fields[path[-1]] = comma_separated(value) if is_list else value
+    steps: list[Transformation] = []
+    for name in chosen:
+        fields = {"name": name, **settings.get(name, {})}
+        steps.append(TRANSFORMATIONS.build(fields, f"--set {name}"))
+    return chain(steps)
 
 
 def _name_of(name: str, language: str) -> str:

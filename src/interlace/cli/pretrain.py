@@ -75,11 +75,11 @@ def _print_estimate(estimate: Estimate, *, as_json: bool) -> None:
 def _facts(estimate: Estimate) -> dict[str, str]:
     from interlace.data.cache import cache_folder
 
-    facts = {"recipe": estimate.recipe, "text": "the toy corpus, written when needed"}
-    text = estimate.text
-    if text is not None:
-        present = f"{text.files - len(text.missing):,} of {text.files:,} files"
-        facts["text"] = f"{present}, {text.bytes / 1e6:,.2f} MB on disk"
+    facts = {"recipe": estimate.recipe}
+    if estimate.text_files:
+        facts["text"] = (
+            f"{estimate.text_files:,} files, {estimate.text_bytes / 1e6:,.2f} MB on disk"
+        )
     if estimate.model is not None:
         facts["model"] = _size_text(estimate.model)
     updates = f"{estimate.steps:,} updates of {estimate.tokens_per_step:,} with padding"
@@ -104,17 +104,10 @@ def _cost_facts(cost: Cost) -> dict[str, str]:
     from interlace.report.text import duration
 
     passes = ", ".join(f"{name} {count:.2g}" for name, count in cost.passes.items())
-    if min(cost.passes.values()) < 1:
-        passes += "; less than one does not read all"
-    is_cpu = cost.device.startswith("a CPU")
-    if is_cpu:
-        memory_of = "the process, with Python, torch and data"
-    else:
-        memory_of = "the GPU"
-    durations = dict.fromkeys(duration(seconds) for seconds in cost.seconds)
+    memory_of = "the process" if cost.device.startswith("a CPU") else "the GPU"
     return {
         "passes": f"over the text of each objective: {passes}",
         "memory": f"{cost.memory / 1e9:,.2f} GB of {memory_of}",
         "speed": f"{cost.speed:,.0f} tokens/s without padding, measured on {cost.device}",
-        "time": f"{' to '.join(durations)} for the updates of one process on this machine; without evaluation",
+        "time": f"{duration(cost.seconds)} for the updates of one process on this machine; without evaluation",
     }

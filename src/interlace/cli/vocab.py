@@ -23,7 +23,6 @@ def vocab(
         int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")
     ] = 8000,
     kind: Annotated[str, typer.Option("--kind", help="byte-bpe or bpe.")] = "byte-bpe",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,
     alpha: Annotated[
         float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")
     ] = 0.5,
@@ -32,13 +31,11 @@ def vocab(
     from interlace.data.vocab import Vocab
     from interlace.experiments.sections import VocabSettings
 
-    settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
+    settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind})
     lines: dict[str, Iterator[str]] = {}
     for language, paths in _paths_by_language(files).items():
         lines[language] = chain.from_iterable(_lines_of(language, path) for path in paths)
-    learned = Vocab.learn(
-        lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed
-    )
+    learned = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind)
     learned.save(into)
     print_line(into)
 

@@ -5,11 +5,10 @@ They are cached apart from the vocabulary, by the text, the aligner with its set
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,7 +36,7 @@ log = logging.getLogger(__name__)
 class CorpusAlignments(Artifact[WordAlignments]):
     """The word alignments of a parallel text; row i is the same pair as row i of the corpus of that text.
 
-    aligner: with the paths of its files. priors: a dictionary, or alignments to count one from.
+    aligner: with the paths of its files. priors: a dictionary.
     warns_of_raw_text: whether untokenized text that is split at whitespace gets a warning.
     """
 
@@ -45,7 +44,7 @@ class CorpusAlignments(Artifact[WordAlignments]):
 
     text: CorpusText
     aligner: Aligner
-    priors: "Path | CorpusAlignments | None" = None
+    priors: Path | None = None
     warns_of_raw_text: bool = True
 
     def __str__(self) -> str:
@@ -57,30 +56,20 @@ class CorpusAlignments(Artifact[WordAlignments]):
         contents = {
             setting: content_key(path) for setting, path in aligner_files(self.aligner).items()
         }
-        priors: str | None = None
-        if isinstance(self.priors, CorpusAlignments):
-            priors = self.priors.id
-        elif self.priors is not None:
-            priors = content_key(self.priors)
         return {
             **self.text.key,
             "aligner": [self.aligner.name, {**self.aligner.dump(), **contents}],
-            "priors": priors,
+            "priors": None if self.priors is None else content_key(self.priors),
             "version": [code_hash("alignment", "aligners"), plugin_hash(type(self.aligner))],
         }
-
-    def needs(self) -> Sequence["CorpusAlignments"]:
-        """Return the alignments that the prior lexicon is counted from."""
-        if isinstance(self.priors, CorpusAlignments):
-            return (self.priors,)
-        return ()
 
     def build(self, folder: Path) -> None:
         """Train the aligner on all pairs, and write their links."""
         spool = folder / "words"  # removed when the alignments replace the folder
         spool.mkdir()
         words = WordPairs.of(self._pairs(), spool)
-        fitted = self.aligner.fit(words, self._prior_lexicon(), _progress_of(self.text))
+        priors = None if self.priors is None else Lexicon.read(self.priors)
+        fitted = self.aligner.fit(words, priors, _progress_of(self.text))
         about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
         WordAlignments.write(folder, _aligned(words, fitted), about=about)
 
@@ -91,32 +80,15 @@ class CorpusAlignments(Artifact[WordAlignments]):
     def _pairs(self) -> Iterator[TextPairs]:
         for number, (source, target) in enumerate(self.text.chunks()):
             if number == 0 and self.warns_of_raw_text:
-                self._warn_of_raw_text(source, target)
+                for side in (source, target):
+                    if side.word_tokenizer == "whitespace" and is_untokenized(side):
+                        log.warning(
+                            "%s: words of untokenized text in %s are split at whitespace; set word_tokenizer = "
+                            "'unicode' or 'by_language' in the recipe",
+                            self.text,
+                            side.language,
+                        )
             yield TextPairs(source, target)
-
-    def _warn_of_raw_text(self, *sides: Any) -> None:
-        """Log a warning if text is not tokenized but split at whitespace."""
-        raw = [
-            side.language
-            for side in sides
-            if side.word_tokenizer == "whitespace" and is_untokenized(side)
-        ]
-        if raw:
-            log.warning(
-                "%s: untokenized text in %s, but words are split at whitespace; set word_tokenizer = 'unicode' or "
-                "'by_language' in the recipe",
-                self.text,
-                " and ".join(raw),
-            )
-
-    def _prior_lexicon(self) -> Lexicon | None:
-        if self.priors is None:
-            return None
-        if isinstance(self.priors, Path):
-            return Lexicon.read(self.priors)
-        with TemporaryDirectory() as spool:
-            words, links = self.priors.get().whole(Path(spool))
-            return Lexicon.count(words, links.links)
 
 
 def aligner_of(recipe: Recipe, corpus: str, root: Root) -> Aligner:
@@ -144,15 +116,18 @@ def _aligned(
     """
     for chunk in words.chunks():
         aligned = fitted.align_training_pairs(chunk)
-        kept = chunk.source.lengths > 0
-        if kept.all():
+        is_kept = chunk.source.lengths > 0
+        if is_kept.all():
             yield chunk, aligned.links, aligned.confidence
-        else:
-            confidence = aligned.confidence[np.repeat(kept, aligned.links.lengths)]
-            kept_words = replace(
-                chunk, source=chunk.source.take(kept), target=chunk.target.take(kept)
-            )
-            yield kept_words, aligned.links.take(kept), confidence
+            continue
+        source = chunk.source.take(is_kept)
+        target = chunk.target.take(is_kept)
+        confidence = aligned.confidence[np.repeat(is_kept, aligned.links.lengths)]
+        yield (
+            replace(chunk, source=source, target=target),
+            aligned.links.take(is_kept),
+            confidence,
+        )
 
 
 def _progress_of(text: CorpusText) -> Progress:

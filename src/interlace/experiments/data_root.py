@@ -64,30 +64,22 @@ def original_root(recipe: Recipe) -> Path:
     if recipe.toy is not None:
         return ToyFiles(recipe.toy).get()
     recipe.check_data_root()
-    setting = str(recipe.data_root)
-    path = os.path.expandvars(setting)
+    path = os.path.expandvars(str(recipe.data_root))
     if not path or not recipe.root.is_dir():
-        variables = re.findall(r"\$\{?(\w+)", setting)
-        if variables:
-            hint = f"; set the environment variable {' and '.join(variables)}"
-        else:
-            hint = ""
+        variables = re.findall(r"\$\{?(\w+)", str(recipe.data_root))
+        hint = f"; set the environment variable {' and '.join(variables)}" if variables else ""
         raise DataError(f"data_root {path!r} is not a folder{hint}")
     return recipe.root
 
 
-def data_key(recipe: Recipe) -> Any:
+def data_key(recipe: Recipe) -> list[Any]:
     """Return the identity of a recipe's data in keys of scores, except the contents of its files."""
-    original: Any
+    key: list[Any]
     if recipe.toy is None:
-        original = str(original_root(recipe))
+        key = [str(original_root(recipe)), [], GENERATED_VERSION]
     else:
-        original = recipe.toy.dump()
-    if recipe.toy:
         plugins = [plugin_hash(LANGUAGES.get(code)) for code in recipe.toy.languages]
-    else:
-        plugins = []
-    key = [original, plugins, GENERATED_VERSION]
+        key = [recipe.toy.dump(), plugins, GENERATED_VERSION]
     if not recipe.derived:
         return key
     from interlace.experiments.deriving import derived_languages, described_chain

@@ -33,7 +33,7 @@ from interlace.derived.common.folder import (
 )
 from interlace.derived.common.formats import reader_name
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.sections import OriginalPattern, files_of
+from interlace.experiments.sections import files_of
 from interlace.experiments.texts import RecipeTexts
 from interlace.readers import READERS
 from interlace.readers.common.files import find_files
@@ -107,17 +107,16 @@ class DerivedLanguageFiles(Artifact[Path]):
             *self._dictionary(),
         ]
         outputs: set[str] = set()
-        for file in files:
-            for output in file.outputs:
-                if output in outputs:
-                    raise SettingsError(
-                        f"derived.{self.name}: two files are to be written as {output!r}"
-                    )
-                if (self.root / output).exists():
-                    raise DataError(
-                        f"derived.{self.name}: {self.root / output} exists already; use another name"
-                    )
-                outputs.add(output)
+        for output in (output for file in files for output in file.outputs):
+            if output in outputs:
+                raise SettingsError(
+                    f"derived.{self.name}: two files are to be written as {output!r}"
+                )
+            if (self.root / output).exists():
+                raise DataError(
+                    f"derived.{self.name}: {self.root / output} exists already; use another name"
+                )
+            outputs.add(output)
         return files
 
     @property
@@ -131,7 +130,7 @@ class DerivedLanguageFiles(Artifact[Path]):
             target = pattern.target.format(language=self.name)
             for path in find_files(self.root, original):
                 must_exist(path, f"original file of derived.{self.name}")
-                source = OriginalFiles(_reader_of(pattern, path), (path,))
+                source = OriginalFiles(READERS.build(pattern.reader or reader_name(path)), (path,))
                 yield DerivedFile(_renamed(str(path), str(self.root / original), target), source)
 
     def _translations(self) -> Iterator[DerivedTranslations]:
@@ -187,10 +186,6 @@ def planned_root(root: Path, languages: Sequence[DerivedLanguageFiles]) -> Itera
         yield DataRoot(root, (Path(folder),))
 
 
-def _reader_of(pattern: OriginalPattern, path: Path) -> Any:
-    return READERS.build(pattern.reader or reader_name(path))
-
-
 def _renamed(path: str, original: str, target: str) -> str:
     """Return the name of a derived file: what each `*` of the original's pattern matches is filled into the target's.
 
@@ -211,9 +206,8 @@ def _described_file(file: FolderFile) -> list[Any]:
     sources: list[Any] = []
     for source in file.sources:
         filters = [_described(rule) for rule in source.filters]
-        sources.append(
-            [_described(source.reader), filters, [content_key(path) for path in source.paths]]
-        )
+        contents = [content_key(path) for path in source.paths]
+        sources.append([_described(source.reader), filters, contents])
     share = file.share if isinstance(file, DerivedTranslations) else None
     return [type(file).__name__, file.outputs, sources, share]
 

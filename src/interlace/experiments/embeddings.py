@@ -49,7 +49,7 @@ from interlace.training.run_folder import RUN, VECTORS, locked
 log = logging.getLogger(__name__)
 
 
-def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) -> Path:
+def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) -> Path:
     """Learn the vectors of the recipe's `[embeddings]` in the folder `into`; return its `vectors/`.
 
     Token vectors are stored with their tokenizer. Raise a RunError if the folder is in use or another recipe's.
@@ -69,29 +69,31 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
         start = time.perf_counter()
         check_inputs(recipe)
         splits = _dictionaries(recipe, settings)
-        write_dictionaries({f"embeddings.{one.name}": one for one in splits}, into)
+        write_dictionaries({f"embeddings.{split.name}": split for split in splits}, into)
         sources, vocab = _sources(recipe, settings)
-        sources = replace(
-            sources, dictionaries={one.languages: _training_entries(one) for one in splits}
-        )
+        dictionaries = {split.languages: _training_entries(split) for split in splits}
         prepared = time.perf_counter()
-        learned = settings.method().fit(sources, recipe.seed, progress or no_progress)
+        learned = settings.method().fit(
+            replace(sources, dictionaries=dictionaries), recipe.seed, progress
+        )
+        vectors = list(learned.vectors.values())
         with atomic_folder(into / VECTORS) as folder:
-            for own in learned.vectors.values():
-                own.save(folder)
+            for language_vectors in vectors:
+                language_vectors.save(folder)
             if vocab is not None:
                 vocab.save_files(folder)
-        vectors = list(learned.vectors.values())
-        seconds = {"data": prepared - start, "training": time.perf_counter() - prepared}
         about = {
             "name": recipe.name,
             **environment(torch.device("cpu")),
-            "parameters": sum(own.vectors.size for own in vectors),
-            "words": {own.language: len(own) for own in vectors},
+            "parameters": sum(language_vectors.vectors.size for language_vectors in vectors),
+            "words": {of.language: len(of) for of in vectors},
             "width": vectors[0].width,
             "embeddings": learned.about,
             "model_key": folder_key(into / VECTORS),
-            "seconds": {stage: round(spent, 3) for stage, spent in seconds.items()},
+            "seconds": {
+                "data": round(prepared - start, 3),
+                "training": round(time.perf_counter() - prepared, 3),
+            },
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         write_json(into / RUN, about)
@@ -102,14 +104,11 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
     """Return texts or vectors by language; or the text of all languages in tokens, and the vocabulary."""
     workspace = Workspace(recipe)
     if settings.vectors is not None:
-        paths = {
-            language: workspace.root / settings.vectors.format(language=language)
-            for language in recipe.languages
-        }
-        limit = settings.method().max_words
-        return EmbeddingSources(
-            vectors={of: WordVectors.read(path, of, limit) for of, path in paths.items()}
-        ), None
+        vectors: dict[str, WordVectors] = {}
+        for language in recipe.languages:
+            path = workspace.root / settings.vectors.format(language=language)
+            vectors[language] = WordVectors.read(path, language, settings.method().max_words)
+        return EmbeddingSources(vectors=vectors), None
     if not recipe.corpora:
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; add them, or set embeddings.vectors"
@@ -198,8 +197,10 @@ def token_lines(workspace: Workspace) -> Iterable[Sequence[str]]:
         names[number] = name
     texts: dict[str, _Lines] = {}
     for language in workspace.recipe.languages:
-        corpora = [corpus for corpus in workspace.readable.values() if isinstance(corpus, Corpus)]
-        corpora = [corpus for corpus in corpora if corpus.language == language]
+        corpora: list[Corpus] = []
+        for corpus in workspace.readable.values():
+            if isinstance(corpus, Corpus) and corpus.language == language:
+                corpora.append(corpus)
         if not corpora:
             raise DataError(f"recipe {workspace.recipe.name!r}: no training text of {language!r}")
         texts[language] = _Lines(partial(_tokens, corpora, names))

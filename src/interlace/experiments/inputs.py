@@ -155,7 +155,7 @@ def _check_aligner(recipe: Recipe, corpus: str, root: Root, messages: list[str])
         with _noting(messages, f"align.{setting}"):
             must_exist(path)
     priors = None if recipe.align is None else recipe.align.priors
-    if priors is not None and priors not in recipe.corpora:
+    if priors is not None:
         with _noting(messages, "align.priors"):
             must_exist(root / priors.format(**names_of(corpus)))
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.files import must_exist
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash
 from interlace.embeddings import WordVectors, induce_lexicon, languages_in
@@ -79,9 +80,7 @@ def lexicons_of(
     """
     if "lexicon" not in objective.needs:
         return {}
-    settings: Dictionary = getattr(objective, "dictionary", Dictionary())
-    key = f"objectives.{name}.dictionary"
-    pairs = _wanted_pairs(workspace.recipe, settings, key, corpora)
+    settings, key, pairs = _request(workspace.recipe, name, corpora)
     if settings.files is not None:
         paths = _dictionary_paths(settings, key, workspace.root, pairs)
         return {pair: Lexicon.read(path) for pair, path in paths.items()}
@@ -92,16 +91,13 @@ def lexicons_of(
 
 def check_dictionaries(recipe: Recipe, name: str, root: Root) -> None:
     """Raise the error of `lexicons_of` about files of dictionaries or vectors that are missing, without reading any."""
-    objective = recipe.objective(name)
-    if "lexicon" not in objective.needs:
+    if "lexicon" not in recipe.objective(name).needs:
         return
-    settings: Dictionary = getattr(objective, "dictionary", Dictionary())
-    key = f"objectives.{name}.dictionary"
     corpora: list[str] = []
     for label in recipe.objectives[name].corpora or recipe.corpora:
         group = recipe.corpora.get(label)
         corpora += [label] if group is None else group.trained
-    pairs = _wanted_pairs(recipe, settings, key, corpora)
+    settings, key, pairs = _request(recipe, name, corpora)
     if settings.files is not None:
         _dictionary_paths(settings, key, root, pairs)
     elif settings.vectors is not None:
@@ -110,78 +106,76 @@ def check_dictionaries(recipe: Recipe, name: str, root: Root) -> None:
 
 def vector_dictionaries(recipe: Recipe, pattern: str, root: Root) -> dict[LanguagePair, Path]:
     """Return the dictionaries of `embeddings.dictionary` by language pair, in either direction; at least one."""
-    paths: dict[LanguagePair, Path] = {}
-    searched: list[Path] = []
-    for source, target in combinations(recipe.languages, 2):
-        for pair in ((source, target), (target, source)):
-            path = _path_of(pattern, root, pair)
-            searched.append(path)
-            if path.is_file():
-                paths[pair] = path
-                break
-    if not paths:
-        examples = ", ".join(map(str, searched[:3])) or "none: the recipe has one language"
-        raise DataError(f"embeddings.dictionary: no such file; looked for {examples}")
-    return paths
+    pairs = list(combinations(recipe.languages, 2))
+    return _existing_files("embeddings.dictionary", pattern, root, pairs)
 
 
-def _wanted_pairs(
-    recipe: Recipe, settings: Dictionary, key: str, corpora: Sequence[str]
-) -> list[LanguagePair]:
-    """Return the language pairs of dictionaries: those of the settings, or all with a language of the corpora."""
-    languages = recipe.languages
+def _request(
+    recipe: Recipe, name: str, corpora: Sequence[str]
+) -> tuple[Dictionary, str, list[LanguagePair]]:
+    """Return an objective's settings of dictionaries, their key, and the language pairs.
+
+    The pairs are those of the settings, or all with a language of the corpora.
+    """
+    settings: Dictionary = getattr(recipe.objective(name), "dictionary", Dictionary())
+    key = f"objectives.{name}.dictionary"
     if not settings.pairs:
-        languages_read: set[str] = set()
+        languages: set[str] = set()
         for corpus in corpora:
-            languages_read |= set(corpus.rpartition(":")[2].split("-"))
-        return [pair for pair in combinations(languages, 2) if languages_read & set(pair)]
+            languages |= set(corpus.rpartition(":")[2].split("-"))
+        wanted = [pair for pair in combinations(recipe.languages, 2) if languages & set(pair)]
+        return settings, key, wanted
     pairs: list[LanguagePair] = []
     for pair in settings.pairs:
         source, target = pair.split("-")
         for language in (source, target):
-            if language not in languages:
-                raise SettingsError(
-                    f"{key}.pairs: no language {language!r}{did_you_mean(language, languages)}"
-                )
+            if language not in recipe.languages:
+                hint = did_you_mean(language, recipe.languages)
+                raise SettingsError(f"{key}.pairs: no language {language!r}{hint}")
         pairs.append((source, target))
-    return pairs
+    return settings, key, pairs
 
 
 # ---- from files ----
-
-
-def _path_of(pattern: str, root: Root, pair: LanguagePair) -> Path:
-    source, target = pair
-    return root / pattern.format(source=source, target=target)
 
 
 def _dictionary_paths(
     settings: Dictionary, key: str, root: Root, pairs: Sequence[LanguagePair]
 ) -> dict[LanguagePair, Path]:
     """Return the files of either direction; those of `dictionary.pairs` are required."""
-    pattern = settings.files or ""
-    if len(pairs) > 1 and pattern == pattern.format(source="", target=""):
+    pattern = str(settings.files)
+    if len(pairs) > 1 and "{" not in pattern:
         raise SettingsError(
             f"{key}.files: {pattern!r} is one file for {len(pairs)} language pairs; set {key}.pairs, or use "
             "{source} and {target} in the pattern"
         )
+    if not settings.pairs:
+        return _existing_files(f"{key}.files", pattern, root, pairs)
     paths: dict[LanguagePair, Path] = {}
     for source, target in pairs:
-        if settings.pairs:
-            directions = [(source, target)]
-        else:
-            directions = [(source, target), (target, source)]
-        existing = [pair for pair in directions if _path_of(pattern, root, pair).is_file()]
-        if existing:
-            paths[existing[0]] = _path_of(pattern, root, existing[0])
-        elif settings.pairs:
-            raise DataError(
-                f"{key}.files: no dictionary {_path_of(pattern, root, (source, target))}"
-            )
+        path = root / pattern.format(source=source, target=target)
+        try:
+            paths[source, target] = must_exist(path, "dictionary")
+        except DataError as error:
+            raise DataError(f"{key}.files: {error}") from None
+    return paths
+
+
+def _existing_files(
+    key: str, pattern: str, root: Root, pairs: Sequence[LanguagePair]
+) -> dict[LanguagePair, Path]:
+    """Return the existing file of each pair, in either direction; raise a DataError if there are none."""
+    paths: dict[LanguagePair, Path] = {}
+    searched: list[str] = []
+    for pair in pairs:
+        for source, target in (pair, pair[::-1]):
+            path = root / pattern.format(source=source, target=target)
+            searched.append(str(path))
+            if path.is_file():
+                paths[source, target] = path
+                break
     if not paths:
-        searched = ", ".join(str(_path_of(pattern, root, pair)) for pair in pairs[:3])
-        searched = searched or "none: the recipe has one language"
-        raise DataError(f"{key}.files: no dictionary found; looked for {searched}")
+        raise DataError(f"{key}: no such file; looked for {', '.join(searched[:3])}")
     return paths
 
 
@@ -207,7 +201,7 @@ def _induced_lexicons(
 
 def _vector_folder(settings: Dictionary) -> Path:
     """Return the folder of word vectors: the one in a run, or the folder itself."""
-    folder = Path(settings.vectors or "")
+    folder = Path(str(settings.vectors))
     if (folder / "vectors").is_dir():
         return folder / "vectors"
     return folder
@@ -220,14 +214,9 @@ def _pairs_with_vectors(
     folder = _vector_folder(settings)
     languages = languages_in(folder)
     usable = [pair for pair in pairs if set(pair) <= set(languages)]
-    missing = [pair for pair in pairs if pair not in usable]
-    if settings.pairs and missing:
+    if not usable or (settings.pairs and len(usable) < len(pairs)):
         raise DataError(
-            f"{key}.vectors: {folder} has no vectors of {' and '.join(missing[0])}; it has {languages or 'none'}"
-        )
-    if not usable:
-        raise DataError(
-            f"{key}.vectors: {folder} has word vectors of {languages or 'no language'}; two languages of the recipe "
+            f"{key}.vectors: {folder} has word vectors of {languages or 'no language'}, but those of two languages "
             "are needed: learn them by `interlace pretrain` with a recipe that has [embeddings]"
         )
     return usable
@@ -240,39 +229,36 @@ def _counted_lexicons(
     workspace: Workspace, settings: Dictionary, key: str, pairs: Sequence[LanguagePair]
 ) -> dict[LanguagePair, Lexicon]:
     """Count mutually best translations in the alignments of the recipe's parallel corpora."""
-    parts: dict[LanguagePair, list[Lexicon]] = {}
+    counted: dict[LanguagePair, list[Lexicon]] = {}
     for name in workspace.train:
         source, _, target = workspace.names[name].corpus.partition("-")
-        if (source, target) in pairs:
-            lexicon = CountedLexicon(workspace.alignments(name), settings.min_count).get()
-            parts.setdefault((source, target), []).append(lexicon)
-        elif (target, source) in pairs:
-            lexicon = CountedLexicon(workspace.alignments(name), settings.min_count).get()
-            parts.setdefault((target, source), []).append(lexicon.reversed())
-    missing = [pair for pair in pairs if pair not in parts]
-    if settings.pairs and missing:
-        raise DataError(
-            f"{key}: the recipe has no parallel text of {' and '.join(missing[0])} to count a dictionary from; add it "
-            f"to [corpora], or set {key}.files"
-        )
+        is_reversed = (target, source) in pairs
+        if not is_reversed and (source, target) not in pairs:
+            continue
+        lexicon = CountedLexicon(workspace.alignments(name), settings.min_count).get()
+        if is_reversed:
+            counted.setdefault((target, source), []).append(lexicon.reversed())
+        else:
+            counted.setdefault((source, target), []).append(lexicon)
     lexicons: dict[LanguagePair, Lexicon] = {}
-    for pair, counted in parts.items():
-        lexicon = _joined(counted)
+    for pair in pairs:
+        parts = counted.get(pair, [])
+        lexicon = parts[0] if len(parts) == 1 else _joined(parts)
         if len(lexicon):
             lexicons[pair] = lexicon
+        elif settings.pairs:
+            raise DataError(
+                f"{key}: no entry of {pair[0]}-{pair[1]} could be counted from parallel text; add such text to "
+                f"[corpora], lower {key}.min_count, or set {key}.files"
+            )
     if not lexicons:
-        if parts:
-            remedy = f"lower {key}.min_count"
-        else:
-            remedy = "add a group with 'pairs' to [corpora]"
         raise DataError(
-            f"{key}: no entry could be counted from parallel text; {remedy}, or set {key}.files"
+            f"{key}: no entry could be counted from parallel text; add a group with 'pairs' to [corpora], lower "
+            f"{key}.min_count, or set {key}.files"
         )
     return lexicons
 
 
 def _joined(lexicons: Sequence[Lexicon]) -> Lexicon:
     """Return the entries of several lexicons as one."""
-    if len(lexicons) == 1:
-        return lexicons[0]
     return Lexicon.of(lexicon[entry] for lexicon in lexicons for entry in range(len(lexicon)))

@@ -42,29 +42,24 @@ from interlace.training.mixture import (
 log = logging.getLogger(__name__)
 
 
-def with_limited_lengths(recipe: Recipe, traits: Traits, level: int = logging.INFO) -> Recipe:
+def with_limited_lengths(recipe: Recipe, traits: Traits) -> Recipe:
     """Return the recipe with default `max_length`s limited to the model's; reject a larger one that is set."""
     entries = dict(recipe.objectives)
     limit = traits.max_length
     for name, entry in entries.items():
-        default = recipe.objective(name).max_length
-        if default <= limit:
+        max_length = recipe.objective(name).max_length
+        if max_length <= limit:
             continue
         if "max_length" in entry.settings:
             raise SettingsError(
-                f"recipe {recipe.name!r}: objectives.{name}.max_length = {default}, but the model's maximum is {limit} "
-                f"tokens; set it to {limit} or less"
+                f"recipe {recipe.name!r}: objectives.{name}.max_length = {max_length}, but the model's maximum is "
+                f"{limit} tokens; set it to {limit} or less"
             )
-        log.log(
-            level,
-            "objectives.%s.max_length: %d, the model's maximum, instead of %d",
-            name,
-            limit,
-            default,
+        log.info(
+            "objectives.%s.max_length: %d, the model's maximum, not %d", name, limit, max_length
         )
-        entries[name] = entry.model_copy(
-            update={"settings": {**entry.settings, "max_length": limit}}
-        )
+        settings = {**entry.settings, "max_length": limit}
+        entries[name] = entry.model_copy(update={"settings": settings})
     return recipe.model_copy(update={"objectives": entries})
 
 
@@ -95,13 +90,14 @@ def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[Mixtur
         tuple(recipe.languages),
     )
     prepared = objective.prepare(resources)
-    for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
-        log.info("%s", note)
+    if prepared.dictionaries is not None:
+        for note in prepared.dictionaries.notes:
+            log.info("%s", note)
     numbers = {corpus: number for number, corpus in enumerate(workspace.readable)}
     for corpus in corpora:
         data = workspace.readable[corpus]
-        size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
         plan = _plan(workspace, objective, corpus, numbers[corpus])
+        size = float(len(data))
         yield MixtureSource(
             name, corpus, objective, prepared, plan, size, entry.weight, entry.loss_weight
         )
@@ -114,19 +110,19 @@ def _corpora_of(workspace: Workspace, objective: Objective, wanted: Sequence[str
     only if there is no other text.
     """
     names: list[str] = []
-    for group_or_corpus in wanted:
+    for group_or_corpus in wanted or workspace.groups:
         names += workspace.groups.get(group_or_corpus, [group_or_corpus])
-    names = names or list(workspace.train)
-    sides = {name: list(sides_of({name: workspace.readable[name]})) for name in names}
+    names = [name for name in names if name in workspace.readable]
+    parallel = [name for name in names if isinstance(workspace.readable[name], ParallelCorpus)]
     if objective.reads is Pairs:
-        return [name for name in names if sides[name]]
-    monolingual = [name for name in names if not sides[name]]
+        return parallel
+    monolingual = [name for name in names if name not in parallel]
     if monolingual and not wanted:
         return monolingual
-    read: dict[str, None] = {}
+    read: list[str] = []
     for name in names:
-        read |= dict.fromkeys(sides[name] or [name])
-    return list(read)
+        read += sides_of({name: workspace.readable[name]}) or [name]
+    return list(dict.fromkeys(read))
 
 
 def _frequencies(workspace: Workspace, corpora: Sequence[str]) -> NDArray[np.int64]:
@@ -139,13 +135,15 @@ def _frequencies(workspace: Workspace, corpora: Sequence[str]) -> NDArray[np.int
 
 def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) -> BatchPlan:
     """Return the batches of an objective over one corpus, the one with this number among the readable ones."""
-    recipe = workspace.recipe
+    seed = workspace.recipe.seed
     end = workspace.vocab.end
     data: Any = workspace.readable[corpus]
-    budget = recipe.train.micro_batch_tokens
-    max_length = objective.packed_length()
-    if max_length is not None:
-        data = PackedSentences(data, max_length, end, _fitting(objective, corpus, data, max_length))
+    budget = workspace.recipe.train.micro_batch_tokens
+    packed_length = objective.packed_length()
+    if packed_length is not None:
+        data = PackedSentences(
+            data, packed_length, end, _fitting(objective, corpus, data, packed_length)
+        )
     elif objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, end)
         if len(streams) == 0:
@@ -154,35 +152,32 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
                 f"objectives.{objective.name}.max_length, or add text"
             )
         return StreamedBatches(
-            streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number)
+            streams, StreamPlan(len(streams), budget, objective.max_length, seed, number)
         )
+    rows = None
+    lengths = data.side_lengths
     if objective.drops_long:
         rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS)
-    else:
-        rows = None
-    if rows is None:
-        lengths = data.side_lengths
-    else:
-        lengths = [side[rows] for side in data.side_lengths]
-    if len(lengths) == 2:
-        costs = objective.pair_costs(*lengths)
-    else:
-        costs = objective.sentence_costs(*lengths)
-    return BucketedBatches(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
+    if rows is not None:
+        lengths = [side[rows] for side in lengths]
+    costs_of = objective.pair_costs if len(lengths) == 2 else objective.sentence_costs
+    plan = BucketPlan(costs_of(*lengths), budget, seed=seed, corpus=number)
+    return BucketedBatches(data, plan, rows)
 
 
 def _fitting(
     objective: Objective, corpus: str, data: Any, max_length: int
 ) -> NDArray[np.int64] | None:
     """Return the rows whose sides all have at most `max_length` tokens; None: all rows."""
-    fits = np.logical_and.reduce([side <= max_length for side in data.side_lengths])
-    if fits.all():
+    rows = np.flatnonzero(np.stack(data.side_lengths).max(axis=0) <= max_length)
+    if len(rows) == len(data):
         return None
-    about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {max_length} tokens"
-    if not fits.any():
+    dropped = len(data) - len(rows)
+    about = f"{dropped:,} of {len(data):,} rows of {corpus!r} are longer than {max_length} tokens"
+    if not len(rows):
         raise DataError(f"{about}; raise objectives.{objective.name}.max_length")
     log.info("%s: skipping long rows: %s", objective.name, about)
-    return np.flatnonzero(fits)
+    return rows
 
 
 def store_dictionaries(mixture: Mixture, recipe: Recipe, into: Path) -> None:
@@ -190,12 +185,11 @@ def store_dictionaries(mixture: Mixture, recipe: Recipe, into: Path) -> None:
 
     Those of the runs that the model starts from are copied: their words were trained on, too.
     """
-    splits = {
-        f"{source.objective}.{split.name}": split
-        for source in mixture.sources
-        if source.prepared.dictionaries is not None
-        for split in source.prepared.dictionaries.splits
-    }
+    splits: dict[str, DictionarySplit] = {}
+    for source in mixture.sources:
+        if source.prepared.dictionaries is not None:
+            for split in source.prepared.dictionaries.splits:
+                splits[f"{source.objective}.{split.name}"] = split
     if not checkpoint.steps_in(into / "checkpoints"):
         write_dictionaries(splits, into)
         for number, start in enumerate(starting_points(recipe)):

@@ -17,7 +17,6 @@ from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
 from interlace.experiments.recipe import (
-    STOPPING_TASKS,
     Recipe,
     directions,
     max_source_lengths,
@@ -147,23 +146,20 @@ def _short_rows(
 def dev_scores(
     workspace: Workspace, accelerator: Accelerator
 ) -> Callable[[Backbone], dict[str, float]]:
-    """Return a function that scores greedy translations of dev text, as the recipe's early stopping needs them.
+    """Return a function that scores greedy translations of dev text by BLEU (as XLM's code), for early stopping.
 
-    By BLEU (as XLM's code) or BLEU of round trips (Lample et al. 2018a), for each learned direction on lines of up to
-    `evaluate_tokens` source tokens, and their mean: `bleu/XX-YY`, `round-trip/XX-YY`. All processes translate their own
-    lines and return the same scores. Beam search, tokenized BLEU and round trips besides BLEU are left to `interlace
-    evaluate`.
+    For each learned direction on lines of up to `evaluate_tokens` source tokens, and their mean: `bleu/XX-YY`. All
+    processes translate their own lines and return the same scores. Beam search, tokenized BLEU and round trips are left
+    to `interlace evaluate`.
     """
     recipe = workspace.recipe
-    by = recipe.train.stop_by
-    learned = max_source_lengths(recipe)
-    task: Any = resolve_task(recipe, STOPPING_TASKS[by])
-    changes: dict[str, Any] = {"search": task.search.model_copy(update={"beam": 1})}
-    if by == "bleu":
-        changes |= {"round_trip": False, "word_tokenizer": "whitespace"}
-    task = task.model_copy(update=changes)
+    task: Any = resolve_task(recipe, "mt")
+    search = task.search.model_copy(update={"beam": 1})
+    task = task.model_copy(
+        update={"search": search, "round_trip": False, "word_tokenizer": "whitespace"}
+    )
     dev_sets = {}
-    for name in learned:
+    for name in max_source_lengths(recipe):
         lines = task.examples("dev", name, workspace.vocab, workspace.root)
         is_read = np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens
         dev_sets[name] = lines.part(slice(int(is_read.sum())))  # at least one
@@ -179,7 +175,7 @@ def dev_scores(
             sums = np.sum([outcomes.columns.sum(axis=1) for outcomes in gathered], axis=0)
             scores[name] = float(gathered[0].value(sums))
         scores["mean"] = fmean(scores.values())
-        return {f"{by}/{name}": round(value, 3) for name, value in scores.items()}
+        return {f"bleu/{name}": round(value, 3) for name, value in scores.items()}
 
     return score
 

@@ -26,7 +26,7 @@ from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
 from interlace.experiments.model_folder import save_model, sentence_vectors
-from interlace.experiments.recipe import STOPPING_TASKS, Recipe
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.run import Run
 from interlace.experiments.run_record import data_of, run_record
 from interlace.experiments.score_store import folder_key
@@ -215,7 +215,7 @@ def _callbacks(
     dictionaries = {
         source.objective: source.prepared.dictionaries for source in training.mixture.sources
     }
-    translates = train.stop_by in STOPPING_TASKS
+    translates = train.stop_by == "bleu"
     translation_scores = (
         monitoring.dev_scores(prepared.workspace, accelerator) if translates else None
     )

@@ -51,14 +51,15 @@ class PreviewPair:
     def linked(self) -> list[tuple[str, str]]:
         """Return the aligned words; raise a DataError if a link is malformed or out of range."""
         source, target = self.words()
-        links = self._links().flat.tolist()
-        for i, j in links:
+        words: list[tuple[str, str]] = []
+        for i, j in self._links().flat.tolist():
             if i >= len(source) or j >= len(target):
                 raise DataError(
                     f"links: {i}-{j} is out of range; the sentences have {len(source)} and "
                     f"{len(target)} words, counted from 0"
                 )
-        return [(source[i], target[j]) for i, j in links]
+            words.append((source[i], target[j]))
+        return words
 
     def vocab(self) -> Vocab:
         """Return a vocabulary of the words of both sentences and a few others."""
@@ -104,30 +105,23 @@ class PreviewPair:
         rows: how often the pair is repeated in a batch. embeddings: with language embeddings.
         """
         pairs = self.pairs(vocab, rows)
+        languages: dict[str, int] = {}
         if embeddings:
             languages = {language: number for number, language in enumerate(self.languages)}
-        else:
-            languages = {}
         traits = Traits("bert", MAX_LENGTH, languages, "token_type_ids" if embeddings else None)
-        frequencies = np.bincount(
-            np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat]), minlength=vocab.size
-        )
+        ids = np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat])
+        frequencies = np.bincount(ids, minlength=vocab.size)
         lexicon = Lexicon.of((source, target, 1.0) for source, target in self.linked())
-        prepared = objective.prepare(
-            Resources(vocab, traits, frequencies, seed, {self.languages: lexicon})
-        )
-        found: dict[str, Pairs | Sentences] = {"-".join(self.languages): pairs}
+        resources = Resources(vocab, traits, frequencies, seed, {self.languages: lexicon})
+        prepared = objective.prepare(resources)
+        examples: dict[str, Pairs | Sentences] = {"-".join(self.languages): pairs}
         if objective.reads is not Pairs:
-            found = {side.language: side for side in (pairs.source, pairs.target)}
-        return [
-            (
-                name,
-                objective.batch(
-                    examples, prepared, step, generator(Purpose.BATCH, seed, step, number)
-                ),
-            )
-            for number, (name, examples) in enumerate(found.items())
-        ]
+            examples = {side.language: side for side in (pairs.source, pairs.target)}
+        batches: list[tuple[str, Batch]] = []
+        for number, (name, rows_of_corpus) in enumerate(examples.items()):
+            rng = generator(Purpose.BATCH, seed, step, number)
+            batches.append((name, objective.batch(rows_of_corpus, prepared, step, rng)))
+        return batches
 
     def _texts(self) -> TextPairs:
         texts = TextPairs.of([self.source], [self.target], self.languages, self.word_tokenizer)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, field_validator
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import user_path
 from interlace.core.names import LanguageName, Name
-from interlace.core.schedules import Schedule, values_of, within
+from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change
 from interlace.data import Pairs
@@ -28,7 +28,6 @@ from interlace.experiments.sections import (
     Published,
     TrainSettings,
     VocabSettings,
-    check_derived,
 )
 from interlace.models.settings import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
@@ -55,7 +54,6 @@ RECIPES = ConfigStore(
     folders=("data_root",),
     checkpoints=CHECKPOINTS,
 )
-STOPPING_TASKS = {"bleu": "mt", "round-trip": "round_trip"}  # criterion of early stopping -> task
 
 
 class EvaluationSettings(Settings):
@@ -174,10 +172,7 @@ class Recipe(Settings):
         if self.objectives and self.embeddings:
             raise ValueError("a recipe has either [objectives] or [embeddings]")
         if self.toy is not None and self.data_root is not None:
-            raise SettingsError(
-                "data_root: a recipe with a [toy] section does not read it; remove one of them (to evaluate a model on "
-                "other data: --recipe)"
-            )
+            raise SettingsError("data_root: a recipe with a [toy] section does not read it")
         if self.word_tokenizer != AUTO:
             word_tokenizer = WORD_TOKENIZERS.build(self.word_tokenizer)
             for language in self.languages:
@@ -189,80 +184,64 @@ class Recipe(Settings):
             raise SettingsError(
                 "vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start"
             )
-        check_derived(
-            self.derived, [pair for group in self.corpora.values() for pair in group.pairs]
-        )
+        self._check_derived()
         for name in self.vocab.corpora:
             if name not in self.corpora:
                 raise SettingsError(
                     f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}"
                 )
-        training = {name: group for name, group in self.corpora.items() if group.train}
-        known = [*training, *(name for group in training.values() for name in group.trained)]
-        known += [
-            f"{pair}:{side}"
-            for group in training.values()
-            for pair in group.pairs
-            for side in pair.split("-")
-        ]
         for name in self.objectives:
-            self._check_objective(name, known)
+            self._check_objective(name)
         self._check_translation()
 
-    def _check_objective(self, name: str, known: list[str]) -> None:
-        """Check the settings and the weight of an objective, and its corpora against the `known` names."""
-        keys = {*OBJECTIVES.get(name).model_fields, *ObjectiveEntry.model_fields} - {"settings"}
-        for key in self.objectives[name].settings:
-            if key not in keys:
+    def _check_derived(self) -> None:
+        """Reject derived languages without an original, and pairs other than with the original."""
+        for name, language in self.derived.items():
+            if "-" in name:
+                plain = name.replace("-", "_")
+                raise SettingsError(f"derived.{name}: a language name has no '-'; write {plain!r}")
+            if language.of == name or language.of in self.derived:
                 raise SettingsError(
-                    f"objectives.{name}: unknown key {key!r}{did_you_mean(key, keys)}"
+                    f"derived.{name}.of: expected a language that is not derived, found {language.of!r}"
                 )
-        pairs = self.objective(name).reads is Pairs
-        weight = self.objectives[name].weight
-        if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):
-            raise SettingsError(
-                f"objectives.{name}.weight = {weight!r} has no effect with train.alternate = true: use 1, 0, or a "
-                "schedule of both"
-            )
-        groups = {
-            group: corpora.pairs
-            for group, corpora in self.corpora.items()
-            if corpora.pairs and corpora.train
-        }
-        paired = [*groups, *(pair for members in groups.values() for pair in members)]
-        if pairs and not paired:
+        for group in self.corpora.values():
+            for pair in group.pairs:
+                for name in self.derived.keys() & set(pair.split("-")):
+                    expected = f"{self.derived[name].of}-{name}"
+                    if pair != expected:
+                        raise SettingsError(
+                            f"the pair {pair!r}: {name!r} has translations only with its original; write {expected!r}"
+                        )
+
+    def _check_objective(self, name: str) -> None:
+        """Check the settings and the corpora of an objective."""
+        entry = self.objectives[name]
+        reads_pairs = self.objective(name).reads is Pairs
+        readable: list[str] = []
+        for label, group in self.corpora.items():
+            if not group.train or (reads_pairs and not group.pairs):
+                continue
+            readable += [label, *group.trained]
+            if not reads_pairs:
+                readable += [f"{pair}:{side}" for pair in group.pairs for side in pair.split("-")]
+        if not readable and reads_pairs and self.corpora:
             raise SettingsError(
                 f"objectives.{name} reads sentence pairs, but the recipe has none: add a group with pairs = [..] "
                 "to [corpora]"
             )
-        for corpus in self.objectives[name].corpora:
-            if corpus not in known:
+        for corpus in entry.corpora:
+            if corpus not in readable:
+                kind = "parallel corpus" if reads_pairs else "corpus"
                 raise SettingsError(
-                    f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}"
-                )
-            if pairs and corpus not in paired:
-                hint = did_you_mean(corpus, paired)
-                raise SettingsError(
-                    f"objectives.{name}.corpora: {corpus!r} is not parallel, but {name!r} reads pairs{hint}"
+                    f"objectives.{name}.corpora: no {kind} {corpus!r}{did_you_mean(corpus, readable)}"
                 )
 
     def _check_translation(self) -> None:
         """Reject settings of translation that no objective trains."""
-        by = self.train.stop_by
-        learned = max_source_lengths(self)
-        if by in STOPPING_TASKS:
-            if self.objectives and not learned:
-                raise SettingsError(
-                    f"train.stop_by = {by!r}: no objective here translates; stop by perplexity"
-                )
-            one_way = [
-                name for name in learned if "-".join(reversed(name.split("-"))) not in learned
-            ]
-            if by == "round-trip" and one_way:
-                where = f"train.stop_by = {by!r}"
-                raise SettingsError(
-                    f"{where}: {one_way[0]} is learned but its reverse is not; stop by 'bleu'"
-                )
+        if self.train.stop_by == "bleu" and self.objectives and not directions(self):
+            raise SettingsError(
+                "train.stop_by = 'bleu': no objective here translates; stop by perplexity"
+            )
         if self.model.decoder is not None and self.objectives and not self.seq2seq:
             raise SettingsError(
                 "[model.decoder]: no objective of the recipe trains a decoder; add one, such as "
@@ -281,43 +260,42 @@ class Recipe(Settings):
         Objectives determine them for the corpora that they read. If no objective needs any, an `[align]` section
         applies to all parallel corpora, so that alignments can be inspected before an objective is chosen.
         """
-        needs_of_objectives = {
-            name: self.objective(name).needs - {"lexicon"} for name in self.objectives
-        }
-        if not any(needs_of_objectives.values()):
-            if self.align is None:
-                return frozenset()
-            return frozenset({"links"} if self.align.phrases is None else {"links", "phrases"})
         annotations: frozenset[str] = frozenset()
-        for name, needs in needs_of_objectives.items():
-            corpora = self.objectives[name].corpora
-            if not corpora or group in corpora or corpus in corpora:
+        is_needed = False
+        for name, entry in self.objectives.items():
+            needs = self.objective(name).needs - {"lexicon"}
+            is_needed = is_needed or bool(needs)
+            if not entry.corpora or group in entry.corpora or corpus in entry.corpora:
                 annotations |= needs
-        return annotations
+        if is_needed or self.align is None:
+            return annotations
+        return frozenset({"links"} if self.align.phrases is None else {"links", "phrases"})
+
+    @property
+    def architectures(self) -> set[str]:
+        """The architectures that the objectives train: of `masked`, `causal` and `seq2seq`."""
+        return {self.objective(name).architecture for name in self.objectives}
 
     @property
     def causal(self) -> bool:
         """Whether the recipe trains a causal model: all objectives are causal."""
-        return bool(self.objectives) and all(
-            self.objective(name).architecture == "causal" for name in self.objectives
-        )
+        return self.architectures == {"causal"}
 
     @property
     def seq2seq(self) -> bool:
         """Whether the recipe trains an encoder-decoder: some objective needs a decoder."""
-        return any(self.objective(name).architecture == "seq2seq" for name in self.objectives)
+        return "seq2seq" in self.architectures
 
     @property
     def languages(self) -> list[str]:
         """The languages of the corpora in order; without corpora, those of the evaluation or the toy corpus."""
-        names = [
-            name for group in self.corpora.values() for name in [*group.languages, *group.pairs]
-        ]
+        names: list[str] = []
+        for group in self.corpora.values():
+            names += [*group.languages, *group.pairs]
         if not names:
-            names = [
-                self.evaluate.source,
-                *(self.evaluate.targets or (self.toy.languages if self.toy else [])),
-            ]
+            names = [self.evaluate.source, *self.evaluate.targets]
+            if not self.evaluate.targets and self.toy is not None:
+                names += self.toy.languages
         return list(dict.fromkeys(language for name in names for language in name.split("-")))
 
     @property
@@ -346,8 +324,8 @@ class Recipe(Settings):
             raise SettingsError(
                 f"recipe {self.name!r} learns word vectors and trains no model; run it without --dry-run"
             )
-        for section, there in (("corpora", self.corpora), ("objectives", self.objectives)):
-            if not there:
+        for section in ("corpora", "objectives"):
+            if not getattr(self, section):
                 raise SettingsError(
                     f"recipe {self.name!r} has no [{section}] and cannot train; to evaluate a model with it: interlace "
                     "evaluate MODEL --recipe RECIPE"
@@ -392,14 +370,12 @@ def score_languages(recipe: Recipe, languages: Sequence[str]) -> Recipe:
 def tokenizer_of(recipe: Recipe) -> str | None:
     """Return the folder or hub name of the tokenizer: of vocabulary, model, decoder or vectors; None: learned."""
     model = recipe.model
-    decoder = recipe.model.decoder
+    starts = [recipe.vocab.start, model.start]
+    if model.decoder is not None:
+        starts.append(model.decoder.start)
     if model.vectors is not None and not is_text_file(model.vectors):
-        own = model.vectors
-    else:
-        own = None
-    return (
-        recipe.vocab.start or model.start or (decoder.start if decoder is not None else None) or own
-    )
+        starts.append(model.vectors)
+    return next((start for start in starts if start), None)
 
 
 def directions(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
@@ -408,12 +384,12 @@ def directions(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
     Objectives of pairs learn their `directions`; those with `intermediate_languages` learn from each of these into the
     language of the sentence. Other objectives do not learn to translate.
     """
-    found: dict[tuple[str, str], list[str]] = {}
+    learned: dict[tuple[str, str], list[str]] = {}
     for name in recipe.objectives:
         if recipe.objective(name).architecture == "seq2seq":
             for direction in dict.fromkeys(_directions(recipe, name)):
-                found.setdefault(direction, []).append(name)
-    return found
+                learned.setdefault(direction, []).append(name)
+    return learned
 
 
 def max_source_lengths(recipe: Recipe) -> dict[str, int]:
@@ -451,26 +427,29 @@ def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = 
 def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
     """Yield the directions that an objective learns from its corpora: groups, GROUP:CORPUS or CORPUS:SIDE."""
     objective = recipe.objective(name)
-    wanted = recipe.objectives[name].corpora
-    groups = {group: corpora.trained for group, corpora in recipe.corpora.items()}
-    corpora = [
-        corpus
-        for each in wanted or groups
-        for corpus in groups.get(each, [each.rpartition(":")[2]])
-    ]
+    selected = recipe.objectives[name].corpora
+    corpora: list[str] = []
+    for label in selected or recipe.corpora:
+        group = recipe.corpora.get(label)
+        corpora += [label.rpartition(":")[2]] if group is None else group.trained
     if objective.reads is Pairs:
-        which = getattr(objective, "directions", None)
-        for first, _, second in [
-            corpus.partition("-") for corpus in corpora if "-" in corpus and which
-        ]:
-            yield from [(first, second)] * (which != "backward") + [(second, first)] * (
-                which != "forward"
-            )
+        learned = getattr(objective, "directions", "")
+        for corpus in corpora:
+            if "-" in corpus:
+                yield from _pair_directions(corpus, learned)
     elif hasattr(objective, "intermediate_languages"):
-        alone = [corpus for corpus in corpora if "-" not in corpus]
-        read = corpora if wanted or not alone else alone
-        for language in dict.fromkeys(
-            language for corpus in read for language in corpus.split("-")
-        ):
-            others = objective.intermediate_languages or recipe.languages
-            yield from ((other, language) for other in others if other != language)
+        monolingual = [corpus for corpus in corpora if "-" not in corpus]
+        if not selected and monolingual:
+            corpora = monolingual
+        sources = objective.intermediate_languages or recipe.languages
+        for language in "-".join(corpora).split("-"):
+            yield from ((source, language) for source in sources if source != language)
+
+
+def _pair_directions(pair: str, learned: str) -> list[tuple[str, str]]:
+    """Return the directions of a pair that are learned: `forward`, `backward` or `both`."""
+    source, target = pair.split("-")
+    forward = (source, target)
+    backward = (target, source)
+    directions = {"forward": [forward], "backward": [backward], "both": [forward, backward]}
+    return directions.get(learned, [])

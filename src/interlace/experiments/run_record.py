@@ -64,10 +64,7 @@ def run_record(
 
 
 def data_of(workspace: Workspace) -> list[dict[str, Any]]:
-    """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner.
-
-    Training text of a derived language also has the shares of `DerivedSubwords`.
-    """
+    """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner."""
     recipe = workspace.recipe
     rows: list[dict[str, Any]] = []
     for name, (group, corpus) in workspace.names.items():
@@ -89,8 +86,6 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
                 "left_out": built.meta["notes"],
                 "files": [_file_record(path) for path in paths],
             }
-            if split == "train" and corpus in workspace.derived:
-                row["derived"] = workspace.derived[corpus]._asdict()
             if split == "train" and workspace.annotations(name):
                 row["aligner"] = (recipe.align or AlignSettings()).name
             rows.append(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Aligner
 from interlace.alignment.phrase_table import TableRules
 from interlace.core.data_root import Root
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.names import LanguageName, PairName
 from interlace.core.schedules import Schedule, within
@@ -19,9 +19,8 @@ from interlace.core.settings import Settings
 from interlace.core.store import merged
 from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
-from interlace.readers import READERS, ROWS_PATTERN, Reader, RowSubset, is_hub
+from interlace.readers import READERS, ROWS_PATTERN, Reader, RowSubset
 from interlace.readers.common.files import check_pattern, find_files, find_sides
-from interlace.readers.common.hub import HubAddress
 from interlace.scores.published import PublishedRow, find_rows
 from interlace.training.optimizer import OptimizerSettings
 
@@ -31,15 +30,7 @@ def pattern_of(*names: str) -> AfterValidator:
     return AfterValidator(lambda pattern: check_pattern(pattern, names))
 
 
-def _check_hub(pattern: str) -> str:
-    if is_hub(pattern):
-        HubAddress.parse(pattern)
-    return pattern
-
-
-TextPattern = Annotated[
-    str, AfterValidator(_check_hub), pattern_of("language", "pair", "source", "target")
-]
+TextPattern = Annotated[str, pattern_of("language", "pair", "source", "target")]
 TextPatterns = Annotated[
     list[TextPattern], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
 ]
@@ -138,11 +129,8 @@ class CorpusGroup(Settings):
         source, _, target = corpus.partition("-")
         names = {"language": corpus, "pair": corpus, "source": source, "target": target}
         patterns = [pattern.format(**names) for pattern in getattr(self, split)]
-        if isinstance(self.reader, str):
-            name = self.reader
-        else:
-            name = str(self.reader.get("name"))
-        if target and len(patterns) == 2 and READERS.get(name).by_line:
+        reads_lines = type(READERS.build(self.reader)).by_line
+        if target and len(patterns) == 2 and reads_lines:
             return find_sides(root, (patterns[0], patterns[1]), (source, target))
         return [path for pattern in patterns for path in find_files(root, pattern)]
 
@@ -172,7 +160,6 @@ class VocabSettings(Settings):
     alpha: float = Field(
         0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5)."
     )
-    seed: int = Field(0, ge=0, description="Seed of that sampling, independent of `seed`.")
     corpora: list[str] = Field(
         [], description="Groups to learn from; default: all. Use the same in compared recipes."
     )
@@ -199,15 +186,14 @@ class EntrySettings(Settings):
     def _gather(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        own = {
-            key: value
-            for key, value in data.items()
-            if key in cls.model_fields and key != "settings"
-        }
-        others = {key: value for key, value in data.items() if key not in cls.model_fields}
-        if not isinstance(given := data.get("settings", {}), dict):
-            raise ValueError(f"settings: expected a table, found {given!r}")  # noqa: TRY004 - pydantic reports it
-        return {**own, "settings": merged(given, others)}
+        section = {key: value for key, value in data.items() if key in cls.model_fields}
+        settings = section.pop("settings", {})
+        if not isinstance(settings, dict):
+            raise ValueError(f"settings: expected a table, found {settings!r}")  # noqa: TRY004 - pydantic reports it
+        for key, value in data.items():
+            if key not in cls.model_fields:
+                settings = merged(settings, {key: value})
+        return {**section, "settings": settings}
 
 
 class AlignSettings(EntrySettings):
@@ -219,8 +205,7 @@ class AlignSettings(EntrySettings):
     name: str = Field(DEFAULT_ALIGNER, description="Aligner: see `interlace list aligners`.")
     priors: Annotated[str, pattern_of("pair", "source", "target")] | None = Field(
         None,
-        description="Prior lexicon of the aligner: a dictionary with `source<TAB>target` lines, as a path pattern; "
-        "or a group of [corpora], which is aligned first: the counts of its links are the lexicon.",
+        description="Prior lexicon of the aligner: a dictionary with `source<TAB>target` lines, as a path pattern.",
     )
     phrases: TableRules | None = Field(
         None, description="Rules of phrase extraction; default: only if an objective needs phrases."
@@ -288,11 +273,10 @@ class EmbeddingSettings(EntrySettings):
         if "texts" in method.needs and self.vectors is not None:
             raise ValueError(f"{self.name} learns from text and does not read embeddings.vectors")
         if self.units == "subwords" and not method.joint:
-            joint = ", ".join(
-                name for name in EMBEDDING_METHODS.names() if EMBEDDING_METHODS.get(name).joint
+            raise ValueError(
+                f"units = 'subwords': {self.name} learns each language separately, so shared tokens would get two "
+                "vectors; use a joint method such as 'concat'"
             )
-            message = f"units = 'subwords': {self.name} learns each language separately, so shared tokens would get two"
-            raise ValueError(f"{message} vectors; joint methods: {joint}")
 
     def method(self) -> EmbeddingMethod:
         """Return the method with its settings."""
@@ -344,9 +328,6 @@ class TrainSettings(Settings):
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
         "mmBERT: 0.7, 0.5 and 0.3 by stage). Corpora of one language share its draws in proportion to size.",
     )
-    sampling_unit: Literal["tokens", "sentences"] = Field(
-        "sentences", description="Unit of a language's size in language sampling."
-    )
     optimizer: OptimizerSettings = Field(
         default_factory=OptimizerSettings, description="Optimizer and learning rate."
     )
@@ -378,11 +359,10 @@ class TrainSettings(Settings):
     patience: int = Field(
         0, ge=0, description="Evaluations without improvement before stopping at the best; 0: off."
     )
-    stop_by: Literal["perplexity", "bleu", "round-trip"] = Field(
+    stop_by: Literal["perplexity", "bleu"] = Field(
         "perplexity",
         description="Criterion of patience and of the best checkpoint. perplexity: mean; bleu: mean BLEU of greedy "
-        "translations of the dev text of the task mt in all learned directions (as XLM's code); round-trip: the same "
-        "for round trips of the task round_trip, which needs no parallel text (Lample et al. 2018a).",
+        "translations of the dev text of the task mt in all learned directions (as XLM's code).",
     )
     checkpoint_every: int = Field(
         1000, ge=0, description="Steps between checkpoints; 0: only at the end and SIGTERM."
@@ -401,12 +381,10 @@ class TrainSettings(Settings):
         """Check that early stopping has evaluations."""
         if self.patience and not self.evaluate_every:
             raise ValueError("patience needs train.evaluate_every")
-        if self.micro_batches * self.micro_batch_tokens != self.tokens_per_update:
-            own = self.tokens_per_update
-            part = self.micro_batch_tokens
+        if self.tokens_per_update % self.micro_batch_tokens:
             raise ValueError(
-                f"tokens_per_update ({own}) must be a multiple of tokens_per_micro_batch ({part}); set "
-                f"train.tokens_per_micro_batch to {own}, or train.tokens_per_update to {part * max(1, own // part)}"
+                f"tokens_per_update ({self.tokens_per_update}) must be a multiple of tokens_per_micro_batch "
+                f"({self.micro_batch_tokens})"
             )
 
     @property
@@ -417,22 +395,15 @@ class TrainSettings(Settings):
     @property
     def micro_batches(self) -> int:
         """Micro-batches of an update, over all processes."""
-        return max(1, self.tokens_per_update // self.micro_batch_tokens)
+        return self.tokens_per_update // self.micro_batch_tokens
 
     def check_processes(self, count: int) -> None:
-        """Raise a SettingsError, which names other counts, unless the micro-batches divide evenly by processes."""
-        if self.micro_batches % count == 0:
-            return
-        divisors = [
-            str(number)
-            for number in range(1, self.micro_batches + 1)
-            if self.micro_batches % number == 0
-        ]
-        most = self.tokens_per_update // count
-        raise SettingsError(
-            f"micro-batches ({self.micro_batches}) cannot be shared by {count} processes evenly; use "
-            f"{' or '.join(divisors)} of them, or lower train.tokens_per_micro_batch to at most {most}"
-        )
+        """Raise a SettingsError unless the micro-batches divide evenly by processes."""
+        if self.micro_batches % count:
+            raise SettingsError(
+                f"micro-batches ({self.micro_batches}) cannot be shared by {count} processes evenly; use another "
+                f"number of them, or set train.tokens_per_micro_batch to {self.tokens_per_update // count} or less"
+            )
 
 
 class Published(Settings):
@@ -548,22 +519,15 @@ class DerivedLanguage(Settings):
             return [name.strip() for name in names.split("+")]
         return names
 
-    @field_validator("transformations")
-    @classmethod
-    def _are_known(cls, names: list[str]) -> list[str]:
-        _check_names(names)
-        return names
-
     def model_post_init(self, _context: Any) -> None:
         """Check all settings, also of transformations that are not applied."""
-        _check_names(self.settings)
-        for name, settings in self.settings.items():
-            try:
+        try:
+            for name, settings in self.settings.items():
                 TRANSFORMATIONS.build({"name": name, **settings}, f"settings.{name}")
-            except SettingsError as error:  # as a ValueError it is reported with the section's path
-                message = str(error)
-                raise ValueError(message) from None
-        self.chain()
+            self.chain()
+        except SettingsError as error:  # as a ValueError it is reported with the section's path
+            message = str(error)
+            raise ValueError(message) from None
 
     def chain(self) -> Chain:
         """Return the transformations, with files as in the settings."""
@@ -596,50 +560,14 @@ def files_of(transformation: Transformation) -> Iterator[tuple[str, Path | tuple
             yield name, value
 
 
-def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]) -> None:
-    """Reject derived languages without an original, and pairs other than with the original."""
-    for name, language in derived.items():
-        if "-" in name:
-            raise SettingsError(
-                f"derived.{name}: a language name has no '-'; write {name.replace('-', '_')!r}"
-            )
-        if language.of == name:
-            raise SettingsError(
-                f"derived.{name}.of: {name!r} cannot be derived from itself; expected another language"
-            )
-        if language.of in derived:
-            raise SettingsError(
-                f"derived.{name}.of: {language.of!r} is derived itself; expected {derived[language.of].of!r}, with all "
-                "transformations"
-            )
-    for pair in pairs:
-        for name in pair.split("-"):
-            if name in derived and pair != f"{derived[name].of}-{name}":
-                raise SettingsError(
-                    f"the pair {pair!r}: {name!r} has translations only with {derived[name].of!r}, its original; write "
-                    f"'{derived[name].of}-{name}'"
-                )
-
-
 def _located(transformation: Transformation, root: Root) -> Transformation:
-    found: dict[str, Any] = {}
+    located: dict[str, Any] = {}
     for name, value in files_of(transformation):
-        setting = f"{transformation.name}.{name}"
-        paths = list[Path]()
-        for pattern in [value] if isinstance(value, Path) else value:
-            several = "*" in str(pattern) and value is not pattern
-            if several:
-                matches = find_files(root, str(pattern))
-            else:
-                matches = [root / pattern]
-            paths += [must_exist(path, f"file of {setting}") for path in matches]
-        found[name] = paths[0] if isinstance(value, Path) else tuple(paths)
-    return transformation.model_copy(update=found)
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        if name not in TRANSFORMATIONS.names():
-            raise ValueError(
-                f"there is no transformation {name!r}{did_you_mean(name, TRANSFORMATIONS.names())}"
-            )
+        patterns = [value] if isinstance(value, Path) else value
+        paths: list[Path] = []
+        for pattern in patterns:
+            paths += find_files(root, str(pattern)) if "*" in str(pattern) else [root / pattern]
+        for path in paths:
+            must_exist(path, f"file of {transformation.name}.{name}")
+        located[name] = paths[0] if isinstance(value, Path) else tuple(paths)
+    return transformation.model_copy(update=located)

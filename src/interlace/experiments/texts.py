@@ -1,11 +1,9 @@
 """The text of a recipe's corpora, and the word tokenizer of all of them."""
 
-import json
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
@@ -86,18 +84,8 @@ class RecipeTexts:
         """
         try:
             files = group.files("train", corpus, self.root)
-            times = tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in files)
-            return _suitable_tokenizer(
-                json.dumps(group.reader), tuple(files), times, tuple(corpus.split("-"))
-            )
+            chunk = next(READERS.build(group.reader).read_chunks(files, corpus.split("-")), None)
         except DataError:
             return ""
-
-
-@lru_cache(maxsize=4096)
-def _suitable_tokenizer(
-    reader: str, files: tuple[Path, ...], _modified: tuple[int, ...], languages: tuple[str, ...]
-) -> str:
-    chunk = next(READERS.build(json.loads(reader)).read_chunks(list(files), list(languages)), None)
-    texts = [] if chunk is None else sides(chunk)
-    return word_tokenizer_for(*(Text.of(text.lines, text.language) for text in texts))
+        texts = [] if chunk is None else sides(chunk)
+        return word_tokenizer_for(*(Text.of(text.lines, text.language) for text in texts))

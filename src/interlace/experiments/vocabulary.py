@@ -46,9 +46,7 @@ class LearnedVocab(Artifact[Vocab]):
         """Learn the vocabulary."""
         settings = self.settings
         lines = _lines_of(self.texts)
-        vocab = Vocab.learn(
-            lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed
-        )
+        vocab = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind)
         vocab.save(folder)
 
     def open(self, folder: Path) -> Vocab:
@@ -76,7 +74,6 @@ class ExtendedVocab(Artifact[Vocab]):
             "base": self.base.fingerprint,
             "extend": [self.settings.extend, self.settings.extend_min_count],
             "alpha": self.settings.alpha,
-            "seed": self.settings.seed,
             "text": _key_of(self.texts),
             "version": 2,
         }
@@ -90,7 +87,6 @@ class ExtendedVocab(Artifact[Vocab]):
             settings.extend,
             min_count=settings.extend_min_count,
             alpha=settings.alpha,
-            seed=settings.seed,
         )
         extended.save(folder)
         if extended.extension is not None:
@@ -122,13 +118,6 @@ def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
     if start == recipe.model.vectors:
         check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
     vocab = Vocab.load(start)
-    if settings.size not in {VocabSettings().size, vocab.size}:
-        log.warning(
-            "vocab.size = %s has no effect: %s has %s tokens; set vocab.extend to add tokens",
-            f"{settings.size:,}",
-            start,
-            f"{vocab.size:,}",
-        )
     if settings.extend:
         return ExtendedVocab(vocab, settings, _texts_of(recipe, texts)).get()
     return vocab
@@ -138,10 +127,12 @@ def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
     """Return the text that the vocabulary is learned from, by language."""
     wanted = recipe.vocab.corpora
     groups = [group for name, group in recipe.corpora.items() if not wanted or name in wanted]
-    by_language = {
-        language: list(texts.in_language(language, groups)) for language in recipe.languages
-    }
-    return {language: corpora for language, corpora in by_language.items() if corpora}
+    by_language: dict[str, list[CorpusText]] = {}
+    for language in recipe.languages:
+        corpora = list(texts.in_language(language, groups))
+        if corpora:
+            by_language[language] = corpora
+    return by_language
 
 
 def _key_of(texts: TextsByLanguage) -> dict[str, list[Any]]:

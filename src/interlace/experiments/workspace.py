@@ -6,10 +6,9 @@ import logging
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from interlace.core.data_root import Root
-from interlace.core.errors import SettingsError, did_you_mean
 from interlace.data.artifacts import Artifact, in_order
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.corpus_text import AnyCorpus, CorpusText, EncodedCorpus, StoredPairs
@@ -21,9 +20,6 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import names_of
 from interlace.experiments.texts import RecipeTexts
 from interlace.experiments.vocabulary import vocabulary_of
-
-if TYPE_CHECKING:
-    from interlace.experiments.derived_subwords import DerivedSubwords
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +73,8 @@ class Workspace:
     def groups(self) -> dict[str, list[str]]:
         """The names of the corpora of each group."""
         groups: dict[str, list[str]] = {}
-        for name, place in self.names.items():
-            groups.setdefault(place.group, []).append(name)
+        for name, (group, _) in self.names.items():
+            groups.setdefault(group, []).append(name)
         return groups
 
     # ---- artifacts ----
@@ -98,7 +94,7 @@ class Workspace:
         return CorpusAlignments(
             self.text(name),
             aligner_of(self.recipe, corpus, self.root),
-            self._priors(name),
+            self._priors(corpus),
             warns_of_raw_text=self.recipe.toy is None,
         )
 
@@ -139,7 +135,7 @@ class Workspace:
         note = self.texts.word_tokenizer_note
         if note:
             log.info("%s", note)
-        _ = self.vocab, self.train, self.dev, self.derived
+        _ = self.vocab, self.train, self.dev
         return self
 
     @cached_property
@@ -147,11 +143,9 @@ class Workspace:
         """The training corpora by name, with the annotations that objectives need."""
         corpora: dict[str, AnyCorpus] = {}
         for name in self._names_in("train"):
-            corpus = self.corpus(name).get()
-            if isinstance(corpus, ParallelCorpus):
-                corpora[name] = self._annotated(name, corpus)
-            else:
-                corpora[name] = corpus
+            corpora[name] = self.corpus(name).get()
+            if isinstance(corpora[name], ParallelCorpus) and self.annotations(name):
+                corpora[name] = self._annotated(name, corpora[name])
         return corpora
 
     @cached_property
@@ -164,19 +158,8 @@ class Workspace:
         """All that an objective may read, by name: the training corpora, then the sides of parallel ones."""
         return {**self.train, **sides_of(self.train)}
 
-    @cached_property
-    def derived(self) -> dict[str, DerivedSubwords]:
-        """Which subwords each derived language shares with the original."""
-        if not self.recipe.derived:
-            return {}
-        from interlace.experiments.derived_subwords import derived_subwords
-
-        return derived_subwords(self.texts, self.vocab)
-
-    def _annotated(self, name: str, corpus: ParallelCorpus) -> ParallelCorpus:
+    def _annotated(self, name: str, corpus: Any) -> ParallelCorpus:
         annotations = self.annotations(name)
-        if not annotations:
-            return corpus
         alignments = self.alignments(name).get()
         if not alignments.counts["links"]:
             log.warning(
@@ -185,44 +168,27 @@ class Workspace:
                 name,
                 f"{len(alignments):,}",
             )
-        phrases = None
-        if annotations & {"phrases", "known"}:
-            phrases = self.phrases(name).get()
-        text = None
-        if "text" in annotations:
-            text = self.stored_text(name).get()
-        return corpus.with_alignments(alignments, phrases, text=text, known="known" in annotations)
+        phrases = self.phrases(name).get() if annotations & {"phrases", "known"} else None
+        text = self.stored_text(name).get() if "text" in annotations else None
+        annotated: ParallelCorpus = corpus.with_alignments(
+            alignments, phrases, text=text, known="known" in annotations
+        )
+        return annotated
 
     def _names_in(self, split: str) -> list[str]:
         """Return the names of the corpora with text in a split."""
-        return [
-            name
-            for name, place in self.names.items()
-            if getattr(self.recipe.corpora[place.group], split)
-        ]
+        names: list[str] = []
+        for name, (group, _) in self.names.items():
+            if getattr(self.recipe.corpora[group], split):
+                names.append(name)
+        return names
 
-    def _priors(self, name: str) -> Path | CorpusAlignments | None:
-        """Return the source of the prior lexicon: a dictionary's path, or the alignments of another group."""
-        if self.recipe.align is not None:
-            priors = self.recipe.align.priors
-        else:
-            priors = None
-        group, corpus = self.names[name]
-        if (
-            priors is None or priors == group
-        ):  # the group of the priors is aligned first, without any
+    def _priors(self, corpus: str) -> Path | None:
+        """Return the path of the prior lexicon."""
+        align = self.recipe.align
+        if align is None or align.priors is None:
             return None
-        if priors not in self.recipe.corpora:
-            return self.root / priors.format(**names_of(corpus))
-        pairs = self.recipe.corpora[priors].pairs
-        if corpus not in pairs:
-            raise SettingsError(
-                f"align.priors: the group {priors!r} has no pair {corpus!r}{did_you_mean('', pairs)}"
-            )
-        name_of_priors = next(
-            other for other, place in self.names.items() if place == (priors, corpus)
-        )
-        return self.alignments(name_of_priors)
+        return self.root / align.priors.format(**names_of(corpus))
 
 
 def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:

@@ -83,7 +83,6 @@ class TrackerCallback:
 _STOPPING_REASONS = {
     "perplexity": "perplexity has not fallen",
     "bleu": "BLEU has not risen",
-    "round-trip": "BLEU of round trips has not risen",
 }
 
 
@@ -93,7 +92,7 @@ class HeldOutEvaluation:
 
     measure: returns scores by name, among them the mean of `by`.
     patience: evaluations without improvement before the run stops; 0 never stops it.
-    by: `perplexity`, `bleu` or `round-trip`.
+    by: `perplexity` or `bleu`.
     best: minimum of `early_stopping_cost` so far; bad: evaluations since then.
     """
 

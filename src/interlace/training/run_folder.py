@@ -47,14 +47,6 @@ class FileRecord(TypedDict):
 
 
 @json_record
-class SharesRecord(TypedDict):
-    """`DerivedSubwords` of a corpus, in percent."""
-
-    shared: float
-    cut_alike: float
-
-
-@json_record
 class CorpusRecord(TypedDict):
     """A corpus in `data` of `run.json`."""
 
@@ -65,7 +57,6 @@ class CorpusRecord(TypedDict):
     left_out: dict[str, int]
     files: list[FileRecord]
     aligner: NotRequired[str]
-    derived: NotRequired[SharesRecord]
 
 
 @json_record

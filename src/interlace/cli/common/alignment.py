@@ -156,16 +156,15 @@ def read_aligned_text(
     if not 1 <= len(files) <= 3:
         raise SettingsError(f"expected SRC TGT [ALIGNMENTS], found {len(files)} files")
     files = [must_exist(path) for path in with_stdin(files)]
+    text_files = files
+    alignments = None
     if len(files) == 3 or (len(files) == 2 and _holds_links(files[1])):
         *text_files, alignments = files
         word_tokenizer = _recorded_tokenizer(alignments, word_tokenizer)
-    else:
-        text_files = files
-        alignments = None
-        if confidence is not None:
-            raise SettingsError(
-                "--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS"
-            )
+    elif confidence is not None:
+        raise SettingsError(
+            "--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS"
+        )
     text = Source.of(text_files, languages, reader, word_tokenizer)
     with watching() as progress:
         words, _ = numbered([text], progress)
@@ -219,16 +218,17 @@ def _recorded_tokenizer(alignments: Path, option: str) -> str:
 
 def with_stdin(files: Sequence[Path]) -> list[Path]:
     """Return the files with `-`, standard input, copied to a temporary file; reject several, or an empty one."""
-    if Path("-") not in files:
+    standard_input = Path("-")
+    if standard_input not in files:
         return list(files)
-    if list(files).count(Path("-")) > 1:
+    if list(files).count(standard_input) > 1:
         raise SettingsError("-: standard input can be one of the files, not several")
     with NamedTemporaryFile(prefix="interlace-", delete=False) as copy:
         atexit.register(Path(copy.name).unlink, missing_ok=True)
         shutil.copyfileobj(sys.stdin.buffer, copy)
     if not Path(copy.name).stat().st_size:
         raise DataError("-: standard input is empty")
-    return [Path(copy.name) if path == Path("-") else path for path in files]
+    return [Path(copy.name) if path == standard_input else path for path in files]
 
 
 def _holds_links(path: Path) -> bool:
@@ -240,21 +240,21 @@ def _holds_links(path: Path) -> bool:
 
 def _read_confidence(path: Path, links: Ragged) -> NDArray[np.float32]:
     """Read the confidence of each link, a line for each pair."""
-    rows = []
+    counts = links.lengths.tolist()
+    rows: list[NDArray[np.float32]] = []
     for number, line in enumerate(read_lines(path), 1):
         try:
             rows.append(np.array(line.split(), np.float32))
         except ValueError:
+            raise DataError(f"{path}, line {number}: expected numbers, found {line!r}") from None
+        if number <= len(counts) and len(rows[-1]) != counts[number - 1]:
             raise DataError(
-                f"{path}, line {number}: {line[:40]!r}; expected numbers separated by spaces"
-            ) from None
-    if len(rows) != len(links):
+                f"{path}, line {number}: {len(rows[-1])} confidences of {counts[number - 1]} links"
+            )
+    if len(rows) != len(counts):
         raise DataError(
-            f"{path}: {len(rows):,} lines of confidences, but the text has {len(links):,} pairs"
+            f"{path}: {len(rows):,} lines of confidences, but the text has {len(counts):,} pairs"
         )
-    for number, (row, count) in enumerate(zip(rows, links.lengths.tolist(), strict=True), 1):
-        if len(row) != count:
-            raise DataError(f"{path}, line {number}: {len(row)} confidences of {count} links")
     return np.concatenate(rows)
 
 
