@@ -1,8 +1,6 @@
 """`interlace align`: links for every line, where they go, what is said of them, and what it refuses."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -48,20 +46,6 @@ def sides(folder):
     return folder / "a.en", folder / "a.de"
 
 
-@pytest.mark.parametrize("aligner", [[], ["--aligner", "diagonal"]])
-def test_aligns_easy_text_correctly(text, aligner):
-    done = run(*sides(text), *aligner, "--gold", text / "a.gold")
-    lines = (done.stdout.splitlines(), read_lines(text / "a.gold"))
-    found, gold = ([set(line.split()) for line in each] for each in lines)
-    assert done.exit_code == 0
-    assert len(found) == 200
-    assert sum(len(row & drawn) for row, drawn in zip(found, gold, strict=True)) > 0.9 * sum(
-        map(len, gold)
-    )
-    assert "pharaoh, words counted from 0" in done.stderr
-    assert "AER" in done.stderr
-
-
 def test_writes_one_line_per_input_line(text):
     for name, odd in zip(("a.en", "a.de"), (ODD, ODD_TARGET), strict=True):
         write_lines(text / name, [*odd, *read_lines(text / name)])
@@ -73,33 +57,6 @@ def test_writes_one_line_per_input_line(text):
     assert [len(line.split()) for line in links] == [len(line.split()) for line in grades]
     assert all(0 < float(grade) <= 1 for line in grades for grade in line.split())
     assert len(set(" ".join(grades).split())) > 2
-
-
-def test_json_summary(text):
-    settings = [
-        "--aligner",
-        "diagonal",
-        "--set",
-        "null=0.1",
-        "--set",
-        "symmetrization=intersection",
-    ]
-    done = run(
-        *sides(text), *settings, "--output", text / "links", "--gold", text / "a.gold", "--json"
-    )
-    found = json.loads(done.stdout)
-    assert (found["aligner"], found["settings"]["null"], found["pairs"]) == ("diagonal", 0.1, 200)
-    assert found["settings"]["symmetrization"] == "intersection"
-    assert (
-        found["links"]
-        == found["gold"]["links"]
-        == sum(len(line.split()) for line in read_lines(text / "links"))
-    )
-    drawn = sum(len(line.split()) for line in read_lines(text / "a.gold"))
-    assert found["gold"]["aer"] == pytest.approx(
-        1 - 2 * found["gold"]["in_sure"] / (found["links"] + drawn)
-    )
-    assert found["gold"]["format"] == "pharaoh"
 
 
 def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokenizers(text, caplog):
@@ -122,27 +79,6 @@ def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokeniz
     assert "this text was tokenized by 'unicode'" in caplog.text
     run(*reversed(sides(text)), "--load-model", text / "model")
     assert "trained on en-de, but this text is de-en" in caplog.text
-
-
-def test_figure_shows_gold_links(text):
-    run(
-        *sides(text),
-        "--aligner",
-        "diagonal",
-        "--figure",
-        text / "pair.svg",
-        "--pair",
-        3,
-        "--gold",
-        text / "a.gold",
-    )
-    drawn = (text / "pair.svg").read_text()
-    assert drawn.startswith("<svg")
-    assert all(f">{word}</text>" in drawn for word in list(read_lines(text / "a.de"))[2].split())
-    assert (
-        drawn.count('class="sure"') == len(list(read_lines(text / "a.gold"))[2].split()) + 1
-    )  # one in the key
-    assert "English" in drawn
 
 
 def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog):
@@ -205,9 +141,6 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
         ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
         ("--languages en", "such as en,de"),
         ("--json", "--output FILE"),
-        ("--pair 201 --figure x.svg", "200 pairs"),
-        ("--pair 2", "add --figure"),
-        ("--figure x.gif", "FILE.svg"),
         ("--aligner similarity --save-model m", "has no model to save"),
         ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),
     ],
@@ -253,17 +186,6 @@ def test_rejects_invalid_files_and_writes_nothing(text, monkeypatch, arguments, 
     with pytest.raises((DataError, SettingsError), match=said):
         run(*arguments.split(" "), "--output", "links", "--confidence", "grades")
     assert sorted(text.iterdir()) == before
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["align", "--help"]])
-def test_help_loads_neither_torch_nor_numba(arguments):
-    code = (
-        "import sys; from typer.testing import CliRunner; from interlace.cli import application\n"
-        f"done = CliRunner().invoke(application(), {arguments})\n"
-        "print(done.exit_code, sorted({'torch', 'numba', 'transformers'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "0 []"
 
 
 @pytest.mark.parametrize("form", ["<s snum=000{number}> {text} </s>", "{number}\t{text}"])

@@ -15,14 +15,10 @@ import pytest
 from fuzzing import digests, invoke
 from interlace.cli import COMMANDS
 from interlace.cli.common.options import OutputPath
-from interlace.core import files, outputs
+from interlace.core import files
 from interlace.core.errors import DataError
 from interlace.core.outputs import Output, check_outputs
-from interlace.derived.common import folder as derived_folder
-from interlace.experiments import translation
-from interlace.models.checkpoint_files import CONFIG, INDEX, WEIGHTS
 from interlace.text.lines import read_lines
-from interlace.toy import corpus as toy_corpus
 from interlace.training import run_folder
 
 
@@ -50,7 +46,7 @@ def test_every_option_that_names_an_output_is_checked():
         for hint in get_type_hints(COMMANDS.get(name), include_extras=True).values():
             (info,) = get_args(hint)[1:] or [None]
             options = {getattr(info, "default", None), *(getattr(info, "param_decls", None) or ())}
-            outputs = {"--output", "--save-model", "--figure"} | (
+            outputs = {"--output", "--save-model"} | (
                 {"--confidence"} if name == "align" else set()
             )
             if not options.isdisjoint(outputs):
@@ -70,7 +66,7 @@ REJECTED = {
         "align en de -o out --confidence out.json",
         "--confidence and --output",
     ),
-    "two names of one file": ("align en de -o out --figure ./sub/../out", "same file"),
+    "two names of one file": ("align en de -o out --confidence ./sub/../out", "same file"),
     "a side file that is the input": ("align a.json de -o a", "a.json: is also the input"),
     "a side file of something else": ("align en de -o mine", "mine.json: exists"),
     "the input": ("lexicon en de links -o de", "de: is also the input"),
@@ -118,13 +114,6 @@ def test_an_output_that_would_overwrite_something_is_rejected(text, case):
     done = invoke(line.split())
     assert (done.code, part in done.text) == (2, True), done.text + done.trace
     assert digests(text) == before
-
-
-def test_the_files_that_mark_our_folders_are_those_that_are_written():
-    assert {(CONFIG, WEIGHTS), (CONFIG, INDEX), ("tokenizer.json",)} <= set(outputs._CORPORA)
-    marks = {name for names in (*outputs._RUNS, *outputs._CORPORA) for name in names}
-    assert marks >= {run_folder.RECIPE, run_folder.RUN, run_folder.RUN_STATE, run_folder.EVALUATION}
-    assert marks >= {toy_corpus.META, derived_folder.META, translation.BACK_TRANSLATED}
 
 
 @pytest.mark.parametrize(
@@ -213,17 +202,6 @@ def test_a_pipe_and_standard_error_are_written_to(text):
     assert (text / "stderr").is_symlink()
 
 
-@pytest.mark.parametrize("name", ["/dev/null", "/dev/fd/77"])
-def test_a_device_is_written_to_and_a_closed_file_named(text, name):
-    done = invoke(["align", "en", "de", "-o", name, "--confidence", name])
-    if name == "/dev/null":
-        assert done.code == 0
-        assert Path(name).is_char_device()
-    else:
-        assert (done.code, name in done.text) == (2, True)
-    assert not Path(f"{name}.json").exists()
-
-
 def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
     with (text / "both").open("w") as both:
         command = [*COMMAND[:3], "align", "en", "de", "--confidence", "both"]
@@ -237,7 +215,6 @@ def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
         ("-o /dev/stdout --confidence /dev/stdout", "--confidence and --output"),
         ("-o - --confidence -", "--confidence and --output"),
         ("--confidence /dev/fd/1", "--confidence and --output"),
-        ("-o links --confidence - --figure stdout", "--confidence and --figure"),
         ("-o /dev/stdout --confidence /dev/stderr", "--confidence and --output"),
         ("-o links --confidence - --json", "--confidence and --json"),
         ("--json", "name another: --output FILE"),
@@ -259,12 +236,6 @@ def test_a_dash_is_standard_output(text):
     assert not (text / "-").exists()
 
 
-def test_confidences_on_standard_output_are_alone_there(text):
-    command = [*COMMAND[:3], "align", "en", "de", "-o", "out", "--confidence", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert [len(line.split()) for line in done.stdout.splitlines()] == [2, 2]
-
-
 IMPOSSIBLE = {
     "a file below a file": ("-o", "en/out", "en is not a folder"),
     "a folder below a file": ("--save-model", "en/sub/out", "en is not a folder"),
@@ -277,7 +248,7 @@ IMPOSSIBLE = {
     "a closed file": ("--confidence", "/dev/fd/77", "no such open file"),
     "a file that is open for reading": ("-o", "/dev/fd/0", "not open for writing"),
     "a folder with a long name": ("-o", f"{'x' * 256}/out", "File name too long"),
-    "a long name": ("--figure", f"{'x' * 256}.svg", "a name of 260 bytes"),
+    "a long name": ("--confidence", f"{'x' * 256}.txt", "a name of 260 bytes"),
 }
 
 

@@ -1,13 +1,11 @@
 """`interlace phrases`: a table in Moses' format from text and links."""
 
-import json
-
 import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
-from interlace.text.lines import read_lines, write_lines
+from interlace.text.lines import write_lines
 
 WORDS = [("the", "das"), ("red", "rote"), ("house", "Haus")]
 
@@ -55,25 +53,6 @@ def test_filter_options():
     assert len(top) == len({source for source, _ in wide})
 
 
-def test_a_file_holds_what_standard_output_would(tmp_path):
-    done = run("a.en", "a.de", "links", "--output", "table.gz", "--json")
-    found = json.loads(done.stdout)
-    assert (found["pairs"], found["links"], found["phrase_pairs"]) == (4, 7, 7)
-    assert (
-        list(read_lines(tmp_path / "table.gz")) == run("a.en", "a.de", "links").stdout.splitlines()
-    )
-    write_lines(
-        "both",
-        [
-            "the red house ||| das rote Haus",
-            "the house ||| das Haus",
-            " ||| ",
-            "the house|||das Haus",
-        ],
-    )
-    assert run("both", "links").stdout == run("a.en", "a.de", "links").stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
@@ -100,19 +79,3 @@ def test_min_confidence_removes_links(tmp_path):
     assert ("red", "rote") in found
     assert ("red house", "rote Haus") not in found
     assert found["house", "Haus"][-1] == "2 2 2"
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["0.9 0.9", "0.9 0.9", "", "0.9 0.9"], "grades, line 1: 2 confidences of 3 links"),
-        (["0.9 0.9 0.3"], "grades: 1 lines of confidences, but the text has 4 pairs"),
-        (["0.9 0-0 1", "", "", ""], "grades, line 1: '0.9 0-0 1'; expected numbers"),
-    ],
-)
-def test_confidences_of_other_links(tmp_path, lines, message):
-    write_lines(tmp_path / "grades", lines)
-    with pytest.raises(DataError, match=message):
-        run("a.en", "a.de", "links", "--confidence", "grades", "--min-confidence", 0.5)
-    with pytest.raises(SettingsError, match="--confidence FILE and --min-confidence"):
-        run("a.en", "a.de", "links", "--confidence", "grades")

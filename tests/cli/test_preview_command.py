@@ -23,12 +23,6 @@ def test_shows_sentences_and_batches():
     assert "alignments" not in shown("mlm")
 
 
-def test_settings_are_those_of_the_objective():
-    assert "predicts" not in shown("mlm", "--set", "masking.rate=0")
-    with pytest.raises(SettingsError, match=r"did you mean 'masking\.rate'"):
-        shown("mlm", "--set", "masking.rat=0")
-
-
 def test_own_sentences():
     own = ["--source", "the cat sleeps", "--target", "le chat dort", "--languages", "en,fr"]
     text = shown("word_aligned", *own, "--alignments", "1-1")

@@ -47,13 +47,3 @@ def test_a_file_in_several_languages_needs_the_name_of_one(tmp_path, name, text)
         .exit_code
         == 0
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "given"), [("12:30.txt", "12:30.txt"), ("a:b", "en:a:b"), ("b", "en:b")]
-)
-def test_a_file_may_have_a_colon_in_its_name(tmp_path, monkeypatch, name, given):
-    monkeypatch.chdir(tmp_path)
-    write_lines(tmp_path / name, ["the house is big"] * 9)
-    arguments = ["vocab", given, "--size", "300", "-o", "v"]
-    assert CliRunner().invoke(application(), arguments, catch_exceptions=False).exit_code == 0

@@ -1,7 +1,6 @@
 """From a checkpoint to a checkpoint: every shipped recipe on a tiny checkpoint of its family, and what comes out."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -9,10 +8,10 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.workspace import Workspace
 from interlace.models.build import load
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
@@ -64,13 +63,6 @@ def adapted(name, start, text, changes=None):
     )
 
 
-def test_cases_cover_every_recipe_with_a_checkpoint():
-    shipped = {
-        name for name in RECIPES.names() if name.startswith("adapt/") and "multi30k" not in name
-    }
-    assert shipped == set(FAMILY_OF)
-
-
 @pytest.mark.parametrize(("name", "kind"), FAMILY_OF.items())
 def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path):
     start = starts[kind]
@@ -120,9 +112,7 @@ def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_b
     changes = SHORT | {"model.start": str(starts["xlm-r"]), "data_root": str(text)}
     recipe = read_recipe("adapt/xlm-r-alm", changes)
     pretrain(Recipe.read({**recipe.dump(), "objectives": {"mlm": {}}}), tmp_path / "run")
-    assert (
-        f"objectives.mlm.max_length: {LONGEST}, the model's maximum, instead of 256" in caplog.text
-    )
+    assert f"objectives.mlm.max_length: {LONGEST}, the model's maximum, not 256" in caplog.text
     monkeypatch.setattr(Workspace, "open", lambda _: pytest.fail("text was prepared"))
     with pytest.raises(
         SettingsError, match=f"max_length = 128, but the model's maximum is {LONGEST}"
@@ -159,7 +149,7 @@ def test_extends_the_vocabulary(kind, starts, text, tmp_path):
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 
-def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path, caplog):
+def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
     folder = tmp_path / "text"
     folder.mkdir()
     for split in ("train", "dev"):
@@ -171,12 +161,8 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path, ca
         "model.languages": "embeddings",
         "model.language_names.english": "en",
         "model.language_copies.gsw": "de",
-        "vocab.size": "800",
     }
     model = pretrain(adapted("adapt/xlm-tlm", starts["xlm"], folder, changes), tmp_path / "run")
-    assert re.search(
-        r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text
-    )
     assert load(model).traits.languages == {"de": 0, "en": 1, "english": 1, "zh": 2, "gsw": 3}
     old, new = (load_file(path / "model.safetensors") for path in (starts["xlm"], model))
     name = next(name for name in old if "lang_embeddings" in name)
@@ -188,15 +174,6 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path, ca
     plain = AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False)
     ids = torch.tensor([[1, 8, 9, 1]])
     assert plain(ids, langs=torch.full_like(ids, 3)).logits.isfinite().all()
-
-
-def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path):
-    changes = {"model.language_names.en": "eng"}
-    with pytest.raises(
-        SettingsError,
-        match=r"language_names\.en.*no language embedding for 'eng'; did you mean 'en'",
-    ):
-        pretrain(adapted("adapt/xlm-tlm", starts["xlm"], text, changes), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -214,13 +191,3 @@ def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path):
 def test_rejects_settings_that_need_a_checkpoint(name, changes, message):
     with pytest.raises(SettingsError, match=message):
         read_recipe(name, {"model.shape.family": '"bert"'} | changes)
-
-
-def test_offline_error_says_how_to_download_the_checkpoint(text, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    recipe = read_recipe("adapt/mbert:alm", {"data_root": str(text)})
-    with pytest.raises(
-        (CheckpointError, DataError),
-        match=r"'google-bert/bert-base-multilingual-cased'.*hf download",
-    ):
-        pretrain(recipe, tmp_path / "run")

@@ -1,13 +1,10 @@
 """What derived files are made of: the rows that a run is trained on, normalised before they are changed."""
 
-import json
-
 import pytest
 
 from interlace.core.ragged import Ragged
 from interlace.derived.common.normalizing import normalized
-from interlace.experiments import deriving
-from interlace.experiments.data_root import data_key, data_root
+from interlace.experiments.data_root import data_root
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.workspace import Workspace
 from interlace.readers import READERS
@@ -97,17 +94,6 @@ def test_translations_and_dictionary_use_training_rows(root, group, more, kept):
     assert len(found("train.en_x.txt")) == 6  # a corpus takes its own part of it
 
 
-def test_the_share_of_a_group_applies_to_translations(root):
-    write_lines(
-        root / "train.en.txt",
-        [f"word {'abcdefghij'[i // 30]}{chr(97 + i % 26)}" for i in range(300)],
-    )
-    some, whole = (made(root, group={"share": share}) for share in (0.1, 1.0))
-    trained = Workspace(recipe(root, group={"share": 0.1})).open().train["en"]
-    assert len(some("en-en_x.en")) == len(trained) < 60
-    assert len(whole("en-en_x.en")) == 300
-
-
 def test_filters_count_the_words_of_the_corpus(root):
     write_lines(
         root / "bank.en.conllu", conllu("do n't go now", "we go")
@@ -120,22 +106,6 @@ def test_filters_count_the_words_of_the_corpus(root):
     asked["corpora"] = {"pairs": asked["corpora"]["pairs"], **groups}
     found = data_root(Recipe.read({**asked, "filters": {"duplicates": {}}}))
     assert len(list(read_lines(found / "en-en_x.en"))) == 8
-
-
-@pytest.mark.parametrize("changes", ["permute", "transliterate", "permute+transliterate"])
-@pytest.mark.parametrize("normalization", [LOWER, {"remove_accents": True}, {"form": "NFKC"}])
-def test_all_files_are_transformed_alike(root, changes, normalization):
-    write_lines(
-        root / "train.en.txt",
-        ["The Cafe\u0301 \ufb01rst", "the café first then", "Café a b c d e f"],
-    )
-    found = made(root, changes, normalization=normalization)
-    assert found("train.en_x.txt") == found("en-en_x.en_x")
-    own = {word for line in found("train.en_x.txt") for word in line.split()}
-    assert {line.split("\t")[1] for line in found("dict.en-en_x")} == own
-    assert words(found("dict.en-en_x")) == {
-        word for line in found("en-en_x.en") for word in line.split()
-    }
 
 
 def test_normalization_keeps_words_and_trees(root):
@@ -153,18 +123,6 @@ def test_normalization_keeps_words_and_trees(root):
     )
 
 
-@pytest.mark.parametrize("normalization", [{}, LOWER, {"remove_accents": True}, {"form": "NFKC"}])
-def test_parses_are_found_for_normalized_text(root, normalization):
-    write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01lled up"])
-    write_lines(root / "bank.en.conllu", conllu("The Café \ufb01lled up"))
-    settings = {"like": ["bank.en.conllu"], "trees": ["bank.en.conllu"], "heads": ["NOUN"]}
-    found = made(
-        root, "syntax", derived={"settings": {"syntax": settings}}, normalization=normalization
-    )
-    assert found("train.en_x.txt") == found("en-en_x.en_x")
-    assert sorted(found("train.en_x.txt")[0].split()) == sorted(found("en-en_x.en")[0].split())
-
-
 def test_normalization_keeps_the_number_of_words():
     line = "a \u0301 b\u00b4 c"  # a lone accent; NFKC makes a blank and an accent of the other
     text = Text(
@@ -176,39 +134,3 @@ def test_normalization_keeps_the_number_of_words():
     for how in (Normalization(form="NFKC"), Normalization(remove_accents=True)):
         assert len(normalized(text, how).tokens(0)) == 4
         assert all(word.split() == [word] for word in normalized(text, how).tokens(0))
-
-
-def test_two_derived_languages(root):
-    found = made(root, "permute", languages=("en_x", "en_y"), pairs=("en-en_x", "en-en_y"))
-    assert found("en-en_x.en") == found("en-en_y.en") == LINES
-    assert found("en-en_x.en_x") != found("en-en_y.en_y")  # another seed, another language
-    assert found("train.en_y.txt") == found("en-en_y.en_y")
-    write_lines(root / "train.en.txt", ["a b c.", "d e"])
-    assert made(root, "invert")("en-en_x.alignments") == ["0-2 1-1 2-0 3-3", "0-1 1-0"]
-
-
-def test_cache_depends_on_rows_normalization_and_code(root, monkeypatch):
-    def files(**more):
-        found = data_root(recipe(root, **more))
-        return [
-            (found / name).resolve() for name in ("train.en_x.txt", "en-en_x.en", "dict.en-en_x")
-        ]
-
-    usual, part = files(), files(group={"rows": "0:2"})
-    sieved, lower = files(filters={"length": {"max_words": 9}}), files(normalization=LOWER)
-    assert all(
-        len({some[place] for some in (usual, part, sieved, lower)}) == 4 for place in range(3)
-    )
-    first = data_root(recipe(root)) / "train.en_x.txt"
-    monkeypatch.setattr(deriving, "code_hash", lambda *_: "other code")
-    assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()
-
-
-def test_data_key_depends_on_files_of_transformations(root):
-    write_lines(root / "like.conllu", conllu("a b"))
-    asked = recipe(root, "syntax", derived={"settings": {"syntax": {"like": ["like.conllu"]}}})
-    first = data_key(asked)
-    assert data_key(asked) == first
-    write_lines(root / "like.conllu", conllu("a b c"))
-    assert data_key(asked) != first
-    assert str(root) not in json.dumps(first[1:])  # wherever the data lies

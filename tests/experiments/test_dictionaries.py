@@ -1,6 +1,5 @@
 """Where a recipe's dictionaries come from, and that a run keeps what it drew."""
 
-import json
 from collections import Counter
 from types import SimpleNamespace
 
@@ -11,7 +10,6 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.embeddings import WordVectors
 from interlace.experiments.mixing import build_mixture, store_dictionaries
-from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.workspace import Workspace
 from interlace.models.families import Traits
@@ -91,22 +89,13 @@ def vectors(root):
     return root / "run"
 
 
-@pytest.mark.parametrize("inside", ["", "vectors"])
-def test_mutual_nearest_neighbors_are_entries(root, vectors, inside):
-    found = drawn(recipe(root, {"vectors": str(vectors / inside)}))
-    assert list(found) == ["en-de"]
-    assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:7])
-
-
 def test_rejects_vectors_without_the_languages_or_beside_files(root, vectors):
-    message = (
-        r"dictionary.vectors: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
-    )
+    message = r"dictionary.vectors: .*run/vectors has word vectors of \['de', 'en'\]"
     with pytest.raises(DataError, match=message):
         drawn(recipe(root, {"vectors": str(vectors), "pairs": ["de-es"]}))
     (vectors / "vectors" / "de.safetensors").unlink()
     with pytest.raises(
-        DataError, match=r"has word vectors of \['en'\]; two languages of the recipe are needed"
+        DataError, match=r"has word vectors of \['en'\], but those of two languages"
     ):
         drawn(recipe(root, {"vectors": str(vectors)}))
     with pytest.raises(DataError, match="has word vectors of no language"):
@@ -121,7 +110,7 @@ def test_rejects_vectors_without_the_languages_or_beside_files(root, vectors):
         (
             "dict/{source}.{target}",
             DataError,
-            r"no dictionary found; looked for .*dict/en\.de, .*dict/en\.es",
+            r"files: no such file; looked for .*dict/en\.de, .*dict/de\.en",
         ),
         (
             "en-de.txt",
@@ -136,13 +125,13 @@ def test_rejects_vectors_without_the_languages_or_beside_files(root, vectors):
         (
             {"files": "{source}-{target}.txt", "pairs": ["de-es"]},
             DataError,
-            r"no dictionary .*de-es\.txt",
+            r"no such dictionary.*de-es\.txt|de-es\.txt.*no such",
         ),
-        ({"pairs": ["de-es"]}, DataError, "no parallel text of de and es to count"),
+        ({"pairs": ["de-es"]}, DataError, "no entry of de-es could be counted"),
         (
             {"min_count": 1000},
             DataError,
-            r"no entry could be counted .*; lower objectives\.align_mlm\.dictionary\.min_count",
+            r"no entry could be counted .*, lower objectives\.align_mlm\.dictionary\.min_count",
         ),
     ],
 )
@@ -176,7 +165,7 @@ def test_counts_corpora_of_one_language_pair_together(root):
     found = drawn(recipe(root, corpora=corpora))
     assert entries(found["en-de"]) == {*zip(EN, DE, strict=True), ("cat", "Katze"), ("dog", "Hund")}
     corpora = {"text": {"languages": ["en", "de"], "train": "train.{language}"}}
-    with pytest.raises(DataError, match=r"add a group with 'pairs' to \[corpora\], or set"):
+    with pytest.raises(DataError, match=r"add a group with 'pairs' to \[corpora\]"):
         drawn(recipe(root, corpora=corpora))
 
 
@@ -230,27 +219,3 @@ def test_rejects_changed_dictionary_when_resuming(root, tmp_path):
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
     with pytest.raises(RunError, match=r"align_mlm\.en-de\.tsv: the entries have changed"):
         store_dictionaries(mixture(root), recipe(root), into)
-
-
-def test_logs_both_losses_and_scores_held_out_entries(root, tmp_path):
-    settings = recipe(
-        root,
-        {"files": "{source}-{target}.txt", "share": 0.5},
-        model={"shape": {"family": "bert", "layers": 1, "width": 16, "heads": 2, "max_length": 32}},
-        train={
-            "steps": 6,
-            "tokens_per_update": 64,
-            "evaluate_every": 3,
-            "precision": "no",
-            "threads": 1,
-        },
-    ).model_dump(mode="json")
-    settings["corpora"]["text"]["dev"] = ["train.{language}"]
-    pretrain(Recipe.read(settings), tmp_path / "run")
-    rows = [json.loads(line) for line in read_lines(tmp_path / "run" / "metrics.jsonl")]
-    assert {tuple(row["losses"]) for row in rows if row["kind"] == "step"} == {("mlm", "align")}
-    first, last = (row["scores"] for row in rows if row["kind"] == "evaluation")
-    assert last["align_mlm/train/cosine"] > first["align_mlm/train/cosine"]
-    assert {"align_mlm/train/p@1", "align_mlm/held-out/p@1", "align_mlm/held-out/cosine"} < set(
-        last
-    )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.model_folder import METADATA, ModelMetadata
+from interlace.core.errors import SettingsError
+from interlace.experiments.model_folder import ModelMetadata
 from interlace.experiments.recipe import Recipe, directions
 
 CORPORA = {
@@ -57,25 +57,3 @@ def test_rejects_untrained_directions():
         ModelMetadata.of(recipe).check_direction("de", "tr")
     with pytest.raises(SettingsError, match=r"none of its objectives translates"):
         ModelMetadata.of(Recipe(name="r")).check_direction("de", "tr")
-
-
-def test_metadata_survives_a_round_trip(tmp_path):
-    objectives = {"translation": {"max_length": 16}}
-    data = {
-        "name": "r",
-        "corpora": CORPORA,
-        "objectives": objectives,
-        "normalization": {"romanian": "strip"},
-    }
-    known = ModelMetadata.of(Recipe.read(data))
-    assert ModelMetadata.read(tmp_path) is None
-    known.write(tmp_path)
-    assert ModelMetadata.read(tmp_path) == known
-    for text in (
-        '{"name": "r"}',
-        '{"name": "r", "normalization": {"romanian": "x"}, "max_source_lengths": {}}',
-        "[1]",
-    ):
-        (tmp_path / METADATA).write_text(text)
-        with pytest.raises(DataError, match=r"interlace\.json: damaged"):
-            ModelMetadata.read(tmp_path)

@@ -1,8 +1,6 @@
 """From vectors of subwords to a model whose tables begin with them: both runs, what they keep, what they refuse."""
 
-import json
 import logging
-import re
 
 import numpy as np
 import pytest
@@ -10,18 +8,12 @@ import pytest
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, WordVectors
-from interlace.experiments import estimate as estimating
-from interlace.experiments.embeddings import learn_vectors, token_lines
-from interlace.experiments.estimate import estimate
+from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, tokenizer_of
-from interlace.experiments.run import Lineage
-from interlace.experiments.workspace import Workspace
+from interlace.experiments.recipe import Recipe, change_recipe
 from interlace.models.build import build_model, load
-from run_records import StoppedError, about, stop_at
-from toy_settings import SHORT, TOY
-from vector_files import write_vec
+from run_records import about
 
 RECIPE = {
     "name": "emb",
@@ -78,23 +70,6 @@ def model_of(data, vectors, **changes):
     )
 
 
-def test_lines_interleave_tokens_of_both_languages(data):
-    """Lower-cased and filtered; English has five lines and German two, which stand after a quarter and three."""
-    workspace = Workspace(recipe_of(data))
-    vocab, lines = workspace.vocab, token_lines(workspace)
-    english = ["the cat.", "a cat and dog", "the dog.", "a dog!", "cats"]
-    mixed = [english[0], "ein hund!", *english[1:4], "katzen", english[4]]
-    spelt = [
-        [vocab.tokenizer.id_to_token(number) for number in row]
-        for row in vocab.encode(mixed).ids.to_lists()
-    ]
-    assert list(lines) == list(lines) == spelt
-    only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
-    recipe = recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured)
-    with pytest.raises(DataError, match="no training text of 'de'"):
-        token_lines(Workspace(recipe))
-
-
 def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     folder = learn_vectors(recipe_of(data), data / "run")
     names = {"subwords.safetensors", "subwords.words", "tokenizer.json", "tokenizer_config.json"}
@@ -147,38 +122,6 @@ def test_run_is_initialized_with_vectors_that_are_part_of_its_identity(data, cap
             pretrain(change_recipe(recipe, change), data / "run")
 
 
-def test_resumed_run_keeps_its_vectors(data):
-    """Vectors were learnt anew meanwhile: other numbers change nothing, other subwords would change all words."""
-    vectors = learn_vectors(recipe_of(data), data / "emb")
-    recipe = model_of(data, vectors)
-    recipe = change_recipe(recipe, {"train.steps": "4", "train.checkpoint_every": "1"})
-    with pytest.raises(StoppedError):
-        pretrain(recipe, data / "run", stop_at(2))
-    began = json.loads((data / "run" / "run_state.json").read_text())["initialization"]
-    kept = WordVectors.load(vectors, SUBWORDS)
-    WordVectors(SUBWORDS, kept.words[:3], kept.vectors[:3] * 5).save(vectors)
-    tokenizer = (vectors / "tokenizer.json").read_text()
-    other = json.loads(tokenizer)
-    first, last = min(other["model"]["vocab"].items(), key=lambda item: -item[1]), kept.words[0]
-    other["model"]["vocab"] |= {first[0]: other["model"]["vocab"][last], last: first[1]}
-    (vectors / "tokenizer.json").write_text(json.dumps(other))
-    with pytest.raises(RunError, match="use another vocabulary than"):
-        pretrain(recipe, data / "run")
-    (vectors / "tokenizer.json").write_text(tokenizer)
-    pretrain(recipe, data / "run")
-    assert about(data / "run")["initialization"] == began
-
-
-def test_lineage_and_tokenizer_are_those_of_the_vectors(data):
-    recipe = model_of(data, learn_vectors(recipe_of(data), data / "emb"))
-    assert [each.name for each in Lineage.of(recipe).recipes] == ["initialization", "emb"]
-    assert Lineage.of(recipe).unknown == []
-    assert Lineage.of(model_of(data, "some.vec")).unknown == ["some.vec"]
-    assert tokenizer_of(model_of(data, "runs/emb/vectors")) == "runs/emb/vectors"
-    assert tokenizer_of(model_of(data, "runs/emb/vectors", vocab={"start": "other"})) == "other"
-    assert tokenizer_of(model_of(data, "some.vec.gz")) is None
-
-
 def test_rejects_invalid_vectors_before_training(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     (data / "cc.bin").write_bytes(b"no text")
@@ -192,46 +135,3 @@ def test_rejects_invalid_vectors_before_training(data):
         with pytest.raises((DataError, SettingsError), match=message):
             pretrain(model_of(data, given, **changes), data / "run")
     assert not (data / "run/metrics.jsonl").exists()
-
-
-def test_dry_run_checks_vectors(data, monkeypatch):
-    monkeypatch.setattr(estimating, "_SECONDS", 0.02)
-    vectors = learn_vectors(recipe_of(data), data / "emb")
-    words = ["of", "a", "vocabulary", "to", "learn"]
-    write_vec(data / "some.vec", WordVectors("x", words, np.ones((5, 8), np.float32)))
-    for name, notes in (
-        (vectors, r"\d+ of \d+ token embeddings .* start as vectors of .*"),
-        (data / "some.vec", ""),
-    ):
-        found = estimate(model_of(data, name))
-        assert found.cost is not None
-        assert re.match(notes, "".join(found.notes))
-    for name, message in (
-        (data / "none/vectors", "no such file of vectors"),
-        (data / "none.vec", "no such file"),
-    ):
-        with pytest.raises(DataError, match=message):
-            estimate(model_of(data, name))
-
-
-def test_tiny_recipes_train_unsupervised_translation(tmp_path):
-    """tiny/emb, and a model of both languages whose sides read one table that begins with it."""
-    small = TOY | {"vocab.size": "500"}
-    learnt = {
-        f"embeddings.skipgram.{key}": value
-        for key, value in {"epochs": "1", "buckets": "100"}.items()
-    }
-    vectors = pretrain(read_recipe("tiny/emb", small | learnt), tmp_path / "emb")
-    changes = small | SHORT | {"model.vectors": json.dumps(str(vectors))}
-    pretrain(read_recipe("tiny/unmt:from-emb", changes), tmp_path / "run")
-    counted, words = (
-        about(tmp_path / "run")["initialization"]["vectors"],
-        WordVectors.load(vectors, SUBWORDS),
-    )
-    assert counted["rows"] == len(words) > 200
-    assert counted["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
-    assert read_recipe("tiny/unmt:from-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
-    for section in ("toy", "normalization", "vocab"):
-        assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(
-            read_recipe("tiny/emb"), section
-        )

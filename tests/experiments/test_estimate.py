@@ -1,9 +1,6 @@
 """What a dry run says of a run, against what the run then takes."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -27,11 +24,6 @@ SMALL |= under(
 )
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch):
-    monkeypatch.setattr(estimating, "_SECONDS", 0.05)
-
-
 def test_parameters_match_hand_counts():
     size = estimate(read_recipe("tiny/mlm", SMALL)).model
     assert size.table == 500 * 32
@@ -41,17 +33,9 @@ def test_parameters_match_hand_counts():
     assert size.parameters == size.trainable == 500 * 32 + 32 + layer + 32 + 32 * 32 + 32 + 500
 
 
-def test_a_decoder_has_the_parameters_that_it_does_not_share():
-    size = estimate(read_recipe("tiny/mt", SMALL | {"train.stop_by": "perplexity"})).model
-    assert size.table == 502 * 32  # a subword asks for English, one for German
-    # a gated layer as above with its cross-attention: a norm, four matrices of 32 x 32; the table and the head are the
-    # encoder's, what is after the embedding and at the end is not
-    assert size.decoder == 4 * 32 * 32 + 3 * 32 * 88 + 32 + 32 + 4 * 32 * 32 + 2 * 32
-
-
 def test_tokens_and_passes_are_those_of_the_run(tmp_path, monkeypatch):
     """Counted without padding, as the progress line and `run.json` do."""
-    monkeypatch.setattr(estimating, "_UPDATES", 60)
+    monkeypatch.setattr(estimating, "_ROUNDS", 20)
     recipe = read_recipe("tiny/alm", SMALL | {"train.steps": "60"})
     cost = estimate(recipe).cost
     pretrain(recipe, tmp_path / "run")
@@ -86,24 +70,16 @@ def test_a_dry_run_changes_neither_the_run_nor_its_data(tmp_path, monkeypatch):
     assert built(cache) <= entries[1]  # the run builds nothing more
 
 
-def test_a_dry_run_names_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("mine")
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(SettingsError, match=r"INTERLACE_CACHE=.*file is not a folder"):
-        estimate(read_recipe("tiny/alm", SMALL))
-
-
 def test_every_objective_is_measured_whatever_its_weight():
     """Here TLM begins later."""
     recipe = read_recipe("tiny/mlm-tlm", SMALL | {"objectives.tlm.weight": '"0:0,3:0,6:1"'})
     run = prepare_run(recipe, accelerator_for("no", 1))
     measured = [step.objective for step in estimating._measured_steps(run.training)]
     assert set(measured) == set(recipe.objectives)
-    assert len(measured) >= 2 * len(recipe.objectives)
-    assert len({measured.count(name) for name in recipe.objectives}) == 1
+    assert len(measured) == 3 * len(recipe.objectives)
 
 
-def test_cost_follows_the_shares_of_objectives_and_the_spread_of_updates(monkeypatch):
+def test_cost_follows_the_shares_of_objectives(monkeypatch):
     """Of 400 updates of eight micro-batches, 300 are of mlm; updates of four micro-batches are measured."""
     train = {
         "train.steps": "400",
@@ -121,9 +97,9 @@ def test_cost_follows_the_shares_of_objectives_and_the_spread_of_updates(monkeyp
     ]
     monkeypatch.setattr(estimating, "_measured_steps", lambda training: iter(steps))
     cost = estimating._cost(run)
-    assert cost.seconds == pytest.approx((2 * (300 * 1.5 + 100 * 5), 2 * (300 * 3.5 + 100 * 7)))
+    assert cost.seconds == pytest.approx(2 * (300 * 2.5 + 100 * 6))
     assert cost.tokens == pytest.approx(2 * (300 * 900 + 100 * 600))
-    assert cost.speed == pytest.approx(cost.tokens / (2 * (300 * 2.5 + 100 * 6)))
+    assert cost.speed == pytest.approx(cost.tokens / cost.seconds)
 
 
 def test_rejects_invalid_recipes():
@@ -145,7 +121,7 @@ def test_rejects_invalid_recipes():
     assert "*.fr.txt: no such original file of derived.en_x" in note
 
 
-def test_missing_files_leave_the_parameters(tmp_path):
+def test_nothing_is_measured_without_all_files(tmp_path):
     (tmp_path / "train.en").write_text("a line\n")
     recipe = read_recipe("tiny/mlm", SMALL).model_copy(
         update={"toy": None, "data_root": str(tmp_path)}
@@ -154,20 +130,12 @@ def test_missing_files_leave_the_parameters(tmp_path):
         update={"languages": ["en", "de"], "train": ["train.{language}"]}
     )
     found = estimate(recipe.model_copy(update={"corpora": {"text": group}}))
-    assert (found.text.files, found.text.bytes) == (2, 7)
+    assert (found.text_files, found.text_bytes) == (1, 7)
     missing = tmp_path / "train.de"
-    assert found.text.missing == [str(missing)]
     assert (
         found.notes[0] == f"corpora.text.train: {missing}: no such file; did you mean 'train.en'?"
     )
-    assert found.cost is None
-    assert found.model == estimate(read_recipe("tiny/mlm", SMALL)).model
-    found = estimate(
-        read_recipe("tiny/mlm", TOY | {"model": f'{{start = "{tmp_path / "nobody"}"}}'})
-    )
     assert (found.model, found.cost) == (None, None)
-    assert found.notes[0].startswith("model.start: ")
-    assert "nobody" in found.notes[0]
 
 
 def test_dry_run_prints_the_estimate_and_writes_no_run(tmp_path, monkeypatch):
@@ -178,11 +146,8 @@ def test_dry_run_prints_the_estimate_and_writes_no_run(tmp_path, monkeypatch):
     )
     assert done.exit_code == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
-        "recipe", "text", "model", "data", "tokens", "passes", "memory", "speed", "time",
+        "recipe", "model", "data", "tokens", "passes", "memory", "speed", "time",
     ]  # fmt: skip
-    assert (
-        done.stdout.split("mlm ")[-1].splitlines()[0].endswith("; less than one does not read all")
-    )
     asked = ["pretrain", "tiny/mlm", "--dry-run", "--json", *changes]
     assert json.loads(CliRunner().invoke(application(), asked).stdout)["model"]["table"] == 500 * 32
     assert list(tmp_path.iterdir()) == []
@@ -192,32 +157,3 @@ def test_dry_run_prints_the_estimate_and_writes_no_run(tmp_path, monkeypatch):
         CliRunner().invoke(
             application(), ["pretrain", "tiny/mlm", "--json", "-o", "run"], catch_exceptions=False
         )
-
-
-def test_memory_on_a_cpu_is_near_the_peak_of_a_process_that_trains(tmp_path):
-    """0.05 GB were said of a process that held 0.7 GB, most of it Python and torch."""
-    work = (
-        "import resource, sys\n"
-        "from interlace.experiments.estimate import estimate\n"
-        "from interlace.experiments.pretrain import pretrain\n"
-        "from interlace.experiments.recipe import read_recipe\n"
-        "from pathlib import Path\n"
-        f"recipe = read_recipe('tiny/mlm', {SMALL})\n"
-        "said = 0 if sys.argv[1:] else estimate(recipe).cost.memory\n"
-        "sys.argv[1:] and pretrain(recipe, Path(sys.argv[1]))\n"
-        "print(said, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
-    )
-
-    def called(*arguments):
-        done = subprocess.run(
-            [sys.executable, "-c", work, *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=os.environ,
-        )
-        return [int(number) for number in done.stdout.split()[-2:]]
-
-    said, _ = called()
-    _, held = called(str(tmp_path / "run"))
-    assert said == pytest.approx(held, rel=0.3)

@@ -1,13 +1,10 @@
 """The mixture: objectives, corpora, sides of parallel text and batches."""
 
-import json
-
 import numpy as np
 import pytest
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoModelForMaskedLM
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.data.packing import Streams
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.monitoring import held_out
 from interlace.experiments.pretrain import pretrain
@@ -46,7 +43,7 @@ def test_masked_and_causal_objectives_alternate(run):
     into, steps, scores = run("tiny/mlm-tlm", changes)
     assert [step["objective"] for step in steps[:6]] == ["mlm", "clm"] * 3
     assert {step["objective"] for step in steps[6:]} == {"mlm", "clm", "tlm"}
-    measures = {"perplexity", "causal_perplexity"}
+    measures = {"perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"}
     assert {name.partition("/")[0] for name in scores} == measures
     facts = about(into)
     mixture = facts["mixture"]
@@ -56,45 +53,6 @@ def test_masked_and_causal_objectives_alternate(run):
     assert all(sum(step["languages"].values()) == step["tokens"] for step in steps)
     assert facts["perplexity_unit"] == "per masked subword"
     assert AutoModelForMaskedLM.from_pretrained(into / "model", trust_remote_code=False)
-
-
-def test_causal_run_reports_perplexity_and_samples(run):
-    into, _, scores = run("tiny/clm", {"train.steps": "3"})
-    facts = about(into)
-    assert facts["perplexity_unit"] == "per subword"
-    assert {"perplexity/en", "perplexity/mean"} < set(scores)
-    sample = json.loads((into / "samples.json").read_text())[0]["rows"][0]
-    assert sample["changed"] == []
-    assert sample["targets"][:3] == sample["tokens"][1:4]
-    model = AutoModelForCausalLM.from_pretrained(into / "model", trust_remote_code=False)
-    tokenizer = AutoTokenizer.from_pretrained(into / "model", trust_remote_code=False)
-    ids = tokenizer("the", return_tensors="pt").input_ids[:, :-1]
-    written = model.generate(ids, max_new_tokens=5, do_sample=False)
-    assert written.shape[1] > ids.shape[1]
-
-
-def test_packing_fills_sequences_with_whole_sentences_and_pairs(run):
-    changes = {"train.steps": "8", "train.tokens_per_update": "512"}
-    changes |= {"model.shape.max_length": "128", "objectives.tlm.max_length": "128"}
-    _, single, _ = run("tiny/mlm-tlm", changes)
-    packed = {f"objectives.{name}.packed": "true" for name in ("mlm", "tlm")}
-    _, filled, _ = run("tiny/mlm-tlm", changes | packed, "filled")
-
-    def tokens_a_row(steps, name):
-        chosen = [step for step in steps if step["objective"] == name]
-        return sum(step["tokens"] for step in chosen) / sum(step["rows"] for step in chosen)
-
-    a_row = [
-        {name: tokens_a_row(steps, name) for name in ("mlm", "tlm")} for steps in (single, filled)
-    ]
-    assert a_row[0]["mlm"] == 64 > a_row[1]["mlm"] > 52  # none is cut, so some room is left
-    assert a_row[0]["tlm"] < 64 < a_row[1]["tlm"] < 128
-    padded = {"model.shape.family": '"bert"', "objectives.tlm.packed": '"halves"'}
-    _, halves, _ = run("tiny/mlm-tlm", changes | packed | padded, "halves")
-    assert {step["rows"] for step in halves if step["objective"] == "tlm"} == {
-        4
-    }  # of 128 tokens with their padding
-    assert tokens_a_row(halves, "tlm") < 124
 
 
 def test_rejects_sentences_that_are_too_long_to_pack(run):
@@ -107,20 +65,6 @@ def test_rejects_sentences_that_are_too_long_to_pack(run):
         DataError, match=r"rows of 'en' are longer than 6 tokens; raise objectives\.mlm\.max_length"
     ):
         run("tiny/mlm", changes)
-
-
-@pytest.mark.parametrize("weight", ["3", "0:0,10:0.5"])
-def test_rejects_weights_with_alternation(weight):
-    corpora = {"text": {"languages": ["en"], "train": "a"}}
-    with pytest.raises(
-        SettingsError, match=r"objectives\.mlm\.weight = .* has no effect with train\.alternate"
-    ):
-        Recipe(
-            name="x",
-            corpora=corpora,
-            objectives={"mlm": {"weight": weight}},
-            train={"alternate": True},
-        )
 
 
 EN = "old house small garden green river long street".split()
@@ -199,31 +143,12 @@ def test_objectives_read_pairs_or_one_or_both_of_their_sides(root):
     assert sources(both) == {"mlm": ["en", *SIDES]}
     with pytest.raises(
         SettingsError,
-        match=r"'en-de:en' is not parallel, but 'tlm' reads pairs; did you mean 'en-de'",
+        match=r"no parallel corpus 'en-de:en'; did you mean 'en-de'",
     ):
         pairs_only(root, {"tlm": {"corpora": ["en-de:en", "en-es"]}})
     message = r"objectives\.mlm\.corpora: no corpus 'en-de:es'; did you mean 'en-(de:|es:)e"
     with pytest.raises(SettingsError, match=message):
         pairs_only(root, {"mlm": {"corpora": ["en-de:es"]}})
-
-
-def test_sides_match_monolingual_corpora(root):
-    """A run on the pairs sees what a run on the same files as single sentences sees."""
-    recipe = pairs_only(root, {"mlm": {}})
-    alone = {"text": {"languages": ["de"], "train": "train.en-de.{language}"}}
-    whole = pairs_only(root, {"mlm": {}}, corpora={**alone, **recipe.dump()["corpora"]})
-    workspace = Workspace(whole).open()
-    german, side = workspace.readable["de"], workspace.readable["en-de:de"]
-    assert side.language == "de"
-    assert side.counts == german.counts
-    assert np.array_equal(
-        side.frequencies(workspace.vocab.size), german.frequencies(workspace.vocab.size)
-    )
-    one, other = (Streams(corpus, 14, workspace.vocab.end) for corpus in (german, side))
-    rows = np.arange(len(one))
-    assert len(one) == len(other) > 10
-    for shift in (0, 5):
-        assert one.take(rows, shift) == other.take(rows, shift)
 
 
 def test_languages_are_sampled_by_temperature_across_pairs_and_evaluated_by_side(root):
@@ -243,59 +168,15 @@ def test_languages_are_sampled_by_temperature_across_pairs_and_evaluated_by_side
     ]  # three lines of en-es fill no row
 
 
-@pytest.mark.parametrize("unit", ["sentences", "tokens"])
-def test_shares_of_languages_count_sentences_or_tokens(root, unit):
-    recipe = pairs_only(root, {"mlm": {}}, train={"sampling_unit": unit})
-    workspace = Workspace(recipe).open()
-    for source in build_mixture(workspace, TRAITS).sources:
-        lengths = workspace.readable[source.corpus].lengths
-        assert source.size == (len(lengths) if unit == "sentences" else lengths.sum())
-
-
-def test_all_objectives_train_on_one_group_of_pairs(root):
-    model = {"shape": {"layers": 1, "width": 16, "heads": 2, "max_length": 64}}
-    train = {
-        "steps": 8,
-        "alternate": True,
-        "tokens_per_update": 128,
-        "threads": 1,
-        "precision": "no",
-    }
-    train |= {"evaluate_tokens": 256, "diagnostics": {"every": 8, "pairs": 8}}
-    objectives = {
-        "mlm": {},
-        "alm": {},
-        "weam": {},
-        "align_mlm": {"dictionary": {"share": 1.0, "min_count": 1}},
-    }
-    recipe = pairs_only(root, objectives, model=model, train=train)
-    pretrain(recipe, root / "run")
-    facts = about(root / "run")
-    read = {name.partition("/")[0] for name in facts["mixture"]["steps"]}
-    assert read == set(objectives)
-    assert set(facts["mixture"]["languages"]) == {"en", "de", "es"}
-    assert {row["corpus"] for row in facts["data"]} == {"en-de", "en-es"}
-    for row in records(root / "run", "step"):
-        if row["objective"] in {"mlm", "align_mlm"}:
-            assert row["languages"] == {row["corpus"][-2:]: row["tokens"]}
-    assert {"perplexity/en-de:en", "perplexity/en-de:de"} < set(
-        records(root / "run", "evaluation")[-1]["scores"]
-    )
-    kept = {path.name for path in (root / "run" / "dictionaries").iterdir()}
-    assert kept == {"align_mlm.en-de.tsv", "align_mlm.en-es.tsv"}
-
-
 def test_an_update_is_the_same_on_every_number_of_processes_that_divides_it():
     train = TrainSettings(tokens_per_update=6144, tokens_per_micro_batch=1024)
     assert (train.micro_batches, train.micro_batch_tokens) == (6, 1024)
     for count in (1, 2, 3, 6):
         train.check_processes(count)
-    with pytest.raises(
-        SettingsError, match=r"by 4 processes evenly; use 1 or 2 or 3 or 6 .* at most 1536"
-    ):
+    with pytest.raises(SettingsError, match=r"by 4 processes evenly; .* 1536 or less"):
         train.check_processes(4)
     with pytest.raises(
-        SettingsError, match=r"use 1 .* at most 2048"
+        SettingsError, match=r"evenly; .* 2048 or less"
     ):  # the whole update is one micro-batch
         TrainSettings().check_processes(2)
     with pytest.raises(SettingsError, match=r"tokens_per_update \(1000\) must be a multiple"):

@@ -3,7 +3,6 @@
 import pytest
 
 from interlace.experiments.recipe import change_recipe, read_recipe
-from interlace.experiments.studies import cells_of, read_study
 
 RECIPE = """
 name = "own"
@@ -49,23 +48,3 @@ def test_paths_of_the_command_line_count_from_the_current_folder(folder, tmp_pat
     assert recipe.data_root == str(tmp_path / "here/text")
     assert recipe.model.start == str(tmp_path / "here/checkpoint")
     assert change_recipe(recipe, {"data_root": "more"}).data_root == str(tmp_path / "here/more")
-
-
-@pytest.mark.parametrize("root", ["$INTERLACE_DATA/x", "~/text", "/text"])
-def test_other_roots_stay_as_they_are(folder, root):
-    assert read_recipe(str(folder / "own.toml"), {"data_root": root}).data_root == root
-
-
-def test_paths_of_a_study_count_from_its_file(folder, tmp_path):
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study/checkpoint").mkdir()
-    path = tmp_path / "study/own.toml"
-    path.write_text(
-        "name = 'own'\nevaluate.tasks = ['retrieval']\n"
-        "[systems.a]\nrecipe = '../recipes/own.toml'\n"
-        "[systems.b]\nrecipe = '../recipes/own.toml'\nset.data_root = 'text'\nmodel = 'checkpoint'\n"
-    )
-    first, second = cells_of(*read_study(str(path)))
-    assert first.recipe.data_root == str(folder / "text")
-    assert second.recipe.data_root == str(tmp_path / "study/text")
-    assert second.model == str(tmp_path / "study/checkpoint")

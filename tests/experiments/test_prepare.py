@@ -1,8 +1,6 @@
 """Prepared corpora: rows and shares, filters, and the keys of caches."""
 
-import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -17,13 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import DataError, MissingDependencyError, RunError, SettingsError
-from interlace.core.processors import processors
+from interlace.core.errors import DataError, RunError
 from interlace.data import corpus_text
 from interlace.experiments.alignments import CorpusAlignments
 from interlace.experiments.contamination import training_text
 from interlace.experiments.prepare import prepare
-from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.workspace import Workspace
 from interlace.text.lines import write_lines
 
@@ -67,12 +64,6 @@ def test_rows_and_shares_select_training_text_only(rows):
     assert 60 < sizes["some"] < 140
     read = [line for text, _ in training_text(rows(rows="5:7")) for line in text.lines]
     assert read == ["en line 5", "en line 6", "de line 5", "de line 6", "de line 5", "de line 6"]
-
-
-@pytest.mark.parametrize("wrong", [{"rows": "5-7"}, {"rows": "-5:"}, {"share": 0}, {"share": 1.5}])
-def test_rejects_invalid_rows_and_shares(rows, wrong):
-    with pytest.raises(SettingsError, match=r"corpora.*(rows|share)"):
-        rows(**wrong)
 
 
 RECIPE = """
@@ -132,67 +123,6 @@ def test_text_that_changes_while_it_is_read_is_not_kept(recipe, tmp_path, monkey
     assert len(Workspace(wanted).open().train["en"]) == len(LINES) + 1
 
 
-def test_filters_apply_to_training_text_only(recipe):
-    workspace = Workspace(recipe("[filters.control]\n[filters.duplicates]\n[filters.ratio]")).open()
-    assert len(workspace.train["en"]) == 4
-    assert workspace.train["en"].meta["notes"] == {
-        "dropped by control": 1,
-        "dropped by duplicates": 1,
-    }
-    assert len(workspace.train["en-de"]) == 3
-    notes = {f"dropped by {name}": 1 for name in ("control", "duplicates", "ratio")}
-    assert workspace.train["en-de"].meta["notes"] == notes
-    assert len(workspace.dev["en"]) == 2
-
-
-def test_cache_and_vocabulary_depend_on_the_filters_and_their_order(recipe):
-    folders = [
-        Workspace(recipe(rules)).open().train["en"].folder
-        for rules in (
-            "",
-            "[filters.length]",
-            "[filters.length]\nmax_words = 50",
-            "[filters.length]\nmax_words = 50",
-        )
-    ]
-    assert len(set(folders)) == 3
-    assert folders[2] == folders[3]
-    made = recipe("[filters.ratio]\n[filters.control]")
-    assert list(Recipe.read(json.loads(json.dumps(made.dump()))).filters) == ["ratio", "control"]
-    turned = recipe("[filters.control]\n[filters.ratio]")
-    assert Workspace(made).open().train["en"].folder != Workspace(turned).open().train["en"].folder
-    plain, filtered = (
-        Workspace(recipe()).open().vocab,
-        Workspace(recipe("[filters.length]\nmax_words = 5")).open().vocab,
-    )
-    assert plain.fingerprint != filtered.fingerprint
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"filters.lenght": "{}"}, "there is no filter 'lenght'; did you mean 'length'"),
-        (
-            {"filters.length.max_word": "3"},
-            r"filters\.length: unknown key 'max_word'; did you mean 'max_words'",
-        ),
-        ({"filters.ratio.max_ratio": "0"}, r"filters\.ratio: max_ratio"),
-    ],
-)
-def test_rejects_invalid_filters(changes, message):
-    with pytest.raises(SettingsError, match=message):
-        read_recipe("tiny/mlm", changes)
-
-
-def test_rejects_word_tokenizer_without_its_package(monkeypatch):
-    monkeypatch.setattr(
-        "interlace.text.word_tokenizers.find_spec",
-        lambda name: None if name == "sacremoses" else True,
-    )
-    with pytest.raises(MissingDependencyError, match="pip install sacremoses"):
-        read_recipe("tiny/mlm", {"word_tokenizer": "by_language"})
-
-
 PLAIN = ["The doctor comes home, and the cat sleeps."] * 20
 TOKENIZED = ["The doctor comes home , and the cat sleeps ."] * 20
 CHINESE = ["\u8fd9\u4e2a\u533b\u751f\u4eca\u5929\u5728\u533b\u9662\u5de5\u4f5c"] * 20
@@ -232,16 +162,6 @@ def test_words_are_found_as_the_text_shows(tmp_path, caplog, lines, changes, nam
     assert int(built.train["xx"].take([0]).words.flat.max()) + 1 == words
     said = [line for line in caplog.messages if "words are found by" in line]
     assert [f"words are found by {name!r}" in line for line in said] == ([] if changes else [True])
-
-
-def test_changed_text_is_judged_again(tmp_path):
-    found = Workspace(own_text(tmp_path, TOKENIZED)).open().train["xx"].word_tokenizer
-    write_lines(tmp_path / "train.xx", PLAIN)
-    os.utime(tmp_path / "train.xx", (1, 1))
-    assert (found, Workspace(own_text(tmp_path, PLAIN)).open().train["xx"].word_tokenizer) == (
-        "whitespace",
-        "unicode",
-    )
 
 
 WORKERS = """
@@ -335,24 +255,6 @@ def test_objectives_of_all_corpora_align_the_parallel_ones(spread):
     assert _differing(together, alone) == []
 
 
-def test_files_are_opened_one_at_a_time(spread, tmp_path):
-    for number in range(60):
-        write_lines(tmp_path / f"many.{number}.de", [f"Zeile {number}"])
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    opened = len(list(Path("/proc/self/fd").iterdir()))
-    resource.setrlimit(
-        resource.RLIMIT_NOFILE, (opened + 100, limits[1])
-    )  # the corpora of 62 files have 3 files each
-    try:
-        spread(
-            "many",
-            whole,
-            text=WORKERS.replace('"more.{language}"', '"more.{language}", "many.*.{language}"'),
-        )
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-
-
 def test_an_interrupted_preparation_resumes_with_its_files(spread, monkeypatch):
     built = []
     plain = corpus_text.build_corpus
@@ -372,20 +274,6 @@ def test_an_interrupted_preparation_resumes_with_its_files(spread, monkeypatch):
     files = spread("some", prepare, lambda: ThreadPoolExecutor(1))
     assert 3 <= first < 5
     assert len(built) == 5  # no file is encoded twice
-    assert _differing(files, spread("alone", whole)) == []
-
-
-def test_two_preparations_at_once_give_the_same_bytes(spread, caplog):
-    caplog.set_level("INFO")
-
-    def both(recipe):
-        with ThreadPoolExecutor(2) as threads:
-            runs = [
-                threads.submit(prepare, recipe, lambda: ThreadPoolExecutor(1)) for _ in range(2)
-            ]
-            return [run.result() for run in runs]
-
-    files = spread("both", both)
     assert _differing(files, spread("alone", whole)) == []
 
 
@@ -414,23 +302,6 @@ class LosesWorkers(ThreadPoolExecutor):
             raise sys.modules["distributed"].KilledWorker("task", None, 3)
 
         return super().submit(lose)
-
-
-def test_lost_workers_of_a_dask_cluster_are_an_error_of_the_run(spread):
-    pytest.importorskip("distributed")
-    kinds = iter([LosesWorkers, LosesWorkers, ThreadPoolExecutor, ThreadPoolExecutor])
-    files = spread("lost", prepare, lambda: next(kinds)(1))
-    assert _differing(files, spread("alone", whole)) == []
-    with pytest.raises(RunError, match="workers were killed 5 times"):
-        spread("always", prepare, lambda: LosesWorkers(1))
-
-
-def test_threads_of_workers_are_limited(monkeypatch):
-    usable = processors()
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
-    assert processors() == 1
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "999")
-    assert processors() == usable
 
 
 WORKER = """

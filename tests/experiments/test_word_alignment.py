@@ -104,29 +104,6 @@ def test_links_match_the_pairs_of_the_corpus_and_are_found_again_for_changed_tex
     assert len(_calls(folder)) == 3  # en-es stays
 
 
-@pytest.mark.parametrize(
-    ("changes", "calls"),
-    [
-        ({}, 2),
-        ({"vocab": {"size": 320}}, 2),
-        ({"align": {"shift": 1}}, 4),
-        ({"word_tokenizer": "unicode"}, 4),
-        ({"normalization": {"lower_case": True}}, 4),
-    ],
-)
-def test_all_lines_are_aligned_again_if_words_or_aligner_change(folder, changes, calls):
-    first = Workspace(_recipe(folder)).open().train["en-de"]
-    assert _calls(folder) == ["5 en-de []", "5 en-es []"]
-    other = Workspace(_recipe(folder, changes)).open().train["en-de"]
-    assert len(_calls(folder)) == calls
-    assert (other.alignments.folder == first.alignments.folder) == (calls == 2)
-    if "vocab" in changes:
-        assert other.folder != first.folder
-    if "align" in changes:  # the corpus is kept
-        assert other.folder == first.folder
-        assert other.take([1]).links.to_lists() == [[[0, 1]]]
-
-
 def test_aligns_corpora_of_objectives_that_need_links(folder):
     (folder / "linked.py").write_text(READS_LINKS)
     register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
@@ -147,63 +124,6 @@ def _folders(folder, kind):
         for path in (folder / "cache" / kind).iterdir()
         if path.is_dir()
     }
-
-
-def test_phrases_are_cached_by_their_settings(folder):
-    phrases = {"align": {"phrases": {"max_phrase_length": 2}}}
-    corpus = Workspace(_recipe(folder, phrases)).open().train["en-de"]
-    pairs = corpus.take([0])
-    assert pairs.phrases[0].tolist() == [
-        [0, 1, 0, 1],
-        [0, 2, 0, 2],
-        [1, 2, 1, 2],
-        [1, 3, 1, 3],
-        [2, 3, 2, 3],
-    ]
-    assert pairs.scores[0][0].tolist() == [0.5, 1.0, 0.5, 1.0]  # "the" was "die" and "der"
-    assert pairs.known is None
-    before = _folders(folder, "phrases")
-    Workspace(_recipe(folder, phrases)).open()
-    Workspace(_recipe(folder, {**phrases, "vocab": {"size": 320}})).open()
-    assert _folders(folder, "phrases") == before
-    shorter = (
-        Workspace(_recipe(folder, {"align": {"phrases": {"max_phrase_length": 1}}}))
-        .open()
-        .train["en-de"]
-    )
-    assert shorter.take([0]).phrases[0].tolist() == [[0, 1, 0, 1], [1, 2, 1, 2], [2, 3, 2, 3]]
-    assert len(_folders(folder, "phrases")) == 4
-    assert len(_calls(folder)) == 2
-
-
-def test_provides_phrase_table_scores_to_objectives(folder):
-    (folder / "linked.py").write_text(READS_LINKS.replace("links", "known"))
-    register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
-    changes = {"objectives": {"linked": {"corpora": ["en-es"]}}}
-    corpus = Workspace(_recipe(folder, changes)).open().train["en-es"]
-    source, target = corpus.take([1]).known
-    assert (source.spans[0].tolist(), target.spans[0].tolist()) == (
-        [[0, 1], [0, 2], [1, 2]],
-        [[0, 1], [0, 2], [1, 2]],
-    )
-    assert source.counterparts.lines[source.numbers[1]] == "un perro"
-    assert corpus.take([1]).text is None
-
-
-def test_text_is_stored_where_an_objective_reads_it(folder):
-    phrases = {"align": {"phrases": {"max_phrase_length": 4}}}
-    changes = {"objectives": {"alm": {"corpora": ["en-de"]}, "weam": {}}, **phrases}
-    corpora = Workspace(_recipe(folder, changes)).open().train
-    before = _folders(folder, "text")
-    assert len(before) == 1
-    source, target = corpora["en-de"].take([2, 3]).text
-    kept = [0, 1, 3, 4]  # the third line has no words on one side
-    assert [source.lines, target.lines] == [
-        [LINES[language][kept[row]] for row in (2, 3)] for language in ("en", "de")
-    ]
-    assert corpora["en-es"].take([0]).text is None
-    Workspace(_recipe(folder, {**changes, "vocab": {"size": 320}})).open()
-    assert _folders(folder, "text") == before
 
 
 @pytest.mark.parametrize(
@@ -232,22 +152,6 @@ def test_dictionary_is_the_prior_of_the_aligner(folder):
     write_lines(folder / "data" / "en-es.txt", ["cat\tgato"])
     Workspace(_recipe(folder, changes)).open()
     assert _calls(folder)[2:] == ["5 en-es [('cat', 'gato')]"]
-
-
-def test_links_of_a_larger_corpus_are_the_prior_of_the_aligner(folder):
-    for language in LINES:
-        write_lines(folder / "data" / f"small.{language}", LINES[language][:1])
-    small = {"pairs": ["en-de"], "train": ["small.{source}", "small.{target}"]}
-    big = {"pairs": ["en-de"], "train": ["train.{source}", "train.{target}"]}
-    recipe = _recipe(folder, {"corpora": {"small": small, "big": big}, "align": {"priors": "big"}})
-    Workspace(recipe).open()
-    first, second = _calls(folder)
-    assert (first, second[:8]) == ("5 en-de []", "1 en-de ")
-    assert "('cat', 'Katze')" in second
-    assert "('here', 'hier')" in second
-    corpora = {"pairs": {**small, "pairs": ["en-es"]}, "big": big}
-    with pytest.raises(SettingsError, match="'big' has no pair 'en-es'; there are: en-de"):
-        Workspace(_recipe(folder, {"corpora": corpora, "align": {"priors": "big"}})).open()
 
 
 def test_external_links_are_matched_by_line_number(folder):

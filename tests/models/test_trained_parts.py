@@ -176,8 +176,7 @@ def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(
     )
 
 
-def test_the_estimate_counts_what_is_trained(recipe, monkeypatch):
-    monkeypatch.setattr("interlace.experiments.estimate._SECONDS", 0.05)
+def test_the_estimate_counts_what_is_trained(recipe):
     whole, frozen, adapted = (
         estimate(recipe(**settings)).model
         for settings in ({}, {"freeze": ["embeddings"]}, {"lora": {"rank": 2}})

@@ -7,7 +7,6 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from interlace.core.errors import RunError
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.models.build import load
@@ -68,32 +67,3 @@ def test_records_are_complete_and_the_snippet_of_the_card_runs(run, tmp_path):
     }
     assert all(file["digest"] in card for file in files)
     assert str(tmp_path) not in card
-
-
-def test_writes_to_tensorboard(small, tmp_path):
-    pytest.importorskip("tensorboard")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    changes = {"train.steps": "4", "train.evaluate_every": "2", "train.trackers": '["tensorboard"]'}
-    pretrain(read_recipe(str(small), changes), tmp_path / "run")
-    events = EventAccumulator(str(tmp_path / "run" / "trackers" / "interlace"))
-    events.Reload()
-    means = [
-        (row["step"], row["scores"]["perplexity/mean"])
-        for row in records(tmp_path / "run", "evaluation")
-    ]
-    found = [(event.step, event.value) for event in events.Scalars("perplexity/mean")]
-    assert found == [(step, pytest.approx(mean, rel=1e-5)) for step, mean in means]
-    assert [event.step for event in events.Scalars("learning_rate")] == [1, 2, 3, 4]
-
-
-def test_settings_added_since_the_run_are_no_difference(run, small, tmp_path):
-    kept = json.loads((run / "recipe.json").read_text())
-    del kept["train"]["stop_by"]
-    (run / "recipe.json").write_text(json.dumps(kept))
-    changes = {"train.steps": "3"}
-    assert pretrain(read_recipe(str(small), changes), run) == run / "model"
-    kept["train"]["gone"] = 1  # an older setting that no longer is: told, never a traceback
-    (run / "recipe.json").write_text(json.dumps(kept))
-    with pytest.raises(RunError, match=r"damaged: unknown key 'train\.gone'"):
-        pretrain(read_recipe(str(small), changes), run)

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from interlace.core.errors import RunError
-from interlace.data.cache import content_key
 from interlace.experiments import pretrain as experiment
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.export import export_model
@@ -108,17 +107,6 @@ def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
         assert losses(run) == losses(whole), where
 
 
-def test_finished_run_is_not_repeated(pretrain, tmp_path):
-    run = tmp_path / "run"
-    pretrain(run, "--set", "train.steps=2")
-    before = (run / "run.json").read_text()
-    again = pretrain(run, "--set", "train.steps=2")
-    assert (
-        f"{run} is finished; nothing to do\n" in again.stderr
-    )  # one line, whatever the length of the path
-    assert (run / "run.json").read_text() == before
-
-
 def test_rejects_the_run_of_another_recipe(pretrain, tmp_path):
     run = tmp_path / "run"
     pretrain(run, "--set", "train.steps=2")
@@ -141,36 +129,6 @@ def test_a_resumed_run_notices_changed_text(small, tmp_path):
         RunError, match=r"the text of en \(train\) has changed since the run began; restore it"
     ):
         experiment.pretrain(read_recipe(str(small)), tmp_path / "run")
-
-
-def test_totals_of_a_resumed_run_need_no_metrics(small, tmp_path):
-    experiment.pretrain(read_recipe(str(small)), tmp_path / "whole")
-    with pytest.raises(StoppedError):
-        experiment.pretrain(read_recipe(str(small)), tmp_path / "run", stop_at(5))
-    (tmp_path / "run" / "metrics.jsonl").unlink()
-    experiment.pretrain(read_recipe(str(small)), tmp_path / "run")
-    resumed, whole = about(tmp_path / "run"), about(tmp_path / "whole")
-    assert {name: resumed[name] for name in SAME} == {name: whole[name] for name in SAME}
-    assert resumed["seconds"]["steps"] > 0
-
-
-SAME = ("steps", "tokens", "shares", "mixture", "data", "model_key")
-
-
-def test_a_run_names_the_text_that_was_trained_on(small, tmp_path):
-    before = content_key(tmp_path / "train.en")
-
-    def change(step):
-        if step.index == 5:
-            (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
-
-    experiment.pretrain(read_recipe(str(small)), tmp_path / "run", change)
-    files = {
-        file["name"]: file["digest"]
-        for row in about(tmp_path / "run")["data"]
-        for file in row["files"]
-    }
-    assert files["train.en"] == before != content_key(tmp_path / "train.en")
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing"])

@@ -2,19 +2,14 @@
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments.evaluate import _load
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
-from interlace.experiments.score_store import model_key
 from interlace.experiments.workspace import Workspace
 from interlace.models.build import build_model, load
-from interlace.models.seq2seq import Seq2Seq
-from interlace.tasks.perplexity import Perplexity
-from interlace.tasks.pos import Pos
 from run_records import StoppedError, records, stop_at
 
 OBJECTIVES = {"mlm": {"max_length": 32}, "translation": {"max_length": 32}}
@@ -43,30 +38,6 @@ def test_resumed_run_ends_with_the_same_model(family, small, tmp_path):
         "mlm",
         "translation",
     }
-
-
-def test_model_key_depends_on_the_weights_of_both_sides(small, tmp_path):
-    """A model of two folders has no weights beside its configuration; what is scored anew hangs on all of them."""
-    model = pretrain(translating(small, "modernbert"), tmp_path / "run")
-    before = model_key(str(model))
-    for side in ("encoder", "decoder"):
-        path = model / side / "model.safetensors"
-        tensors = load_file(path)
-        name = next(iter(tensors))
-        save_file({**tensors, name: tensors[name] + 1}, path)
-        assert model_key(str(model)) != before
-        save_file(tensors, path)
-
-
-def test_finished_model_opens_with_its_vocabulary_and_its_encoder_is_fine_tuned(small, tmp_path):
-    model = pretrain(translating(small), tmp_path / "run")
-    vocab = Vocab.load(model)
-    found = load(model, vocab)
-    assert isinstance(found, Seq2Seq)
-    assert found.vocab_size == vocab.size
-    assert list(vocab.targets) == list(found.decoder_languages) == ["en", "xx"]
-    assert not isinstance(_load(str(model), Pos()), Seq2Seq)
-    assert isinstance(_load(str(model), Perplexity()), Seq2Seq)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])

@@ -1,8 +1,6 @@
 """Runs of translation models: without pairs, killed and taken up, in two processes, measured by direction."""
 
 import json
-import logging
-import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,16 +9,12 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.data.vocab import Vocab
 from interlace.experiments import monitoring as held_out
-from interlace.experiments.mixing import build_mixture
 from interlace.experiments.monitoring import dev_scores
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.workspace import Workspace
-from interlace.models.build import build_model, load
 from interlace.tasks.mt import Mt
-from interlace.tasks.round_trip import RoundTrip
 from run_records import StoppedError, about, records, stop_at, weights
 
 BOTH = """
@@ -98,59 +92,6 @@ def test_rejects_training_on_held_out_corpora(unsupervised):
         Recipe.read(data)
 
 
-def mixture_of(recipe):
-    workspace = Workspace(recipe).open()
-    model = build_model(recipe.model, workspace.vocab, recipe.languages, 0, seq2seq=True)
-    return workspace, build_mixture(workspace, model.traits)
-
-
-def test_skips_and_reports_too_long_rows(unsupervised, tmp_path, caplog):
-    lines = (tmp_path / "train.en").read_text().splitlines()
-    (tmp_path / "train.en").write_text(
-        "".join(f"{line} {line if row % 3 else ''}\n" for row, line in enumerate(lines))
-    )
-    text = unsupervised.read_text().replace("max_length = 32\nweight", "max_length = 10\nweight")
-    unsupervised.write_text(text)
-    with caplog.at_level(logging.INFO):
-        workspace, mixture = mixture_of(read_recipe(str(unsupervised)))
-    source = next(source for source in mixture.sources if source.name == "denoise/en")
-    lengths = workspace.train["en"].lengths
-    told = f"denoise: skipping long rows: {(lengths > 8).sum()} of 200 rows of 'en' are longer than 8 tokens"
-    assert told in caplog.text
-    rows = [row for index in range(len(source.plan)) for row in source.plan.examples(index).lengths]
-    assert sorted(rows) == sorted(lengths[lengths <= 8])
-    assert 0 < len(rows) < 200
-
-
-def test_trains_on_every_kind_of_example(small, tmp_path):
-    """All kinds of examples in one model: text and pairs, both heads."""
-    changes = {
-        "objectives.mass": "{ max_length = 32 }",
-        "objectives.translation": '{ max_length = 32, directions = "forward" }',
-        "objectives.denoise": "{ max_length = 32 }",
-        "train.steps": "10",
-        "train.alternate": "true",
-        "corpora.pairs.dev": json.dumps([f"{tmp_path}/pairs.en", f"{tmp_path}/pairs.xx"]),
-    }
-    recipe = read_recipe(str(small), changes)
-    pretrain(recipe, tmp_path / "run")
-    rows = records(tmp_path / "run", "step")
-    assert [row["objective"] for row in rows[:5]] == [
-        "mlm",
-        "tlm",
-        "mass",
-        "translation",
-        "denoise",
-    ]
-    assert all(
-        set(row["languages"]) == {"en", "xx"} for row in rows if row["objective"] == "translation"
-    )
-    scores = records(tmp_path / "run", "evaluation")[-1]["scores"]
-    named = {"perplexity/en-xx", "masked_perplexity/en", "masked_perplexity/xx", "perplexity/mean"}
-    assert named < set(scores)
-    assert "perplexity/xx-en" not in scores  # nothing learns it
-
-
 def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
     """Of real translations; what they are worth is said here, so that the best is known."""
     bleu, asked, measure = iter([1.0, 2.0, 5.0, 7.0, 3.0, 1.0, 1.0, 1.0]), [], Mt.measure
@@ -189,75 +130,36 @@ def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
     )
 
 
-def test_stops_by_round_trips_as_one_process_or_three(unsupervised, tmp_path, monkeypatch):
+def test_dev_scores_are_those_of_one_process_or_three(unsupervised, monkeypatch):
     """Each of three processes translates its own lines, and each comes to the score of all of them."""
     changes = {
-        "train.stop_by": "round-trip",
+        "train.stop_by": "bleu",
         "train.patience": "3",
         "train.evaluate_every": "4",
-        "evaluate.tasks.round_trip.files": "dev.{language}",
+        "evaluate.tasks.mt.files": "same.{language}",
     }
-    recipe = read_recipe(str(unsupervised), changes)
-    pretrain(recipe, tmp_path / "run")
-    scores = [row["scores"] for row in records(tmp_path / "run", "evaluation")]
-    names = ("round-trip/en-xx", "round-trip/xx-en")
-    assert [row["round-trip/mean"] for row in scores] == [
-        pytest.approx(sum(row[name] for name in names) / 2, abs=1e-3) for row in scores
-    ]
-
-    workspace, vocab = Workspace(recipe).open(), Vocab.load(tmp_path / "run/model")
-    monkeypatch.setattr(
-        RoundTrip, "translate", lambda *arguments: [said(line) for line in arguments[-1]]
-    )
-    model, made = load(tmp_path / "run/model", vocab), []
-    whole = dev_scores(workspace, SimpleNamespace(process_index=0, num_processes=1))(model)
-    assert 0 < whole["round-trip/mean"] < 100
+    for language in ("en", "xx"):
+        text = (unsupervised.parent / "dev.en").read_text()
+        (unsupervised.parent / f"same.{language}").write_text(text)
+    workspace = Workspace(read_recipe(str(unsupervised), changes)).open()
+    monkeypatch.setattr(Mt, "translate", lambda *arguments: [said(line) for line in arguments[-1]])
+    gathered = []
+    whole = dev_scores(workspace, SimpleNamespace(process_index=0, num_processes=1))(None)
+    assert 0 < whole["bleu/mean"] < 100
+    names = ("bleu/en-xx", "bleu/xx-en")
+    assert whole["bleu/mean"] == pytest.approx(sum(whole[name] for name in names) / 2, abs=1e-3)
     for rank in range(3):
         process = SimpleNamespace(process_index=rank, num_processes=3)
-        monkeypatch.setattr(held_out, "gather_object", lambda mine: made.append(mine[0]) or mine)
-        dev_scores(workspace, process)(model)
-    assert len({len(examples.score) for examples in made}) <= 2
-    by_direction = [made[0::2], made[1::2]]
+        monkeypatch.setattr(
+            held_out, "gather_object", lambda mine: gathered.append(mine[0]) or mine
+        )
+        dev_scores(workspace, process)(None)
+    by_direction = [gathered[0::2], gathered[1::2]]
     monkeypatch.setattr(held_out, "gather_object", lambda _mine: by_direction.pop(0))
-    assert dev_scores(workspace, process)(model) == whole
+    assert dev_scores(workspace, process)(None) == whole
 
 
 def said(line):
     """A translation that loses a word here and there."""
     words = line.split()
     return SimpleNamespace(text=" ".join(words[: len(words) - len(line) % 2]), pieces=1)
-
-
-def test_rejects_stopping_by_what_is_not_translated(small):
-    objectives = '{ translation = { max_length = 32, directions = "forward" } }'
-    with pytest.raises(
-        SettingsError, match=r"stop_by = 'round-trip': en-xx is learned but its reverse is not"
-    ):
-        read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
-    with pytest.raises(
-        SettingsError, match=r"train\.stop_by = 'bleu': no objective here translates"
-    ):
-        read_recipe(str(small), {"train.stop_by": "bleu"})
-
-
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_two_processes_end_with_the_model_of_one(python, torchrun, unsupervised, tmp_path):
-    arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--output"]
-    subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    judged = [
-        "train.stop_by=round-trip",
-        "evaluate.tasks.round_trip.files=dev.{language}",
-        "train.patience=9",
-    ]
-    sets = [part for change in judged for part in ("--set", change)]
-    one = weights(tmp_path / "one", 8)
-    run = tmp_path / "two"
-    subprocess.run(
-        torchrun(2, *arguments, str(run), *sets, unlike_sets=True), check=True, capture_output=True
-    )
-    two = weights(run, 8)
-    assert set(one) == set(two)
-    for name, weight in one.items():
-        torch.testing.assert_close(weight, two[name], rtol=1e-4, atol=1e-6, msg=name)
-    assert all("round-trip/mean" in row["scores"] for row in records(run, "evaluation"))
