@@ -202,20 +202,6 @@ def test_no_entry_is_made_of_a_file_that_changes_meanwhile(folder, tmp_path, cha
         path.write_text("old\n")
 
 
-def test_an_entry_may_be_made_while_other_files_change(tmp_path):
-    for name in ("read", "other"):
-        (tmp_path / name).write_text(name)
-
-    def build(_):
-        (tmp_path / "other").write_text("changed")
-        (tmp_path / "read").touch()
-        os.utime(tmp_path / "read", ns=(times.st_atime_ns, times.st_mtime_ns))
-
-    content_key(tmp_path / "other")
-    times = (tmp_path / "read").stat()
-    assert cached("thing", {"files": content_key(tmp_path / "read")}, build).is_dir()
-
-
 @pytest.mark.parametrize(
     ("name", "part"),
     [

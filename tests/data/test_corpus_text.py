@@ -106,9 +106,9 @@ def test_counts_what_filters_drop(build, vocab, languages, chunk, monkeypatch):
 
 
 def test_filters_see_normalized_lines(build):
-    files, rules = {"en": ["A b", "a B"]}, {"duplicates": {}}
-    assert len(build(files, rules=rules)) == 2
-    assert len(build(files, rules=rules, normalization=Normalization(lower_case=True))) == 1
+    normalization = Normalization(lower_case=True)
+    corpus = build({"en": ["A b", "a B"]}, rules={"duplicates": {}}, normalization=normalization)
+    assert len(corpus) == 1
 
 
 def test_text_keeps_filtered_rows_without_words(tmp_path):

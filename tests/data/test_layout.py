@@ -98,24 +98,6 @@ def test_word_k_has_the_same_position_on_both_sides(lengths, kind, first, max_le
     assert layout.ids.shape[1] <= max_length
 
 
-#  max_length 10: the second side begins in column 5, with its own special tokens; padding (_) has no position
-PADDED = {
-    ("xlm", True): "^ A A $ _ ^ C $",
-    ("xlm", False): "^ A A _ _ $ C $",
-    ("roberta", True): "^ A A $ _ $ C $",
-    ("bert", False): "^ A A $ _ C $",
-}
-
-
-@pytest.mark.parametrize(("kind", "restart"), PADDED)
-def test_inner_padding_by_hand(kind, restart):
-    pairs = Pairs(sentences([[5, 5]]), sentences([[7]]))
-    layout = pair_layout(pairs, VOCAB, 10, kind, restart=restart, inner_padding=True)
-    row = PADDED[kind, restart].split()
-    assert layout.ids.tolist() == [["_^$..A.C".index(token) for token in row]]
-    assert layout.real.tolist() == [[token != "_" for token in row]]
-
-
 @given(LENGTHS, ANY_LAYOUT, st.booleans(), st.integers(8, 40))
 def test_inner_padding_only_moves_the_second_side(lengths, kind, restart, max_length):
     half = (max_length - 4) // 2

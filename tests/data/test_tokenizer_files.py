@@ -7,6 +7,7 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
+from transformers import AutoTokenizer, XLMTokenizer
 
 from interlace.core.errors import CheckpointError, DataError
 from interlace.data.vocab import Vocab
@@ -45,19 +46,12 @@ def changed_tokenizer(folder, **parts):
 
 @pytest.mark.parametrize("strategy", [{"Fixed": 2_000_000_000}, "BatchLongest"])
 def test_padding_and_truncation_are_removed_before_the_first_use(tmp_path, strategy):
-    padding = {
-        "strategy": strategy,
-        "direction": "Right",
-        "pad_to_multiple_of": 1 << 31,
-        "pad_id": 0,
-    }
-    padding |= {"pad_type_id": 0, "pad_token": "<pad>"}
+    padding = {"strategy": strategy, "direction": "Right", "pad_to_multiple_of": 1 << 31}
+    padding |= {"pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"}
     truncation = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 3}
     vocab = Vocab.load(changed_tokenizer(tmp_path / "t", padding=padding, truncation=truncation))
-    assert (
-        vocab.encode(["a b c d e f g h"]).ids.flat.tolist()
-        == little_vocab().encode(["a b c d e f g h"]).ids.flat.tolist()
-    )
+    line = ["a b c d e f g h"]
+    assert vocab.encode(line).ids == little_vocab().encode(line).ids
 
 
 def split(expression):
@@ -98,51 +92,24 @@ def test_a_regular_expression_that_the_library_gives_up_is_an_error(tmp_path, pa
 
 
 SLOW = "a*a*a*[bc]"  # cubic in the length of the text, so that the library does not give it up
+MANY = {"type": "Sequence", "normalizers": [replace(f"{n}+") for n in range(60)]}
 
 
 @pytest.mark.parametrize(
     ("parts", "expression", "fault"),
     [
-        (
-            {"pre_tokenizer": split("(a+)+$")},
-            "'(a+)+$'",
-            "fails on a text of 1,000 characters, 'aaa",
-        ),
-        (
-            {"normalizer": {"type": "Sequence", "normalizers": [replace(r"(x|\s+)+[yz]")]}},
-            "'(x|",
-            "fails on a text",
-        ),
-        (
-            {"decoder": replace("q(a|aa)+$")},
-            "'q(a|aa)+$'",
-            "fails on a text of 1,000 characters, 'qa",
-        ),
-        (
-            {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split(SLOW)]}},
-            f"'{SLOW}'",
-            "takes more than 5 s",
-        ),
+        ({"pre_tokenizer": split("(a+)+$")}, "'(a+)+$'", "fails on a text of 1,000 characters"),
+        ({"normalizer": replace(r"(x|\s+)+[yz]")}, "'(x|", "fails on a text"),
+        ({"decoder": replace("q(a|aa)+$")}, "'q(a|aa)+$'", "1,000 characters, 'qa"),
+        ({"pre_tokenizer": split(SLOW)}, f"'{SLOW}'", "takes more than 5 s"),
         ({"pre_tokenizer": split("a" * 20_000)}, "of 20,000 characters", "expected at most 10,000"),
-        (
-            {
-                "normalizer": {
-                    "type": "Sequence",
-                    "normalizers": [replace(f"{n}+") for n in range(60)],
-                }
-            },
-            "60 regular expressions",
-            "expected at most 50",
-        ),
+        ({"normalizer": MANY}, "60 regular expressions", "expected at most 50"),
     ],
 )
 def test_a_regular_expression_that_takes_long_is_named(tmp_path, parts, expression, fault):
-    with pytest.raises(DataError) as caught:
+    message = rf"tokenizer\.json: .*{re.escape(expression)}.*{re.escape(fault)}"
+    with pytest.raises(DataError, match=message):
         Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
-    message = str(caught.value)
-    assert message.startswith(f"{tmp_path / 't' / 'tokenizer.json'}: ")
-    assert expression in message
-    assert fault in message
 
 
 @pytest.mark.parametrize("kind", ["byte-bpe", "bpe"])
@@ -303,38 +270,28 @@ def test_rejects_a_checkpoint_without_a_tokenizer(tmp_path, kind):
 
 TOKENS = ["<s>", "</s>", "<pad>", "<unk>", *(f"<special{number}>" for number in range(10))]
 LETTERS = [form for letter in "abcdeghlort.,'" for form in (letter, f"{letter}</w>")]
-MERGES = [
-    "t h 90",
-    "th e</w> 80",
-    "o l 70",
-    "ol d</w> 60",
-    "c a 50",
-    "ca t</w> 40",
-    "b l 30",
-]  # `bl` is no subword
+MERGED = ["th", "the</w>", "ol", "old</w>", "ca", "cat</w>"]
+MERGES = "t h 90\nth e</w> 80\no l 70\nol d</w> 60\nc a 50\nca t</w> 40\nb l 30\n"  # no `bl`
 
 
 @pytest.fixture
 def folder(tmp_path):
-    tokens = [*TOKENS, *LETTERS, "th", "the</w>", "ol", "old</w>", "ca", "cat</w>"]
-    (tmp_path / "vocab.json").write_text(
-        json.dumps({token: number for number, token in enumerate(tokens)})
-    )
-    (tmp_path / "merges.txt").write_text("\n".join(MERGES) + "\n")
+    ids = {token: number for number, token in enumerate([*TOKENS, *LETTERS, *MERGED])}
+    (tmp_path / "vocab.json").write_text(json.dumps(ids))
+    (tmp_path / "merges.txt").write_text(MERGES)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "xlm"}))
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("line", "subwords"),
-    [
-        ("The old, olé cat.", "the</w> old</w> ,</w> ol e</w> cat</w> .</w>"),
-        ("able", "a b l e</w>"),
-    ],
-)
-def test_xlm_merges_subwords_of_the_vocabulary(folder, line, subwords):
+def test_xlm_merges_subwords_of_the_vocabulary(folder):
     vocab = Vocab.load(folder)
-    assert vocab.tokens(vocab.encode([line]).ids[0]) == subwords.split()
+    subwords = "the</w> old</w> ,</w> ol e</w> cat</w> .</w> a b l e</w>".split()
+    assert vocab.tokens(vocab.encode(["The old, olé cat. able"]).ids[0]) == subwords
+    config = {"do_lowercase_and_remove_accent": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    vocab = Vocab.load(folder)
+    assert vocab.unk in vocab.encode(["The"]).ids[0]
+    assert vocab.unk not in vocab.encode(["the"]).ids[0]
 
 
 def test_xlm_has_the_special_tokens_of_its_code_and_opens_in_transformers(folder, tmp_path):
@@ -344,8 +301,6 @@ def test_xlm_has_the_special_tokens_of_its_code_and_opens_in_transformers(folder
     assert (vocab.separator_ids, vocab.pair_layout) == ((vocab.end,), "xlm")
     assert vocab.pad == 2
     assert len(vocab.special_ids) == len(TOKENS)
-    from transformers import AutoTokenizer
-
     vocab.save(tmp_path / "out")
     plain = AutoTokenizer.from_pretrained(tmp_path / "out", trust_remote_code=False)
     assert plain("the old cat")["input_ids"] == [
@@ -356,19 +311,8 @@ def test_xlm_has_the_special_tokens_of_its_code_and_opens_in_transformers(folder
     assert plain.mask_token == "<special1>"
 
 
-def test_xlm_keeps_case_and_accents_if_configured(folder):
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps({"do_lowercase_and_remove_accent": False})
-    )
-    vocab = Vocab.load(folder)
-    assert vocab.unk in vocab.encode(["The"]).ids[0]
-    assert vocab.unk not in vocab.encode(["the"]).ids[0]
-
-
 def test_xlm_agrees_with_the_slow_tokenizer_on_tokenized_text(folder):
     pytest.importorskip("sacremoses")
-    from transformers import XLMTokenizer
-
     slow = XLMTokenizer.from_pretrained(folder)
     vocab = Vocab.load(folder)
     for line in ("the old cat", "The Old Cat , the dog .", "tac dlo eht , olé"):
