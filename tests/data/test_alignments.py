@@ -58,20 +58,12 @@ def test_reads_back_words_links_and_confidence(tmp_path):
     assert [(words.first, len(words)) for words, _ in chunks] == [(0, 2), (2, 1)]
     assert Ragged.concatenate([words.source for words, _ in chunks]) == Ragged.of(SOURCE)
     assert Ragged.concatenate([links.links for _, links in chunks]) == Ragged.of(LINKS, width=2)
+    whole_words, whole_links = aligned.whole(tmp_path)
+    assert (whole_words.source, whole_words.target) == (Ragged.of(SOURCE), Ragged.of(TARGET))
+    assert whole_links.confidence == aligned.take(range(3)).confidence
     (aligned.folder / "source.words").write_text("the\n")
     with pytest.raises(DataError, match="1 words, 3 were written; align the corpus again"):
         WordAlignments.open(aligned.folder).types  # noqa: B018 - reading it is the test
-
-
-@pytest.mark.parametrize("links", [LINKS, [[], [], []]])
-def test_maps_all_rows_from_files(tmp_path, links):
-    aligned = write(tmp_path / "a", links=links, confidence=CONFIDENCE[: sum(map(len, links))])
-    (tmp_path / "spool").mkdir()
-    for _ in range(2):  # the second call overwrites the files
-        words, whole = aligned.whole(tmp_path / "spool")
-        assert (words.source, words.target) == (Ragged.of(SOURCE), Ragged.of(TARGET))
-        assert whole.links == Ragged.of(links, width=2)
-        assert whole.confidence == aligned.take(range(3)).confidence
 
 
 @pytest.mark.parametrize(
@@ -127,13 +119,3 @@ def test_rejects_alignments_and_text_of_other_pairs(tmp_path, corpus, words, mes
         corpus.with_alignments(aligned)
     with pytest.raises(DataError, match=r"pairs 2, but .*c has 3; store the text"):
         corpus.with_alignments(write(tmp_path / "b"), text=text_of(tmp_path / "t", 2))
-
-
-@pytest.mark.parametrize("size", [255, 256, 257, 65_536, 65_537])
-def test_numbers_of_every_size_survive_narrow_storage(tmp_path, size):
-    side = Ragged.of([range(size), [0]])
-    links = Ragged.of([[(0, size - 1), (size - 1, 0)], []], width=2)
-    words = WordPairs(side, side, ["w"] * size, ["w"] * size)
-    aligned = WordAlignments.write(tmp_path / "a", [(words, links, np.ones(2, np.float32))])
-    assert aligned.take([1, 0]).links == links.take([1, 0])
-    assert aligned.words([0])[1] == side.take([0])

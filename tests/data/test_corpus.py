@@ -48,10 +48,8 @@ def test_describes_what_was_written(corpus, vocab):
     assert corpus.counts == {"rows": len(corpus), "subwords": {"en": 11}}
     assert corpus.meta["notes"] == {"empty": 3}
     assert "rows=5" in repr(corpus)
-    stored = {path.stem: np.load(path) for path in corpus.folder.glob("*.npy")}
-    assert stored["text.ids"].tolist() == [number for row in ROWS for number in row]
-    assert stored["text.offsets"].tolist() == [0, 3, 4, 8, 10, 11]
-    assert (stored["text.ids"].dtype, stored["text.offsets"].dtype) == (np.uint8, np.int64)
+    stored = np.load(corpus.folder / "text.ids.npy")
+    assert (stored.tolist(), stored.dtype) == (list(range(7, 18)), np.uint8)
 
 
 ANY_ID = st.sampled_from([5, 99, 255, 256, 65_535, 65_536])

@@ -13,19 +13,6 @@ from little_words import sentences
 SEPARATOR = 3
 
 
-def test_the_example_of_the_docstring_shifted_or_not():
-    streams = Streams(sentences([[11, 12, 13], [21, 22], [31, 32, 33, 34]]), 4, SEPARATOR)
-    assert len(streams) == 3
-    assert streams.lengths.tolist() == [4, 4, 4]
-    rows = streams.take([0, 1, 2])
-    assert rows.ids.to_lists() == [[11, 12, 13, 3], [21, 22, 3, 31], [32, 33, 34, 3]]
-    assert rows.words.to_lists() == [[0, 1, 2, -1], [0, 1, -1, 2], [0, 1, 2, -1]]
-    assert rows.language == "en"
-    rows = streams.take([2, 0], shift=3)
-    assert rows.ids.to_lists() == [[3, 11, 12, 13], [3, 21, 22, 3]]
-    assert rows.words.to_lists() == [[-1, 0, 1, 2], [-1, 0, 1, -1]]
-
-
 @settings(max_examples=60)
 @given(rows=st.lists(st.lists(st.integers(5, 99), max_size=6), min_size=1, max_size=12), length=st.integers(1, 9),
        shift=st.integers(0, 20))  # fmt: skip

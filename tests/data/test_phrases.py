@@ -22,14 +22,12 @@ def numbered(lines):
     return Ragged.of([[types.index(word) for word in line.split()] for line in lines]), types
 
 
-def aligned(folder, source=EN, target=DE, links=LINKS, confidence=None):
+def aligned(folder, source=EN, target=DE, links=LINKS):
     source_words, source_types = numbered(source)
     target_words, target_types = numbered(target)
     words = WordPairs(source_words, target_words, source_types, target_types, ("en", "de"))
     links = Ragged.of(links, width=2)
-    if confidence is None:
-        confidence = np.ones(len(links.flat))
-    return WordAlignments.write(folder, [(words, links, np.array(confidence, np.float32))])
+    return WordAlignments.write(folder, [(words, links, np.ones(len(links.flat), np.float32))])
 
 
 def store_of(folder, alignments, **rules):
@@ -42,18 +40,6 @@ def store_of(folder, alignments, **rules):
 
 def translations(known):
     return [known.counterparts.lines[number] for number in known.numbers]
-
-
-@pytest.mark.parametrize(
-    ("min_confidence", "phrases"),
-    [(0.0, [(0, 2, 0, 2)]), (0.5, [(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)])],
-)
-def test_leaves_out_links_below_the_minimum_confidence(tmp_path, min_confidence, phrases):
-    links = [[(0, 0), (0, 1), (1, 1)]]
-    alignments = aligned(tmp_path / "a", ["a b"], ["x y"], links, [0.9, 0.2, 0.9])
-    store = store_of(tmp_path, alignments, min_confidence=min_confidence)
-    assert store.take([0])[0] == Ragged.of([phrases], width=4)
-    assert store.counts["table"] == len(phrases)
 
 
 def test_phrases_of_a_pair_by_hand_and_the_text_of_their_counterparts(tmp_path):
