@@ -92,11 +92,8 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     """
     path = user_path(name)
     must_not_be_special(path, what)
-    if (
-        name.startswith((".", "/", "~"))
-        or name.count("/") > 1
-        or ("/" in name and path.parent.is_dir())
-    ):
+    is_path = name.startswith((".", "/", "~")) or name.count("/") > 1
+    if is_path or ("/" in name and path.parent.is_dir()):
         must_exist(path, what)
     try:
         import huggingface_hub
@@ -108,28 +105,23 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     root = Path(path.parts[0]) if path.parts else path
     folders = [folder.name for folder in Path().iterdir() if folder.is_dir()]
     hint = "" if root.exists() else nearest(root.name, folders)
-    missing = f"{name!r}: no such folder{hint}, and the Hugging Face hub refuses it"
+    missing = f"{name!r}: no such folder{hint}"
     try:
         with hub_or_cache():
-            return Path(
-                huggingface_hub.snapshot_download(
-                    name, allow_patterns=patterns, ignore_patterns=["*/*"]
-                )
+            folder = huggingface_hub.snapshot_download(
+                name, allow_patterns=patterns, ignore_patterns=["*/*"]
             )
-    except errors.GatedRepoError as error:
+    except errors.RepositoryNotFoundError as error:  # also for one that its authors grant access to
         raise DataError(
-            f"{missing}: its authors grant access on its page; then run `hf auth login`"
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise DataError(
-            f"{missing}: no such repository; a private one needs `hf auth login`"
+            f"{missing}, and the Hugging Face hub refuses it: no such repository, or a private or gated one: get "
+            f"access on its page, then run `hf auth login`"
         ) from error
     except (errors.HfHubHTTPError, OSError, ValueError) as error:
         raise DataError(
-            f"{name!r}: no such folder{hint}, not in the cache (HF_HOME), and {failure(error)}. Where there "
-            f"is a network, run `hf download {name} --local-dir FOLDER` (huggingface-cli in old versions), and "
-            f"give FOLDER instead"
+            f"{missing}, not in the cache (HF_HOME), and {failure(error)}. Where there is a network, run "
+            f"`hf download {name} --local-dir FOLDER` (huggingface-cli in old versions), and give FOLDER instead"
         ) from error
+    return Path(folder)
 
 
 def special_tokens(tokenizer: Tokenizer, config: Mapping[str, Any]) -> dict[str, str]:
@@ -184,15 +176,12 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     config = _read_config(check_folder(folder, _PATTERNS))
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
-    has_xlm_files = all(
-        (folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json")
-    )
-    if (
-        has_xlm_files
-        and read_json(folder / "config.json", dict[str, Any]).get("model_type") == "xlm"
-    ):
-        config = {**_XLM_ROLES, **config}
-        return _build_xlm(folder, config), config
+    xlm_files = [folder / name for name in (_XLM_VOCAB, _XLM_MERGES, "config.json")]
+    if all(path.is_file() for path in xlm_files):
+        model_config = read_json(folder / "config.json", dict[str, Any])
+        if model_config.get("model_type") == "xlm":
+            config = {**_XLM_ROLES, **config}
+            return _build_xlm(folder, config), config
     return _converted(folder), config
 
 
@@ -254,7 +243,8 @@ def _check_growth(part: str, component: Any, path: Path) -> None:
     steps = _steps(json.loads(component.__getstate__()))
     short_texts = [_SAMPLE, *sorted({*_SAMPLE, *string.printable})]
     for step in steps:
-        named_texts = (_pattern(step), step.get("content"), step.get("prepend"))
+        pattern = step.get("pattern") or {}
+        named_texts = (pattern.get("String"), step.get("content"), step.get("prepend"))
         short_texts += filter(None, named_texts)
     originals = [text * (_MIN_TRIED // len(text) + 1) for text in short_texts]
     texts = originals
@@ -310,14 +300,6 @@ def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
         for inner_part in part.get(key, []):
             steps += _steps(inner_part)
     return steps
-
-
-def _pattern(step: dict[str, Any]) -> str:
-    """Return the text that a step replaces; "" for other steps and for regular expressions."""
-    pattern = step.get("pattern")
-    if isinstance(pattern, dict):
-        return str(pattern.get("String", ""))
-    return ""
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -378,18 +360,15 @@ def _converted(folder: Path) -> Tokenizer:
 def _check_class(folder: Path) -> bool:
     """Return whether the folder has Python code."""
     own_code = False
-    for name in ("config.json", "tokenizer_config.json"):
-        path = folder / name
+    for path in (folder / "config.json", folder / "tokenizer_config.json"):
         if not path.is_file():
             continue
         config = read_json(path, dict[str, Any])
         own_code = own_code or "auto_map" in config
-        class_name = config.get("tokenizer_class")
-        if class_name is not None and not (
-            isinstance(class_name, str) and _TOKENIZER_CLASS.fullmatch(class_name)
-        ):
+        name = config.get("tokenizer_class")
+        if name is not None and not _TOKENIZER_CLASS.fullmatch(str(name)):
             raise DataError(
-                f"{path}: tokenizer_class: expected a tokenizer of transformers (found {class_name!r})"
+                f"{path}: tokenizer_class: expected a tokenizer of transformers (found {name!r})"
             )
     return own_code
 

@@ -39,13 +39,9 @@ from interlace.data.tokenizer_training import (
 )
 from interlace.text.normalization import Normalization
 
-MAX_LINES = 2_000_000
-_ID_PARTS = (
-    "model",
-    "normalizer",
-    "pre_tokenizer",
-    "added_tokens",
-)  # the parts of a tokenizer that determine ids
+_MAX_LINES = 2_000_000
+# The parts of a tokenizer that determine ids.
+_ID_PARTS = ("model", "normalizer", "pre_tokenizer", "added_tokens")
 _TARGET = re.compile(r"<2([^<>\s]+)>")
 # Keys of a loaded configuration that describe how it was built; the saved tokenizer.json replaces them.
 _REBUILT = {
@@ -127,19 +123,16 @@ class Vocab(Encoder):
                 raise DataError(f"the special token {token!r} is not in the vocabulary")
             self._ids[role] = number
         added = tokenizer.get_added_tokens_decoder()
-        known = np.unique(
-            np.fromiter(tokenizer.get_vocab(with_added_tokens=True).values(), np.int64)
-        )
-        special_ids = {number for number, token in added.items() if token.special} | set(
-            self._ids.values()
-        )
-        self.size = int(known[-1]) + 1
+        ids = np.unique(list(tokenizer.get_vocab(with_added_tokens=True).values()))
+        special_ids = {number for number, token in added.items() if token.special}
+        special_ids.update(self._ids.values())
+        self.size = int(ids[-1]) + 1
         if self.size > _MAX_SIZE:
             raise DataError(
                 f"{name}: the tokenizer has the id {self.size - 1}; at most {_MAX_SIZE} ids are supported"
             )
         self.special_ids: NDArray[np.int64] = np.array(sorted(special_ids), np.int64)
-        self.regular_ids: NDArray[np.int64] = np.setdiff1d(known, [*added, *special_ids])
+        self.regular_ids: NDArray[np.int64] = np.setdiff1d(ids, [*added, *special_ids])
         self.separator_ids = self._separator()
 
     @classmethod
@@ -150,21 +143,16 @@ class Vocab(Encoder):
         *,
         alpha: float = 0.5,
         kind: TokenizerKind = "byte-bpe",
-        max_lines: int = MAX_LINES,
         seed: int = 0,
     ) -> Vocab:
         """Train a vocabulary on several languages, whose lines are sampled with q ~ p^alpha.
 
-        The sampling is Conneau & Lample's (2019, section 3.1). Each language is read once and at most `max_lines` of
+        The sampling is Conneau & Lample's (2019, section 3.1). Each language is read once and at most two million of
         its lines are held in memory. Little text may give fewer subwords than `size`, which must hold the alphabet.
         """
-        sampled = sample_lines(lines_by_language, alpha, max_lines, seed)
-        return cls(
-            train_tokenizer(kind, size, sampled),
-            ROLES,
-            {},
-            f"{kind} of {listed(lines_by_language)}",
-        )
+        sampled = sample_lines(lines_by_language, alpha, _MAX_LINES, seed)
+        tokenizer = train_tokenizer(kind, size, sampled)
+        return cls(tokenizer, ROLES, {}, f"{kind} of {listed(lines_by_language)}")
 
     @classmethod
     def load(cls, name: str | Path) -> Vocab:
@@ -188,8 +176,9 @@ class Vocab(Encoder):
         if not steps:
             return self
         tokenizer = Tokenizer.from_str(self.tokenizer.to_str())
-        own = tokenizer.normalizer
-        tokenizer.normalizer = normalizers.Sequence([*steps, *([] if own is None else [own])])
+        if tokenizer.normalizer is not None:
+            steps.append(tokenizer.normalizer)
+        tokenizer.normalizer = normalizers.Sequence(steps)
         return self.with_tokenizer(tokenizer, self.extension)
 
     def with_tokenizer(self, tokenizer: Tokenizer, extension: Extension | None) -> Vocab:
@@ -202,11 +191,8 @@ class Vocab(Encoder):
         It is the first token that a translation model's decoder reads. It is a special added token, so that `decode`
         removes it and no objective predicts or draws it. Raise a DataError if the tokenizer does not append new tokens.
         """
-        names = [
-            f"<2{language}>"
-            for language in dict.fromkeys(languages)
-            if language not in self.targets
-        ]
+        new_languages = [code for code in dict.fromkeys(languages) if code not in self.targets]
+        names = [f"<2{code}>" for code in new_languages]
         if not names:
             return self
         tokenizer = Tokenizer.from_str(self.tokenizer.to_str())
@@ -216,11 +202,12 @@ class Vocab(Encoder):
             raise DataError(
                 f"{self.name}: this tokenizer cannot be extended: {names[0]} gets the id {ids[0]}"
             )
-        before = self.extension or Extension(self.size, Ragged.of([], dtype=np.int32))
-        pieces = Ragged.from_lengths(
-            before.pieces.flat, [*before.pieces.lengths, *(0 for _ in names)]
-        )
-        return self.with_tokenizer(tokenizer, Extension(before.base, pieces))
+        base = self.size
+        pieces: list[list[int]] = [[] for _ in names]
+        if self.extension is not None:
+            base = self.extension.base
+            pieces = [*self.extension.pieces.to_lists(), *pieces]
+        return self.with_tokenizer(tokenizer, Extension(base, Ragged.of(pieces)))
 
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and `AutoTokenizer` open with the same ids; it must hold nothing else."""
@@ -232,14 +219,11 @@ class Vocab(Encoder):
 
     def save_files(self, folder: Path) -> None:
         """Write the tokenizer's files into a folder with other files, such as a model's."""
-        kept = {key: value for key, value in self._config.items() if key not in _REBUILT}
-        config = {
-            **kept,
-            **role_config(self._special),
-            # This class uses tokenizer.json as it is; model-specific ones build another tokenizer from its vocabulary.
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "clean_up_tokenization_spaces": False,
-        }
+        config = {key: value for key, value in self._config.items() if key not in _REBUILT}
+        config |= role_config(self._special)
+        # This class uses tokenizer.json as it is; model-specific ones build another tokenizer from its vocabulary.
+        config["tokenizer_class"] = "PreTrainedTokenizerFast"
+        config["clean_up_tokenization_spaces"] = False
         config.setdefault("model_input_names", ["input_ids", "attention_mask"])
         self.tokenizer.save(str(folder / "tokenizer.json"))
         text = json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)
@@ -273,10 +257,8 @@ class Vocab(Encoder):
     @property
     def pair_layout(self) -> PairLayout:
         """The layout of pairs that models of the vocabulary's family are trained with; XLM's if it was trained here."""
-        if self.begin in (
-            self.end,
-            *self.separator_ids,
-        ):  # XLM's rows begin with the token that ends them
+        # XLM's rows begin with the token that ends them
+        if self.begin == self.end or self.begin in self.separator_ids:
             return "xlm"
         if len(self.separator_ids) > 1:
             return "roberta"
@@ -287,22 +269,19 @@ class Vocab(Encoder):
     @cached_property
     def targets(self) -> dict[str, int]:
         """Language -> id of its target-language token `<2de>`, in order of ids."""
-        added = sorted(self.tokenizer.get_added_tokens_decoder().items())
-        found = {
-            number: _TARGET.fullmatch(token.content) for number, token in added if token.special
-        }
-        return {match[1]: number for number, match in found.items() if match}
+        targets: dict[str, int] = {}
+        for number, token in sorted(self.tokenizer.get_added_tokens_decoder().items()):
+            match = _TARGET.fullmatch(token.content)
+            if match and token.special:
+                targets[match[1]] = number
+        return targets
 
     def target(self, language: str) -> int:
         """Return a language's target token; raise a DataError that names those that have one."""
         if language not in self.targets:
-            if self.targets:
-                known = f"it has them for {listed(self.targets)}"
-            else:
-                known = "it has none"
-            hint = nearest(language, self.targets)
             raise DataError(
-                f"the vocabulary has no target-language token for {language!r}; {known}{hint}"
+                f"the vocabulary has no target-language token for {language!r}; it has them for "
+                f"{listed(self.targets) or 'no language'}{nearest(language, self.targets)}"
             )
         return self.targets[language]
 
@@ -323,22 +302,20 @@ class Vocab(Encoder):
         names = [self.tokenizer.id_to_token(int(number)) or f"<{int(number)}>" for number in ids]
         if not self.surfaces.by_bytes:
             return names
-        for place, name in enumerate(names):
-            if all(character in BYTES for character in name):
+        for index, name in enumerate(names):
+            if BYTES.keys() >= set(name):
                 data = bytes(BYTES[character] for character in name)
                 try:
-                    names[place] = data.decode("utf-8").replace(" ", "▁")
+                    names[index] = data.decode("utf-8").replace(" ", "▁")
                 except UnicodeDecodeError:
-                    names[place] = f"<{data.hex(' ')}>"
+                    names[index] = f"<{data.hex(' ')}>"
         return names
 
     def decode(self, ids: Iterable[int] | NDArray[Any]) -> str:
         """Return the text of subwords without special tokens."""
+        numbers = [int(number) for number in ids]
         with tokenizer_errors(self.name):
-            text: str = self.tokenizer.decode(
-                [int(number) for number in ids], skip_special_tokens=True
-            )
-        return text
+            return str(self.tokenizer.decode(numbers, skip_special_tokens=True))
 
     def _id(self, role: str) -> int:
         if role not in self._ids:
@@ -349,8 +326,7 @@ class Vocab(Encoder):
         """Return the ids that the template puts between two sides; one end token if it has no template for pairs."""
         row = self.tokenizer.encode("a", "b")
         sides = row.sequence_ids
-        if 0 in sides and 1 in sides:
-            found = tuple(row.ids[len(sides) - sides[::-1].index(0) : sides.index(1)])
-            if found:
-                return found
-        return (self.end,)
+        if 0 not in sides or 1 not in sides:
+            return (self.end,)
+        last_of_source = len(sides) - sides[::-1].index(0)
+        return tuple(row.ids[last_of_source : sides.index(1)]) or (self.end,)
