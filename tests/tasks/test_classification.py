@@ -137,3 +137,25 @@ def test_outcomes_of_entities_and_pairs_by_hand():
     assert TASKS.get("pawsx").other_scales["majority class"] == ("%", None)
     other = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, 1]), np.array([0, 1, 2, -1, 0]))
     assert len({outcomes.identity, other.outcomes.identity}) == 2
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean", "max"])
+def test_pools_states_without_special_tokens(vocab, model, pooling):
+    """The head reads the vector off unchanged: its weight is the identity."""
+    backbone = model().eval()
+    learner = Classifier(classes=backbone.width, pooling=pooling, dropout=0.0)
+    heads = learner.modules(backbone)
+    with torch.no_grad():
+        heads["linear"].weight.copy_(torch.eye(backbone.width))
+    batch = batch_of(learner, pairs(), vocab, backbone).to(CPU)
+    states = backbone.encode(batch.inputs)
+    glue = len(vocab.separator_ids)
+    content = [[1, 2, 3 + glue], [1, 2 + glue, 3 + glue, 4 + glue]]
+    expected = {
+        "first": states[:, 0],
+        "mean": torch.stack(
+            [states[row, places].mean(dim=0) for row, places in enumerate(content)]
+        ),
+        "max": torch.stack([states[row, places].amax(dim=0) for row, places in enumerate(content)]),
+    }[pooling]
+    torch.testing.assert_close(learner.logits(backbone, heads, batch), expected)

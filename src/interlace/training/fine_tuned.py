@@ -149,7 +149,7 @@ def _their_head(
         SpanExtractor: transformers.AutoModelForQuestionAnswering,
         Classifier: transformers.AutoModelForSequenceClassification,
     }.get(type(head))
-    if auto_class is None:
+    if auto_class is None or getattr(head, "pooling", "first") != "first":
         return None
     family = backbone.family.name
     weight = weights["linear.weight"]

@@ -6,9 +6,9 @@
     sequence  <s> the doc tors read let ters </s>
     at             *   *       *    *                       predict: DET NOUN VERB NOUN
 
-A sequence is read from its first state, whatever the tokenizer calls that token (XLM, ALM). A word is read from its
-first subword (Devlin et al. 2019, section 5.3); one beyond the maximum sequence length has no prediction (-1) and is
-wrong.
+A sequence is read from its first state, whatever the tokenizer calls that token (XLM, ALM); mean and max pooling are
+there to compare (Conneau & Lample 2019 found them no better). A word is read from its first subword (Devlin et al.
+2019, section 5.3); one beyond the maximum sequence length has no prediction (-1) and is wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,23 @@ from interlace.tasks.common.files import Chunks, FileQuery, ReaderSettings, enco
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Prepared
+
+Pooling = Literal["first", "mean", "max"]
 
 
 class Classifier(TaskHead):
-    """Dropout and a linear layer on the first state of each sequence."""
+    """Dropout and a linear layer on one vector of each sequence."""
 
     term: ClassVar[str] = "classification"
+
+    pooling: Pooling = Field(
+        "first", description="The sequence's vector: its first state, or the mean or maximum."
+    )
 
     def batch(
         self,
@@ -61,7 +70,19 @@ class Classifier(TaskHead):
         rows = np.flatnonzero(examples.labels >= 0)
         first_column = np.zeros_like(rows)
         labels = examples.labels[rows]
-        return self.batch_of(layout, languages, prepared, (rows, first_column), labels)
+        extra = {}
+        if self.pooling != "first":
+            extra["content"] = layout.content
+        return self.batch_of(layout, languages, prepared, (rows, first_column), labels, **extra)
+
+    def features(self, backbone: Backbone, batch: Batch) -> Tensor:
+        """Return the (N, H) vectors of the sequences; mean and max pooling leave out special tokens."""
+        from interlace.models.backbone import pool
+
+        if self.pooling == "first":
+            return super().features(backbone, batch)
+        states = backbone.encode(batch.inputs)
+        return pool(states, batch.extra["content"], self.pooling)[batch.at[0]]
 
 
 class ClassificationTask(FineTuneTask):
@@ -76,6 +97,9 @@ class ClassificationTask(FineTuneTask):
     labels: ClassVar[tuple[str, ...]] = ()
 
     reader: ReaderSettings = Field("tsv", description="Reader of the files; must return labels.")
+    pooling: Pooling = Field(
+        "first", description="The sequence's vector: its first state (XLM), mean or maximum."
+    )
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=5),
         description="How the task is fine-tuned (XTREME's code: 5 epochs, learning rate 2e-5).",
