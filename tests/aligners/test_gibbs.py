@@ -5,8 +5,6 @@ from threading import current_thread
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from interlace import toy as world
 from interlace.aligners.gibbs import Gibbs, sampler
@@ -14,7 +12,6 @@ from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
 from little_pairs import HOUSE, check_alignments, pairs_of, random_pairs
 
 CROSSED = [("haus das", "the house"), ("buch ein", "a book")]
@@ -76,17 +73,6 @@ def test_a_dictionary_links_words_missing_in_the_text():
     assert [0, 1] not in Gibbs().fit(pairs_of(lines)).align(new).links[0].tolist()
 
 
-def test_extreme_priors_stay_finite():
-    pairs = random_pairs(40)
-    lexicon = Lexicon.of([("s1", "t1", 1e9), ("s2", "t2", 1e300), ("s3", "t9", 0.0)])
-    fitted = Gibbs().fit(pairs, lexicon)
-    for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
-        check_alignments(aligned, pairs)
-    assert all(
-        np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values()
-    )
-
-
 def test_results_depend_on_the_seed_and_not_on_threads(monkeypatch):
     pairs, new = random_pairs(120), random_pairs(40, seed=3)
     one = Gibbs(threads=1, sweeps=0.1).fit(pairs)
@@ -134,23 +120,15 @@ def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
 
 
 def test_a_large_text_is_trained_on_in_parts_and_aligned_whole():
-    pairs, seen = random_pairs(600), []
-    fitted = Gibbs(max_training_cells=3_000, sweeps=0.2).fit(
-        pairs, progress=lambda *news: seen.append(news)
-    )
-    assert seen == [("sampling", done, len(seen)) for done in range(1, len(seen) + 1)]
-    own = fitted.align_training_pairs(pairs)
-    check_alignments(own, pairs)
-    assert equal(own, fitted.align(pairs))
-    gold = Ragged.of([[(i, i) for i in range(8) if i < m and i < n] for m, n in zip(
-        pairs.source.lengths, pairs.target.lengths, strict=True)], width=2)  # fmt: skip
-    assert len(own.links.flat) > 0.7 * len(gold.flat)
+    pairs = random_pairs(600)
+    in_parts = Gibbs(max_training_cells=3_000, sweeps=0.2).fit(pairs)
+    aligned = in_parts.align_training_pairs(pairs)
+    check_alignments(aligned, pairs)
+    assert equal(aligned, in_parts.align(pairs))
+    shorter_sides = np.minimum(pairs.source.lengths, pairs.target.lengths)
+    assert len(aligned.links.flat) > 0.7 * shorter_sides.clip(max=8).sum()
     whole = Gibbs(sweeps=0.2).fit(pairs)
-    own = whole.align_training_pairs(pairs)
-    assert equal(
-        Gibbs(sweeps=0.2, max_training_cells=1_000_000).fit(pairs).align_training_pairs(pairs), own
-    )
-    assert not equal(own, whole.align(pairs))  # drawn in training
+    assert not equal(whole.align_training_pairs(pairs), whole.align(pairs))  # drawn in training
 
 
 def test_words_of_an_early_part_that_were_never_linked_are_aligned_as_unknown():
@@ -162,24 +140,6 @@ def test_words_of_an_early_part_that_were_never_linked_are_aligned_as_unknown():
     pairs = pairs_of([*early, *lines[20:]])
     fitted = Gibbs(max_training_cells=1_000, sweeps=0.2).fit(pairs)
     check_alignments(fitted.align(pairs), pairs)
-
-
-lines = st.lists(st.sampled_from(["a", "b", "c", "Bc", "bca", ""]), max_size=6).map(" ".join)
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(st.tuples(lines, lines), min_size=1, max_size=8),
-    st.lists(st.tuples(lines, lines), min_size=1, max_size=4),
-    st.sampled_from([[0], [1], [9], [0, 2]]),
-    st.sampled_from(["posterior", "union"]),
-)
-def test_any_lines_get_links(known, new, views, symmetrization):
-    pairs = pairs_of([*known, ("a", "b")])
-    fitted = Gibbs(views=views, symmetrization=symmetrization, sweeps=0.001).fit(pairs)
-    check_alignments(fitted.align_training_pairs(pairs), pairs)
-    check_alignments(fitted.align(pairs), pairs)
-    check_alignments(fitted.align(pairs_of(new)), pairs_of(new))
 
 
 def test_rejects_negative_view_lengths():

@@ -1,7 +1,5 @@
 """Models in folders: what is written about them, what is said of damaged ones, and of text that does not suit them."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -97,9 +95,3 @@ def test_never_replaces_other_folders(fitted, tmp_path):
     (tmp_path / "model" / "notes.txt").write_text("mine")
     with pytest.raises(DataError, match=f"no {ALIGNER_FILE}"):
         fitted.save(tmp_path / "model")
-    (tmp_path / "model" / "notes.txt").rename(tmp_path / "model" / ALIGNER_FILE)
-    fitted.save(tmp_path / "model")
-    assert (
-        json.loads((tmp_path / "model" / ALIGNER_FILE).read_text())["aligner"]
-        == fitted.aligner.name
-    )

@@ -1,6 +1,7 @@
 """Lexicons: counted from links, read from dictionaries, cut down, and renumbered."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
@@ -38,9 +39,7 @@ def test_counts_do_not_depend_on_chunks(monkeypatch):
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (2,))
     monkeypatch.setattr("interlace.alignment.lexicon._MAX_PENDING", 1)
     rows = [0, 1, 2] * 5
-    longer = WordPairs(
-        pairs.source.take(rows), pairs.target.take(rows), pairs.source_types, pairs.target_types
-    )
+    longer = replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
     whole = Lexicon.count(longer, links.take(rows))
     assert whole.counts.tolist() == (Lexicon.count(pairs, links).counts * 5).tolist()
     part = Lexicon.count(longer.slice(1, 2), links.take(rows).slice(1, 2))
@@ -118,18 +117,15 @@ def test_rejects_invalid_dictionary_lines(tmp_path, line, message):
 @pytest.mark.parametrize("name", ["d.tsv", "d.tsv.gz"])
 def test_written_lexicons_are_read_back(tmp_path, name):
     lexicon = lexicon_of({"a y": 1 / 3, "a x": 5, "b z": 1e-7, "ü 中": 2})
-    lexicon.write(tmp_path / name)
-    assert entries(Lexicon.read(tmp_path / name)) == entries(lexicon)
+    path = tmp_path / name
+    lexicon.write(path)
+    assert entries(Lexicon.read(path)) == entries(lexicon)
     opened = gzip.open if name.endswith("gz") else open
-    with opened(tmp_path / name, "rt", encoding="utf-8") as file:
-        assert [line.split("\t")[1] for line in file] == [
-            "x",
-            "y",
-            "z",
-            "中",
-        ]  # the most frequent of a word first
-    lexicon.write(tmp_path / name, counts=False)
-    assert entries(Lexicon.read(tmp_path / name)) == dict.fromkeys(entries(lexicon), 1)
+    with opened(path, "rt", encoding="utf-8") as file:
+        targets = [line.split("\t")[1] for line in file]
+    assert targets == ["x", "y", "z", "中"]  # the most frequent of a word first
+    lexicon.write(path, counts=False)
+    assert entries(Lexicon.read(path)) == dict.fromkeys(entries(lexicon), 1)
 
 
 def test_a_word_that_holds_a_tab_cannot_be_written(tmp_path):

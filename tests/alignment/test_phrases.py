@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 
@@ -80,38 +80,20 @@ def test_the_result_does_not_depend_on_threads_or_on_the_slice():
     assert part.to_lists() == whole.slice(100, 200).to_lists()
 
 
-def test_rejects_links_beyond_a_sentence():
-    for link in [(2, 0), (0, 3), (-1, 0)]:
-        with pytest.raises(
-            DataError,
-            match=rf"pair 2: link {link[0]}-{link[1]}, but the sentences have 2 and 3 words",
-        ):
-            extract([(1, 1), (2, 3)], [[(0, 0)], [link]])
+@pytest.mark.parametrize("link", [(2, 0), (0, 3), (-1, 0)])
+def test_rejects_links_beyond_a_sentence(link):
+    with pytest.raises(DataError, match=f"pair 2: link {link[0]}-{link[1]}, but .* 2 and 3 words"):
+        extract([(1, 1), (2, 3)], [[(0, 0)], [link]])
     with pytest.raises(DataError, match="1 source and 1 target sentences, but 2 rows of links"):
         extract([(1, 1)], [[], []])
-    with pytest.raises(SettingsError, match="max_phrase_length"):
-        PhraseRules(max_phrase_length=0)
 
 
 def test_ignores_links_below_the_minimum_confidence():
     links = Ragged.of([[(0, 0), (0, 1), (1, 1)], [], [(0, 0)]], width=2)
     confidence = np.array([0.9, 0.2, 0.9, 0.4], np.float32)
     lengths = np.array([2, 1, 1])
-    found = phrase_pairs(
-        lengths, lengths, links, PhraseRules(min_confidence=0.4), confidence=confidence
-    )
-    assert found.to_lists() == [[[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2]], [], [[0, 1, 0, 1]]]
-    all_of_them = phrase_pairs(lengths, lengths, links, confidence=confidence)
-    assert all_of_them.to_lists() == [[[0, 2, 0, 2]], [], [[0, 1, 0, 1]]]
-    part = phrase_pairs(
-        lengths[1:],
-        lengths[1:],
-        links.slice(1, 3),
-        PhraseRules(min_confidence=0.5),
-        confidence=confidence[3:],
-    )
-    assert part.to_lists() == [[], []]
-    with pytest.raises(
-        DataError, match=r"min_confidence = 0\.5, but these alignments have no confidence"
-    ):
-        phrase_pairs(lengths, lengths, links, PhraseRules(min_confidence=0.5))
+    rules = PhraseRules(min_confidence=0.4)
+    spans = phrase_pairs(lengths, lengths, links, rules, confidence=confidence)
+    assert spans.to_lists() == [[[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2]], [], [[0, 1, 0, 1]]]
+    with pytest.raises(DataError, match=r"min_confidence = 0\.4, but these alignments have no"):
+        phrase_pairs(lengths, lengths, links, rules)

@@ -54,16 +54,8 @@ def test_names_of_identical_sentences_are_kept(labels):
     assert name_spans(found) == name_spans(labels)
 
 
-@pytest.mark.parametrize("labels", ["A", "A B C"])
-def test_rejects_labels_of_another_text(labels):
-    with pytest.raises(
-        DataError, match=rf"line 1: {len(labels.split())} labels, but the source has 2 words"
-    ):
-        projected(labels, [(0, 0)], 1, words=2)
+def test_rejects_labels_of_another_text():
+    with pytest.raises(DataError, match="line 1: 1 labels, but the source has 2 words"):
+        projected("A", [(0, 0)], 1, words=2)
     with pytest.raises(DataError, match="0 lines of labels, but 1 pairs"):
-        project(
-            [],
-            Ragged.of([np.zeros((0, 2), np.int32)], width=2),
-            np.zeros(0),
-            (np.array([1]), np.array([1])),
-        )
+        project([], Ragged.of([[]], width=2), np.zeros(0), (np.ones(1), np.ones(1)))

@@ -31,6 +31,7 @@ DEFAULT_ALIGNER = "gibbs"
 ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
 CONTENTS = ("model.safetensors", "source.words", "target.words")
 FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
+SMALLEST = float(np.finfo(np.float32).tiny)  # of positive numbers of a model
 Arrays = Mapping[str, NDArray[Any]]
 
 _SIDES = ("source", "target")
@@ -50,10 +51,8 @@ class TrainingText:
                 f"trained on words of the word tokenizer {self.word_tokenizer!r}, but this text was tokenized by "
                 f"{pairs.word_tokenizer!r}"
             )
-        if ("source", "target") not in {
-            self.languages,
-            pairs.languages,
-        } and pairs.languages != self.languages:
+        is_known = ("source", "target") not in {self.languages, pairs.languages}
+        if is_known and pairs.languages != self.languages:
             return f"trained on {'-'.join(self.languages)}, but this text is {'-'.join(pairs.languages)}"
         return ""
 
@@ -120,19 +119,18 @@ class FittedAligner(ABC):
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
+        trained_on = self.trained_on
+        if pairs is not None:
+            trained_on = TrainingText(pairs.languages, pairs.word_tokenizer)
+        metadata = {
+            "format": FORMAT,
+            "aligner": self.aligner.name,
+            "settings": self.aligner.dump(),
+        }
+        if trained_on is not None:
+            metadata["trained_on"] = asdict(trained_on)
         must_be_replaceable(folder, ALIGNER_FILE, "aligner", CONTENTS)
         with atomic_folder(folder) as partial:
-            metadata = {
-                "format": FORMAT,
-                "aligner": self.aligner.name,
-                "settings": self.aligner.dump(),
-            }
-            trained_on = (
-                self.trained_on
-                if pairs is None
-                else TrainingText(pairs.languages, pairs.word_tokenizer)
-            )
-            metadata |= {} if trained_on is None else {"trained_on": asdict(trained_on)}
             (partial / ALIGNER_FILE).write_text(json.dumps(metadata, indent=1), encoding="utf-8")
             save_file(arrays, partial / "model.safetensors")
             for side, spellings in zip(_SIDES, self.types(), strict=True):
@@ -149,7 +147,7 @@ class StoredAlignments(FittedAligner):
     aligner: Aligner
     links: Ragged
     lengths: NDArray[np.int64]
-    confidence: NDArray[np.float32] | None = None
+    confidence: NDArray[np.float32]
 
     @classmethod
     def of(
@@ -160,43 +158,28 @@ class StoredAlignments(FittedAligner):
         confidence: NDArray[np.float32] | None = None,
     ) -> StoredAlignments:
         """Store the links of a whole corpus; without confidence, every link has 1."""
-        return cls(
-            aligner,
-            links,
-            np.stack([pairs.source.lengths, pairs.target.lengths], axis=1),
-            confidence,
-        )
+        if confidence is None:
+            confidence = np.ones(len(links.flat), np.float32)
+        return cls(aligner, links, _lengths(pairs), confidence)
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Return the links of the pairs from `pairs.first` on; raise a DataError unless they are the training pairs."""
         start = pairs.first
         stop = start + len(pairs)
-        self._check(pairs, start, stop)
-        links = self.links.slice(start, stop)
-        offsets = links.offsets - links.offsets[0]
-        flat = np.ascontiguousarray(links.flat)
-        if self.confidence is None:
-            return Alignments(Ragged(flat, offsets), np.ones(len(flat), np.float32))
-        return Alignments(
-            Ragged(flat, offsets), self.confidence[links.offsets[0] : links.offsets[-1]]
-        )
-
-    def _check(self, pairs: WordPairs, start: int, stop: int) -> None:
-        """Raise a DataError unless the pairs have as many words as the stored ones from start to stop."""
-        problem = (
-            f"{self.aligner.name} only aligns its training text; the alignments are of another text"
-        )
-        if stop > len(self.links):
-            raise DataError(f"{problem}, of {len(self.links)} pairs, which has no pair {stop}")
-        lengths = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
-        differs = (self.lengths[start:stop] != lengths).any(axis=1)
-        if differs.any():
-            row = int(differs.argmax())
-            source, target = self.lengths[start + row]
+        if not np.array_equal(self.lengths[start:stop], _lengths(pairs)):
             raise DataError(
-                f"{problem}, whose pair {start + row + 1} has {source} and {target} words; this one has "
-                f"{lengths[row, 0]} and {lengths[row, 1]} words"
+                f"{self.aligner.name} only aligns its training text, of {len(self.links)} pairs; pairs {start + 1} to "
+                f"{stop} of this text have other numbers of words"
             )
+        links = self.links.slice(start, stop)
+        confidence = self.confidence[links.offsets[0] : links.offsets[-1]]
+        flat = np.ascontiguousarray(links.flat)
+        return Alignments(Ragged(flat, links.offsets - links.offsets[0]), confidence)
+
+
+def _lengths(pairs: WordPairs) -> NDArray[np.int64]:
+    """(n, 2) words of source and target of each pair."""
+    return np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
 
 
 class Aligner(RegistryEntry, ABC):
@@ -286,14 +269,23 @@ def checked_array(
     kind: type[np.generic],
     shape: tuple[int, ...],
     where: str,
+    low: float = SMALLEST,
+    high: float | tuple[int, ...] = np.inf,
 ) -> NDArray[Any]:
-    """Return a saved model's array, checked because compiled loops do not check; raise a DataError if it is wrong."""
+    """Return a saved model's array, checked because compiled loops do not check; raise a DataError if it is wrong.
+
+    low, high: bounds of the values, or of those of each column; by default they are positive numbers.
+    """
     array = arrays.get(name)
     if array is None:
         raise DataError(f"{where}: damaged model: the array {name!r} is missing")
     if array.shape != shape or array.dtype != kind:
-        found = f"{name!r} is {array.dtype} of shape {array.shape}"
         raise DataError(
-            f"{where}: damaged model: {found}; expected {np.dtype(kind)} of shape {shape}"
+            f"{where}: damaged model: {name!r} is {array.dtype} of shape {array.shape}; expected {np.dtype(kind)} of "
+            f"shape {shape}"
+        )
+    if not (np.isfinite(array) & (array >= low) & (array <= high)).all():
+        raise DataError(
+            f"{where}: damaged model: {name!r} holds a number out of range; expected {low:g} to {high}"
         )
     return array

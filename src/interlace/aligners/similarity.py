@@ -16,9 +16,9 @@ both units exist.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,39 +130,29 @@ class Similarity(SimilaritySettings, Aligner):
         backbone = load(self.start, vocab)
         for note in backbone.notes:
             log.info("%s", note)
-        device = (
-            ("cuda" if torch.cuda.is_available() else "cpu")
-            if self.device == "auto"
-            else self.device
-        )
+        device = self.device
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            torch.empty(0, device=device)
-        except (
-            RuntimeError,
-            AssertionError,
-        ) as error:  # torch asserts that it was compiled for the device
+            backbone = backbone.to(torch.device(device)).eval()
+        except (RuntimeError, AssertionError) as error:
+            # torch asserts that it was compiled for the device
             reason = str(error).partition("\n")[0]
             raise SettingsError(
                 f"similarity: device = {self.device!r} cannot be used: {reason}"
             ) from error
-        backbone = backbone.to(torch.device(device)).eval()
         layer = self._layer(backbone)
         if self.layer is None and self.standardize:
-            shares = self._fitted(backbone, vocab, layer).mutual_shares(
-                pairs.slice(0, min(len(pairs), _LAYER_SAMPLE))
-            )
+            sample = pairs.slice(0, min(len(pairs), _LAYER_SAMPLE))
+            shares = self._fitted(backbone, vocab, layer).mutual_shares(sample)
             layer = int(np.argmax(shares))
-            log.info(
-                "similarity: layer %d: %.1f %% of the subwords are mutually nearest",
-                layer,
-                100 * shares[layer],
-            )
+            message = "similarity: layer %d: %.1f %% of the subwords are mutually nearest"
+            log.info(message, layer, 100 * shares[layer])
         fitted = self._fitted(truncate_layers(backbone, layer), vocab, layer)
         if not self.standardize:
             return fitted
-        return replace(
-            fitted, standards=fitted.measure_standards(pairs.slice(0, min(len(pairs), _SAMPLE)))
-        )
+        sample = pairs.slice(0, min(len(pairs), _SAMPLE))
+        return replace(fitted, standards=fitted.measure_standards(sample))
 
     def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
         """Use a loaded backbone as it is; raise a SettingsError if it lacks the layer or language embeddings."""
@@ -188,17 +178,15 @@ class FittedSimilarity(FittedAligner):
 
     aligner: Similarity
     encoder: WordEncoder
-    standards: tuple[Standard, Standard] | None = (
-        None  # of source and target; None: vectors as they are
-    )
+    standards: tuple[Standard, Standard] | None = None  # of both sides; None: vectors as they are
 
     def measure_standards(self, pairs: WordPairs) -> tuple[Standard, Standard]:
         """Return the mean and deviation of the vectors of each side."""
-        import torch
-
-        with torch.inference_mode():
-            batches = ((source, target) for source, target, _ in self._batches(pairs))
-            return self._standards(batches, lambda side: [self.encoder.units(side)], 1)[0]
+        moments = (Moments(self.encoder.backbone.width), Moments(self.encoder.backbone.width))
+        for batch in self._batches(pairs):
+            for side, sentences in enumerate((batch.source, batch.target)):
+                moments[side].add(self.encoder.units(sentences))
+        return moments[0].standard(), moments[1].standard()
 
     def mutual_shares(self, pairs: WordPairs) -> list[float]:
         """Return by layer the share of the subwords of the shorter side whose nearest subword is nearest to them, too.
@@ -206,105 +194,88 @@ class FittedSimilarity(FittedAligner):
         Vectors are standardized. This cycle consistency needs no gold alignments. Each batch is encoded twice: vectors
         of all layers of all batches would take gigabytes.
         """
-        import torch
-
-        with torch.inference_mode():
-            batches = [(source, target) for source, target, _ in self._batches(pairs)]
-            layers = (
-                int(self.encoder.backbone.model.config.num_hidden_layers) + 1
-            )  # with the embeddings
-            standards = self._standards(batches, self.encoder.layers, layers)
-            mutual, possible = np.zeros(len(standards), np.int64), 0
-            for source, target in batches:
-                sides = zip(self.encoder.layers(source), self.encoder.layers(target), strict=True)
-                for layer, (source_units, target_units) in enumerate(sides):
-                    of_source, of_target = standards[layer]
-                    mutual[layer] += _mutual_count(
-                        of_source.of(source_units), of_target.of(target_units)
-                    )
-                possible += int(source_units.real.sum(1).minimum(target_units.real.sum(1)).sum())
+        batches = list(self._batches(pairs))
+        width = self.encoder.backbone.width
+        layers = int(self.encoder.backbone.model.config.num_hidden_layers) + 1
+        source_moments = [Moments(width) for _ in range(layers)]
+        target_moments = [Moments(width) for _ in range(layers)]
+        for batch in batches:
+            for layer, units in enumerate(self.encoder.layers(batch.source)):
+                source_moments[layer].add(units)
+            for layer, units in enumerate(self.encoder.layers(batch.target)):
+                target_moments[layer].add(units)
+        mutual = np.zeros(layers, np.int64)
+        possible = 0
+        for batch in batches:
+            source_layers = self.encoder.layers(batch.source)
+            target_layers = self.encoder.layers(batch.target)
+            for layer in range(layers):
+                source = source_moments[layer].standard().of(source_layers[layer])
+                target = target_moments[layer].standard().of(target_layers[layer])
+                real = source.real[:, :, None] & target.real[:, None, :]
+                links = argmax(_cosines(source.vectors, target.vectors), real)
+                mutual[layer] += int(links.sum())
+            shorter = source_layers[0].real.sum(1).minimum(target_layers[0].real.sum(1))
+            possible += int(shorter.sum())
         shares: list[float] = (mutual / max(possible, 1)).tolist()
         return shares
-
-    def _standards(
-        self,
-        batches: Iterable[tuple[Sentences, Sentences]],
-        layers_of: Callable[[Sentences], list[Units]],
-        count: int,
-    ) -> list[tuple[Standard, Standard]]:
-        """Return by layer, `count` of them, the mean and deviation of the vectors of each side."""
-        width = self.encoder.backbone.width
-        sums = [(Moments(width), Moments(width)) for _ in range(count)]
-        for batch in batches:
-            for side, sentences in enumerate(batch):
-                for moments, units in zip(sums, layers_of(sentences), strict=True):
-                    moments[side].add(units.vectors[units.real])
-        return [(source.standard(), target.standard()) for source, target in sums]
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align every pair; words beyond the maximum length get no links, with a warning."""
         return Alignments.concatenate([self._align_chunk(chunk) for chunk in pairs.chunks(CHUNK)])
 
     def _align_chunk(self, pairs: WordPairs) -> Alignments:
-        found = [self._link(*batch) for batch in self._batches(pairs)]
-        if not found:
-            return _alignments(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), len(pairs))
-        places, confidence = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return _alignments(places, confidence, len(pairs))
+        rows = [np.zeros((0, 3), np.int64)]
+        confidence = [np.zeros(0, np.float32)]
+        for batch in self._batches(pairs):
+            batch_rows, batch_confidence = self._link(batch)
+            rows.append(batch_rows)
+            confidence.append(batch_confidence)
+        return _alignments(np.concatenate(rows), np.concatenate(confidence), len(pairs))
 
-    def _batches(
-        self, pairs: WordPairs
-    ) -> Iterator[tuple[Sentences, Sentences, NDArray[np.int64]]]:
-        """Yield the subwords of pairs of similar lengths, and their rows; pairs without subwords on a side are not."""
+    def _batches(self, pairs: WordPairs) -> Iterator[_Batch]:
+        """Yield the subwords of pairs of similar lengths; pairs without subwords on a side are not."""
         from interlace.data.sampling import BucketPlan
         from interlace.text.running import running_text
 
-        sides = (pairs.source, pairs.source_types), (pairs.target, pairs.target_types)
-        source, target = (
-            self.encoder.vocab.encode_words_apart(running_text(*side).text(language))
-            for side, language in zip(sides, pairs.languages, strict=True)
-        )
+        encode = self.encoder.vocab.encode_words_apart
+        source_text = running_text(pairs.source, pairs.source_types)
+        target_text = running_text(pairs.target, pairs.target_types)
+        source = encode(source_text.text(pairs.languages[0]))
+        target = encode(target_text.text(pairs.languages[1]))
         rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         if not len(rows):
             return
-        longer, max_subwords = (
-            np.maximum(source.lengths, target.lengths)[rows],
-            self.encoder.max_length - 2,
-        )
-        if (cut := longer > max_subwords).any():
+        longer = np.maximum(source.lengths, target.lengths)[rows]
+        max_subwords = self.encoder.max_length - 2
+        is_cut = longer > max_subwords
+        if is_cut.any():
             message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (first: pair %d)"
-            log.warning(
-                message, int(cut.sum()), max_subwords, int(rows[cut.argmax()] + pairs.first) + 1
-            )
+            first = int(rows[is_cut.argmax()] + pairs.first) + 1
+            log.warning(message, int(is_cut.sum()), max_subwords, first)
         plan = BucketPlan(
             longer, self.aligner.tokens_per_batch, overhead=2, max_length=self.encoder.max_length
         )
         for number in range(len(plan)):
-            batch = rows[plan.batch(number)[0]]
-            yield source.take(batch), target.take(batch), batch
+            batch_rows = rows[plan.batch(number)[0]]
+            yield _Batch(source.take(batch_rows), target.take(batch_rows), batch_rows)
 
-    def _link(
-        self, source: Sentences, target: Sentences, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _link(self, batch: _Batch) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """(k, 3) row, source word and target word of each aligned pair of units, and its confidence."""
         import torch
 
         with torch.inference_mode():
-            sides = [self.encoder.units(side) for side in (source, target)]
+            source = self.encoder.units(batch.source)
+            target = self.encoder.units(batch.target)
             if self.standards is not None:
-                sides = [
-                    standard.of(side) for standard, side in zip(self.standards, sides, strict=True)
-                ]
-            linked, confidence = self._align_units(*sides)
-            row, i, j = linked.nonzero(as_tuple=True)
-            words = (
-                torch.stack([row, sides[0].words[row, i], sides[1].words[row, j]], dim=1)
-                .cpu()
-                .numpy()
-            )
-            sure = confidence[linked].cpu().numpy()
-        words[:, 0] = rows[words[:, 0]]
-        return words, sure
+                source = self.standards[0].of(source)
+                target = self.standards[1].of(target)
+            is_linked, confidence = self._align_units(source, target)
+            row, i, j = is_linked.nonzero(as_tuple=True)
+            words = torch.stack([row, source.words[row, i], target.words[row, j]], dim=1)
+        links = words.cpu().numpy()
+        links[:, 0] = batch.rows[links[:, 0]]
+        return links, confidence[is_linked].cpu().numpy()
 
     def _align_units(self, source: Units, target: Units) -> tuple[Tensor, Tensor]:
         """(B, I, J) which units are aligned, and their confidence."""
@@ -322,27 +293,23 @@ class FittedSimilarity(FittedAligner):
         return argmax(alike, real), alike
 
 
-def _mutual_count(source: Units, target: Units) -> int:
-    """Return the number of standardized units whose nearest one is nearest to them, too."""
-    real = source.real[:, :, None] & target.real[:, None, :]
-    return int(argmax(_cosines(source.vectors, target.vectors), real).sum())
+class _Batch(NamedTuple):
+    """The subwords of some pairs, and their (n,) rows."""
+
+    source: Sentences
+    target: Sentences
+    rows: NDArray[np.int64]
 
 
-def _alignments(
-    places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int
-) -> Alignments:
+def _alignments(links: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
     """Build alignments from (k, 3) row, source word, target word; duplicates keep the highest confidence."""
-    order = np.lexsort((places[:, 2], places[:, 1], places[:, 0]))
-    places, confidence = places[order], confidence[order]
-    new = np.ones(len(places), np.bool_)
-    new[1:] = (places[1:] != places[:-1]).any(axis=1)
-    starts = np.flatnonzero(new)
-    best = np.maximum.reduceat(confidence, starts) if len(starts) else confidence
-    places = places[starts]
-    links = Ragged.from_lengths(
-        places[:, 1:].astype(np.int32), np.bincount(places[:, 0], minlength=rows)
-    )
-    return Alignments(links, np.clip(best, np.finfo(np.float32).tiny, 1, dtype=np.float32))
+    distinct, numbers = np.unique(links, axis=0, return_inverse=True)
+    best = np.zeros(len(distinct), np.float32)
+    np.maximum.at(best, numbers.reshape(-1), confidence)
+    lengths = np.bincount(distinct[:, 0], minlength=rows)
+    word_pairs = Ragged.from_lengths(distinct[:, 1:].astype(np.int32), lengths)
+    smallest = np.finfo(np.float32).tiny
+    return Alignments(word_pairs, np.clip(best, smallest, 1, dtype=np.float32))
 
 
 # ---- contextual vectors ----
@@ -373,11 +340,9 @@ class Standard:
 
     def of(self, units: Units) -> Units:
         """Return units with standardized vectors."""
-        mean, deviation = (
-            self.mean.to(units.vectors.device),
-            self.deviation.to(units.vectors.device),
-        )
-        return Units((units.vectors - mean) / deviation, units.words)
+        device = units.vectors.device
+        vectors = (units.vectors - self.mean.to(device)) / self.deviation.to(device)
+        return Units(vectors, units.words)
 
 
 class Moments:
@@ -389,9 +354,9 @@ class Moments:
         self._count = 0
         self._sums = torch.zeros(2, width, dtype=torch.float64)
 
-    def add(self, vectors: Tensor) -> None:
-        """Add (n, H) vectors."""
-        exact = vectors.double().cpu()
+    def add(self, units: Units) -> None:
+        """Add the vectors of units."""
+        exact = units.vectors[units.real].double().cpu()  # (n, H)
         self._count += len(exact)
         self._sums[0] += exact.sum(0)
         self._sums[1] += exact.square().sum(0)
@@ -424,20 +389,21 @@ class WordEncoder:
         """Return the subwords of each sentence, truncated to `max_length`."""
         import torch
 
-        tensors, words = self._inputs(sentences)
-        is_last = self.layer == self.backbone.model.config.num_hidden_layers
+        inputs, words = self._inputs(sentences)
         with torch.inference_mode():
-            states = (
-                self.backbone.encode(tensors)
-                if is_last
-                else self.backbone.hidden_states(tensors)[self.layer]
-            )
+            if self.layer == self.backbone.model.config.num_hidden_layers:
+                states = self.backbone.encode(inputs)
+            else:
+                states = self.backbone.hidden_states(inputs)[self.layer]
         return _checked(states, words)
 
     def layers(self, sentences: Sentences) -> list[Units]:
         """Return the subwords of each sentence with the states of each layer, from the embeddings."""
-        tensors, words = self._inputs(sentences)
-        return [_checked(states, words) for states in self.backbone.hidden_states(tensors)]
+        import torch
+
+        inputs, words = self._inputs(sentences)
+        with torch.inference_mode():
+            return [_checked(states, words) for states in self.backbone.hidden_states(inputs)]
 
     def _inputs(self, sentences: Sentences) -> tuple[dict[str, Tensor], Tensor]:
         """Return the inputs of the model, and (B, U) the word of each subword."""
@@ -446,14 +412,12 @@ class WordEncoder:
         from interlace.data.layout import sentence_layout
 
         layout = sentence_layout(sentences, self.vocab, self.max_length)
-        languages = (sentences.language,)
-        inputs = self.backbone.traits.encoder_inputs(
-            layout, languages, language_ids=self.feed_languages
+        arrays = self.backbone.traits.encoder_inputs(
+            layout, (sentences.language,), language_ids=self.feed_languages
         )
-        tensors = {
-            name: torch.from_numpy(array).to(self.backbone.device) for name, array in inputs.items()
-        }
-        return tensors, torch.from_numpy(layout.words).to(self.backbone.device)
+        device = self.backbone.device
+        inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+        return inputs, torch.from_numpy(layout.words).to(device)
 
 
 def _checked(states: Tensor, words: Tensor) -> Units:

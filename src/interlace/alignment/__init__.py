@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -55,54 +54,80 @@ class WordPairs:
         Raises:
             DataError: a chunk has other languages or another word tokenizer than the previous ones.
         """
-        types = (WordTypes(), WordTypes())
+        source_types = WordTypes()
+        target_types = WordTypes()
+        source_rows = _Rows(spool)
+        target_rows = _Rows(spool)
         origin: tuple[tuple[str, str], str] | None = None
-        kept: list[Any] = [
-            SpilledRows(np.int32, folder=spool) if spool else [_NO_ROWS] for _ in types
-        ]
         for chunk in chunks:
             origin = _check_origin(chunk, origin)
-            for side, numbering, rows in zip(
-                (chunk.source, chunk.target), types, kept, strict=True
-            ):
-                rows.append(numbering.number(side))
-        source, target = (
-            Ragged.concatenate(rows) if isinstance(rows, list) else rows.mapped() for rows in kept
+            source_rows.append(source_types.number(chunk.source))
+            target_rows.append(target_types.number(chunk.target))
+        return cls(
+            source_rows.joined(),
+            target_rows.joined(),
+            source_types.spellings,
+            target_types.spellings,
+            *(origin or ()),
         )
-        return cls(source, target, types[0].spellings, types[1].spellings, *(origin or ()))
 
     def slice(self, start: int, stop: int) -> WordPairs:
         """Return rows start to stop as a view."""
-        sides = (self.source.slice(start, stop), self.target.slice(start, stop))
-        return replace(self, source=sides[0], target=sides[1], first=self.first + start)
+        source = self.source.slice(start, stop)
+        target = self.target.slice(start, stop)
+        return replace(self, source=source, target=target, first=self.first + start)
 
     def chunks(self, rows: int = CHUNK) -> Iterator[WordPairs]:
         """Yield the pairs in slices of at most `rows`."""
-        return (
-            self.slice(start, min(start + rows, len(self))) for start in range(0, len(self), rows)
-        )
+        for start in range(0, len(self), rows):
+            yield self.slice(start, min(start + rows, len(self)))
 
     def reversed(self) -> WordPairs:
         """Return the pairs with their sides exchanged."""
-        return WordPairs(
-            self.target, self.source, self.target_types, self.source_types, self.languages[::-1], self.word_tokenizer,
-            self.first,
-        )  # fmt: skip
+        return replace(
+            self,
+            source=self.target,
+            target=self.source,
+            source_types=self.target_types,
+            target_types=self.source_types,
+            languages=self.languages[::-1],
+        )
+
+
+class _Rows:
+    """Rows of word types that are collected in memory or, with a folder, in temporary files."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._spilled = None if folder is None else SpilledRows(np.int32, folder=folder)
+        self._parts = [_NO_ROWS]
+
+    def append(self, rows: Ragged) -> None:
+        if self._spilled is None:
+            self._parts.append(rows)
+        else:
+            self._spilled.append(rows)
+
+    def joined(self) -> Ragged:
+        """Return all rows, mapped if they are in files."""
+        if self._spilled is None:
+            return Ragged.concatenate(self._parts)
+        return self._spilled.mapped()
 
 
 def _check_origin(
     chunk: TextPairs, before: tuple[tuple[str, str], str] | None
 ) -> tuple[tuple[str, str], str]:
     """Return the languages and word tokenizer of a chunk; they must equal those of the previous chunks."""
-    found = (chunk.source.language, chunk.target.language), chunk.source.word_tokenizer
-    if chunk.target.word_tokenizer != found[1]:
+    languages = (chunk.source.language, chunk.target.language)
+    word_tokenizer = chunk.source.word_tokenizer
+    if chunk.target.word_tokenizer != word_tokenizer:
         raise DataError(
-            f"source words by the word tokenizer {found[1]!r}, but target words by {chunk.target.word_tokenizer!r}; "
-            f"use one for both sides"
+            f"source words by the word tokenizer {word_tokenizer!r}, but target words by "
+            f"{chunk.target.word_tokenizer!r}; use one for both sides"
         )
-    if before is not None and before != found:
+    if before is not None and before != (languages, word_tokenizer):
         raise DataError(
-            f"text in {'-'.join(found[0])} with the word tokenizer {found[1]!r} follows text in "
+            f"text in {'-'.join(languages)} with the word tokenizer {word_tokenizer!r} follows text in "
             f"{'-'.join(before[0])} with {before[1]!r}; their words cannot be counted together"
         )
-    return found
+    return languages, word_tokenizer

@@ -28,8 +28,8 @@ def consistent(
     offsets: NDArray[np.int64],
     max_length: int,
     unaligned_borders: bool,
-) -> tuple[NDArray[np.int32], int, NDArray[np.int64]]:
-    """Return the spans of all rows, sorted in each row, with spare capacity; their number, in all and per row.
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the spans of all rows, sorted in each row, and their number per row.
 
     A row with a link beyond its sentences has -1. There must be at least one row.
     """
@@ -41,7 +41,7 @@ def consistent(
         n = source_lengths[row]
         m = target_lengths[row]
         reach = buffer[0, :n], buffer[1, :n], buffer[2, :m], buffer[3, :m]
-        if not _reach(reach, links[offsets[row] : offsets[row + 1]]):
+        if not _fill_reach(reach, links[offsets[row] : offsets[row + 1]]):
             counts[row] = -1
             continue
         before = used
@@ -49,7 +49,7 @@ def consistent(
             if unaligned_borders or reach[1][a] >= 0:
                 spans, used = _starting_at(a, reach, spans, used, max_length, unaligned_borders)
         counts[row] = used - before
-    return spans, used, counts
+    return spans[:used].copy(), counts
 
 
 @njit(cache=True, nogil=True)
@@ -85,18 +85,16 @@ def _starting_at(
 
 
 @njit(cache=True, nogil=True)
-def _reach(reach: Reach, links: NDArray[np.int32]) -> bool:
+def _fill_reach(reach: Reach, links: NDArray[np.int32]) -> bool:
     """Fill in the first and last partner of each word; return whether all links are inside their sentences."""
     source_low, source_high, target_low, target_high = reach
-    n = len(source_low)
-    m = len(target_low)
-    source_low[:] = m
+    source_low[:] = len(target_low)
     source_high[:] = -1
-    target_low[:] = n
+    target_low[:] = len(source_low)
     target_high[:] = -1
     for link in range(len(links)):
         i, j = links[link, 0], links[link, 1]
-        if not (0 <= i < n and 0 <= j < m):
+        if not (0 <= i < len(source_low) and 0 <= j < len(target_low)):
             return False
         source_low[i] = min(source_low[i], j)
         source_high[i] = max(source_high[i], j)
@@ -138,15 +136,11 @@ def _emit(
     a, b, c, d = span
     first = c
     last = d
-    while unaligned_borders and first > 0 and target_high[first - 1] < 0 and d - first < max_length:
-        first -= 1
-    while (
-        unaligned_borders
-        and last < len(target_high)
-        and target_high[last] < 0
-        and last - c < max_length
-    ):
-        last += 1
+    if unaligned_borders:
+        while first > 0 and target_high[first - 1] < 0 and d - first < max_length:
+            first -= 1
+        while last < len(target_high) and target_high[last] < 0 and last - c < max_length:
+            last += 1
     for start in range(first, c + 1):
         for stop in range(d, min(last, start + max_length) + 1):
             spans[used, 0] = a

@@ -20,32 +20,38 @@ def sorted_links(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
     """
     width = _width(links)
     keys = _keys(rows, links, width)
-    if not (keys[1:] > keys[:-1]).all():
-        rest, target = np.divmod(np.unique(keys), width)
-        rows, source = np.divmod(rest, width)
+    is_sorted = (keys[1:] > keys[:-1]).all()
+    if not is_sorted:
+        words, target = np.divmod(np.unique(keys), width)
+        rows, source = np.divmod(words, width)
         links = np.stack([source, target], axis=1)
-    lengths = np.bincount(rows, minlength=count) if len(rows) else np.zeros(count, np.int64)
-    return Ragged.from_lengths(np.ascontiguousarray(links, np.int32), lengths)
+    lengths = np.zeros(count, np.int64)
+    if len(rows):
+        lengths = np.bincount(rows, minlength=count)
+    flat = np.ascontiguousarray(links, np.int32)
+    return Ragged.from_lengths(flat, lengths)
 
 
 def contained_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
     """(total,) whether each link is also in the same row of `others`; both are sorted and have as many rows."""
     width = max(_width(links.flat), _width(others.flat))
     keys = _keys(links.rows(), links.flat, width)
-    return np.isin(keys, _keys(others.rows(), others.flat, width))
+    other_keys = _keys(others.rows(), others.flat, width)
+    return np.isin(keys, other_keys)
 
 
 def select_links(links: Ragged, selected: NDArray[np.bool_]) -> Ragged:
     """Return the links (or spans) of each row that are selected, shape (total,)."""
-    return Ragged.from_lengths(
-        links.flat[selected], np.bincount(links.rows()[selected], minlength=len(links))
-    )
+    rows = links.rows()[selected]
+    lengths = np.bincount(rows, minlength=len(links))
+    return Ragged.from_lengths(links.flat[selected], lengths)
 
 
 def word_positions(words: Ragged, links: Ragged, side: int) -> NDArray[np.int64]:
     """(total,) the index in `words.flat` of each link's word on a side: 0 source, 1 target."""
     starts = words.offsets[:-1] - words.offsets[0]
-    positions: NDArray[np.int64] = links.flat[:, side] + np.repeat(starts, links.lengths)
+    row_starts = np.repeat(starts, links.lengths)  # (total,)
+    positions: NDArray[np.int64] = links.flat[:, side] + row_starts
     return positions
 
 
@@ -71,15 +77,16 @@ def check_links(
     source_lengths, target_lengths: (n,) words of each sentence. first: the index of the first pair, for the message.
     """
     check_row_counts(len(source_lengths), len(target_lengths), len(links))
-    flat = links.flat
-    beyond = flat.min(axis=1, initial=0) < 0
-    beyond |= flat[:, 0] >= np.repeat(source_lengths, links.lengths)
-    beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
-    if beyond.any():
-        link = int(np.argmax(beyond))
+    source = links.flat[:, 0]
+    target = links.flat[:, 1]
+    is_beyond = (source < 0) | (target < 0)
+    is_beyond |= source >= np.repeat(source_lengths, links.lengths)
+    is_beyond |= target >= np.repeat(target_lengths, links.lengths)
+    if is_beyond.any():
+        link = int(np.argmax(is_beyond))
         row = int(links.rows()[link])
         raise DataError(
-            f"pair {first + row + 1}: link {flat[link, 0]}-{flat[link, 1]}, but the sentences have "
+            f"pair {first + row + 1}: link {source[link]}-{target[link]}, but the sentences have "
             f"{source_lengths[row]} and {target_lengths[row]} words, counted from 0"
         )
 

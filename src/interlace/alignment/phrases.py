@@ -78,29 +78,28 @@ def phrase_pairs(
     """
     rules = rules or PhraseRules()
     links, _ = rules.confident(links, confidence)
-    lengths = [np.ascontiguousarray(side, np.int64) for side in (source_lengths, target_lengths)]
-    check_row_counts(len(lengths[0]), len(lengths[1]), len(links))
+    source = np.ascontiguousarray(source_lengths, np.int64)
+    target = np.ascontiguousarray(target_lengths, np.int64)
+    check_row_counts(len(source), len(target), len(links))
+    from interlace.alignment._phrase_kernels import consistent
 
-    def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        from interlace.alignment._phrase_kernels import consistent
-
-        rows = slice(start, start + _ROWS)
-        part = links.slice(start, min(start + _ROWS, len(links)))
-        flat = np.array(
-            part.flat.reshape(-1, 2), np.int32
-        )  # a copy: kernels are compiled for arrays in memory
+    def work(start: int) -> Ragged:
+        rows = slice(start, min(start + _ROWS, len(links)))
+        part = links.slice(start, rows.stop)
+        # a copy: kernels are compiled for arrays in memory
+        flat = np.array(part.flat.reshape(-1, 2), np.int32)
         offsets = part.offsets - part.offsets[0]
-        spans, used, counts = consistent(
-            lengths[0][rows],
-            lengths[1][rows],
+        spans, counts = consistent(
+            source[rows],
+            target[rows],
             flat,
             offsets,
             rules.max_phrase_length,
             rules.unaligned_borders,
         )
         if counts.min() < 0:
-            check_links(lengths[0], lengths[1], links)
-        return spans[:used].copy(), counts
+            check_links(source, target, links)
+        return Ragged.from_lengths(spans, counts)
 
     starts = range(0, len(links), _ROWS)
     if len(starts) == 1 or threads == 1:  # of a batch: starting a thread would take longer
@@ -108,7 +107,4 @@ def phrase_pairs(
     else:
         with ThreadPoolExecutor(threads or processors()) as pool:
             parts = list(pool.map(work, starts))
-    spans = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])
-    return Ragged.from_lengths(
-        spans, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)])
-    )
+    return Ragged.concatenate([Ragged.of([], width=4), *parts])

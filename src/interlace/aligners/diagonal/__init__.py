@@ -32,7 +32,6 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
-from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import Ragged
 
@@ -75,7 +74,16 @@ class Diagonal(Aligner):
         training_pairs = TrainingPairs(pairs, vocabularies)
         prior = Prior.of(priors, vocabularies)
         with workers(self.threads) as pool:
-            model = EmTraining(self, training_pairs, prior, pool, progress or no_progress).run()
+            training = EmTraining(
+                training_pairs,
+                prior,
+                pool,
+                progress or no_progress,
+                iterations=self.iterations,
+                alpha=self.alpha,
+                null=self.null,
+            )
+            model = training.run()
         return FittedDiagonal(self, model, vocabularies)
 
     def restore(
@@ -85,45 +93,34 @@ class Diagonal(Aligner):
         from interlace.aligners.diagonal.cooccurrence import MODEL_SLOT, Cooccurrence
         from interlace.aligners.diagonal.kernels import DiagonalModel
 
-        self._check(arrays, len(source_types), len(target_types))
-        sources = np.repeat(np.arange(len(source_types), dtype=np.int32), arrays["degrees"])
-        entries = np.stack([sources, arrays["targets"]], axis=1)
-        keys = (entries[:, 0].astype(np.int64) << 32) | entries[:, 1]
-        table = Cooccurrence.of([keys], len(source_types), MODEL_SLOT)
-        slots = table.find(entries)
-        table.slots["forward"][slots] = arrays["forward"]
-        table.slots["backward"][slots] = arrays["backward"]
-        nulls = (arrays["source_null"], arrays["target_null"])
-        model = DiagonalModel.of(table, nulls, arrays["tensions"], self.null)
-        return FittedDiagonal(self, model, Vocabularies.of(source_types, target_types, self.name))
-
-    def _check(
-        self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int
-    ) -> None:
-        degrees = checked_array(arrays, "degrees", np.int32, (source_types,), self.name)
-        if degrees.min(initial=0) < 0:
-            raise DataError(f"{self.name}: damaged model: 'degrees' holds a negative count")
-        entries = int(degrees.sum(dtype=np.int64))
-        targets = checked_array(arrays, "targets", np.int32, (entries,), self.name)
-        if entries and not 0 <= targets.min() <= targets.max() < target_types:
-            raise DataError(
-                f"{self.name}: damaged model: 'targets' has an index beyond {target_types} target words"
-            )
+        size = len(source_types)
+        degrees = checked_array(arrays, "degrees", np.int32, (size,), self.name, low=0)
+        entry_count = int(degrees.sum(dtype=np.int64))
+        highest = len(target_types) - 1
+        targets = checked_array(
+            arrays, "targets", np.int32, (entry_count,), self.name, low=0, high=highest
+        )
         tensions = checked_array(arrays, "tensions", np.float64, (2,), self.name)
-        positive = {"tensions": tensions}
         sizes = {
-            "forward": entries,
-            "backward": entries,
-            "source_null": source_types,
-            "target_null": target_types,
+            "forward": entry_count,
+            "backward": entry_count,
+            "source_null": len(source_types),
+            "target_null": len(target_types),
         }
-        for name, size in sizes.items():
-            positive[name] = checked_array(arrays, name, np.float32, (size,), self.name)
-        for name, array in positive.items():
-            if not (np.isfinite(array) & (array > 0)).all():
-                raise DataError(
-                    f"{self.name}: damaged model: {name!r} holds an invalid probability or tension"
-                )
+        thetas = {
+            name: checked_array(arrays, name, np.float32, (size,), self.name)
+            for name, size in sizes.items()
+        }
+        sources = np.repeat(np.arange(size, dtype=np.int32), degrees)
+        entries = np.stack([sources, targets], axis=1)
+        keys = (entries[:, 0].astype(np.int64) << 32) | entries[:, 1]
+        table = Cooccurrence.of([keys], size, MODEL_SLOT)
+        slots = table.find(entries)
+        table.slots["forward"][slots] = thetas["forward"]
+        table.slots["backward"][slots] = thetas["backward"]
+        nulls = (thetas["source_null"], thetas["target_null"])
+        model = DiagonalModel.of(table, nulls, tensions, self.null)
+        return FittedDiagonal(self, model, Vocabularies.of(source_types, target_types, self.name))
 
 
 class FittedDiagonal(FittedAligner):

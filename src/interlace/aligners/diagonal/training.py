@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from interlace.alignment import WordPairs
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from interlace.aligners.diagonal import Diagonal
 
 Result = TypeVar("Result")
 
@@ -78,13 +75,19 @@ class EmTraining:
 
     def __init__(
         self,
-        settings: Diagonal,
         pairs: TrainingPairs,
         prior: Prior,
         pool: ThreadPoolExecutor,
         progress: Progress,
+        *,
+        iterations: int,
+        alpha: float,
+        null: float,
     ) -> None:
-        self._settings = settings
+        """The numbers are the settings of `Diagonal` with these names."""
+        self._iterations = iterations
+        self._alpha = alpha
+        self._null = null
         self._text = pairs
         self._pool = pool
         self._progress = progress
@@ -100,9 +103,7 @@ class EmTraining:
             np.full(target_types, kernels.SCALE, np.float32),
         )
         self._tensions = np.full(2, _TENSION)  # forward, backward
-        self._model = kernels.DiagonalModel.of(
-            self._table, self._nulls, self._tensions, settings.null
-        )
+        self._model = kernels.DiagonalModel.of(self._table, self._nulls, self._tensions, null)
         self._counts = kernels.ExpectedCounts(
             self._table.slots["count"],
             np.zeros(source_types, np.int64),
@@ -118,13 +119,13 @@ class EmTraining:
 
     def run(self) -> kernels.DiagonalModel:
         """Return the probabilities after all passes over the training pairs, in a table without counts."""
-        for iteration in range(self._settings.iterations):
+        for iteration in range(self._iterations):
             links, distance = self._expect(iteration * self._text.chunks)
             if iteration > 0:
                 self._update_tensions(links, distance)
             self._maximize()
         table = self._table.without_counts()
-        return kernels.DiagonalModel.of(table, self._nulls, self._tensions, self._settings.null)
+        return kernels.DiagonalModel.of(table, self._nulls, self._tensions, self._null)
 
     def _expect(self, chunks_before: int) -> NDArray[np.float64]:
         """Count links in all pairs, after those of the prior; return (2,) links and their distance from the diagonal.
@@ -136,7 +137,7 @@ class EmTraining:
         sums = np.zeros(2, np.int64)
         for done, (source, target) in enumerate(self._text, chunks_before + 1):
             sums += self._expect_chunk(source, target)
-            self._progress("learning", done, self._text.chunks * self._settings.iterations)
+            self._progress("learning", done, self._text.chunks * self._iterations)
         return sums / kernels.FIXED
 
     def _expect_chunk(self, source: Ragged, target: Ragged) -> NDArray[np.int64]:
@@ -151,7 +152,7 @@ class EmTraining:
 
     def _maximize(self) -> None:
         """Set new probabilities from the counts (Dirichlet prior alpha on both sides), and reset the counts to 0."""
-        alpha = self._settings.alpha
+        alpha = self._alpha
         totals = [np.zeros(len(degrees), np.int64) for degrees in self._degrees]
 
         def add_totals(first: int, last: int) -> None:

@@ -31,7 +31,7 @@ from interlace.core.progress import Progress, no_progress
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.aligners.gibbs.model import Cuts, GibbsModel
+    from interlace.aligners.gibbs.model import Cuts, ViewModel
 
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
 
@@ -85,62 +85,52 @@ class Gibbs(Aligner):
         Raise a DataError if no pair has words on both sides, or all such are too long.
         """
         from interlace.aligners.gibbs import sampler
-        from interlace.aligners.gibbs.model import (
-            GibbsModel,
-            Posteriors,
-            ViewModel,
-            cell_starts,
-            links_of,
-        )
+        from interlace.aligners.gibbs.model import Posteriors, ViewModel, cell_starts, links_of
 
         check_trainable(pairs, self.name)
         vocabularies = Vocabularies.of()
-        renumber = vocabularies.renumber(pairs)
+        renumber_source, renumber_target = vocabularies.renumber(pairs)
         parts = sampler.count_parts(pairs, self.max_training_cells)
         schedule = self.sweeps_for(-(-len(pairs) // parts))
         learned: Sequence[sampler.LearnedView | None] = [None] * len(self.views)
-        links = None
+        stored = None
         for number in range(parts):
             text = sampler.part(pairs, number, parts)
-            source = renumber[0](text.source, grow=True)
-            target = renumber[1](text.target, grow=True)
+            source = renumber_source(text.source, grow=True)
+            target = renumber_target(text.target, grow=True)
             prior = Prior.of(None if number else priors, vocabularies)
             cuts = self._cuts(*vocabularies.types)
             views = []
-            for sides, before in zip(cuts, learned, strict=True):
-                views.append(sampler.LazyView(source, target, sides, prior, before))
+            for view_cuts, before in zip(cuts, learned, strict=True):
+                views.append(sampler.LazyView(source, target, view_cuts, prior, before))
             report = _of_part(progress or no_progress, number, parts)
-            posteriors, learned_views = sampler.run_samplers(
+            means, learned_views = sampler.run_samplers(
                 views, schedule, self.seed, self.threads, report, part=number
             )
             learned = learned_views
             if parts == 1:
-                cells = Posteriors(
-                    source.offsets, target.offsets, cell_starts(source, target), *posteriors
-                )
-                links = links_of(cells, self.symmetrization, self.threshold, self.threads)
-            del posteriors, source, target, text, views  # free the cells before the next part
+                starts = cell_starts(source, target)
+                posteriors = Posteriors(source.offsets, target.offsets, starts, *means)
+                links = links_of(posteriors, self.symmetrization, self.threshold, self.threads)
+                stored = StoredAlignments.of(self, pairs, links.links, links.confidence)
+                del posteriors
+            del means, source, target, text, views  # free the cells before the next part
         models = []
-        for sides, (forward, backward) in zip(cuts, learned_views, strict=True):
-            models.append(ViewModel(sides, forward.direction, backward.direction))
-        stored = (
-            None
-            if links is None
-            else StoredAlignments.of(self, pairs, links.links, links.confidence)
-        )
-        return FittedGibbs(self, GibbsModel(models, self.seed), vocabularies, stored)
+        for view_cuts, (forward, backward) in zip(cuts, learned_views, strict=True):
+            models.append(ViewModel(view_cuts, (forward.direction, backward.direction)))
+        return FittedGibbs(self, models, vocabularies, stored)
 
     def restore(
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
     ) -> FittedGibbs:
         """Rebuild a model from what `FittedGibbs.arrays` and `types` returned; raise a DataError unless they fit."""
-        from interlace.aligners.gibbs.model import GibbsModel
+        from interlace.aligners.gibbs.model import ViewModel
 
         vocabularies = Vocabularies.of(source_types, target_types, self.name)
-        model = GibbsModel.restore(
-            arrays, self._cuts(source_types, target_types), self.seed, self.name
-        )
-        return FittedGibbs(self, model, vocabularies)
+        views = []
+        for number, cuts in enumerate(self._cuts(source_types, target_types)):
+            views.append(ViewModel.restore(arrays, number, cuts, self.name))
+        return FittedGibbs(self, views, vocabularies)
 
     def _cuts(self, source_types: list[str], target_types: list[str]) -> list[Cuts]:
         """Return how each view cuts the words of both sides."""
@@ -163,29 +153,29 @@ class FittedGibbs(FittedAligner):
     def __init__(
         self,
         aligner: Gibbs,
-        model: GibbsModel,
+        views: list[ViewModel],
         vocabularies: Vocabularies,
         stored: StoredAlignments | None = None,
     ) -> None:
         self.aligner: Gibbs = aligner
-        self.model = model
+        self._views = views
         self._vocabularies = vocabularies
         self._stored = stored
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align any pairs by a few sweeps over each pair alone; unknown words are aligned by position."""
-        from interlace.aligners.gibbs.model import links_of
+        from interlace.aligners.gibbs.model import links_of, posteriors_of
         from interlace.aligners.gibbs.sampler import portions
 
-        warn_about_long(pairs, self.aligner.name)
-        source, target = self._vocabularies.renumber(pairs)
+        settings = self.aligner
+        warn_about_long(pairs, settings.name)
+        renumber_source, renumber_target = self._vocabularies.renumber(pairs)
         parts = []
-        with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
+        with ThreadPoolExecutor(settings.threads or processors()) as pool:
             for portion in portions(pairs):
-                posteriors = self.model.posteriors(
-                    source(portion.source), target(portion.target), pool
-                )
-                settings = self.aligner
+                source = renumber_source(portion.source)
+                target = renumber_target(portion.target)
+                posteriors = posteriors_of(self._views, settings.seed, source, target, pool)
                 parts.append(
                     links_of(
                         posteriors, settings.symmetrization, settings.threshold, settings.threads
@@ -199,7 +189,9 @@ class FittedGibbs(FittedAligner):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the parameters of every sampler."""
-        return self.model.arrays()
+        from interlace.aligners.gibbs.model import arrays_of
+
+        return arrays_of(self._views)
 
     def types(self) -> tuple[list[str], list[str]]:
         """Return the folded spellings that the arrays refer to."""

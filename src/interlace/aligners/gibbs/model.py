@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.aligners import Alignments, checked_array
+from interlace.aligners import SMALLEST, Alignments, checked_array
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, FERTILITY, Known, Tables, Words
-from interlace.alignment.links import reverse_links
+from interlace.alignment.links import reverse_links, select_links
 from interlace.alignment.pair_numbers import PairTable
 from interlace.alignment.symmetrization import symmetrize
-from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 MAX_JUMP = 100  # longer jumps are counted as this one
@@ -75,14 +74,13 @@ class SamplerDirection:
     def restore(
         cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: Cuts, where: str
     ) -> SamplerDirection:
-        """Rebuild a direction from `GibbsModel.arrays`, or raise a DataError. cuts: of drawn and drawing side."""
-        by, to = cuts[0].size, cuts[1].size
+        """Rebuild a direction from `arrays_of`, or raise a DataError. cuts: of drawn and drawing side."""
+        by = cuts[0].size
+        to = cuts[1].size
         entry_count = np.size(arrays.get(f"{prefix}.entries", ())) // 2
-        entries = checked_array(arrays, f"{prefix}.entries", np.int32, (entry_count, 2), where)
-        if ((entries < 0) | (entries >= (by, to))).any():
-            raise DataError(
-                f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words"
-            )
+        entries = checked_array(
+            arrays, f"{prefix}.entries", np.int32, (entry_count, 2), where, 0, (by - 1, to - 1)
+        )
         shapes = {
             "pairs": (entry_count,),
             "words": (by,),
@@ -92,15 +90,10 @@ class SamplerDirection:
         }
         restored = {}
         for name, shape in shapes.items():
-            array = checked_array(arrays, f"{prefix}.{name}", np.float32, shape, where)
-            minimum = (
-                0 if name == "alone" else np.finfo(np.float32).tiny
-            )  # divisors and factors are positive
-            if not (np.isfinite(array).all() and (array >= minimum).all()):
-                raise DataError(
-                    f"{where}: damaged model: '{prefix}.{name}' holds an invalid count or probability"
-                )
-            restored[name] = array
+            low = 0 if name == "alone" else SMALLEST  # divisors and factors are positive
+            restored[name] = checked_array(
+                arrays, f"{prefix}.{name}", np.float32, shape, where, low
+            )
         return cls(entries, **restored)
 
     @cached_property
@@ -117,38 +110,45 @@ class SamplerDirection:
 
 @dataclass(frozen=True)
 class ViewModel:
-    """The samplers of one view: how it cuts words, and both directions."""
+    """The samplers of one view: how it cuts words, and both directions, forward and backward."""
 
     cuts: Cuts
-    forward: SamplerDirection
-    backward: SamplerDirection
+    directions: tuple[SamplerDirection, SamplerDirection]
+
+    @classmethod
+    def restore(
+        cls, arrays: Mapping[str, NDArray[Any]], number: int, cuts: Cuts, where: str
+    ) -> ViewModel:
+        """Rebuild the view of this number from `arrays_of`; errors as `SamplerDirection.restore`."""
+        forward = SamplerDirection.restore(arrays, f"{number}.forward", cuts, where)
+        backward = SamplerDirection.restore(arrays, f"{number}.backward", cuts[::-1], where)
+        return cls(cuts, (forward, backward))
 
     def samplers(self, source: Ragged, target: Ragged) -> list[tuple[Words, Known, Tables]]:
         """Return what the kernels need to align a text forward and backward."""
         middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
         starts = cell_starts(source, target)
-        source_types = self.cuts[0](source.values)
-        target_types = self.cuts[1](target.values)
+        source_side = (self.cuts[0](source.values), source.offsets)
+        target_side = (self.cuts[1](target.values), target.offsets)
         no_cells = np.empty(0, np.uint32)  # for training only, as twins
         no_twins = np.empty(0, np.int32)
-        forward = Words(
-            source_types, source.offsets, target_types, target.offsets, no_cells, starts, no_twins
-        )
-        backward = Words(
-            target_types, target.offsets, source_types, source.offsets, no_cells, starts, no_twins
-        )
-        return [
-            (
-                forward,
-                self.forward.known,
-                tables_of(self.forward.jumps, self.forward.fertility, middle),
-            ),
-            (
-                backward,
-                self.backward.known,
-                tables_of(self.backward.jumps, self.backward.fertility, middle),
-            ),
-        ]
+        forward = Words(*source_side, *target_side, no_cells, starts, no_twins)
+        backward = Words(*target_side, *source_side, no_cells, starts, no_twins)
+        samplers = []
+        for words, direction in zip((forward, backward), self.directions, strict=True):
+            tables = tables_of(direction.jumps, direction.fertility, middle)
+            samplers.append((words, direction.known, tables))
+        return samplers
+
+
+def arrays_of(views: Sequence[ViewModel]) -> dict[str, NDArray[Any]]:
+    """Return all that `ViewModel.restore` needs besides the cuts, which follow from the word types."""
+    arrays = {}
+    for number, view in enumerate(views):
+        for way, direction in zip(("forward", "backward"), view.directions, strict=True):
+            for field in fields(direction):
+                arrays[f"{number}.{way}.{field.name}"] = getattr(direction, field.name)
+    return arrays
 
 
 @dataclass(frozen=True)
@@ -177,56 +177,27 @@ class Posteriors:
         return mean
 
 
-@dataclass(frozen=True)
-class GibbsModel:
-    """All samplers, by view."""
+def posteriors_of(
+    views: Sequence[ViewModel], seed: int, source: Ragged, target: Ragged, pool: ThreadPoolExecutor
+) -> Posteriors:
+    """Return the posterior probability of each link of a new text.
 
-    views: list[ViewModel]
-    seed: int
+    Rows begin at offset 0; their types are those of the vocabularies, -1 for unknown words.
+    """
+    starts = cell_starts(source, target)
+    forward = np.zeros(starts[-1], np.float32)  # by cell
+    backward = np.zeros(starts[-1], np.float32)
+    samplers = [sampler for view in views for sampler in view.samplers(source, target)]
 
-    def posteriors(self, source: Ragged, target: Ragged, pool: ThreadPoolExecutor) -> Posteriors:
-        """Return the posterior probability of each link of a text.
+    def align(first: int) -> None:
+        rows = (first, min(first + _ROWS, len(source)))
+        for number, (words, known, tables) in enumerate(samplers):
+            sampler_seed = np.uint64((2 * seed + 1) * _SEED + number & 0xFFFFFFFFFFFFFFFF)
+            out = backward if number % 2 else forward
+            kernels.add_posteriors(words, rows, known, tables, sampler_seed, out, 1 / len(views))
 
-        Rows begin at offset 0; their types are those of the vocabularies, -1 for unknown words.
-        """
-        starts = cell_starts(source, target)
-        sums = [
-            np.zeros(starts[-1], np.float32),
-            np.zeros(starts[-1], np.float32),
-        ]  # forward, backward
-        samplers = [sampler for view in self.views for sampler in view.samplers(source, target)]
-
-        def align(first: int) -> None:
-            rows = (first, min(first + _ROWS, len(source)))
-            for number, (words, known, tables) in enumerate(samplers):
-                seed = np.uint64((2 * self.seed + 1) * _SEED + number & 0xFFFFFFFFFFFFFFFF)
-                kernels.add_posteriors(
-                    words, rows, known, tables, seed, sums[number % 2], 1 / len(self.views)
-                )
-
-        list(pool.map(align, range(0, len(source), _ROWS)))
-        return Posteriors(source.offsets, target.offsets, starts, sums[0], sums[1])
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all that `restore` needs besides the cuts, which follow from the word types."""
-        arrays = {}
-        for number, view in enumerate(self.views):
-            for way, direction in (("forward", view.forward), ("backward", view.backward)):
-                for field in fields(direction):
-                    arrays[f"{number}.{way}.{field.name}"] = getattr(direction, field.name)
-        return arrays
-
-    @classmethod
-    def restore(
-        cls, arrays: Mapping[str, NDArray[Any]], cuts: Sequence[Cuts], seed: int, where: str
-    ) -> GibbsModel:
-        """Rebuild the model from its arrays; errors as `SamplerDirection.restore`."""
-        views = []
-        for number, sides in enumerate(cuts):
-            forward = SamplerDirection.restore(arrays, f"{number}.forward", sides, where)
-            backward = SamplerDirection.restore(arrays, f"{number}.backward", sides[::-1], where)
-            views.append(ViewModel(sides, forward, backward))
-        return cls(views, seed)
+    list(pool.map(align, range(0, len(source), _ROWS)))
+    return Posteriors(source.offsets, target.offsets, starts, forward, backward)
 
 
 def cell_starts(source: Ragged, target: Ragged) -> NDArray[np.int64]:
@@ -255,32 +226,23 @@ def links_of(
     With a heuristic: the most probable partner of each word, if more probable than none, of both directions.
     threads: of the heuristic; 0: one per processor.
     """
+    source = posteriors.source_starts
+    target = posteriors.target_starts
+    starts = posteriors.cell_starts
     if symmetrization == "posterior":
-        return _likely_links(posteriors, threshold)
-    source, target, starts = (
-        posteriors.source_starts,
-        posteriors.target_starts,
-        posteriors.cell_starts,
-    )
+        cells = np.flatnonzero(posteriors.mean >= np.float32(threshold))
+        rows = np.searchsorted(starts, cells, side="right") - 1
+        words = np.divmod(cells - starts[rows], np.diff(target)[rows])
+        likely_links = np.stack(words, axis=1).astype(np.int32)
+        lengths = np.bincount(rows, minlength=len(starts) - 1)
+        confidence = np.minimum(posteriors.mean[cells], np.float32(1))
+        return Alignments(Ragged.from_lengths(likely_links, lengths), confidence)
     forward = reverse_links(_most_probable(source, target, starts, posteriors.by_target))
     backward = _most_probable(target, source, starts, posteriors.by_source)
     links = symmetrize(forward, backward, symmetrization, threads or None)
     rows = links.rows()
     cells = starts[rows] + links.flat[:, 0] * np.diff(target)[rows] + links.flat[:, 1]
     return Alignments(links, np.clip(posteriors.mean[cells], np.float32(1e-6), np.float32(1)))
-
-
-def _likely_links(posteriors: Posteriors, threshold: float) -> Alignments:
-    cells = np.flatnonzero(posteriors.mean >= np.float32(threshold))
-    rows = np.searchsorted(posteriors.cell_starts, cells, side="right") - 1
-    source, target = np.divmod(
-        cells - posteriors.cell_starts[rows], np.diff(posteriors.target_starts)[rows]
-    )
-    links = np.stack([source, target], axis=1).astype(np.int32)
-    lengths = np.bincount(rows, minlength=len(posteriors.cell_starts) - 1)
-    return Alignments(
-        Ragged.from_lengths(links, lengths), np.minimum(posteriors.mean[cells], np.float32(1))
-    )
 
 
 def _most_probable(
@@ -293,6 +255,5 @@ def _most_probable(
     chosen = np.full(to[-1], -1, np.int32)
     kernels.most_probable(by, to, starts, posterior, chosen)
     words = Ragged(chosen, to)
-    aligned = chosen >= 0
-    pairs = np.stack([words.columns()[aligned].astype(np.int32), chosen[aligned]], axis=1)
-    return Ragged.from_lengths(pairs, np.bincount(words.rows()[aligned], minlength=len(words)))
+    pairs = Ragged(np.stack([words.columns(), chosen], axis=1).astype(np.int32), to)
+    return select_links(pairs, chosen >= 0)

@@ -65,24 +65,22 @@ def part(pairs: WordPairs, number: int, count: int) -> WordPairs:
     if count == 1:
         return usable_pairs(pairs)
     block = max(1, min(_BLOCK, len(pairs) // (8 * count)))
-    block_starts = np.arange(number * block, len(pairs), count * block)
-    rows = (block_starts[:, None] + np.arange(block)).ravel()
-    rows = rows[rows < len(pairs)]
-    dealt = replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
-    usable = cells_of(dealt) > 0
-    return replace(dealt, source=dealt.source.take(usable), target=dealt.target.take(usable))
+    rows = np.flatnonzero(
+        (np.arange(len(pairs)) // block % count == number) & (cells_of(pairs) > 0)
+    )
+    return replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
 
 
 def portions(pairs: WordPairs) -> Iterator[WordPairs]:
     """Yield the `usable` pairs in slices whose posteriors fit in memory."""
     for chunk in pairs.chunks():
-        ends = np.cumsum(cells_of(chunk))
+        cell_ends = np.cumsum(cells_of(chunk))  # (pairs,)
+        cells_before = 0
         start = 0
         while start < len(chunk):
-            cells_before = int(ends[start - 1]) if start else 0
-            stop = max(
-                start + 1, int(np.searchsorted(ends, cells_before + _MAX_PORTION, side="right"))
-            )
+            limit = cells_before + _MAX_PORTION
+            stop = max(start + 1, int(np.searchsorted(cell_ends, limit, side="right")))
+            cells_before = cell_ends[stop - 1]
             yield usable_pairs(chunk.slice(start, stop))
             start = stop
 
@@ -220,25 +218,22 @@ class Sampler:
     ) -> None:
         self._entries = view.entries if way == 0 else view.entries[:, ::-1]
         self._words = view.ways[way]
-        self._types = view.sizes[way]
-        candidates = np.diff(self._words.by_starts)
-        drawing = np.diff(self._words.to_starts)
-        self._middle = int(max(candidates.max(initial=0), drawing.max(initial=0))) + 2
+        types = view.sizes[way]
+        lengths = [np.diff(self._words.by_starts), np.diff(self._words.to_starts)]
+        self._middle = int(max(side.max(initial=0) for side in lengths)) + 2
         self._state = np.uint64(rng.integers(1, 2**63))
-        # Partners are drawn uniformly: starting near the diagonal would keep links there, even against a dictionary.
-        candidates = np.repeat(candidates, drawing)  # (words,) of each drawing word
-        self.chosen: NDArray[np.int32] = rng.integers(0, np.maximum(candidates, 1)).astype(np.int32)
-        self.chosen[(rng.random(len(candidates)) < NULL) | (candidates == 0)] = kernels.NONE
+        candidates = np.repeat(lengths[0], lengths[1])  # (words,) of each drawing word
+        self.chosen = _first_partners(candidates, rng)
         alone = np.zeros(view.sizes[1 - way])
         self._earlier_jumps = np.zeros(2 * MAX_JUMP + 1, np.int64)
-        self._earlier_fertility = np.zeros((self._types, FERTILITIES), np.int64)
+        self._earlier_fertility = np.zeros((types, FERTILITIES), np.int64)
         if before is not None:
             alone[: len(before.direction.alone)] = before.direction.alone
             self._earlier_jumps = before.jumps
             self._earlier_fertility[: len(before.fertility)] = before.fertility
         self.counts = first_counts(view, way, links, alone, self.chosen)
         self._jumps = np.ones(2 * MAX_JUMP + 1, np.float32)
-        self._tables = tables_of(self._jumps, np.ones((self._types, 1), np.float32), self._middle)
+        self._tables = tables_of(self._jumps, np.ones((types, 1), np.float32), self._middle)
         self.posterior = np.zeros(len(self._words.cells), np.float32)
         self._sums = [np.zeros(len(counts), np.float32) for counts in self.counts[:3]]
         self._kept_sweeps = 0
@@ -255,9 +250,8 @@ class Sampler:
         self.posterior /= self._kept_sweeps
         unit = np.float32(UNIT * self._kept_sweeps)
         pairs, words, alone = (counts / unit for counts in self._sums)
-        words[words == 0] = (
-            UNKNOWN_LINKS  # in no pair of this part, and never linked in earlier ones
-        )
+        # in no pair of this part, and never linked in earlier ones
+        words[words == 0] = UNKNOWN_LINKS
         linked = pairs > 1.5 * ALPHA
         entries = np.ascontiguousarray(self._entries[linked])
         direction = SamplerDirection(
@@ -273,7 +267,7 @@ class Sampler:
         model: what the draws depend on, as numbered in `kernels`. keep: whether the sweep counts in the averages.
         """
         jumps = np.zeros(2 * self._middle + 1, np.int64)
-        fertility = np.zeros((self._types, FERTILITIES), np.int32)
+        fertility = np.zeros(self._earlier_fertility.shape, np.int32)
         tally = Tally(jumps, fertility, self.posterior, keep)
         tables = self._tables._replace(model=model)
         self._state = np.uint64(
@@ -288,11 +282,21 @@ class Sampler:
         self._last_fertility = self._earlier_fertility + fertility
         self._jumps = _jump_probabilities(self._last_jumps, self._middle - 2)
         smooth = np.asarray(self._last_fertility + _FERTILITY_PRIOR, np.float32)
-        ratios = np.ones_like(
-            smooth
-        )  # p(f + 1 links) / p(f links) of each type; 1 for the largest number
+        # p(f + 1 links) / p(f links) of each type; 1 for the largest number
+        ratios = np.ones_like(smooth)
         np.divide(smooth[:, 1:], smooth[:, :-1], out=ratios[:, :-1])
         self._tables = tables_of(self._jumps, ratios, self._middle)
+
+
+def _first_partners(candidates: NDArray[np.int64], rng: Generator) -> NDArray[np.int32]:
+    """(words,) a partner of each word, drawn uniformly from so many candidates, or none.
+
+    Starting near the diagonal would keep links there, even against a dictionary.
+    """
+    partners: NDArray[np.int32] = rng.integers(0, np.maximum(candidates, 1)).astype(np.int32)
+    has_none = (rng.random(len(candidates)) < NULL) | (candidates == 0)
+    partners[has_none] = kernels.NONE
+    return partners
 
 
 def first_counts(
@@ -307,22 +311,20 @@ def first_counts(
     known: (p,) earlier links of the first p type pairs. alone: (types,) earlier words without partner.
     """
     words = view.ways[way]
-    drawn_types = view.entries[:, way]
-    rows = np.repeat(np.arange(len(words.to_starts) - 1), np.diff(words.to_starts))
-    columns = np.arange(len(rows)) - words.to_starts[rows]
-    cells = words.cell_starts[rows] + columns * np.diff(words.by_starts)[rows] + chosen
-    aligned = chosen != kernels.NONE
-    links = np.round(UNIT * known).astype(np.int64)
-    pairs = np.bincount(words.cells[cells[aligned]], minlength=len(drawn_types))
-    pairs *= UNIT  # in place: this array bounds memory
-    pairs += 1
-    pairs[: len(links)] += links
-    drawn = np.bincount(drawn_types, weights=pairs, minlength=view.sizes[way]).astype(np.int64)
-    without = UNIT * np.bincount(words.to[~aligned], minlength=view.sizes[1 - way])
-    without += np.round(UNIT * alone).astype(np.int64)
-    largest = 1 + links.max(initial=0) + UNIT * int(np.bincount(words.to).max(initial=0))
+    pairs = np.ones(len(view.entries), np.int64)
+    pairs[: len(known)] += np.round(UNIT * known).astype(np.int64)
+    largest = pairs.max(initial=1) + UNIT * int(np.bincount(words.to).max(initial=0))
+    without_partner = np.zeros(view.sizes[1 - way], np.int64)
+    without_partner += np.round(UNIT * alone).astype(np.int64)
+    kernels.count_links(words, chosen, pairs, without_partner)
+    drawn = np.bincount(view.entries[:, way], weights=pairs, minlength=view.sizes[way])
     width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
-    return SamplerCounts(pairs.astype(width), drawn, without, without.sum(keepdims=True))
+    return SamplerCounts(
+        pairs.astype(width),
+        drawn.astype(np.int64),
+        without_partner,
+        without_partner.sum(keepdims=True),
+    )
 
 
 def _jump_probabilities(counts: NDArray[np.int64], words: int) -> NDArray[np.float32]:
@@ -344,11 +346,11 @@ class _Ticker:
         self._steps = steps
         self._done = 0
         self._lock = Lock()
-        self._stop: BaseException | None = None
+        self._error: BaseException | None = None
 
     def __call__(self) -> None:
-        if self._stop:
-            raise self._stop
+        if self._error:
+            raise self._error
         with self._lock:
             self._done += 1
             try:
@@ -359,7 +361,7 @@ class _Ticker:
 
     def stop(self, error: BaseException) -> None:
         """Let all samplers raise the error, or an earlier one."""
-        self._stop = self._stop or error
+        self._error = self._error or error
 
 
 def run_samplers(
@@ -375,34 +377,38 @@ def run_samplers(
     Results are added in a fixed order, whichever ends first. schedule: sweeps of each model. threads: 0: one per
     processor. part: the number of the part of the text.
     """
-    jobs = [(number, way) for number in range(len(views)) for way in (0, 1)]
-    tick = _Ticker(progress, sum(schedule) * len(jobs))
+    jobs = 2 * len(views)
+    tick = _Ticker(progress, sum(schedule) * jobs)
 
-    def run(job: tuple[int, int]) -> tuple[NDArray[np.float32], Learned]:
-        number, way = job
-        rng = generator(Purpose.ALIGN, seed, part * len(views) + number, way)
+    def run(job: int) -> tuple[NDArray[np.float32], Learned]:
+        number, way = divmod(job, 2)
         view = views[number]
+        rng = generator(Purpose.ALIGN, seed, part * len(views) + number, way)
         text, links = view.get(way)
-        sampler = Sampler(text, way, links, view.before and view.before[way], rng)
+        before = None if view.before is None else view.before[way]
+        sampler = Sampler(text, way, links, before, rng)
         learned = sampler.run(schedule, tick)
         view.release()
         return sampler.posterior, learned
 
-    sums: list[NDArray[np.float32]] = []
-    learned = []
-    with ThreadPoolExecutor(min(threads or processors(), len(jobs))) as pool:
+    means: list[NDArray[np.float32]] = []  # first the sums of the views, forward and backward
+    learned_views = []
+    with ThreadPoolExecutor(min(threads or processors(), jobs)) as pool:
         try:
-            results = pool.map(run, jobs)
-            for _, way in jobs:
-                posterior, direction = next(results)
-                learned.append(direction)
-                if way < len(sums):
-                    sums[way] += posterior
-                else:
-                    sums.append(posterior)
-                del posterior  # frees four bytes per cell while waiting for the next
+            results = pool.map(run, range(jobs))
+            for _ in views:
+                directions = []
+                for way in (0, 1):
+                    posterior, learned = next(results)
+                    directions.append(learned)
+                    if way < len(means):
+                        means[way] += posterior
+                    else:
+                        means.append(posterior)
+                    del posterior  # frees four bytes per cell while waiting for the next
+                learned_views.append((directions[0], directions[1]))
         finally:
             tick.stop(CancelledError())  # on Ctrl-C the other samplers stop too
-    share = np.float32(1 / len(views))
-    means = [np.multiply(total, share, out=total) for total in sums]
-    return means, list(zip(learned[::2], learned[1::2], strict=True))
+    for mean in means:
+        np.multiply(mean, np.float32(1 / len(views)), out=mean)
+    return means, learned_views
