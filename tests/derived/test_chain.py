@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.alignment.links import reverse_links
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.derived import DerivedText, Transformation, chain
 from interlace.derived.common.texts import composed
@@ -25,13 +25,6 @@ def test_order_of_application():
     a, b, mark, c, d = chain([new]).apply(text).text.lines[0].split()
     assert before == [b, a, mark, d, c]
     assert after == [d, c, mark, b, a]
-
-
-def test_unknown_names_are_rejected():
-    with pytest.raises(
-        SettingsError, match="there is no transformation 'inverted'; did you mean 'invert'"
-    ):
-        chain(["inverted"])
 
 
 LINKS = st.lists(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))), min_size=3, max_size=3)

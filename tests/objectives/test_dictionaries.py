@@ -100,10 +100,7 @@ def test_held_out_entries_have_no_embedding_row_of_training_entries(seed):
     assert rows[DictionaryPart.TRAIN]
     assert not rows[DictionaryPart.TRAIN] & rows[DictionaryPart.HELD_OUT]
     assert [len(found.of(part)) for part in DictionaryPart] == [1, 2, 1]
-    assert (
-        "1 for training, 2 held out, 1 neither, with a word or an embedding row of"
-        in found.notes[0]
-    )
+    assert "1 for training, 2 held out, 1 neither" in found.notes[0]
     assert found.splits[0].parts.tolist() == found.parts.tolist()
 
 
@@ -153,22 +150,20 @@ def test_spellings_of_entries_and_why_some_are_unused():
     assert spelled(single) == [("old", "alt")]
     assert single.splits[0].statuses.tolist() == [EntryStatus.TOO_LONG, EntryStatus.USED]
     assert "1 with too many tokens" in single.notes[0]
-    assert "(doctor/Hausarzt)" in single.notes[0]
     found = prepared([("Anna", "Anna"), ("ñ", "alt"), ("old", "ñ"), ("the", ""), ("house", "Haus")])
     assert spelled(found) == [("house", "Haus")]
     statuses = [EntryStatus.IDENTICAL, *[EntryStatus.UNSPELLABLE] * 3, EntryStatus.USED]
     assert found.splits[0].statuses.tolist() == statuses
-    assert "(ñ/alt old/ñ the/)" in found.notes[0]
-    assert "1 identical in both languages (Anna/Anna)" in found.notes[0]
+    assert "3 not in the vocabulary" in found.notes[0]
+    assert "1 identical in both languages" in found.notes[0]
     entries = [("doctor", "arzt"), ("house", "haus"), ("old", "alt")]
     assert spelled(prepared(entries)) == [("doctor", "Arzt"), ("house", "Haus"), ("old", "alt")]
 
 
 def test_errors_without_dictionary_or_usable_entry():
-    with pytest.raises(DataError, match=r"no entry .* \(doctor/Hausarzt\)") as error:
+    with pytest.raises(DataError, match=r"no entry .* 1 with too many .*a larger vocabulary"):
         prepared([("doctor", "Hausarzt")], most=1)
-    assert "a larger vocabulary" in str(error.value)
-    with pytest.raises(DataError, match=r"no entry .* 1 not in the vocabulary .* \(ñ/ñandú\)"):
+    with pytest.raises(DataError, match=r"no entry .* 1 not in the vocabulary"):
         prepared([("ñ", "ñandú")])
     with pytest.raises(DataError, match=r"set align_mlm\.dictionary"):
         Dictionary().prepare({}, VOCAB, "align_mlm", seed=0)

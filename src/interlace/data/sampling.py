@@ -38,8 +38,6 @@ class EpochPlan(ABC):
         self.rows = rows
         self.seed = seed
         self.corpus = corpus
-        self._epoch = -1  # of `_key`
-        self._key = 0
 
     @abstractmethod
     def __len__(self) -> int:
@@ -52,10 +50,8 @@ class EpochPlan(ABC):
     def batch(self, index: int) -> tuple[NDArray[np.int64], int]:
         """Return the rows of batch `index`, counted from 0 over all epochs, and its epoch."""
         epoch, number = divmod(index, len(self))
-        if self._epoch != epoch:
-            self._key = int(self._generator(epoch).integers(1 << 62))
-            self._epoch = epoch
-        return self._rows_of(number, self._key), epoch
+        key = int(self._generator(epoch).integers(1 << 62))
+        return self._rows_of(number, key), epoch
 
     def _generator(self, epoch: int) -> Generator:
         return generator(Purpose.PLAN, self.seed, epoch, self.corpus)

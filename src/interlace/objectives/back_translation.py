@@ -95,7 +95,7 @@ class BackTranslation(Seq2SeqObjective):
         language = examples.language
         layout = sentence_layout(examples, vocab, self.max_length)
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
-        batch = self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
+        batch = self.seq2seq_batch(layout, language, decoder, language, prepared)
         candidates = [name for name in prepared.intermediate_languages if name != language]
         if not candidates:
             message = f"back_translation: there is no language to translate {language!r} into"

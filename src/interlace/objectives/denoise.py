@@ -97,7 +97,7 @@ class Denoise(Seq2SeqObjective):
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
         noised = self.noise.apply(examples, vocab, step, rng)
         layout = sentence_layout(noised, vocab, self.max_length)
-        return self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
+        return self.seq2seq_batch(layout, language, decoder, language, prepared)
 
 
 @dataclass(frozen=True)

@@ -56,17 +56,15 @@ class Mass(Seq2SeqObjective):
         """Mask a fragment of every sentence."""
         vocab = prepared.vocab
         original = examples.ids
-        languages = (examples.language,)
+        language = examples.language
         span = draw_spans(examples.lengths, self.share, self.at_edge, rng)
         ids = original.flat.copy()
         masked = within(original, *span)
         ids[masked] = Masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
-        targets = np.full(len(examples), vocab.target(examples.language))
-        decoder = fragment_layout(original, span, targets, vocab)
+        decoder = fragment_layout(original, span, vocab.target(language), vocab)
         read = replace(examples, ids=Ragged.from_lengths(ids, examples.lengths))
-        return self.seq2seq_batch(
-            sentence_layout(read, vocab, self.max_length), languages, decoder, languages, prepared
-        )
+        layout = sentence_layout(read, vocab, self.max_length)
+        return self.seq2seq_batch(layout, language, decoder, language, prepared)
 
 
 def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generator) -> Span:
@@ -93,14 +91,12 @@ def within(rows: Ragged, starts: NDArray[np.int64], stops: NDArray[np.int64]) ->
     )
 
 
-def fragment_layout(
-    ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab
-) -> DecoderLayout:
+def fragment_layout(ids: Ragged, span: Span, target: int, vocab: Vocab) -> DecoderLayout:
     """Return the decoder input `[target] x_u .. x_(v-1)` at the positions of the fragment (section 4.1).
 
     If the fragment ends its sentence, the end is predicted too.
 
-    span: (B,) start and (B,) stop of each fragment. targets: (B,) target language token of each row.
+    span: (B,) start and (B,) stop of each fragment. target: token of the target language.
     """
     starts, stops = span
     reaches_end = (stops == ids.lengths) & (starts < stops)
@@ -108,12 +104,11 @@ def fragment_layout(
     sizes = stops - starts
     lengths = np.maximum(sizes, 1)
     read = np.full((len(ids), int(lengths.max(initial=1))), vocab.pad, np.int64)
-    read[:, 0] = targets
+    read[:, 0] = target
     ends = ids.offsets[1:] - ids.offsets[0]
     ended = Ragged.from_lengths(np.insert(ids.flat, ends, vocab.end), ids.lengths + 1)
     labels = ended.flat[within(ended, starts, stops)].astype(np.int64)
     rows, columns = np.nonzero(np.arange(read.shape[1]) < sizes[:, None])
     is_read = columns + 1 < sizes[rows]  # the last token is predicted, not read
     read[rows[is_read], columns[is_read] + 1] = labels[is_read]
-    sides = np.zeros(len(ids), np.int8)
-    return DecoderLayout(read, lengths, (rows, columns), labels, sides, starts.astype(np.int64))
+    return DecoderLayout(read, lengths, (rows, columns), labels, starts.astype(np.int64))

@@ -54,4 +54,4 @@ class Translation(Seq2SeqObjective):
         vocab = prepared.vocab
         layout = sentence_layout(source, vocab, self.max_length)
         decoder = decoder_layout(target.ids, vocab.target(target.language), vocab, self.max_length)
-        return self.seq2seq_batch(layout, (source.language,), decoder, (target.language,), prepared)
+        return self.seq2seq_batch(layout, source.language, decoder, target.language, prepared)

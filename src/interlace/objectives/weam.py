@@ -178,8 +178,6 @@ class Weam(Objective):
 
         from torch import nn
 
-        from interlace.objectives.common.losses import identity_layer
-
         if self.segment_ids:
             table = backbone.family.language_embedding(backbone.model)
             rows = 0 if table is None else table.num_embeddings
@@ -189,7 +187,10 @@ class Weam(Objective):
                 )
         heads = nn.ModuleDict()
         if self.cross_lingual_weight:
-            heads["exchanged"] = identity_layer(backbone.width)
+            exchanged = nn.Linear(backbone.width, backbone.width)
+            nn.init.eye_(exchanged.weight)
+            nn.init.zeros_(exchanged.bias)
+            heads["exchanged"] = exchanged
             dense = backbone.vocabulary_head().dense
             if dense is not None:
                 heads["dense"] = deepcopy(dense).requires_grad_()

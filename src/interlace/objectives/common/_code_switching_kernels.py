@@ -136,47 +136,51 @@ def write_lines(
         written.first_words[row + 1] = written.first_words[row]
         next_word = 0  # of the matrix sentence
         position = 0
-        kind_before = BLANK  # of the last character that is not blank
+        kind_before = BLANK  # of the last written character
         for exchange in range(offsets[row], offsets[row + 1]):
-            first_word, next_matrix_word = replaced[exchange]
-            phrase_line = lines[exchange]
-            phrase_start, phrase_stop = _characters_of(text, phrase_line, inserted[exchange])
-            phrase_kinds = kinds[text.starts[phrase_line] : text.starts[phrase_line + 1]]
-            start = matrix_words[first_word, 0]  # of the replaced phrase
-            stop = start  # of the matrix sentence before it
+            first_word, stop_word = replaced[exchange]
+            line = lines[exchange]
+            begin, end = _characters_of(text, line, inserted[exchange])  # of the inserted phrase
+            phrase_kinds = kinds[text.starts[line] : text.starts[line + 1]]
+            stop = matrix_words[first_word, 0]
             adds_space = False
             if first_word > 0:  # nothing changes at the beginning of a line
-                while stop > position and matrix_kinds[stop - 1] == BLANK:
-                    stop -= 1
-                if stop > position:
-                    kind_before = matrix_kinds[stop - 1]
-                has_space = stop < start
-                phrase_has_space = (
-                    inserted[exchange, 0] == 0 or phrase_kinds[phrase_start - 1] == BLANK
+                has_space = inserted[exchange, 0] == 0 or phrase_kinds[begin - 1] == BLANK
+                stop, adds_space = _boundary(
+                    matrix_kinds[position:stop], kind_before, has_space, phrase_kinds[begin]
                 )
-                needed = needs_space(
-                    has_space, phrase_has_space, kind_before, phrase_kinds[phrase_start]
-                )
-                adds_space = needed and not has_space
-                if needed:
-                    stop = start
+                stop += position
             _copy(text, matrix, (position, stop), (next_word, first_word), written, row)
             if adds_space:
                 written.characters[written.starts[row + 1]] = _SPACE
                 written.starts[row + 1] += 1
-            _copy(
-                text,
-                phrase_line,
-                (phrase_start, phrase_stop),
-                (inserted[exchange, 0], inserted[exchange, 1]),
-                written,
-                row,
-            )
-            kind_before = phrase_kinds[phrase_stop - 1]
-            next_word = next_matrix_word
-            position = matrix_words[next_word - 1, 1]
+            words = (inserted[exchange, 0], inserted[exchange, 1])
+            _copy(text, line, (begin, end), words, written, row)
+            kind_before = phrase_kinds[end - 1]
+            next_word = stop_word
+            position = matrix_words[stop_word - 1, 1]
         line_end = len(matrix_kinds)
         _copy(text, matrix, (position, line_end), (next_word, len(matrix_words)), written, row)
+
+
+@njit(cache=True, nogil=True)
+def _boundary(
+    kinds: NDArray[np.uint8], kind_before: int, phrase_has_space: bool, kind_after: int
+) -> tuple[int, bool]:
+    """Return how many characters stay before an inserted phrase, and whether a space is added to them.
+
+    kinds: of the characters between the previous phrase, or the beginning of the line, and the replaced phrase.
+    kind_before: of the last character of the previous phrase. kind_after: of the first one of the inserted phrase.
+    """
+    stop = len(kinds)
+    while stop > 0 and kinds[stop - 1] == BLANK:
+        stop -= 1
+    if stop > 0:
+        kind_before = kinds[stop - 1]
+    has_space = stop < len(kinds)
+    if needs_space(has_space, phrase_has_space, kind_before, kind_after):
+        return len(kinds), not has_space
+    return stop, False
 
 
 @njit(cache=True, nogil=True)

@@ -57,13 +57,6 @@ class EntryStatus(IntEnum):
     IDENTICAL = 3  # both words have the same tokens
 
 
-_REASONS = {
-    EntryStatus.UNSPELLABLE: "not in the vocabulary (is the dictionary of these languages?)",
-    EntryStatus.TOO_LONG: "with too many tokens (a larger vocabulary has more whole words)",
-    EntryStatus.IDENTICAL: "identical in both languages",
-}
-
-
 _Pattern = Annotated[
     str | None, AfterValidator(lambda text: text and check_pattern(text, ("source", "target")))
 ]
@@ -133,32 +126,16 @@ class Dictionary(Settings):
             raise DataError(
                 f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus"
             )
-        seed = seed if self.seed is None else self.seed
-        spelled: list[Ragged] = []
-        for _, lexicon in sorted(lexicons.items()):
-            spelled.append(spellings(vocab, lexicon.source_types))
-            spelled.append(spellings(vocab, lexicon.target_types))
-        rows = Ragged.concatenate(spelled)
-        numbers, first_rows = distinct_rows(rows)  # words with the same tokens have one number
-        words = rows.take(first_rows)
-        lengths = np.where(_irregular(words, vocab) == 0, words.lengths, 0)
-        splits: list[DictionarySplit] = []
-        entries: list[NDArray[np.int64]] = []  # (2, m) word numbers of each dictionary
-        first_type = 0
+        if self.seed is not None:
+            seed = self.seed
+        splits = []
         for languages, lexicon in sorted(lexicons.items()):
-            source = numbers[first_type + lexicon.entries[:, 0]]
-            first_type += len(lexicon.source_types)
-            target = numbers[first_type + lexicon.entries[:, 1]]
-            first_type += len(lexicon.target_types)
-            statuses = np.full(len(source), EntryStatus.USED, np.uint8)
-            statuses[source == target] = EntryStatus.IDENTICAL
-            if max_tokens is not None:
-                is_long = np.maximum(lengths[source], lengths[target]) > max_tokens
-                statuses[is_long] = EntryStatus.TOO_LONG
-            statuses[np.minimum(lengths[source], lengths[target]) == 0] = EntryStatus.UNSPELLABLE
-            split = split_dictionary(lexicon, languages, self.share, seed)
-            splits.append(replace(split, statuses=statuses))
-            entries.append(np.stack([source, target]))
+            splits.append(split_dictionary(lexicon, languages, self.share, seed))
+        words, entries = _word_numbers(splits, vocab)
+        lengths = np.where(_irregular(words, vocab) == 0, words.lengths, 0)
+        for number, (source, target) in enumerate(entries):
+            statuses = _statuses(source, target, lengths, max_tokens)
+            splits[number] = replace(splits[number], statuses=statuses)
         splits = _hold_out(splits, entries, words)
         used = np.concatenate([split.statuses == EntryStatus.USED for split in splits])
         parts = np.concatenate([split.parts for split in splits])[used]
@@ -198,26 +175,20 @@ class DictionarySplit:
         return "-".join(self.languages)
 
     def note(self) -> str:
-        """Describe the size of each part, of usable entries, and the unusable ones, with examples."""
-        if self.statuses is None:
+        """Return the number of usable entries of each part, and of unusable ones."""
+        statuses = self.statuses
+        if statuses is None:
             statuses = np.full(len(self.parts), EntryStatus.USED)
-        else:
-            statuses = self.statuses
         usable = self.parts[statuses == EntryStatus.USED]
         train, held_out, overlap = np.bincount(usable, minlength=len(DictionaryPart)).tolist()
-        facts = [f"{self.name}: {len(self.lexicon):,} entries"]
-        if held_out or overlap:
-            facts.append(f"{train:,} for training, {held_out:,} held out")
-        if overlap:
-            facts.append(
-                f"{overlap:,} neither, with a word or an embedding row of training entries"
-            )
-        for status, reason in _REASONS.items():
-            entries = np.flatnonzero(statuses == status)
-            if len(entries):
-                examples = " ".join("/".join(self.lexicon[int(entry)][:2]) for entry in entries[:5])
-                facts.append(f"{len(entries):,} {reason} ({examples})")
-        return ", ".join(facts)
+        unusable = np.bincount(statuses, minlength=len(EntryStatus))
+        return (
+            f"{self.name}: {len(self.lexicon):,} entries: {train:,} for training, {held_out:,} held out, {overlap:,} "
+            "neither (with a word or an embedding row of training entries); unusable: "
+            f"{unusable[EntryStatus.UNSPELLABLE]:,} not in the vocabulary, {unusable[EntryStatus.TOO_LONG]:,} with too "
+            f"many tokens (a larger vocabulary has more whole words), {unusable[EntryStatus.IDENTICAL]:,} identical in "
+            "both languages"
+        )
 
 
 @dataclass(frozen=True)
@@ -228,7 +199,7 @@ class Dictionaries:
     words: W distinct rows of int32 token ids.
     source, target: (n,) int64 word indices of each usable entry.
     parts: (n,) uint8 of `DictionaryPart`. owner: (n,) int64 index into `splits`.
-    notes: how many entries are unusable and why, with examples.
+    notes: how many entries are unusable and why.
     """
 
     splits: tuple[DictionarySplit, ...]
@@ -252,6 +223,44 @@ class Dictionaries:
             words = both[:, self.owner[at] == number]
             yield source, target, words
             yield target, source, words[::-1]
+
+
+def _word_numbers(
+    splits: Sequence[DictionarySplit], vocab: Vocab
+) -> tuple[Ragged, list[NDArray[np.int64]]]:
+    """Return the distinct words as rows of token ids, and (2, m) the words of the entries of each dictionary."""
+    spelled: list[Ragged] = []
+    for split in splits:
+        spelled.append(spellings(vocab, split.lexicon.source_types))
+        spelled.append(spellings(vocab, split.lexicon.target_types))
+    rows = Ragged.concatenate(spelled)
+    numbers, first_rows = distinct_rows(rows)
+    entries = []
+    first_type = 0
+    for split in splits:
+        lexicon = split.lexicon
+        source = numbers[first_type + lexicon.entries[:, 0]]
+        first_type += len(lexicon.source_types)
+        target = numbers[first_type + lexicon.entries[:, 1]]
+        first_type += len(lexicon.target_types)
+        entries.append(np.stack([source, target]))
+    return rows.take(first_rows), entries
+
+
+def _statuses(
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    max_tokens: int | None,
+) -> NDArray[np.uint8]:
+    """(m,) the `EntryStatus` of entries; lengths: (W,) tokens of each word, 0 for words that cannot be spelled."""
+    statuses = np.full(len(source), EntryStatus.USED, np.uint8)
+    statuses[source == target] = EntryStatus.IDENTICAL
+    if max_tokens is not None:
+        longest = np.maximum(lengths[source], lengths[target])
+        statuses[longest > max_tokens] = EntryStatus.TOO_LONG
+    statuses[(lengths[source] == 0) | (lengths[target] == 0)] = EntryStatus.UNSPELLABLE
+    return statuses
 
 
 def split_dictionary(

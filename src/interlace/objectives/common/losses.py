@@ -68,35 +68,31 @@ class _LinearCrossEntropy(torch.autograd.Function):
         """Return the total and its parts; if `learn`, keep the gradients of the total."""
         kind = features.device.type
         share = smoothing / len(weight)
-        size = max(1, MAX_LOGITS // len(weight))
-        if torch.is_autocast_enabled(kind):
-            dtype = torch.get_autocast_dtype(kind)
-        else:
-            dtype = features.dtype
-        if kind == "cpu" and dtype == torch.bfloat16:
-            dtype = weight.dtype
-        inputs = zip((features, weight, bias), ctx.needs_input_grad, strict=False)
-        gradients = [
-            torch.zeros_like(each) if learn and need and each is not None else None
-            for each, need in inputs
-        ]
+        chunk = max(1, MAX_LOGITS // len(weight))
+        dtype = _product_dtype(features, weight)
+        gradients: list[Tensor | None] = []
+        for tensor, is_needed in zip((features, weight, bias), ctx.needs_input_grad, strict=False):
+            is_kept = learn and is_needed and tensor is not None
+            gradients.append(torch.zeros_like(tensor) if is_kept else None)
         nll = features.new_empty(len(labels), dtype=torch.float32)
         spread = nll.new_zeros(())
         with torch.autocast(kind, enabled=False):
             read = features.to(dtype)
             table = weight.to(dtype)
             offset = None if bias is None else bias.to(dtype)
-            for start in range(0, len(labels), size):
-                rows = slice(start, start + size)
+            for start in range(0, len(labels), chunk):
+                rows = slice(start, start + chunk)
                 at = torch.arange(len(labels[rows]), device=labels.device), labels[rows]
-                logs = functional.log_softmax(
-                    functional.linear(read[rows], table, offset), 1, dtype=torch.float32
-                )
+                logits = functional.linear(read[rows], table, offset)
+                logs = functional.log_softmax(logits, 1, dtype=torch.float32)
+                del logits
                 nll[rows] = -logs[at]
                 if share:
                     spread -= share * logs.sum()
                 if learn:
-                    errors = logs.exp_().sub_(share) if share else logs.exp_()
+                    errors = logs.exp_()
+                    if share:
+                        errors.sub_(share)
                     errors[at] -= 1 - smoothing
                     _add_gradients(gradients, errors, read[rows], table, rows)
                     del errors
@@ -114,7 +110,21 @@ class _LinearCrossEntropy(torch.autograd.Function):
         ctx.gradients = None
         if gradients is None:
             raise RuntimeError("the gradient of linear_cross_entropy can be computed once")
-        return *(each if each is None else each.mul_(outer) for each in gradients), None, None, None
+        for gradient in gradients:
+            if gradient is not None:
+                gradient.mul_(outer)
+        return *gradients, None, None, None
+
+
+def _product_dtype(features: Tensor, weight: Tensor) -> torch.dtype:
+    """Return the precision of products: autocast's, but not bf16 on a CPU."""
+    kind = features.device.type
+    dtype = features.dtype
+    if torch.is_autocast_enabled(kind):
+        dtype = torch.get_autocast_dtype(kind)
+    if kind == "cpu" and dtype == torch.bfloat16:
+        return weight.dtype
+    return dtype
 
 
 def _add_gradients(
@@ -140,11 +150,11 @@ def _add_gradients(
         weight += errors.T @ read
 
 
-def _float32_product(one: Tensor, other: Tensor) -> Tensor:
+def _float32_product(left: Tensor, right: Tensor) -> Tensor:
     """Return the product of half-precision matrices without rounding sums to half precision."""
-    if one.is_cuda and hasattr(torch.ops.aten.mm, "dtype"):  # since torch 2.8
-        return torch.mm(one, other, out_dtype=torch.float32)
-    return one.float() @ other.float()
+    if left.is_cuda and hasattr(torch.ops.aten.mm, "dtype"):  # since torch 2.8
+        return torch.mm(left, right, out_dtype=torch.float32)
+    return left.float() @ right.float()
 
 
 def weighted_sums(states: Tensor, places: Tensor, to: Tensor, weights: Tensor, rows: int) -> Tensor:
@@ -155,14 +165,6 @@ def weighted_sums(states: Tensor, places: Tensor, to: Tensor, weights: Tensor, r
     """
     taken = states.flatten(0, 1)[places].float() * weights[:, None]  # (E, H)
     return taken.new_zeros(rows, taken.shape[1]).index_add(0, to, taken)
-
-
-def identity_layer(width: int) -> nn.Linear:
-    """Return a linear layer initialized to the identity."""
-    layer = nn.Linear(width, width)
-    nn.init.eye_(layer.weight)
-    nn.init.zeros_(layer.bias)
-    return layer
 
 
 class FrozenEncoder(nn.Module):

@@ -43,7 +43,6 @@ class DecoderLayout:
     ids: (B, T) the target language's token and the previous tokens, padded.
     lengths: (B,) tokens of each sequence.
     at: (N,) sequence and (N,) column of each prediction. labels: (N,) correct tokens.
-    sides: (B,) which of the target languages each sequence is in.
     first: (B,) position of each sequence's first token; None: 0.
     """
 
@@ -51,7 +50,6 @@ class DecoderLayout:
     lengths: NDArray[np.int64]
     at: tuple[NDArray[np.int64], NDArray[np.int64]]
     labels: NDArray[np.int64]
-    sides: NDArray[np.int8]
     first: NDArray[np.int64] | None = None
 
 
@@ -93,39 +91,32 @@ class Seq2SeqObjective(Objective):
         return super().for_evaluation().model_copy(update={"label_smoothing": 0.0})
 
     def seq2seq_batch(
-        self,
-        read: Layout,
-        languages: tuple[str, ...],
-        decoder: DecoderLayout,
-        targets: tuple[str, ...],
-        prepared: Prepared,
+        self, read: Layout, language: str, decoder: DecoderLayout, target: str, prepared: Prepared
     ) -> Batch:
-        """Return a batch; languages: of the sides of `read`. targets: languages to which `decoder.sides` refer."""
+        """Return a batch that reads sequences of a language and writes those of `target`."""
         extra = {DECODER_IDS: decoder.ids}
         if decoder.first is not None:
             extra[DECODER_FIRST] = decoder.first
         if prepared.language_ids:
-            ids = np.array([prepared.traits.language_id(target) for target in targets], np.int64)
-            extra[DECODER_LANGUAGES] = np.broadcast_to(
-                ids[decoder.sides][:, None], decoder.ids.shape
-            ).copy()
-        counts = dict.fromkeys(
-            [self.term, NLL] if self.label_smoothing else [self.term], len(decoder.labels)
-        )
+            extra[DECODER_LANGUAGES] = np.full_like(
+                decoder.ids, prepared.traits.language_id(target)
+            )
+        counts = {self.term: len(decoder.labels)}
+        if self.label_smoothing:
+            counts[NLL] = len(decoder.labels)
         batch = Batch.of(
             read,
-            languages,
+            (language,),
             prepared,
             at=decoder.at,
             labels=decoder.labels,
             counts=counts,
             extra=extra,
         )
-        for side, target in enumerate(targets):
-            written = int(decoder.lengths[decoder.sides == side].sum())
-            batch.languages[target] = batch.languages.get(target, 0) + written
+        written = int(decoder.lengths.sum())
+        batch.languages[target] = batch.languages.get(target, 0) + written
         batch.languages = dict(sorted(batch.languages.items()))  # the same order in both directions
-        batch.tokens += int(decoder.lengths.sum())
+        batch.tokens += written
         return batch
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
@@ -168,15 +159,14 @@ def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> D
     kept = np.minimum(ids.lengths, max_length - 1)
     read = np.full((len(ids), int(kept.max(initial=0)) + 1), vocab.pad, np.int64)
     read[:, 0] = target
-    inside = np.arange(read.shape[1] - 1) < kept[:, None]  # (B, T - 1)
+    columns = np.arange(read.shape[1])
+    inside = columns[:-1] < kept[:, None]  # (B, T - 1)
     read[:, 1:][inside] = ids.flat[ids.columns() < np.repeat(kept, ids.lengths)]
     following = np.full_like(read, vocab.end)
     following[:, :-1][inside] = read[:, 1:][inside]
-    predicted = np.arange(read.shape[1]) < (kept + (kept == ids.lengths))[:, None]
-    rows, columns = np.nonzero(predicted)
-    return DecoderLayout(
-        read, kept + 1, (rows, columns), following[rows, columns], np.zeros(len(ids), np.int8)
-    )
+    is_whole = kept == ids.lengths
+    rows, places = np.nonzero(columns < (kept + is_whole)[:, None])
+    return DecoderLayout(read, kept + 1, (rows, places), following[rows, places])
 
 
 def require_decoder(backbone: Any, name: str) -> Any:
