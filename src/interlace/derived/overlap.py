@@ -32,7 +32,8 @@ class Overlap(Transformation):
             new = self.otherwise.spellings(words)
             stays = (pair_uniform(words, new, key) < self.share).tolist()
             return [
-                old if stay else other for old, other, stay in zip(words, new, stays, strict=True)
+                old if stay else respelled_word
+                for old, respelled_word, stay in zip(words, new, stays, strict=True)
             ]
 
         return respelled(text, spell)

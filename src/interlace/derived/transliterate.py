@@ -71,8 +71,8 @@ def _ranges(codes: str) -> tuple[range, ...]:
     """Read ranges of code points as Unicode's data files write them: `0061..007A`, both ends included."""
     runs = []
     for run in codes.split():
-        first, _, last = run.partition("..")
-        runs.append(range(int(first, 16), int(last, 16) + 1))
+        start, _, stop = run.partition("..")
+        runs.append(range(int(start, 16), int(stop, 16) + 1))
     return tuple(runs)
 
 
@@ -295,15 +295,15 @@ def character_table(keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uin
     """(0x110000,) the replacement of each code point; most stay."""
     mapping = letter_map() | _mark_map() | _digit_map()
     mapping |= _remaining_map(mapping)
-    kept: set[str] = set()
+    kept_categories: set[str] = set()
     if keep_punctuation:
-        kept |= {"P", "S"}
+        kept_categories |= {"P", "S"}
     if keep_digits:
-        kept.add("N")
+        kept_categories.add("N")
     new = {
         old: target
         for old, target in mapping.items()
-        if unicodedata.category(chr(old))[0] not in kept
+        if unicodedata.category(chr(old))[0] not in kept_categories
     }
     table = np.arange(0x110000, dtype=np.uint32)
     table[list(new)] = list(new.values())

@@ -299,8 +299,8 @@ def tokens_by_language(layout: Layout, languages: tuple[str, ...]) -> dict[str, 
     """Return the number of tokens in each language; special tokens count for their side."""
     if len(set(languages)) == 1:
         return {languages[0]: layout.tokens}
-    second = int((layout.sides == 1).sum())  # the side of padding is 0
-    return {languages[0]: layout.tokens - second, languages[1]: second}
+    target_tokens = int((layout.sides == 1).sum())  # the side of padding is 0
+    return {languages[0]: layout.tokens - target_tokens, languages[1]: target_tokens}
 
 
 def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:

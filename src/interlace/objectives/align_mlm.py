@@ -300,6 +300,6 @@ class AlignmentEntries:
         words = np.concatenate([translated.flat, negatives])
         columns = np.concatenate([translated.rows(), np.arange(len(negatives))])
         order = np.argsort(source, kind="stable")
-        first = np.searchsorted(source[order], words, "left")
-        counts = np.searchsorted(source[order], words, "right") - first
-        return np.stack([order[ranges(first, counts)], np.repeat(columns, counts)])
+        starts = np.searchsorted(source[order], words, "left")
+        counts = np.searchsorted(source[order], words, "right") - starts
+        return np.stack([order[ranges(starts, counts)], np.repeat(columns, counts)])

@@ -120,6 +120,6 @@ def _sides_of_tokens(layout: Layout, lines: switching.SwitchedText) -> NDArray[n
     sides[layout.content] = lines.sides[words[layout.content]]
     sides[:, 0] = sides[:, 1]
     rows = np.arange(len(sides))
-    last = layout.lengths - 1
-    sides[rows, last] = sides[rows, last - 1]
+    last_columns = layout.lengths - 1
+    sides[rows, last_columns] = sides[rows, last_columns - 1]
     return sides

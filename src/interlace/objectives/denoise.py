@@ -59,12 +59,12 @@ class Noise(Settings):
         scores = units.places + rng.random(len(units.rows)) * value_at(self.shuffle, step)
         order = np.lexsort((scores, units.rows))
         draws = rng.random(len(units.rows))
-        kept = draws >= value_at(self.drop, step)
+        is_kept = draws >= value_at(self.drop, step)
         # One unit of each sentence always remains: the one with the highest draw, the last of its sentence here.
-        kept[np.lexsort((draws, units.rows))[np.diff(units.rows, append=-1) != 0]] = True
+        is_kept[np.lexsort((draws, units.rows))[np.diff(units.rows, append=-1) != 0]] = True
         rate = value_at(self.blank, step)
         masked = rng.random(len(units.rows)) < rate
-        order = order[kept[order]]
+        order = order[is_kept[order]]
         moved = Ragged.from_lengths(sentences.ids.flat, units.lengths).take(order)
         ids = moved.flat
         if rate:

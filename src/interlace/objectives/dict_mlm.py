@@ -110,9 +110,9 @@ class DictMlm(Mlm):
         starts = table.offsets[tokens]
         counts = table.offsets[tokens + 1] - table.offsets[tokens]
         nth = (rng.random(len(tokens)) * counts).astype(np.int64)
-        known = counts > 0
-        words = words[known]
-        drawn = table.values[(starts + nth)[known]]
+        is_known = counts > 0
+        words = words[is_known]
+        drawn = table.values[(starts + nth)[is_known]]
         if self.mode == "label":
             labels = batch.labels.copy()
             labels[words] = drawn[:, 0]
@@ -157,10 +157,10 @@ def _is_whole_word(
 ) -> NDArray[np.bool_]:
     """Return whether the token at each place of `sentence_layout` is the only one of its word."""
     words = examples.words
-    first = words.offsets[rows] - words.offsets[0]
-    last = words.offsets[rows + 1] - words.offsets[0] - 1
-    at = first + columns - 1
+    first_tokens = words.offsets[rows] - words.offsets[0]
+    last_tokens = words.offsets[rows + 1] - words.offsets[0] - 1
+    at = first_tokens + columns - 1
     owner = words.flat
-    begins = (at == first) | (owner[np.maximum(at - 1, 0)] != owner[at])
-    ends = (at == last) | (owner[np.minimum(at + 1, len(owner) - 1)] != owner[at])
+    begins = (at == first_tokens) | (owner[np.maximum(at - 1, 0)] != owner[at])
+    ends = (at == last_tokens) | (owner[np.minimum(at + 1, len(owner) - 1)] != owner[at])
     return np.asarray(begins & ends, np.bool_)

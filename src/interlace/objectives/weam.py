@@ -347,9 +347,9 @@ def _links_by_word(links: Ragged, max_words: int, wanted: NDArray[np.int64], wor
     partners = np.concatenate([target, source])
     is_wanted = np.zeros(words, np.bool_)
     is_wanted[wanted] = True
-    kept = np.flatnonzero(is_wanted[owners])
-    by_owner = kept[np.argsort(owners[kept], kind="stable")]
-    return Ragged.from_lengths(partners[by_owner], np.bincount(owners[kept], minlength=words))
+    ends_kept = np.flatnonzero(is_wanted[owners])
+    by_owner = ends_kept[np.argsort(owners[ends_kept], kind="stable")]
+    return Ragged.from_lengths(partners[by_owner], np.bincount(owners[ends_kept], minlength=words))
 
 
 def _partner_range(
@@ -367,5 +367,5 @@ def _partner_range(
     start = -(-rank * partner_tokens // own_tokens)  # rounded up
     end = -(-(rank + 1) * partner_tokens // own_tokens)
     is_longer = own_tokens >= partner_tokens
-    first = np.where(is_longer, rank * partner_tokens // own_tokens, start)
-    return first, np.where(is_longer, partner_tokens > 0, end - start)
+    partner = np.where(is_longer, rank * partner_tokens // own_tokens, start)
+    return partner, np.where(is_longer, partner_tokens > 0, end - start)

@@ -37,8 +37,8 @@ def hash_words(codes: Codes, starts: Ints, ends: Ints, key: np.uint64, out: Bits
     """Fill `out` with 64 bits per word `codes[starts[w]:ends[w]]`, which depend on its letters and the key alone."""
     for word in range(len(starts)):
         value = key
-        for place in range(starts[word], ends[word]):
-            value = _mixed((value ^ np.uint64(codes[place])) + _STEP)
+        for position in range(starts[word], ends[word]):
+            value = _mixed((value ^ np.uint64(codes[position])) + _STEP)
         out[word] = value
 
 
@@ -49,8 +49,8 @@ def hash_lines(words: Any, key: np.uint64, out: Bits) -> None:
     for line in range(len(offsets) - 1):
         value = key
         for word in range(offsets[line], offsets[line + 1]):
-            for place in range(starts[word], ends[word]):
-                value = _mixed((value ^ np.uint64(codes[place])) + _STEP)
+            for position in range(starts[word], ends[word]):
+                value = _mixed((value ^ np.uint64(codes[position])) + _STEP)
         letters = np.uint64(0)
         for word in range(offsets[line], offsets[line + 1]):
             out[word] = _mixed(value + letters * _STEP)
@@ -81,31 +81,31 @@ def write_lines(
     codes, lines, offsets, starts, ends = gaps
     at = 0
     for line in range(len(lines) - 1):
-        first = offsets[line]
-        last = offsets[line + 1]
+        first_word = offsets[line]
+        stop_word = offsets[line + 1]
         begin = lines[line]
         end = lines[line + 1] - 1
         base = at
-        if first < last:
-            for c in range(begin, starts[first]):
+        if first_word < stop_word:
+            for c in range(begin, starts[first_word]):
                 out[at] = codes[c]
                 at += 1
-        for place in range(first, last):
-            word = order[place]
-            if place > first:
-                gap = order[first] if word == first else word
-                if separate[place] and ends[gap - 1] == starts[gap]:
+        for slot in range(first_word, stop_word):
+            word = order[slot]
+            if slot > first_word:
+                gap = order[first_word] if word == first_word else word
+                if separate[slot] and ends[gap - 1] == starts[gap]:
                     out[at] = _BLANK
                     at += 1
                 for c in range(ends[gap - 1], starts[gap]):
                     out[at] = codes[c]
                     at += 1
-            spans[place, 0] = at - base
+            spans[slot, 0] = at - base
             for c in range(spelled.starts[word], spelled.ends[word]):
                 out[at] = spelled.codes[c]
                 at += 1
-            spans[place, 1] = at - base
-        for c in range(ends[last - 1] if first < last else begin, end):
+            spans[slot, 1] = at - base
+        for c in range(ends[stop_word - 1] if first_word < stop_word else begin, end):
             out[at] = codes[c]
             at += 1
         out[at] = _LINE_FEED
@@ -119,8 +119,8 @@ def replace_letters(
 ) -> None:
     """Replace the characters of words in place by those of `table` (0x110000,)."""
     for word in range(len(starts)):
-        for place in range(starts[word], ends[word]):
-            codes[place] = table[codes[place]]
+        for position in range(starts[word], ends[word]):
+            codes[position] = table[codes[position]]
 
 
 # ---- sentences ----
@@ -177,9 +177,9 @@ def _classify(words: Any, traits: Bytes, periods: bool, kinds: Bytes, states: By
         if kind == 0:
             continue
         only_periods = codes[starts[word]] == _PERIOD
-        for place in range(starts[word] + 1, ends[word]):
-            kind &= traits[codes[place]]
-            only_periods &= codes[place] == _PERIOD
+        for position in range(starts[word] + 1, ends[word]):
+            kind &= traits[codes[position]]
+            only_periods &= codes[position] == _PERIOD
         if periods and not only_periods:
             kind &= CLOSER
         if kind & (MARK | CLOSER) == 0:
@@ -216,15 +216,15 @@ def reverse(runs: Any, order: Ints) -> None:
     starts, ends, joined = runs
     for run in range(len(starts)):
         at = starts[run]
-        last = ends[run]
-        while last > starts[run]:
-            first = last - 1
-            while first > starts[run] and joined[first - 1]:
-                first -= 1
-            for word in range(first, last):
+        piece_stop = ends[run]
+        while piece_stop > starts[run]:
+            piece_start = piece_stop - 1
+            while piece_start > starts[run] and joined[piece_start - 1]:
+                piece_start -= 1
+            for word in range(piece_start, piece_stop):
                 order[at] = word
                 at += 1
-            last = first
+            piece_stop = piece_start
 
 
 @njit(cache=True, nogil=True)
@@ -248,15 +248,15 @@ def shuffle(runs: Any, hashes: Bits, order: Ints) -> None:
         firsts[count] = start + length
         state += np.uint64(count)
         drawn = np.arange(count)
-        for place in range(count - 1, 0, -1):  # Fisher and Yates
+        for slot in range(count - 1, 0, -1):  # Fisher and Yates
             state += _STEP
-            earlier = np.int64(_mixed(state) % np.uint64(place + 1))
-            piece = drawn[place]
-            drawn[place] = drawn[earlier]
+            earlier = np.int64(_mixed(state) % np.uint64(slot + 1))
+            piece = drawn[slot]
+            drawn[slot] = drawn[earlier]
             drawn[earlier] = piece
         at = start
-        for place in range(count):
-            for word in range(firsts[drawn[place]], firsts[drawn[place] + 1]):
+        for slot in range(count):
+            for word in range(firsts[drawn[slot]], firsts[drawn[slot] + 1]):
                 order[at] = word
                 at += 1
 
@@ -288,9 +288,9 @@ def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
         lowest = 0
         while not done >> lowest & 1:
             lowest += 1
-        rest = done & (done - 1)
+        without_lowest = done & (done - 1)
         for item in range(count):
-            factors[done, item] = factors[rest, item] * single[lowest, item]
+            factors[done, item] = factors[without_lowest, item] * single[lowest, item]
     sums = np.zeros(len(factors))
     sums[0] = 1.0
     for done in range(len(factors)):
@@ -308,25 +308,25 @@ def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
     must satisfy all constraints.
     """
     factors, sums = _factors_and_sums(before)
-    left = (
+    unplaced = (
         len(factors) - 1
     )  # the set of items without a place, as in `_factors_and_sums`; first all of them
-    for place in range(len(before) - 1, -1, -1):
+    for slot in range(len(before) - 1, -1, -1):
         bits += _STEP
-        uniform = np.float64(_mixed(bits) >> np.uint64(11)) / 2.0**53 * sums[left]
+        uniform = np.float64(_mixed(bits) >> np.uint64(11)) / 2.0**53 * sums[unplaced]
         chosen = -1
         for item in range(len(before)):
-            if not (left >> item) & 1:
+            if not (unplaced >> item) & 1:
                 continue
-            rest = left ^ (1 << item)  # the set without the item
-            share = sums[rest] * factors[rest, item]
+            without_item = unplaced ^ (1 << item)  # the set without the item
+            share = sums[without_item] * factors[without_item, item]
             if share > 0:
                 chosen = item  # the last possible one, if rounding leaves a remainder
             uniform -= share
             if uniform < 0:
                 break
-        order[place] = chosen
-        left ^= 1 << chosen
+        order[slot] = chosen
+        unplaced ^= 1 << chosen
 
 
 @njit(cache=True, nogil=True)
@@ -402,22 +402,22 @@ def projectivize(heads: Ints, offsets: Ints, punctuation: Flags, final: Flags) -
         while word >= 0:
             tree[word] = tree[tree[word]]
             word = _crossing(tree)
-        last = len(tree) - 1
-        while last >= 0:  # trees from the last to the first; each is a contiguous run of words
-            root = last
+        last_word = len(tree) - 1
+        while last_word >= 0:  # trees from the last to the first; each is a contiguous run of words
+            root = last_word
             while tree[root] >= 0:
                 root = tree[root]
-            first = root
-            while first > 0 and _descends(tree, first - 1, root):
-                first -= 1
+            first_word = root
+            while first_word > 0 and _descends(tree, first_word - 1, root):
+                first_word -= 1
             if (
-                punctuation[offsets[line] + last]
-                and last != root
-                and not (tree[first:last] == last).any()
+                punctuation[offsets[line] + last_word]
+                and last_word != root
+                and not (tree[first_word:last_word] == last_word).any()
             ):
-                tree[last] = root
-                final[offsets[line] + last] = True
-            last = first - 1
+                tree[last_word] = root
+                final[offsets[line] + last_word] = True
+            last_word = first_word - 1
 
 
 @njit(cache=True, nogil=True)
@@ -446,21 +446,21 @@ def _family(heads: Ints, head: int) -> Ints:
 
 @njit(cache=True, nogil=True)
 def order_words(
-    forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Floats, known: Flags, order: Ints
+    forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Floats, is_known: Flags, order: Ints
 ) -> int:
     """Fill `order` with the word at each place; return how many heads have too many dependents.
 
     forest: heads, offsets, and which words are marks that end a tree.
     kinds: the kind of head of each word, -1 if its dependents stay. keys: the kind of dependent of each word.
     bits: for each word, random bits for the order of its family.
-    weights: (kinds, 1 + keys, 1 + keys) for a before b, where 0 is the head; known: pairs that occur in the treebank.
-    Pairs that do not occur keep their order.
+    weights: (kinds, 1 + keys, 1 + keys) for a before b, where 0 is the head. is_known: pairs that occur in the
+    treebank; others keep their order.
     """
     heads, offsets, final = forest
     crowded = 0
     for line in range(len(offsets) - 1):
-        first = offsets[line]
-        tree = heads[first : offsets[line + 1]]
+        line_start = offsets[line]
+        tree = heads[line_start : offsets[line + 1]]
         count = len(tree)
         sizes = _subtree_sizes(tree)
         begins = np.empty(count, np.int64)  # the first place of each word's subtree
@@ -470,37 +470,39 @@ def order_words(
         for number in range(count + 1):
             head = queue[number]
             family = _family(tree, head)
-            place = first
+            slot = line_start
             if head >= 0:
-                place = begins[head]
-                kind = kinds[first + head]
+                slot = begins[head]
+                kind = kinds[line_start + head]
                 if kind >= 0 and len(family) > 1:
-                    movable = family[:-1] if final[first + family[-1]] else family
+                    movable = family[:-1] if final[line_start + family[-1]] else family
                     if len(movable) > _MAX_ORDERED:
                         crowded += 1
                     else:
-                        items = np.where(movable == head, 0, 1 + keys[first + movable])
-                        _arrange(movable, items, weights[kind], known[kind], bits[first + head])
+                        items = np.where(movable == head, 0, 1 + keys[line_start + movable])
+                        _arrange(
+                            movable, items, weights[kind], is_known[kind], bits[line_start + head]
+                        )
             for word in family:
                 if word == head:
-                    order[place] = first + word
-                    place += 1
+                    order[slot] = line_start + word
+                    slot += 1
                 else:
-                    begins[word] = place
-                    place += sizes[word]
+                    begins[word] = slot
+                    slot += sizes[word]
                     queue[queued] = word
                     queued += 1
     return crowded
 
 
 @njit(cache=True, nogil=True)
-def _arrange(family: Ints, items: Ints, weights: Floats, known: Flags, bits: np.uint64) -> None:
+def _arrange(family: Ints, items: Ints, weights: Floats, is_known: Flags, bits: np.uint64) -> None:
     """Put a head and its dependents into a sampled order, in place; `items`: the kinds of the family's words."""
     count = len(family)
     before = np.zeros((count, count))
     for i in range(count):
         for j in range(count):
-            if known[items[i], items[j]]:
+            if is_known[items[i], items[j]]:
                 before[i, j] = weights[items[i], items[j]]
             elif i > j:
                 before[i, j] = -np.inf

@@ -173,12 +173,12 @@ def _may_touch(
     period, which would look like an abbreviation. Scripts without blanks get none, except where a closing mark would
     follow a sentence-final mark or a quote and close another quotation.
     """
-    first = words.first_traits(after)
-    last = words.last_traits(before)
-    is_final_mark = left_out[after] & (first & MARK > 0) & (last & (RUN | LETTER) > 0)
+    first_traits = words.first_traits(after)
+    last_traits = words.last_traits(before)
+    is_final_mark = left_out[after] & (first_traits & MARK > 0) & (last_traits & (RUN | LETTER) > 0)
     is_abbreviation = touches[before] & (words.ends[before] - words.starts[before] == 1)
-    are_tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
-    closes_other = (first & CLOSER > 0) & (last & (CLOSER | MARK) > 0)
+    are_tight = (first_traits & last_traits & TIGHT > 0) & (first_traits & EXTENDS == 0)
+    closes_other = (first_traits & CLOSER > 0) & (last_traits & (CLOSER | MARK) > 0)
     may_touch: NDArray[np.bool_] = is_final_mark & ~is_abbreviation
     may_touch |= are_tight & ~closes_other
     return may_touch

@@ -83,8 +83,8 @@ def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRun
     if split == "line":
         cuts[:] = False
         if keep and count:  # marks at the end of their line, followed only by marks
-            last = np.maximum.accumulate(np.where(~ends, np.arange(count), -1))
-            ends &= last[np.repeat(offsets[1:], np.diff(offsets)) - 1] < np.arange(count)
+            last_word = np.maximum.accumulate(np.where(~ends, np.arange(count), -1))
+            ends &= last_word[np.repeat(offsets[1:], np.diff(offsets)) - 1] < np.arange(count)
     bounds = np.unique(np.concatenate([offsets[:-1], np.flatnonzero(cuts) + 1, offsets[-1:]]))
     starts = bounds[:-1]
     stops = bounds[1:].copy()

@@ -62,35 +62,39 @@ def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
     return derived
 
 
-def followed_by(first: Ragged, second: Ragged) -> Ragged:
+def followed_by(links: Ragged, next_links: Ragged) -> Ragged:
     """Compose links that give each word one counterpart, in order.
 
     >>> reverse = Ragged.of([[(0, 2), (1, 1), (2, 0)]], width=2)
     >>> followed_by(reverse, Ragged.of([[(0, 1), (1, 2), (2, 0)]], width=2)).to_lists()
     [[[0, 0], [1, 2], [2, 1]]]
     """
-    line_starts = np.repeat(second.offsets[:-1] - second.offsets[0], second.lengths)  # (W,)
-    targets = second.flat[first.flat[:, 1] + line_starts, 1]
-    return Ragged(np.stack([first.flat[:, 0], targets], axis=1), first.offsets - first.offsets[0])
+    line_starts = np.repeat(
+        next_links.offsets[:-1] - next_links.offsets[0], next_links.lengths
+    )  # (W,)
+    targets = next_links.flat[links.flat[:, 1] + line_starts, 1]
+    return Ragged(np.stack([links.flat[:, 0], targets], axis=1), links.offsets - links.offsets[0])
 
 
-def composed(first: Ragged, second: Ragged) -> Ragged:
-    """Compose links: i-k for each i-j of `first` and j-k of `second`; both sorted, as is the result.
+def composed(links_in: Ragged, links_out: Ragged) -> Ragged:
+    """Compose links: i-k for each i-j of `links_in` and j-k of `links_out`; both sorted, as is the result.
 
-    >>> first = Ragged.of([[(0, 0), (0, 1), (1, 2)]], width=2)
-    >>> composed(first, Ragged.of([[(1, 3), (2, 0), (2, 1)]], width=2)).to_lists()
+    >>> links_in = Ragged.of([[(0, 0), (0, 1), (1, 2)]], width=2)
+    >>> composed(links_in, Ragged.of([[(1, 3), (2, 0), (2, 1)]], width=2)).to_lists()
     [[[0, 3], [1, 0], [1, 1]]]
     """
-    rows = first.rows()
-    width = 1 + max(int(first.flat[:, 1].max(initial=0)), int(second.flat[:, 0].max(initial=0)))
-    middle_words = rows * width + first.flat[:, 1]  # (links of first,) numbered over all lines
-    second_words = second.rows() * width + second.flat[:, 0]  # (links of second,) sorted
+    rows = links_in.rows()
+    width = 1 + max(
+        int(links_in.flat[:, 1].max(initial=0)), int(links_out.flat[:, 0].max(initial=0))
+    )
+    middle_words = rows * width + links_in.flat[:, 1]  # (links in,) numbered over all lines
+    second_words = links_out.rows() * width + links_out.flat[:, 0]  # (links out,) sorted
     starts = np.searchsorted(second_words, middle_words, "left")
     counts = np.searchsorted(second_words, middle_words, "right") - starts
-    sources = np.repeat(first.flat[:, 0], counts)
-    targets = second.flat[ranges(starts, counts), 1]
+    sources = np.repeat(links_in.flat[:, 0], counts)
+    targets = links_out.flat[ranges(starts, counts), 1]
     links = np.stack([sources, targets], axis=1).astype(np.int32)
-    return sorted_links(np.repeat(rows, counts), links, len(first))
+    return sorted_links(np.repeat(rows, counts), links, len(links_in))
 
 
 def overlaps(words: Ragged, other_words: Ragged) -> Ragged:

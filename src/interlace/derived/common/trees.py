@@ -270,10 +270,10 @@ def _treebank(files: tuple[FileState, ...]) -> Treebank:
             relations = chunk.tags["deprel"][row]
             tags = chunk.tags["pos"][row]
             start = 0
-            for place, word in enumerate(words):
-                relation = names.setdefault(relations[place], len(names))
-                tag = names.setdefault(tags[place], len(names))
-                records.extend((start, heads[place], depths[place], relation, tag))
+            for number, word in enumerate(words):
+                relation = names.setdefault(relations[number], len(names))
+                tag = names.setdefault(tags[number], len(names))
+                records.extend((start, heads[number], depths[number], relation, tag))
                 start += len(word)
     sizes: dict[str, set[int]] = {}
     for letters in numbers:

@@ -52,14 +52,14 @@ def draw_spans(
     order = np.empty(max(len(spans), 1), np.int64)
     taken = np.zeros((spans[:, 1].max() if len(spans) else 0) + 1, np.bool_)
     for row in range(len(offsets) - 1):
-        first = offsets[row]
-        remaining = offsets[row + 1] - first
+        first_span = offsets[row]
+        remaining = offsets[row + 1] - first_span
         for number in range(remaining):
-            order[number] = first + number
+            order[number] = first_span + number
         words = max_words[row]
         count = max_spans
         while remaining > 0 and words > 0 and count > 0:
-            pick = int(uniforms[first + remaining - 1] * remaining)
+            pick = int(uniforms[first_span + remaining - 1] * remaining)
             span = order[pick]
             remaining -= 1
             order[pick] = order[remaining]
@@ -70,7 +70,7 @@ def draw_spans(
                 chosen[span] = True
                 words -= stop - start
                 count -= 1
-        for span in range(first, offsets[row + 1]):
+        for span in range(first_span, offsets[row + 1]):
             if chosen[span]:
                 taken[spans[span, 0] : spans[span, 1]] = False
     return chosen

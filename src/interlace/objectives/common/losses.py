@@ -150,11 +150,11 @@ def _add_gradients(
         weight += errors.T @ read
 
 
-def _float32_product(left: Tensor, right: Tensor) -> Tensor:
+def _float32_product(matrix: Tensor, other_matrix: Tensor) -> Tensor:
     """Return the product of half-precision matrices without rounding sums to half precision."""
-    if left.is_cuda and hasattr(torch.ops.aten.mm, "dtype"):  # since torch 2.8
-        return torch.mm(left, right, out_dtype=torch.float32)
-    return left.float() @ right.float()
+    if matrix.is_cuda and hasattr(torch.ops.aten.mm, "dtype"):  # since torch 2.8
+        return torch.mm(matrix, other_matrix, out_dtype=torch.float32)
+    return matrix.float() @ other_matrix.float()
 
 
 def weighted_sums(states: Tensor, places: Tensor, to: Tensor, weights: Tensor, rows: int) -> Tensor:

@@ -156,17 +156,17 @@ class Seq2SeqObjective(Objective):
 
 def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> DecoderLayout:
     """Return `[target] y1 .. yn` for each row; it predicts y1 .. yn and, unless the row is truncated, the end."""
-    kept = np.minimum(ids.lengths, max_length - 1)
-    read = np.full((len(ids), int(kept.max(initial=0)) + 1), vocab.pad, np.int64)
+    lengths = np.minimum(ids.lengths, max_length - 1)
+    read = np.full((len(ids), int(lengths.max(initial=0)) + 1), vocab.pad, np.int64)
     read[:, 0] = target
     columns = np.arange(read.shape[1])
-    inside = columns[:-1] < kept[:, None]  # (B, T - 1)
-    read[:, 1:][inside] = ids.flat[ids.columns() < np.repeat(kept, ids.lengths)]
+    inside = columns[:-1] < lengths[:, None]  # (B, T - 1)
+    read[:, 1:][inside] = ids.flat[ids.columns() < np.repeat(lengths, ids.lengths)]
     following = np.full_like(read, vocab.end)
     following[:, :-1][inside] = read[:, 1:][inside]
-    is_whole = kept == ids.lengths
-    rows, places = np.nonzero(columns < (kept + is_whole)[:, None])
-    return DecoderLayout(read, kept + 1, (rows, places), following[rows, places])
+    is_whole = lengths == ids.lengths
+    rows, places = np.nonzero(columns < (lengths + is_whole)[:, None])
+    return DecoderLayout(read, lengths + 1, (rows, places), following[rows, places])
 
 
 def require_decoder(backbone: Any, name: str) -> Any:
