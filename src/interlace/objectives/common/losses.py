@@ -72,8 +72,10 @@ class _LinearCrossEntropy(torch.autograd.Function):
         dtype = _product_dtype(features, weight)
         gradients: list[Tensor | None] = []
         for tensor, is_needed in zip((features, weight, bias), ctx.needs_input_grad, strict=False):
-            is_kept = learn and is_needed and tensor is not None
-            gradients.append(torch.zeros_like(tensor) if is_kept else None)
+            if learn and is_needed and tensor is not None:
+                gradients.append(torch.zeros_like(tensor))
+            else:
+                gradients.append(None)
         nll = features.new_empty(len(labels), dtype=torch.float32)
         spread = nll.new_zeros(())
         with torch.autocast(kind, enabled=False):
