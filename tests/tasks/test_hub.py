@@ -79,15 +79,6 @@ def test_xnli(publish, vocab):
         2,
         0,
     ]
-    root = publish("facebook/xnli", "en", "train", nli(7), NLI)
-    (root / "more.tsv").write_text("sentence1\tsentence2\tgold_label\na\tb\tcontradiction\n")
-    task = TASKS.build(
-        {
-            "name": "xnli",
-            "files": {"train": ["hub:facebook/xnli/{language}/train[1:3]", "more.tsv"]},
-        }
-    )
-    assert task.examples("train", "en", vocab, root).labels.tolist() == [1, 2, 2]
 
 
 def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
