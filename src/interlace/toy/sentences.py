@@ -92,6 +92,7 @@ class Clause(ABC):
         "recipient": "iobj",
     }
     contractions: ClassVar[Mapping[tuple[str, str], str]] = {}
+    special_verbs: ClassVar[Mapping[str, str]] = {}  # "verb+object" -> the entry of such a verb
     root: Token
 
     def __init__(self, scene: Scene, wh_role: str, words: Mapping[str, str]) -> None:
@@ -190,6 +191,16 @@ class Clause(ABC):
     def manner(self) -> list[Token]:
         """Return the adverb of manner."""
         return [Token(self.words[self.scene.manner], "ADV", "manner", "advmod")]
+
+    def verb_concept(self) -> str:
+        """Return the verb; some depend on the object: visiting persons and buildings, drinking soup."""
+        predicate = self.scene.predicate
+        thing = self.scene.object
+        if thing and predicate == "visit" and thing.person:
+            return "visit_person"
+        if thing and self.wh_role != "object":
+            return self.special_verbs.get(f"{predicate}+{thing.head}", predicate)
+        return predicate
 
     def predicate(self) -> list[Token]:
         """Return the predicate of "be", whose head becomes the root; question words move to the front."""

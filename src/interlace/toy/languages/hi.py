@@ -221,6 +221,7 @@ class _Clause(Clause):
     when_word = "कब"
     moves = False
     adpositions = {"companion": "के साथ"}
+    special_verbs = {"eat+soup": "eat_soup"}
     light: Token
     verb: _Verb | None = None
 
@@ -236,16 +237,6 @@ class _Clause(Clause):
             return [*time, *subject, *predicate]
         return [*subject, *time, *predicate]
 
-    def lexeme(self) -> _Verb:
-        """Return the verb; some depend on the object: visiting persons and buildings, drinking soup."""
-        predicate = self.scene.predicate
-        thing = self.scene.object
-        if thing and predicate == "visit" and thing.person:
-            return VERB["visit_person"]
-        if thing and predicate == "eat" and thing.head == "soup" and self.wh_role != "object":
-            return VERB["eat_soup"]
-        return VERB[predicate]
-
     def state(self) -> list[Token]:
         """Return the predicate of "be", नहीं and the copula."""
         predicate = self.predicate()
@@ -259,7 +250,7 @@ class _Clause(Clause):
 
     def event(self) -> list[Token]:
         """Return everything after subject and time."""
-        verb = self.verb = self.lexeme()
+        verb = self.verb = VERB[self.verb_concept()]
         self.root = Token(verb.stem, "VERB", "predicate")
         upos = "ADJ" if verb.gender == "-" else "NOUN"
         self.light = Token(verb.light, upos, "predicate", "compound", self.root)

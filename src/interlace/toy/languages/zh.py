@@ -152,6 +152,7 @@ class _Clause(Clause):
     times = TIME
     moves = False
     adpositions = {"companion": "和"}
+    special_verbs = SPECIAL
 
     def tokens(self) -> list[Token]:
         scene = self.scene
@@ -194,7 +195,7 @@ class _Clause(Clause):
 
     def event(self) -> list[Token]:
         scene = self.scene
-        verb = self.lexeme()
+        verb = VERB[self.verb_concept()]
         parted = scene.negated and scene.tense == "present" and verb.result  # 看不见 is a denial
         aspect = ""  # of past events; with a subject with "no", 没有 .. 过; states and negation have none
         if scene.tense == "past" and not verb.state and not scene.negated:
@@ -215,15 +216,6 @@ class _Clause(Clause):
             upos = "VERB" if verb.result else "NOUN"
             tokens.append(Token(verb.tail, upos, "predicate", "compound"))
         return tokens + self.parts(after)
-
-    def lexeme(self) -> _Verb:
-        predicate = self.scene.predicate
-        thing = self.scene.object
-        if thing and predicate == "visit" and thing.person:
-            return VERB["visit_person"]
-        if thing is None or self.wh_role == "object":
-            return VERB[predicate]
-        return VERB[SPECIAL.get(f"{predicate}+{thing.head}", predicate)]
 
     def helpers(self, denial: str) -> list[Token]:
         """Return 不 or 没有, and 会 for the future."""
