@@ -57,7 +57,7 @@ def test_scores_are_drawn_and_in_tables(tmp_path):
     section = scores(read_runs(folders))
     assert "a: 52.0 (50.0 to 54.0), b: 60.5 (60.0 to 61.0)" in section.figures[0].label
     assert "English *" in text_of(section)
-    assert rows_of(section)["a"] == ["1", "90.0", "52.0"]
+    assert rows_of(section)["a"] == ["1", "90.0", "52.050.0–54.0"]
     assert title_of(read_runs(folders)[0].scores) == "Zero-shot transfer from English"
     assert scores(read_runs([bare_run(tmp_path / "c", "c", [])])) is None
     assert title_of(ScoreTable()) == "Cross-lingual language models"

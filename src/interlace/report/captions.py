@@ -12,8 +12,8 @@ from interlace.scores.statistics import ALPHA
 
 IMPOSSIBLE = "\N{DEGREE SIGN}"  # marks a p-value that no scores of so few measurements could make significant
 MEANS = (
-    "Means over runs ± half of the 95 % interval (Student's t); a run is the mean of its fine-tunings. In brackets: "
-    "95 % bootstrap interval over test examples of a single measurement."
+    "Means over runs ± half of the 95 % interval (Student's t); a run is the mean of its fine-tunings. Of a single "
+    "run: lowest and highest fine-tuning, or the 95 % bootstrap interval over test examples of a single one."
 )
 _SIGNIFICANCE = "Bold: significantly different from {}, the baseline, over runs (p < {} after Holm over systems)."
 DIFFERENCES = (

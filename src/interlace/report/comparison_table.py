@@ -170,14 +170,15 @@ class ComparisonTable:
                 continue
             run_counts.append(len(result.sample))
             text = measure.format(result.mean)
+            small = ""
             interval = mean_interval(result.sample)
+            low, high = result.ends
             if not math.isnan(interval.low):
                 text += f" ± {measure.format(interval.half_width)}"
+            elif low != high:
+                small = f"{measure.format(low)}{DASH}{measure.format(high)}"
             if result.collapsed:
                 text += COLLAPSED
-            small = ""
-            if result.interval:
-                small = DASH.join(measure.format(end) for end in result.interval)
             test = self.tests.get((measure, system))
             entries.append(
                 Entry(

@@ -184,7 +184,14 @@ def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
     for style, label in enumerate(sorted(by_label, key=lambda label: label != baseline_label)):
         for run in by_label[label]:
             scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
-            runs.append(replace(run, label=label, style=style, scores=scores))
+            runs.append(
+                replace(
+                    run,
+                    label=label,
+                    style=style,
+                    scores=scores,
+                )
+            )
     return runs
 
 

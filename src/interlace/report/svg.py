@@ -260,7 +260,11 @@ class KeyLines:
     bottom: float
 
 
-def key_lines(styles: Mapping[str, int], top: float, width: float) -> KeyLines:
+def key_lines(
+    styles: Mapping[str, int],
+    top: float,
+    width: float,
+) -> KeyLines:
     """Return named markers side by side below `top`, in as many lines as the width of the figure needs."""
     parts: list[Markup] = []
     x = 6.0

@@ -198,7 +198,10 @@ class ScoreTable(tuple[Score, ...]):
                 collapsed[row.fine_tuning] = collapsed.get(row.fine_tuning, False) or row.collapsed
         if not any(collapsed.values()):
             return ""
-        return COLLAPSED_NOTE.format(sum(collapsed.values()), len(collapsed))
+        return COLLAPSED_NOTE.format(
+            sum(collapsed.values()),
+            len(collapsed),
+        )
 
     def candidates_note(self) -> str:
         """Return a sentence on the sets that nearest words are chosen from, with their sizes; empty without any."""
@@ -240,7 +243,10 @@ class ScoreTable(tuple[Score, ...]):
             MissingDependencyError: pandas is not installed.
         """
         columns = None if self else _COLUMNS
-        return pandas_for("a data frame of scores").DataFrame(self.to_dicts(), columns=columns)
+        return pandas_for("a data frame of scores").DataFrame(
+            self.to_dicts(),
+            columns=columns,
+        )
 
     def _repr_html_(self) -> str | None:
         try:
@@ -261,7 +267,11 @@ class ScoreTable(tuple[Score, ...]):
     def from_json(cls, data: Any, where: str) -> ScoreTable:
         """Read what `to_json` returns; raise DataError if it is damaged."""
         rows = []
-        for entry in checked(data, list[dict[str, Any]], where):
+        for entry in checked(
+            data,
+            list[dict[str, Any]],
+            where,
+        ):
             values = {name: value for name, value in entry.items() if name in _COLUMNS}
             values["axes"] = {name: value for name, value in entry.items() if name not in _COLUMNS}
             if values.get("score", 0) is None:
@@ -297,7 +307,11 @@ def table_of_entries(
         }
         values["setting"] = setting_name(read)
         values["score"] = math.nan if read["score"] is None else read["score"]
-        main = checked({**values, **columns}, Score, place)
+        main = checked(
+            {**values, **columns},
+            Score,
+            place,
+        )
         rows.append(main)
         for metric, value in read.get("scores", {}).items():
             if metric == main.metric:

@@ -204,7 +204,11 @@ def _combined(results: Sequence[Result], combine: Callable[[list[float]], float]
     if not scores:
         return None
     is_collapsed = any(result.collapsed for result in results)
-    return Result(scores, results[0].pretrained, collapsed=is_collapsed)
+    return Result(
+        scores,
+        results[0].pretrained,
+        collapsed=is_collapsed,
+    )
 
 
 def _gaps(results: Results) -> Results:
@@ -233,7 +237,10 @@ def _gaps(results: Results) -> Results:
 
 def difference_of(reference: Result, result: Result) -> Result | None:
     """Return the reference minus a result in each run and seed that both have; None where there is none."""
-    return _combined([reference, result], lambda values: values[0] - values[1])
+    return _combined(
+        [reference, result],
+        lambda values: values[0] - values[1],
+    )
 
 
 def _means(results: Results) -> Results:
@@ -257,7 +264,10 @@ def _means(results: Results) -> Results:
         )
         means[mean_measure] = {}
         for system in results[shared[0]]:
-            mean = _combined([results[measure][system] for measure in shared], fmean)
+            mean = _combined(
+                [results[measure][system] for measure in shared],
+                fmean,
+            )
             if mean is not None:
                 means[mean_measure][system] = mean
     return means

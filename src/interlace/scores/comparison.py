@@ -182,7 +182,10 @@ def _over_seeds(results: Results, pairs: Sequence[_Pair]) -> list[Comparison]:
                 baseline_scores,
                 rng,
             )
-            interval = statistics.difference_interval(system_scores, baseline_scores)
+            interval = statistics.difference_interval(
+                system_scores,
+                baseline_scores,
+            )
             comparisons.append(
                 _comparison(
                     "seeds",
@@ -317,7 +320,13 @@ def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
         ps = statistics.holm([comparison.p for comparison in family])
         min_ps = statistics.holm([comparison.min_p for comparison in family])
         for comparison, p, min_p in zip(family, ps, min_ps, strict=True):
-            adjusted.append(replace(comparison, adjusted_p=p, adjusted_min_p=min_p))
+            adjusted.append(
+                replace(
+                    comparison,
+                    adjusted_p=p,
+                    adjusted_min_p=min_p,
+                )
+            )
     return adjusted
 
 

@@ -53,7 +53,10 @@ def bleu(sums: Floats) -> Floats:
 
 def perplexity(sums: Floats) -> Floats:
     """Return the exponential of the ratio of (2, ...) sums of nats and predictions, at most e^50."""
-    return np.asarray(np.exp(np.minimum(ratio(sums), 50.0)), np.float64)
+    return np.asarray(
+        np.exp(np.minimum(ratio(sums), 50.0)),
+        np.float64,
+    )
 
 
 MEASURES: dict[str, Callable[[Any], Floats]] = {
@@ -128,17 +131,33 @@ def identity_of(*parts: Iterable[Any]) -> str:
     return hashed.hexdigest()
 
 
-def bootstrap(a: Examples, rng: Generator, draws: int = DRAWS) -> Interval:
+def bootstrap(
+    a: Examples,
+    rng: Generator,
+    draws: int = DRAWS,
+) -> Interval:
     """Return the score with a 95 % percentile bootstrap interval over test examples or their groups.
 
     `n` is the number of counted examples. The ends are nan with one example or one group.
     """
     columns = a.group_sums(a.groups)  # (C, G)
     n = int(a.counted.sum())
-    return _percentile_interval(a.total, n, a.value, columns, rng, draws)
+    return _percentile_interval(
+        a.total,
+        n,
+        a.value,
+        columns,
+        rng,
+        draws,
+    )
 
 
-def paired_bootstrap(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Interval:
+def paired_bootstrap(
+    a: Examples,
+    b: Examples,
+    rng: Generator,
+    draws: int = DRAWS,
+) -> Interval:
     """Return score(a) - score(b) with a 95 % percentile interval, both resampled alike (Koehn 2004).
 
     `n` is the number of examples that count for either system. The ends are nan with one example or one group.
@@ -150,7 +169,14 @@ def paired_bootstrap(a: Examples, b: Examples, rng: Generator, draws: int = DRAW
         a_sums, b_sums = np.split(sums, 2)  # (C, draws) each
         return a.value(a_sums) - b.value(b_sums)
 
-    return _percentile_interval(a.total - b.total, n, difference, columns, rng, draws)
+    return _percentile_interval(
+        a.total - b.total,
+        n,
+        difference,
+        columns,
+        rng,
+        draws,
+    )
 
 
 def _percentile_interval(
@@ -225,7 +251,14 @@ def approximate_randomization(
         sums = a_total + is_swapped.astype(np.float64) @ gains  # (size, C)
         differences[begin : begin + size] = a.value(sums.T) - b.value((both_total - sums).T)
     return Significance(
-        observed, extreme_share(differences, observed, exact=False), n, 1 / (1 + draws)
+        observed,
+        extreme_share(
+            differences,
+            observed,
+            exact=False,
+        ),
+        n,
+        1 / (1 + draws),
     )
 
 
@@ -255,7 +288,10 @@ def mean_over_sets(parts: Sequence[Examples]) -> Examples:
             score[rows] += parts[index].score
             weight[rows] += parts[index].weight
             counts[rows, first_column : first_column + column_count] = parts[index].columns.T
-        groups[rows] = begin + _joined_groups([parts[index].groups for index in indices], size)
+        groups[rows] = begin + _joined_groups(
+            [parts[index].groups for index in indices],
+            size,
+        )
         begin += size
     return Examples(
         score=score,
@@ -338,7 +374,10 @@ def _run_scores(
     for run in runs:
         sums = run.group_sums(groups)[:, counted]  # (C, G)
         jackknife.append(run.value(sums.sum(axis=1, keepdims=True) - sums))
-    return _RunScores(np.array([run.total for run in runs]), np.stack(jackknife))
+    return _RunScores(
+        np.array([run.total for run in runs]),
+        np.stack(jackknife),
+    )
 
 
 def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
@@ -356,7 +395,10 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
     for run in runs:
         _pair_count(a[0], run)
     groups = a[0].groups
-    counted = np.any([run.group_sums(groups).any(axis=0) for run in runs], axis=0)  # (G,)
+    counted = np.any(
+        [run.group_sums(groups).any(axis=0) for run in runs],
+        axis=0,
+    )  # (G,)
     a_scores = _run_scores(a, groups, counted)
     b_scores = _run_scores(b, groups, counted)
     difference = float(a_scores.scores.mean() - b_scores.scores.mean())
@@ -372,7 +414,15 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
     )
     n = min(len(a), len(b))
     if variance == 0:
-        return CrossedTest(Interval(difference, difference, difference, n), float(difference == 0))
+        return CrossedTest(
+            Interval(
+                difference,
+                difference,
+                difference,
+                n,
+            ),
+            float(difference == 0),
+        )
     spread = 0.0  # Satterthwaite's: the squares of the variances by their degrees of freedom
     for part, count in (
         (a_scores.run_variance, len(a)),
@@ -392,7 +442,10 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
         difference + half_width,
         n,
     )
-    return CrossedTest(interval, float(2 * t.sf(abs(difference) / error, freedom)))
+    return CrossedTest(
+        interval,
+        float(2 * t.sf(abs(difference) / error, freedom)),
+    )
 
 
 def _pair_count(a: Examples, b: Examples) -> int:

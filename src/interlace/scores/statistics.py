@@ -58,10 +58,16 @@ def mean_interval(values: ArrayLike) -> Interval:
     x = _vector(values, "values")
     mean = float(x.mean())
     if len(x) < 2:
-        return Interval(mean, math.nan, math.nan, len(x))
+        return Interval(
+            mean,
+            math.nan,
+            math.nan,
+            len(x),
+        )
     from scipy.stats import t
 
-    half = float(t.ppf(0.975, len(x) - 1)) * float(x.std(ddof=1)) / math.sqrt(len(x))
+    deviation = float(x.std(ddof=1))
+    half = float(t.ppf(0.975, len(x) - 1)) * deviation / math.sqrt(len(x))
     return Interval(
         mean,
         mean - half,
@@ -258,7 +264,11 @@ def spearman(
     rho = float((x_ranks * y_ranks).sum() / scale)
     products = x_ranks.T @ y_ranks  # (n, n): what a column of y contributes in another position
     permuted = products[np.arange(n), orders].sum(axis=1) / scale
-    p = extreme_share(permuted, rho, exact=is_exact)
+    p = extreme_share(
+        permuted,
+        rho,
+        exact=is_exact,
+    )
     min_p = (2 if len(x) == 1 else 1) / math.factorial(n)
     return Significance(
         rho,
@@ -294,7 +304,11 @@ def rank_correlation(
     for row, condition in enumerate(conditions):
         for column, system in enumerate(systems):
             table[row, column] = points[condition, system]
-    return spearman(table[..., 0], table[..., 1], rng), len(conditions)
+    return spearman(
+        table[..., 0],
+        table[..., 1],
+        rng,
+    ), len(conditions)
 
 
 @cache

@@ -98,7 +98,13 @@ class _Layout:
     def y(self, row: float) -> float:
         return self.top + _CELL * row
 
-    def square(self, link: Link, inset: float, class_: str, **attributes: object) -> Markup:
+    def square(
+        self,
+        link: Link,
+        inset: float,
+        class_: str,
+        **attributes: object,
+    ) -> Markup:
         """Return a square for a link; title: its hover text."""
         title = attributes.pop("title", "")
         side = _CELL - 2 * inset
@@ -120,34 +126,59 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     source = [clipped(word, 30) for word in matrix.source]
     target = [clipped(word, 30) for word in matrix.target]
     layout = _Layout(source, target)
-    parts = []
-    for row in range(len(source) + 1):
-        y = layout.y(row)
-        parts.append(svg.line(layout.left, y, layout.right, y, "grid"))
-    for column in range(len(target) + 1):
-        x = layout.x(column)
-        parts.append(svg.line(x, layout.top, x, layout.bottom, "grid"))
-    for row, word in enumerate(source):
-        baseline = layout.y(row + 0.5) + _TYPE_SIZE * 0.36
-        parts.append(svg.text(layout.left - _GAP, baseline, word, anchor="end"))
-    for column, word in enumerate(target):
-        x = layout.x(column + 0.5) + _TYPE_SIZE * 0.25
-        place = f"translate({x:.2f} {layout.top - _GAP:.2f}) rotate(-55)"
-        parts.append(svg.element("text", word, transform=place))
-    parts += _links(layout, matrix)
+    parts = [
+        *_grid(layout, len(source), len(target)),
+        *_words(layout, source, target),
+        *_links(layout, matrix),
+    ]
     width = layout.width
     baseline = layout.bottom + 18.5
     for kind, words in _keys(matrix).items():
-        if kind:
-            mark = {"x": 3.0, "y": baseline - 10.0, "width": 11.0, "height": 11.0, "rx": 1.5}
-            parts.append(svg.element("rect", class_=kind, **mark))
-        x = 21.0 if kind else 3.0
-        parts.append(svg.text(x, baseline, words, "tick"))
-        width = max(width, x + svg.text_width(words, _TYPE_SIZE) + _GAP)
+        parts += _key_line(kind, words, baseline)
+        width = max(width, 21.0 + svg.text_width(words, _TYPE_SIZE) + _GAP)
         baseline += _KEY_LINE
     links = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
     label = f"Word alignment: {links or 'none'}"
     return svg.Drawing(width + 2, baseline - 7.0, label, parts, "matrix")
+
+
+def _grid(layout: _Layout, rows: int, columns: int) -> list[Markup]:
+    lines = []
+    for row in range(rows + 1):
+        y = layout.y(row)
+        lines.append(svg.line(layout.left, y, layout.right, y, "grid"))
+    for column in range(columns + 1):
+        x = layout.x(column)
+        lines.append(svg.line(x, layout.top, x, layout.bottom, "grid"))
+    return lines
+
+
+def _words(layout: _Layout, source: Sequence[str], target: Sequence[str]) -> list[Markup]:
+    texts = []
+    for row, word in enumerate(source):
+        baseline = layout.y(row + 0.5) + _TYPE_SIZE * 0.36
+        texts.append(svg.text(layout.left - _GAP, baseline, word, anchor="end"))
+    for column, word in enumerate(target):
+        x = layout.x(column + 0.5) + _TYPE_SIZE * 0.25
+        place = f"translate({x:.2f} {layout.top - _GAP:.2f}) rotate(-55)"
+        texts.append(svg.element("text", word, transform=place))
+    return texts
+
+
+def _key_line(kind: str, words: str, baseline: float) -> list[Markup]:
+    """Return the mark of a class, and its meaning."""
+    if not kind:
+        return [svg.text(3.0, baseline, words, "tick")]
+    mark = svg.element(
+        "rect",
+        class_=kind,
+        x=3.0,
+        y=baseline - 10.0,
+        width=11.0,
+        height=11.0,
+        rx=1.5,
+    )
+    return [mark, svg.text(21.0, baseline, words, "tick")]
 
 
 def _links(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
@@ -157,7 +188,15 @@ def _links(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
     for (i, j), confidence in zip(matrix.links, confidences, strict=True):
         title = f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}"
         opacity = f"{0.2 + 0.8 * confidence:.3f}"
-        squares.append(layout.square((i, j), 3.0, "link", title=title, fill_opacity=opacity))
+        squares.append(
+            layout.square(
+                (i, j),
+                3.0,
+                "link",
+                title=title,
+                fill_opacity=opacity,
+            )
+        )
     sure = set(matrix.sure or ())
     for link in sorted(sure | set(matrix.possible or ())):
         squares.append(layout.square(link, 1.4, "sure" if link in sure else "possible"))

@@ -26,7 +26,14 @@ def mixture(runs: Sequence[ReportedRun]) -> Section | None:
         return None
     columns = tuple(Column(run.label) for run in trained)
     title = "Objectives and their corpora"
-    body = html_fragment(Table("mixture", title, columns, _corpus_lines(trained)))
+    body = html_fragment(
+        Table(
+            "mixture",
+            title,
+            columns,
+            _corpus_lines(trained),
+        )
+    )
     return Section("Mixture", "Shares of the training tokens.", body)
 
 

@@ -41,7 +41,14 @@ def losses(runs: Sequence[ReportedRun]) -> Section | None:
     last_step = _last_step(curves)
     drawings = []
     for term, lines in curves.items():
-        drawings.append(line_panel(term, lines, domain(lines), last_step))
+        drawings.append(
+            line_panel(
+                term,
+                lines,
+                domain(lines),
+                last_step,
+            )
+        )
     figures = [_Figure(_LOSS, drawings)] if drawings else []
     lead = "Training losses by objective, all languages together. Scales differ between objectives."
     return _section(

@@ -91,7 +91,18 @@ def _gap_chart(title: str, gaps: Sequence[DerivedGap]) -> svg.Drawing:
         lows.append(low)
         highs.append(high)
         style = styles.setdefault(gap.transformation, len(styles))
-        dot = Dot(style, difference.mean, low, high, str(gap))
+        dot = Dot(
+            style,
+            difference.mean,
+            low,
+            high,
+            str(gap),
+        )
         dots.setdefault(gap.system, []).append(dot)
     rows = [DotRow(system, system_dots) for system, system_dots in dots.items()]
-    return dot_chart(title, rows, (min(lows), max(highs)), styles)
+    return dot_chart(
+        title,
+        rows,
+        (min(lows), max(highs)),
+        styles,
+    )

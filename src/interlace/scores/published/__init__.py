@@ -99,7 +99,11 @@ class PublishedRow:
         """Return the row with the figures of these columns."""
         printed = {column: figure for column, figure in self.printed.items() if column in columns}
         correct = {column: figure for column, figure in self.correct.items() if column in columns}
-        return replace(self, printed=printed, correct=correct)
+        return replace(
+            self,
+            printed=printed,
+            correct=correct,
+        )
 
 
 class _Line(Settings):
@@ -122,15 +126,33 @@ class PublishedTable(Settings):
     about: str = Field(description="What the table shows.")
     task: str = Field(description="The task, by our name if we have it.")
     metric: str = Field(description="The metric.")
-    score: str = Field("", description="Our name of the metric, if we have it.")
+    score: str = Field(
+        "",
+        description="Our name of the metric, if we have it.",
+    )
     unit: str = Field(description="Of the figures.")
     split: str = Field(description="The split that is scored.")
     selection: str = Field("", description="How the model was selected.")
-    greater_is_better: bool = Field(True, description="False for perplexity, distances and hours.")
-    where: str = Field("{system}", description="Template of the name of a row in recipes.")
-    called: dict[str, str] = Field({}, description="Our name of a setting -> its name in print.")
-    columns: list[str] = Field(min_length=1, description="Languages, pairs, settings, or means.")
-    means: dict[str, list[str]] = Field({}, description="Columns that are means of other columns.")
+    greater_is_better: bool = Field(
+        True,
+        description="False for perplexity, distances and hours.",
+    )
+    where: str = Field(
+        "{system}",
+        description="Template of the name of a row in recipes.",
+    )
+    called: dict[str, str] = Field(
+        {},
+        description="Our name of a setting -> its name in print.",
+    )
+    columns: list[str] = Field(
+        min_length=1,
+        description="Languages, pairs, settings, or means.",
+    )
+    means: dict[str, list[str]] = Field(
+        {},
+        description="Columns that are means of other columns.",
+    )
     differences: dict[str, tuple[str, str]] = Field(
         {}, description="Columns that are the first minus the second."
     )
@@ -168,7 +190,13 @@ class PublishedPaper(Settings):
         """Yield every row of every table."""
         for table in self.tables:
             for line in table.rows:
-                scores = dict(zip(table.columns, line.scores, strict=True))
+                scores = dict(
+                    zip(
+                        table.columns,
+                        line.scores,
+                        strict=True,
+                    )
+                )
                 printed = {
                     column: score for column, score in scores.items() if not isinstance(score, str)
                 }
