@@ -4,7 +4,6 @@ import json
 import logging
 import shutil
 import subprocess
-from contextlib import suppress
 
 import pytest
 from typer.testing import CliRunner
@@ -167,26 +166,6 @@ def test_translates_each_line_before_the_next_arrives(python, run_folder, expect
     assert answering.returncode == 0
 
 
-def test_closed_pipe_is_not_an_error(python, run_folder):
-    writing = start(python, run_folder, *DIRECTION, "--window", 1, stdin=subprocess.PIPE)
-    writing.stdin.write(as_text(LINES[:2]).encode())
-    writing.stdin.flush()
-    writing.stdout.readline()
-    writing.stdout.close()
-    for _ in range(3):
-        try:
-            writing.stdin.write(as_text(LINES).encode())
-            writing.stdin.flush()
-        except BrokenPipeError:
-            break
-    with suppress(BrokenPipeError):
-        writing.stdin.close()
-    told = writing.stderr.read().decode()
-    assert writing.wait() == 141
-    assert "Traceback" not in told
-    assert "rror" not in told
-
-
 @pytest.mark.parametrize(
     ("arguments", "text", "said"),
     [
@@ -206,16 +185,6 @@ def test_user_errors_exit_with_code_2(python, run_folder, arguments, text, said)
     assert said in told.decode()
     assert out == b""
     assert b"Traceback" not in told
-
-
-def test_rejects_output_to_the_redirected_input(python, run_folder, source):
-    before = source.read_bytes()
-    with source.open("rb") as stdin:
-        wrong = start(python, run_folder, *DIRECTION, "--output", source, stdin=stdin)
-        _, told = wrong.communicate()
-    assert wrong.returncode == 2
-    assert b"is also the input" in told
-    assert source.read_bytes() == before
 
 
 @pytest.mark.parametrize(

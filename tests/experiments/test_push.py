@@ -177,7 +177,7 @@ SPECIAL = {
 }
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "config.json", "model.safetensors"])
+@pytest.mark.parametrize("name", ["notes.txt", "config.json"])
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_only_regular_files_of_the_folder_are_exported_and_published(
     stand, run, tmp_path, kind, name

@@ -185,7 +185,7 @@ def evaluate(
     tasks: names of tasks; default: the recipe's. languages: to score by all tasks, besides the
     source language; default: those of the recipe and its tasks. recipe: settings of the
     tasks; default: the run's. output: folder of the scores; default: the run's, or
-        `evaluations/NAME` of a checkpoint, `evaluations/NAME-HASH` if it is local. data: folder of
+        `evaluations/OWNER--NAME` of a checkpoint. data: folder of
     the tasks' files; default: the recipe's. settings: further keys of the recipe.
 
     Raises:

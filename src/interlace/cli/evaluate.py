@@ -42,8 +42,7 @@ def evaluate(
     into: Annotated[
         Path | None,
         options.output(
-            "Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME, or evaluations/NAME-HASH "
-            "if it is local.",
+            "Folder for scores. Default: the run's folder; of a checkpoint, evaluations/OWNER--NAME.",
             kind="run",
         ),
     ] = None,

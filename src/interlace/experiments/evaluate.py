@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +90,9 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
 
 
 def _scores_of(checkpoint: Path) -> Path:
-    """Return the default folder for the scores of a checkpoint: named after it, and after its place if it is local."""
-    name = "--".join(part for part in checkpoint.parts[-2:] if part not in {"/", "..", "."})
-    if checkpoint.exists():
-        resolved = checkpoint.resolve()
-        digest = blake2b(str(resolved).encode(), digest_size=3).hexdigest()
-        name = f"{resolved.name}-{digest}"
-    into = Path("evaluations", name)
+    """Return the default folder for the scores of a checkpoint: named after the last two parts of its name."""
+    parts = checkpoint.absolute().parts if checkpoint.is_dir() else checkpoint.parts
+    into = Path("evaluations", "--".join(parts[-2:]).replace("/", ""))
     log.info("scores go to %s", into)
     return into
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -102,18 +103,18 @@ def _file_record(path: Path) -> dict[str, Any]:
 
 def environment(device: torch.device) -> dict[str, Any]:
     """Return versions and hardware."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n")
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    except OSError:
-        names = [platform.processor()]
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        model_name = re.search(r"^model name\s*: (.+)$", cpuinfo.read_text("utf-8"), re.MULTILINE)
+        processor = model_name[1].strip() if model_name else processor
     return {
         "interlace": VERSION,
         "python": platform.python_version(),
         "torch": version("torch"),
         "transformers": version("transformers"),
         "platform": platform.platform(),
-        "processor": next(filter(None, names), platform.machine()),
+        "processor": processor,
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,

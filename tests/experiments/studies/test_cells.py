@@ -206,9 +206,3 @@ def test_another_recipe_can_define_the_evaluation(grid):
     ]  # its own, and what the study sets
     with pytest.raises(SettingsError, match="no task 'pdu'"):
         cells(grid, **changes | {"evaluate.tasks": '["pdu"]'})
-
-
-@pytest.mark.parametrize("name", [name for name in STUDIES.names() if name.startswith("mt/")])
-def test_translation_starts_are_compared_at_equal_total_cost(name):
-    found = {cell.system: cell.recipe.train.steps for cell in shipped(name)[1]}
-    assert found["random-long"] == 2 * found["mlm"] == 2 * found["random"]

@@ -104,15 +104,9 @@ def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> 
     """Raise one SettingsError for all cells that lack files."""
     faults = missing_of_cells(unfinished, study_folder, fetch=True)
     if faults:
-        lines = [f"  {', '.join(systems)}: {message}" for message, systems in faults.items()]
+        lines = [f"\n  {', '.join(systems)}: {message}" for message, systems in faults.items()]
         raise SettingsError(
-            "\n".join(
-                [
-                    "systems that cannot run:",
-                    *lines,
-                    "leave them out with --only, or provide what is missing",
-                ]
-            )
+            f"systems that cannot run:{''.join(lines)}\nleave them out with --only, or provide what is missing"
         )
 
 
