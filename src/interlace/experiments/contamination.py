@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,13 +50,10 @@ class HeldOutText:
     unread: dict[TaskSplit, str] = field(default_factory=dict)
 
 
-def held_out_text(
-    recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()
-) -> HeldOutText:
+def held_out_text(recipe: Recipe, tasks: Sequence[str] = ()) -> HeldOutText:
     """Return the development and test sets of a recipe's tasks that are running text.
 
-    Development sets and test sets in the source language are optional. Other sets that cannot be read are logged as
-    warnings, once, and only if their message is not part of `reported`.
+    Development sets and test sets in the source language are optional. Other sets that cannot be read are logged.
     """
     held_out = HeldOutText()
     root = data_root(recipe)
@@ -64,27 +62,19 @@ def held_out_text(
         task = resolve_task(recipe, name)
         targets = task.targets or settings.targets or recipe.languages
         languages = dict.fromkeys([settings.source, *targets])
-        for split in [
-            TaskSplit(name, part, language) for part in ("dev", "test") for language in languages
-        ]:
+        for part, language in product(("dev", "test"), languages):
+            split = TaskSplit(name, part, language)
+            is_optional = part == "dev" or language == settings.source
             try:
                 held_out_set = _held_out_set(split, task, root)
             except InterlaceError as error:
-                is_optional = split.split == "dev" or split.language == settings.source
-                if is_optional and isinstance(error, MissingDataError):
-                    continue
-                message = str(error)
-                if not any(
-                    message in earlier for earlier in (*reported, *held_out.unread.values())
-                ):
-                    log.warning(
-                        "contamination is not checked for held-out text that cannot be read: %s",
-                        message,
-                    )
-                held_out.unread[split] = message
+                if not (is_optional and isinstance(error, MissingDataError)):
+                    held_out.unread[split] = str(error)
                 continue
             if held_out_set is not None:
                 held_out.sets[split] = held_out_set
+    for message in dict.fromkeys(held_out.unread.values()):
+        log.warning("contamination is not checked for text that cannot be read: %s", message)
     return held_out
 
 
@@ -118,7 +108,6 @@ def stored_contamination(
     trained: Recipe,
     evaluated: Recipe,
     tasks: Sequence[str] = (),
-    reported: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the contamination of test sets as plain data; store that of all sets in `contamination.json`.
 
@@ -126,7 +115,7 @@ def stored_contamination(
     could not be read are stored as `unread` and tried again by the next call. `unknown` names public checkpoints in the
     model's lineage, whose training text is unknown.
     """
-    held_out = held_out_text(evaluated, tasks, reported)
+    held_out = held_out_text(evaluated, tasks)
     lineage = Lineage.of(trained)
     stored = _read_stored(folder)
     keys: dict[TaskSplit, str] = {}
@@ -146,11 +135,11 @@ def stored_contamination(
     rows = [stored[str(split)] for split in held_out.sets]
     for row in rows:
         if row["exact"] >= 1.0:
-            message = (
-                "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)"
-            )
-            about = (row["task"], row["language"], row["exact"], row["split"])
-            log.warning(message, *about, trained.name, folder / CONTAMINATION)
+            log.warning(
+                "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)",
+                row["task"], row["language"], row["exact"], row["split"],
+                trained.name, folder / CONTAMINATION,
+            )  # fmt: skip
     unknown = {"unknown": lineage.unknown} if lineage.unknown else {}
     return [row | unknown for row in rows if row["split"] == "test"]
 
@@ -174,17 +163,15 @@ def training_text(recipe: Recipe) -> Iterator[tuple[Text, RowName]]:
         root = data_root(ancestor)
         prefix = "" if ancestor is recipe else f"{ancestor.name}: "
         for name, group in ancestor.corpora.items():
-            source = json.dumps(
-                [repr(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True
-            )
+            content = [repr(root), group.model_copy(update={"dev": []}).dump()]
+            source = json.dumps(content, sort_keys=True)
             if source in seen:
                 continue
             seen.add(source)
             for corpus in group.trained:
                 first = 0
-                for chunk in group.reading().read_chunks(
-                    group.files("train", corpus, root), corpus.split("-")
-                ):
+                paths = group.files("train", corpus, root)
+                for chunk in group.reading().read_chunks(paths, corpus.split("-")):
                     for text in sides(chunk):
                         yield text, partial(_row_name, f"{prefix}{name} {corpus}", first)
                     first += len(chunk)

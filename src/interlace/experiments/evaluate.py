@@ -162,7 +162,7 @@ def evaluate(
                 failures.append(error)
             job.cache.clear()  # shared by its seeds
         if main_process and store.requested:
-            store.add(_contamination(target, store, failures))
+            store.add(_contamination(target, store))
         rows = store.requested_rows()
         if len(failures) == 1 and not rows:
             raise failures[0]
@@ -253,19 +253,13 @@ def _write_records(target: Target) -> None:
     write_json(target.into / EVALUATION, target.recipe.dump())
 
 
-def _contamination(
-    target: Target, store: ScoreStore, failures: Sequence[InterlaceError]
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the contamination of the scored test sets by task and language, in percent of the examples.
-
-    failures: errors that the user has already seen.
-    """
+def _contamination(target: Target, store: ScoreStore) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the contamination of the scored test sets by task and language, in percent of the examples."""
     if target.trained is None:
         return {}
     tasks = list(dict.fromkeys(place[0] for place in store.requested))
-    reported = [str(failure) for failure in failures]
     try:
-        rows = stored_contamination(target.into, target.trained, target.recipe, tasks, reported)
+        rows = stored_contamination(target.into, target.trained, target.recipe, tasks)
     except InterlaceError as error:
         log.warning("contamination could not be checked: %s", error)
         return {}
