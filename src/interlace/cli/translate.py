@@ -7,6 +7,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +24,10 @@ from interlace.cli.common.options import (
     ToLanguage,
     settings_of,
 )
-from interlace.cli.common.windows import WindowSize, window_size, windows_to
+from interlace.cli.common.output import lines_to
+from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError
+from interlace.core.progress import no_progress
 from interlace.text.lines import lines_of
 
 if TYPE_CHECKING:
@@ -66,7 +69,14 @@ def translate(
             help="Search settings: stop, max_ratio, max_extra, allow_unk.",
         ),
     ] = [],
-    window: WindowSize = None,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            "--window",
+            min=1,
+            help="Lines per window, read before translating (2000; at a terminal 1).",
+        ),
+    ] = None,
     tokens: Tokens = None,
     precision: Precision = "no",
     shard: ShardOfText = "1/1",
@@ -78,7 +88,7 @@ def translate(
 ) -> None:
     """Translate text line by line: interlace translate RUN --from en --to de < in > out."""
     load_plugins(code)
-    from interlace.experiments.translation import LineRange, LineTranslator
+    from interlace.experiments.translation import LINES, LineRange, LineTranslator
     from interlace.models.settings import SearchSettings
 
     search_options = {"beam": beam, "length_penalty": length_penalty}
@@ -100,11 +110,18 @@ def translate(
     )
     done = 0
     counts = Counter[str]()
-    with windows_to(into, "translating") as write:
-        for translated in translator.windows(lines, window_size(window, input_), first):
+    is_typed = input_ is None and sys.stdin.isatty()
+    size = window or (1 if is_typed else LINES)
+    shows_bar = into is not None or not sys.stdout.isatty()  # else it would be between the lines
+    bar = watching() if shows_bar else nullcontext(no_progress)
+    with lines_to(into) as write, bar as progress:
+        for translated in translator.windows(lines, size, first):
             counts.update(translated.counts())
             done += len(translated)
-            write(_output_lines(translated, as_json=as_json), done, total)
+            write(_output_lines(translated, as_json=as_json))
+            if into is None:
+                sys.stdout.buffer.flush()
+            progress("translating", done, total)
     for name, problem in _PROBLEMS.items():
         if counts[name]:
             log.warning("%s of %s %s", f"{counts[name]:,}", f"{done:,}", problem)
