@@ -466,11 +466,6 @@ SHORT = [f"{number:04d}" for number in range(100)]
             struct.pack("<2i", 396, 3400),
         ),  # reads foreign memory
         (
-            pa.array(SHORT, pa.large_string()),
-            struct.pack("<2q", 40, 44),
-            struct.pack("<2q", 40, 1 << 50),
-        ),
-        (
             pa.array([["a", "b"]] * 50),
             struct.pack("<3i", 0, 2, 4),
             struct.pack("<3i", 0, 1 << 30, 4),

@@ -1,12 +1,4 @@
-import os
-from pathlib import Path
-
-import pytest
-
 from interlace.text.codes import THREE, three_letters
-
-WHERE = os.environ.get("INTERLACE_DATA", "")
-TATOEBA = "ar bn cs zh de fi fr hi ja ka ko ru es sw ta te th tr ur vi"
 
 
 def test_every_code_has_its_letters_is_the_only_one_and_leads_back():
@@ -23,12 +15,3 @@ def test_groups_of_languages_try_the_one_that_is_meant_first_and_others_their_ow
     assert three_letters("sw") == ("swh", "swa")
     assert three_letters("ar") == ("ara",)
     assert three_letters("xx-new") == ("xx-new",)
-
-
-@pytest.mark.skipif(
-    not Path(WHERE, "parallel/tatoeba").is_dir(), reason="INTERLACE_DATA is not set"
-)
-def test_all_languages_of_tatoeba():
-    there = {path.suffix[1:] for path in Path(WHERE, "parallel/tatoeba").iterdir()}
-    for language in TATOEBA.split():
-        assert there & set(three_letters(language)), language

@@ -23,10 +23,3 @@ class DataRoot:
 
 
 Root = Path | DataRoot  # a plain folder has no derived languages
-
-
-def folders_of(root: Root) -> tuple[Path, ...]:
-    """Return the folders of a data root in the order in which they are searched."""
-    if isinstance(root, DataRoot):
-        return (*root.derived, root.folder)
-    return (root,)
