@@ -69,9 +69,8 @@ def symmetrize(
 def _check(links: Ragged) -> None:
     """Raise a DataError that names the first pair, from 1, with a negative index or too many words."""
     flat = links.flat.reshape(-1, 2)
-    is_outside = ((flat < 0) | (flat >= _MAX_WORDS)).any(axis=1)
-    if is_outside.any():
-        link = int(np.argmax(is_outside))
+    if flat.min(initial=0) < 0 or flat.max(initial=0) >= _MAX_WORDS:
+        link = int(np.argmax(((flat < 0) | (flat >= _MAX_WORDS)).any(axis=1)))
         raise DataError(
             f"pair {links.rows()[link] + 1}: link {flat[link, 0]}-{flat[link, 1]}; words are counted from 0, and only "
             f"links of the first {_MAX_WORDS:,} words of a sentence can be combined"

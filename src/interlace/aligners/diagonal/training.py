@@ -52,8 +52,11 @@ class TrainingPairs:
         source_numbers, target_numbers = self._renumber
         for chunk in self._pairs.chunks():
             usable = cells_of(chunk) > 0
-            source = chunk.source.take(usable)
-            target = chunk.target.take(usable)
+            source = chunk.source
+            target = chunk.target
+            if not usable.all():
+                source = source.take(usable)
+                target = target.take(usable)
             yield source_numbers(source, grow=True), target_numbers(target, grow=True)
 
 
