@@ -144,9 +144,8 @@ class CorpusText:
 
     def _with_words(self, text: Text) -> Text:
         lines = self.normalization.lines(text.lines, text.language)
-        if (
-            lines is text.lines and text.word_tokenizer == self.word_tokenizer.name
-        ):  # the reader's words are the same
+        # the words of the reader are the same
+        if lines is text.lines and text.word_tokenizer == self.word_tokenizer.name:
             return text
         words = self.word_tokenizer.of(text.language).split(lines)
         return Text(text.language, lines, words, self.word_tokenizer.name)

@@ -57,7 +57,10 @@ class Excerpt:
     def of(cls, where: str, *texts: str) -> Excerpt:
         """Return the beginning of the text with control characters escaped; several texts are the sides of a pair."""
         text = " | ".join(shorten_line(text) for text in texts)
-        return cls(where, "".join(c if c.isprintable() else escaped(c) for c in text))
+        shown = ""
+        for character in text:
+            shown += character if character.isprintable() else escaped(character)
+        return cls(where, shown)
 
 
 @dataclass(frozen=True)
@@ -134,15 +137,11 @@ class Inspector:
 
     def _with_words(self, chunk: Chunk) -> Chunk:
         """Return a chunk with the words of the inspector's word tokenizer."""
-        if isinstance(chunk, TextPairs):
-            return TextPairs(self._split(chunk.source), self._split(chunk.target))
-        return self._split(chunk)
-
-    def _split(self, text: Text) -> Text:
-        if text.word_tokenizer == self.word_tokenizer.name:
-            return text
-        words = self.word_tokenizer.of(text.language).split(text.lines)
-        return Text(text.language, text.lines, words, self.word_tokenizer.name)
+        texts = []
+        for text in sides(chunk):
+            words = self.word_tokenizer.of(text.language).split(text.lines)
+            texts.append(Text(text.language, text.lines, words, self.word_tokenizer.name))
+        return texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])
 
 
 @dataclass
@@ -279,10 +278,9 @@ def _row_names(paths: Sequence[Path], reader: Reader, languages: Sequence[str]) 
     """Return names `"train.en:12"` for lines of one file, `"line 12"` for parallel ones, otherwise `"row 12"`."""
     if reader.by_line and len(paths) == 1:
         return partial(_line_name, paths[0])
+    unit = "row"
     if reader.by_line and len(paths) == len(languages):
         unit = "line"
-    else:
-        unit = "row"
     return lambda row: f"{unit} {row + 1}"
 
 

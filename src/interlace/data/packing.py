@@ -34,9 +34,8 @@ class Streams:
         self.length = length
         self.separator = separator_id
         lengths = np.asarray(corpus.lengths, np.int64)  # (n,)
-        self._separators = (
-            np.cumsum(lengths + 1) - 1
-        )  # (n,) the position of each sentence's separator in the stream
+        # (n,) the position of each sentence's separator in the stream
+        self._separators = np.cumsum(lengths + 1) - 1
         self._size = int(lengths.sum()) + len(lengths)  # S
         if isinstance(corpus, Sentences):
             self._ids = corpus.ids.flat  # (T,)
@@ -161,9 +160,7 @@ def _bounds(sides: Sequence[NDArray[np.int64]], max_length: int) -> NDArray[np.i
     Sentences of 3, 2 and 4 subwords in rows of at most 6: the first two take 3 + 1 + 2, so the bounds are 0, 2, 3.
     """
     count = len(sides[0])
-    ends = [
-        np.cumsum(lengths + 1) for lengths in sides
-    ]  # (n,) with a separator after each sentence
+    ends = [np.cumsum(lengths + 1) for lengths in sides]  # (n,) with a separator after each
     bounds = [0]
     while bounds[-1] < count:
         first = bounds[-1]
@@ -187,9 +184,8 @@ def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) ->
     separators_after = np.ones(len(lengths), np.int64)  # (n,)
     separators_after[lasts] = 0
     separators_before = np.cumsum(separators_after) - separators_after
-    positions = np.arange(lengths.sum()) + np.repeat(
-        separators_before, lengths
-    )  # (T,) of each subword in the rows
+    # (T,) of each subword in the rows
+    positions = np.arange(lengths.sum()) + np.repeat(separators_before, lengths)
     ids = np.full(len(positions) + separators_after.sum(), separator, np.int32)
     ids[positions] = sentences.ids.flat
 
