@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
-from transformers import AutoTokenizer
 
 from interlace.core.errors import DataError
 from interlace.data.extension import extend_vocab
@@ -74,20 +73,6 @@ def test_words_without_a_new_subword_keep_their_ids(both, words):
         after = ids_of(new, f"a {word}")
         if max(after) < old.size:
             assert after == ids_of(old, f"a {word}")
-
-
-@given(WORDS)
-def test_plain_transformers_gives_the_same_ids(saved, words):
-    vocab, plain = saved
-    line = " ".join(words)
-    assert plain(line, add_special_tokens=False)["input_ids"] == ids_of(vocab, line)
-
-
-@pytest.fixture(scope="module")
-def saved(both, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("saved") / "out"
-    both[1].save(folder)
-    return both[1], AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
 def vocab_of(model, pre=None):
