@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import cos, radians, sin
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -23,13 +23,11 @@ _GAP = 7.0  # between a word and the squares
 _SLOPE = radians(55)  # of target words
 _KEY_LINE = 19.0
 
-Link = tuple[int, int]
-
 
 class AlignmentMatrix(BaseModel):
     """A sentence pair with its alignment links, counted from 0.
 
-    confidence: of each link, in (0, 1]; default: 1. sure, possible: gold links; None without gold.
+    confidence: of each link, in (0, 1]; default: 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -39,17 +37,9 @@ class AlignmentMatrix(BaseModel):
     target: list[str]
     links: list[tuple[int, int]]
     confidence: list[float] = []
-    sure: list[tuple[int, int]] | None = None
-    possible: list[tuple[int, int]] | None = None
 
     @classmethod
-    def of(
-        cls,
-        words: WordPairs,
-        alignments: Alignments,
-        row: int,
-        **gold: Any,
-    ) -> AlignmentMatrix:
+    def of(cls, words: WordPairs, alignments: Alignments, row: int) -> AlignmentMatrix:
         """Return the matrix of a pair by its alignments; raise an IndexError if there is no such pair."""
         links = alignments.links
         confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
@@ -59,14 +49,13 @@ class AlignmentMatrix(BaseModel):
             target=[words.target_types[word] for word in words.target[row]],
             links=links[row].tolist(),
             confidence=confidence[row].tolist(),
-            **gold,
         )
 
     @model_validator(mode="after")
     def _check(self) -> AlignmentMatrix:
         source_length = len(self.source)
         target_length = len(self.target)
-        for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
+        for i, j in self.links:
             if not (0 <= i < source_length and 0 <= j < target_length):
                 raise ValueError(
                     f"a link {i}-{j} between {source_length} and {target_length} words"
@@ -98,31 +87,9 @@ class _Layout:
     def y(self, row: float) -> float:
         return self.top + _CELL * row
 
-    def square(
-        self,
-        link: Link,
-        inset: float,
-        class_: str,
-        **attributes: object,
-    ) -> Markup:
-        """Return a square for a link; title: its hover text."""
-        title = attributes.pop("title", "")
-        side = _CELL - 2 * inset
-        return svg.element(
-            "rect",
-            svg.element("title", title) if title else Markup(""),
-            class_=class_,
-            x=self.x(link[1]) + inset,
-            y=self.y(link[0]) + inset,
-            width=side,
-            height=side,
-            rx=1.5,
-            **attributes,
-        )
-
 
 def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
-    """Draw source words down, target words across, a square for each link, and gold links as outlines."""
+    """Draw source words down, target words across, and a square for each link."""
     source = [clipped(word, 30) for word in matrix.source]
     target = [clipped(word, 30) for word in matrix.target]
     layout = _Layout(source, target)
@@ -131,15 +98,21 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
         *_words(layout, source, target),
         *_links(layout, matrix),
     ]
-    width = layout.width
+    meaning = "alignment link"
+    if matrix.confidence:
+        meaning += " (stronger color: higher confidence)"
     baseline = layout.bottom + 18.5
-    for kind, words in _keys(matrix).items():
-        parts += _key_line(kind, words, baseline)
-        width = max(width, 21.0 + svg.text_width(words, _TYPE_SIZE) + _GAP)
+    parts.append(_square("link", 3.0, baseline - 10.0, 11.0))
+    parts.append(svg.text(21.0, baseline, meaning, "tick"))
+    if matrix.corpus.count("-") == 1:
+        source_name, target_name = map(language_name, matrix.corpus.split("-"))
         baseline += _KEY_LINE
+        languages = f"down: {source_name}, across: {target_name}"
+        parts.append(svg.text(3.0, baseline, languages, "tick"))
+    width = max(layout.width, 21.0 + svg.text_width(meaning, _TYPE_SIZE) + _GAP)
     links = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
     label = f"Word alignment: {links or 'none'}"
-    return svg.Drawing(width + 2, baseline - 7.0, label, parts, "matrix")
+    return svg.Drawing(width + 2, baseline + 12.0, label, parts, "matrix")
 
 
 def _grid(layout: _Layout, rows: int, columns: int) -> list[Markup]:
@@ -165,55 +138,40 @@ def _words(layout: _Layout, source: Sequence[str], target: Sequence[str]) -> lis
     return texts
 
 
-def _key_line(kind: str, words: str, baseline: float) -> list[Markup]:
-    """Return the mark of a class, and its meaning."""
-    if not kind:
-        return [svg.text(3.0, baseline, words, "tick")]
-    mark = svg.element(
-        "rect",
-        class_=kind,
-        x=3.0,
-        y=baseline - 10.0,
-        width=11.0,
-        height=11.0,
-        rx=1.5,
-    )
-    return [mark, svg.text(21.0, baseline, words, "tick")]
-
-
 def _links(layout: _Layout, matrix: AlignmentMatrix) -> list[Markup]:
-    """Return a square for each link, darker with higher confidence, and an outline for each gold link."""
+    """Return a square for each link, darker with higher confidence."""
     confidences = matrix.confidence or [1.0] * len(matrix.links)
     squares = []
     for (i, j), confidence in zip(matrix.links, confidences, strict=True):
         title = f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}"
-        opacity = f"{0.2 + 0.8 * confidence:.3f}"
-        squares.append(
-            layout.square(
-                (i, j),
-                3.0,
-                "link",
-                title=title,
-                fill_opacity=opacity,
-            )
+        square = _square(
+            "link",
+            layout.x(j) + 3.0,
+            layout.y(i) + 3.0,
+            _CELL - 6.0,
+            svg.element("title", title),
+            fill_opacity=f"{0.2 + 0.8 * confidence:.3f}",
         )
-    sure = set(matrix.sure or ())
-    for link in sorted(sure | set(matrix.possible or ())):
-        squares.append(layout.square(link, 1.4, "sure" if link in sure else "possible"))
+        squares.append(square)
     return squares
 
 
-def _keys(matrix: AlignmentMatrix) -> dict[str, str]:
-    """Return the meanings of marks by class; without a class, the languages."""
-    keys = {}
-    if matrix.corpus.count("-") == 1:
-        source, target = matrix.corpus.split("-")
-        keys[""] = f"down: {language_name(source)}, across: {language_name(target)}"
-    keys["link"] = "alignment link"
-    if matrix.confidence:
-        keys["link"] += " (stronger color: higher confidence)"
-    if matrix.sure is not None or matrix.possible is not None:
-        keys["sure"] = "gold link"
-    if set(matrix.possible or ()) - set(matrix.sure or ()):
-        keys["possible"] = "possible gold link"
-    return keys
+def _square(
+    class_: str,
+    x: float,
+    y: float,
+    side: float,
+    *inside: Markup,
+    **attributes: object,
+) -> Markup:
+    return svg.element(
+        "rect",
+        *inside,
+        class_=class_,
+        x=x,
+        y=y,
+        width=side,
+        height=side,
+        rx=1.5,
+        **attributes,
+    )
