@@ -16,7 +16,7 @@ from interlace.report.sections.scores import scores
 from interlace.report.sections.settings import compute, mixture, recipe
 from interlace.report.sections.training import evaluation, losses
 from interlace.report.sections.transfer import derived_gaps, transfer
-from interlace.report.sections.words import principal_axes, word_maps
+from interlace.report.sections.words import project, word_maps
 from interlace.scores import ScoreTable, table_of_entries
 from interlace.scores.comparison import compare
 from interlace.scores.examples import Examples
@@ -226,19 +226,27 @@ def test_losses_leave_out_what_is_not_finite(make_run):
     assert evaluation(runs) is None
 
 
-def test_words_are_drawn_by_their_principal_components(make_run):
-    folders = [write_words(make_run("good", gain=0.0)), write_words(make_run("broken", gain=0.0))]
+def test_words_are_drawn_by_both_methods_before_and_after_training(make_run):
+    folders = [write_words(make_run(name, gain=0.0)) for name in ("good", "second", "broken")]
     runs = read_runs(folders)
-    runs[1].words.vectors[0] = np.nan
+    runs[2].words.after[0] = np.nan
     section = word_maps(runs)
-    assert len(section.figures) == 1
-    assert "broken" not in section.body
+    captions = re.findall(r'<figcaption class="over">(.*?)</figcaption>', section.body)
+    assert captions == [
+        "good, before training, t-SNE",
+        "good, before training, PCA",
+        "good, after training, t-SNE",
+        "good, after training, PCA",
+        "second, after training, t-SNE",
+        "second, after training, PCA",
+    ]
     assert "dog (English)" in section.body
-    assert word_maps(runs[1:]) is None
+    assert section.body.count('class="links"') == len(section.figures) == 6
+    assert word_maps(runs[2:]) is None
     vectors = np.random.default_rng(0).normal(size=(12, 5))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     values = np.linalg.svd(unit - unit.mean(axis=0), compute_uv=False)
-    assert np.linalg.norm(principal_axes(vectors), axis=0) == pytest.approx(values[:2])
+    assert np.linalg.norm(project(vectors, "PCA"), axis=0) == pytest.approx(values[:2])
 
 
 # ---- examples ----

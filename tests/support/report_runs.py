@@ -60,14 +60,18 @@ def _scores(rng: np.random.Generator, gain: float) -> list[dict[str, Any]]:
 
 
 def write_words(folder: Path, gain: float = 0.5) -> Path:
-    """Add words with vectors after training to a run."""
+    """Add words with vectors before and after training to a run."""
     rng = np.random.default_rng(round(gain * 100))
     concepts = []
     for concept in LEXICON.split("|"):
         concepts.append(dict(zip(LANGUAGES, concept.split(), strict=True)))
     shape = (len(concepts), len(LANGUAGES), 8)
     vectors = rng.normal(0, 0.3, shape) + gain * rng.normal(0, 1.0, (len(concepts), 1, 8))
-    arrays = {"after": np.float32(vectors).reshape(-1, 8)}
+    before = np.random.default_rng(0).normal(0, 0.3, shape)
+    arrays = {
+        "before": np.float32(before).reshape(-1, 8),
+        "after": np.float32(vectors).reshape(-1, 8),
+    }
     save_file(arrays, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
     return folder
 

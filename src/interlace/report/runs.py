@@ -104,10 +104,15 @@ class Sample(_Part):
 
 @dataclass(frozen=True)
 class MappedWords:
-    """`words.safetensors`: words with their language, and (W, H) vectors after training."""
+    """`words.safetensors`: words with their language, and (W, H) vectors before and after training.
+
+    pairs: numbers of words that translate each other: the first of each concept with each of the others.
+    """
 
     words: list[tuple[str, str]]
-    vectors: NDArray[np.float32]
+    pairs: list[tuple[int, int]]
+    before: NDArray[np.float32]
+    after: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -302,20 +307,21 @@ def _read_words(path: Path) -> MappedWords | None:
     try:
         with safe_open(path, "np") as file:
             text = (file.metadata() or {})["concepts"]
-            concepts = checked(
-                parse_json(text),
-                list[dict[str, str]],
-                str(path),
-            )
-            vectors = file.get_tensor("after")
+            concepts = checked(parse_json(text), list[dict[str, str]], str(path))
+            before = file.get_tensor("before")
+            after = file.get_tensor("after")
     except (SafetensorError, KeyError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
     words: list[tuple[str, str]] = []
+    pairs: list[tuple[int, int]] = []
     for translations in concepts:
+        start = len(words)
         words += translations.items()
-    if len(words) != len(vectors):
-        raise DataError(f"{path}: damaged: {len(words)} words, {len(vectors)} vectors")
-    return MappedWords(words, vectors)
+        pairs += [(start, number) for number in range(start + 1, len(words))]
+    if not len(words) == len(before) == len(after):
+        sizes = f"{len(words)} words, {len(before)} and {len(after)} vectors"
+        raise DataError(f"{path}: damaged: {sizes}")
+    return MappedWords(words, pairs, before, after)
 
 
 def _scale(task: str, metric: str) -> Scale:

@@ -1,4 +1,4 @@
-"""Words as points, with as many labels as fit."""
+"""Words as points, with their translations joined by lines and as many labels as fit."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,26 +19,24 @@ _DISC = 1  # the style whose marker is a filled circle
 
 
 def word_map(
-    words: Sequence[tuple[str, str]], coordinates: Points, styles: Mapping[str, int]
+    words: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[int, int]],
+    coordinates: Points,
+    styles: Mapping[str, int],
 ) -> svg.Drawing:
     """Draw words as points in the colours of their languages, with labels to the right where there is space.
 
-    words: (language, word). coordinates: (words, 2). styles: of languages.
+    words: (language, word). pairs: numbers of words that a line joins. coordinates: (words, 2). styles: of languages.
     """
     points = map_points(coordinates)
-    parts = []
+    lines = []
+    for start, stop in points[np.array(pairs)].tolist():
+        lines.append(f"M{start[0]:.1f} {start[1]:.1f}L{stop[0]:.1f} {stop[1]:.1f}")
+    # one path, so that crossing lines do not darken each other
+    parts = [svg.element("path", d="".join(lines), class_="links")]
     for (language, word), (x, y) in zip(words, points.tolist(), strict=True):
         title = f"{word} ({language_name(language)})"
-        parts.append(
-            svg.marker(
-                x,
-                y,
-                _DISC,
-                title,
-                _HALF,
-                colour=styles[language],
-            )
-        )
+        parts.append(svg.marker(x, y, _DISC, title, _HALF, colour=styles[language]))
     for index in free_labels(words, points):
         language, word = words[index]
         label = svg.element(
@@ -50,13 +48,7 @@ def word_map(
             lang=language,
         )
         parts.append(label)
-    return svg.Drawing(
-        WIDTH,
-        HEIGHT,
-        f"Map of {len(words)} words",
-        parts,
-        "map",
-    )
+    return svg.Drawing(WIDTH, HEIGHT, f"Map of {len(words)} words", parts, "map")
 
 
 def map_points(coordinates: Points) -> Points:
