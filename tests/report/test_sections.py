@@ -226,6 +226,19 @@ def test_losses_leave_out_what_is_not_finite(make_run):
     assert evaluation(runs) is None
 
 
+def test_other_metrics_are_means_over_runs_and_languages_but_the_source(tmp_path):
+    folders = []
+    for seed, values in ((1, (10.0, 20.0)), (2, (30.0, 60.0))):
+        rows = [score("en", 90.0), score("en", 99.0, metric="f1", main=False)]
+        for language, value in zip(("de", "fr"), values, strict=True):
+            rows += [score(language, 50.0), score(language, value, metric="f1", main=False)]
+        folders.append(bare_run(tmp_path / str(seed), "mine", rows, seed=seed))
+    body = scores(read_runs(folders)).body
+    table = body[body.index("means of other metrics") :]
+    assert re.findall(r"<th scope=.col.[^>]*>(.*?)</th>", table) == ["f1"]
+    assert re.findall(r"<td>([0-9.]+)", table) == ["30.00"]
+
+
 def test_words_are_drawn_by_both_methods_before_and_after_training(make_run):
     folders = [write_words(make_run(name, gain=0.0)) for name in ("good", "second", "broken")]
     runs = read_runs(folders)

@@ -1,8 +1,10 @@
 """Scores by language and system."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
+from statistics import fmean
 from typing import Any
 
 from interlace.core.errors import DataError
@@ -13,8 +15,9 @@ from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
 from interlace.report.published_rows import CitedRow, rows_on
 from interlace.report.runs import ReportedRun, all_scores, first_of_each
 from interlace.report.sections import Section
-from interlace.report.tables import html_fragment
+from interlace.report.tables import Column, Line, Table, html_fragment, number_entries
 from interlace.report.text import language_name, number, render, task_name
+from interlace.scores import ScoreTable
 from interlace.scores.aggregation import OTHERS, Measure, Result, Results
 from interlace.scores.published import find_rows
 
@@ -62,6 +65,9 @@ def scores(runs: Sequence[ReportedRun]) -> Section | None:
         table = comparison.task_table(name)
         notes = " ".join(comparison.data_notes(name))
         tables.append(html_fragment(replace(table, caption=notes)))  # the others are in the head
+        others = other_metrics(comparison.scores, measures[0])
+        if others.columns:
+            tables.append(html_fragment(others))
     legend = svg.legend(styles) if len(styles) > 1 else ""
     lead = f"Means with their 95 % intervals, and published results. {captions.DIFFERENCES}"
     body = render(
@@ -75,6 +81,32 @@ def scores(runs: Sequence[ReportedRun]) -> Section | None:
         lead,
         body,
         figures,
+    )
+
+
+def other_metrics(scores: ScoreTable, main: Measure) -> Table:
+    """Return the metrics besides the main one of a task and setting: means over runs and languages but the source."""
+    rows = []
+    for row in scores:
+        of_task = (row.task, row.setting) == (main.task, main.setting)
+        if of_task and not row.main and math.isfinite(row.score) and row.language != row.source:
+            rows.append(row)
+    values: dict[tuple[str, str], list[float]] = {}  # by system and metric
+    for row in rows:
+        values.setdefault((row.system, row.metric), []).append(row.score)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    lines = []
+    for system in dict.fromkeys(row.system for row in rows):
+        means = []
+        for metric in metrics:
+            scored = values.get((system, metric))
+            means.append(fmean(scored) if scored else None)
+        lines.append(Line(system, number_entries(means, ".2f")))
+    return Table(
+        name=f"{main.task}.others",
+        title=f"{task_name(main.task, main.setting)}: means of other metrics",
+        columns=tuple(Column(metric) for metric in metrics),
+        lines=tuple(lines),
     )
 
 
