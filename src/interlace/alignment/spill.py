@@ -39,19 +39,9 @@ class SpilledColumn:
 
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end."""
-        self.write(self._rows, values)
-        self._rows += len(values)
-
-    def write(self, start: int, values: NDArray[Any]) -> None:
-        """Replace the rows from `start` on."""
-        self._file.seek(start * self._size)
+        self._file.seek(self._rows * self._size)
         self._file.write(np.ascontiguousarray(values, self._dtype).data)
-
-    def read(self, rows: slice) -> NDArray[Any]:
-        """Return consecutive rows, copied to memory."""
-        self._file.seek(rows.start * self._size)
-        count = (rows.stop - rows.start) * self._size // self._dtype.itemsize
-        return np.fromfile(self._file, self._dtype, count).reshape(-1, *self._width)
+        self._rows += len(values)
 
     def mapped(self) -> NDArray[Any]:
         """Return all rows, mapped to memory; changes are written to the file."""
@@ -79,13 +69,6 @@ class SpilledRows:
         """Add rows at the end."""
         self._offsets.append(rows.offsets[1:] - rows.offsets[0] + len(self._values))
         self._values.append(rows.flat)
-
-    def read(self, start: int, stop: int) -> Ragged:
-        """Return consecutive rows, copied to memory."""
-        offsets = self._offsets.read(slice(start, stop + 1))
-        return Ragged(
-            self._values.read(slice(int(offsets[0]), int(offsets[-1]))), offsets - offsets[0]
-        )
 
     def mapped(self) -> Ragged:
         """Return all rows, mapped to memory."""
