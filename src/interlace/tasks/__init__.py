@@ -452,7 +452,7 @@ class FineTuneTask(HeadSettings, Task):
             return ()
         return {"train": ("dev", "test"), "dev": ("test",)}.get(split, ())
 
-    def exports(self, examples: Any, predictions: Any) -> dict[str, Any]:  # noqa: ARG002 - classes are stored anyway
+    def exports(self, examples: Any, predictions: Any) -> dict[str, Any]:  # noqa: ARG002 - most export nothing
         """Return predictions as JSON files that other programs read, by file name."""
         return {}
 

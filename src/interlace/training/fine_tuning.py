@@ -415,9 +415,8 @@ class FineTuner:
             scores = self.task.score(examples, predictions)
             interval = {}
             if self.job.output and self.job.accelerator.is_main_process:
-                gold = self.head.gold(examples)
                 interval = write_predictions(
-                    self.job.output, self.job, item, examples, predictions, gold, scores
+                    self.job.output, self.job, item, examples, predictions, scores
                 )
             row = self.job.row(item, scores, len(examples), time.perf_counter() - start)
             row |= {**interval, "tuning": group.best_check}

@@ -16,13 +16,10 @@ divided by the sum of the latter:
 If the score is not the ratio of two sums, the metadata names the `measure` that computes it from them: for perplexity,
 the exponential of the ratio. The sums of BLEU are `LANGUAGE.counts`, float32 (examples, 10): both lengths, matching
 n-grams and n-grams. Examples that are sampled together, such as the questions of one passage, share a number in
-`LANGUAGE.groups`, int32. Predicted classes are
+`LANGUAGE.groups`, int32.
 
-    LANGUAGE.predicted, LANGUAGE.gold      int32 class numbers, one an example, or one a word; -1 for none
-    LANGUAGE.offsets                       (n + 1,) int64, first word of each example; for words only
-
-The metadata has for each language (`about`) the names of the `classes`, the `key` of its score row and the `identity`
-of the examples, a hash of what is correct for them: examples can be paired only if identities agree.
+The metadata has for each language (`about`) the `key` of its score row and the `identity` of the examples, a hash of
+what is correct for them: examples can be paired only if identities agree.
 
 Generated text is in `TASK.SETTING.SEED.LANGUAGE.txt`, a line per example; answers to questions are in
 `...LANGUAGE.answers.json`, by the question's id, as official evaluation programs read them.
@@ -33,7 +30,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +42,6 @@ from numpy.typing import NDArray
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic
 from interlace.core.json_files import checked, parse_json, write_json
-from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE, PER_LANGUAGE
 from interlace.scores.examples import Examples, bootstrap
@@ -61,6 +57,7 @@ FOLDER = "predictions"
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_+-]")
 _BOOTSTRAP_SAMPLES = 2000  # a third of a second for 10,000 examples
+_COLUMNS = {"score": np.float32, "weight": np.float32, "counts": np.float32, "groups": np.int32}
 
 
 def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
@@ -90,70 +87,54 @@ def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]
 
 
 def write_predictions(
-    run: Path,
-    job: EvaluationJob,
-    item: Item,
-    examples: Any,
-    predictions: Any,
-    gold: Any,
-    scores: Scores,
+    run: Path, job: EvaluationJob, item: Item, examples: Any, predictions: Any, scores: Scores
 ) -> dict[str, Any]:
-    """Write the predictions and outcomes of a fine-tuned model for one language, atomically.
+    """Write the outcomes of a fine-tuned model for one language, and the answers of tasks that have some, atomically.
 
     Other languages in the files are kept if they have the same model and settings (`job.key`). Returned for the score's
     row: its `low` and `high`, and the identity of the `examples`.
     """
     task: Any = job.task
-    outcomes: Any = scores.outcomes
     path = outcomes_file(run, job.name, job.seed, item.setting)
-    arrays = _class_arrays(predictions, gold) if task.classes else {}
-    write_outcomes(path, item.language, outcomes, job.key, arrays=arrays, classes=task.classes)
+    columns = _write_with_interval(path, job, item, scores)
     for name, content in task.exports(examples, predictions).items():
         write_json(path.with_suffix(f".{safe_file_name(item.language)}.{name}.json"), content)
-    return _interval_and_identity(outcomes, job)
-
-
-def _class_arrays(predictions: Any, gold: Any) -> Arrays:
-    """Return predicted and gold classes, one an example or one a word, as `write_outcomes` takes them."""
-    if not isinstance(gold, Ragged):
-        return {"predicted": np.asarray(predictions, np.int32), "gold": np.asarray(gold, np.int32)}
-    return {
-        "predicted": np.asarray(predictions.flat),
-        "gold": np.asarray(gold.flat),
-        "offsets": gold.offsets - gold.offsets[0],
-    }
+    return columns
 
 
 def write_probe_outcomes(
     run: Path, job: EvaluationJob, item: Item, scores: Scores
 ) -> dict[str, Any]:
     """Write the outcomes of a probe, if it has any, for one language; return what `write_predictions` does."""
-    outcomes = scores.outcomes
-    if outcomes is None:
+    if scores.outcomes is None:
         return {}
     path = outcomes_file(run, job.name, job.seed, item.setting)
-    write_outcomes(path, item.language, outcomes, job.key)
+    columns = _write_with_interval(path, job, item, scores)
     if scores.outputs:
         with atomic(path.with_suffix(f".{safe_file_name(item.language)}.txt")) as partial:
             lines = [text.replace("\r", " ").replace("\n", " ") for text in scores.outputs]
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return _interval_and_identity(outcomes, job)
+    return columns
 
 
-def write_outcomes(
-    path: Path,
-    language: str,
-    examples: Examples,
-    key: str,
-    arrays: Mapping[str, NDArray[Any]] | None = None,
-    classes: Sequence[str] = (),
-) -> None:
+def _write_with_interval(
+    path: Path, job: EvaluationJob, item: Item, scores: Scores
+) -> dict[str, Any]:
+    outcomes: Any = scores.outcomes
+    write_outcomes(path, item.language, outcomes, job.key)
+    columns: dict[str, Any] = dict(confidence_interval(outcomes, job.task.unit))
+    if outcomes.identity:
+        columns["examples"] = outcomes.identity
+    return columns
+
+
+def write_outcomes(path: Path, language: str, examples: Examples, key: str) -> None:
     """Write the outcomes of one language, atomically.
 
     Other languages in the file are kept if they have the same key. In settings with a fine-tuning a language, keys
     always differ; there all languages are kept until they are scored again.
 
-    path: see `outcomes_file`. key: of the score row. arrays: others of the language, by name. classes: predicted ones.
+    path: see `outcomes_file`. key: of the score row.
     """
     from safetensors.numpy import save_file
 
@@ -161,20 +142,11 @@ def write_outcomes(
     about: dict[str, str] = {"key": key, "identity": examples.identity}
     if examples.measure != "ratio":
         about["measure"] = examples.measure
-    if classes:
-        about["classes"] = json.dumps(list(classes))
-    columns: Arrays = {
-        "score": examples.score.astype(np.float32),
-        "weight": examples.weight.astype(np.float32),
-    }
-    if examples.counts is not None:
-        columns["counts"] = examples.counts.astype(np.float32)
-    if examples.groups is not None:
-        columns["groups"] = examples.groups.astype(np.int32)
-    columns |= arrays or {}
-    for name, values in columns.items():
-        stored.arrays[f"{language}.{name}"] = np.ascontiguousarray(values)
     stored.about[language] = about
+    for name, dtype in _COLUMNS.items():
+        values = getattr(examples, name)
+        if values is not None:
+            stored.arrays[f"{language}.{name}"] = np.ascontiguousarray(values, dtype)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as partial:
         metadata = {"about": json.dumps(stored.about)}  # several entries would be in any order
@@ -213,19 +185,19 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
     if not path.is_file():
         raise DataError(f"{path}: no such file; `interlace evaluate` writes it")
     with _open_outcomes(path) as file:
-        names = set(file.keys())
-        languages = [name.removesuffix(".score") for name in file.keys() if name.endswith(".score")]  # noqa: SIM118
+        names = list(file.keys())
+        languages = [name.removesuffix(".score") for name in names if name.endswith(".score")]
         if language not in languages:
             raise DataError(f"{path}: no language {language!r}{did_you_mean(language, languages)}")
-        score = file.get_tensor(f"{language}.score").astype(np.float64)
-        weight = file.get_tensor(f"{language}.weight").astype(np.float64)
-        counts = None
-        if f"{language}.counts" in names:
-            counts = file.get_tensor(f"{language}.counts").astype(np.float64)
-        groups = None
-        if f"{language}.groups" in names:
-            groups = file.get_tensor(f"{language}.groups").astype(np.int64)
+        columns: Arrays = {}
+        for column in _COLUMNS:
+            name = f"{language}.{column}"
+            if name in names:
+                read_as = np.int64 if column == "groups" else np.float64
+                columns[column] = file.get_tensor(name).astype(read_as)
         about = _about(file.metadata(), path).get(language, {})
+    score = columns["score"]
+    weight = columns.get("weight", np.zeros(0))
     if score.ndim != 1 or score.shape != weight.shape or not weight.sum() > 0:
         shapes = f"scores of shape {score.shape}, weights of shape {weight.shape} and sum {weight.sum():g}"
         raise DataError(
@@ -240,8 +212,8 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
         weight,
         about.get("identity", ""),
         measure=about.get("measure", "ratio"),
-        counts=counts,
-        groups=groups,
+        counts=columns.get("counts"),
+        groups=columns.get("groups"),
     )
 
 
@@ -263,10 +235,3 @@ def _about(metadata: dict[str, str] | None, path: Path) -> dict[str, dict[str, s
         parse_json(text), dict[str, dict[str, str]], str(path)
     )
     return about
-
-
-def _interval_and_identity(outcomes: Examples, job: EvaluationJob) -> dict[str, Any]:
-    columns: dict[str, Any] = dict(confidence_interval(outcomes, job.task.unit))
-    if outcomes.identity:
-        columns["examples"] = outcomes.identity
-    return columns
