@@ -19,7 +19,7 @@ from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
 from interlace.experiments.run_record import DIGEST
 from interlace.experiments.score_store import scores_of_model
-from interlace.models.families import SEQ2SEQ
+from interlace.models.families import LANGUAGES_KEY, SEQ2SEQ
 from interlace.readers import is_hub
 from interlace.readers.common.hub import HubAddress
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
@@ -120,9 +120,10 @@ def _loading(recipe: Recipe, config: dict[str, Any]) -> dict[str, Any]:
     """Return the template values of the code that loads the model."""
     is_xlm = config.get("model_type") == "xlm"
     encoder = config.get("encoder", {})
-    language_ids = config.get("lang2id", {}) if config.get("n_langs", 1) > 1 else {}
-    if not is_xlm:
-        language_ids = {**config, **encoder}.get("interlace_languages", {})
+    language_ids = {**config, **encoder}.get(LANGUAGES_KEY, {})
+    if not language_ids and config.get("n_langs", 1) > 1:
+        language_ids = config.get("lang2id", {})
+    language_ids = dict(sorted(language_ids.items(), key=lambda item: int(item[1])))
     lengths = max_source_lengths(recipe) if recipe.seq2seq else {}
     return {
         "auto_class": "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM",
