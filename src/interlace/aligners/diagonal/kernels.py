@@ -144,15 +144,12 @@ def empty_curves(m: int, n: int) -> Curves:
 def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
     """Compute the curves of a pair of m and n words."""
     for way in range(2):
-        _fill_curve(curves.source_rise[way], curves.source_fall[way], m, tensions[way])
-        _fill_curve(curves.target_rise[way], curves.target_fall[way], n, tensions[way])
-
-
-@njit(cache=True, nogil=True)
-def _fill_curve(rise: Floats, fall: Floats, words: int, tension: float) -> None:
-    for word in range(words):
-        rise[word] = math.exp(tension * (word + 1) / words)
-        fall[word] = 1.0 / rise[word]
+        for i in range(m):
+            curves.source_rise[way, i] = math.exp(tensions[way] * (i + 1) / m)
+            curves.source_fall[way, i] = 1.0 / curves.source_rise[way, i]
+        for j in range(n):
+            curves.target_rise[way, j] = math.exp(tensions[way] * (j + 1) / n)
+            curves.target_fall[way, j] = 1.0 / curves.target_rise[way, j]
 
 
 @njit(cache=True, nogil=True)

@@ -198,19 +198,13 @@ def count_links(text: Words, chosen: Types, pairs: Offsets, alone: Offsets) -> N
             cell += many
 
 
-@njit(cache=True, nogil=True)
-def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np.float32:
-    """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
-    if model != FERTILITY or kind < 0:
-        return np.float32(1)
-    ratio: np.float32 = fertility[kind, min(links, fertility.shape[1] - 1)]
-    return ratio
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def _score(words: Offsets, fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the factor of a candidate that does not depend on the drawing word: fertility ratio / count."""
-    return np.float32(1) / np.float32(words[kind]) * _fertility_ratio(fertility, kind, links, model)
+    score = np.float32(1) / np.float32(words[kind])
+    if model == FERTILITY:
+        score *= fertility[kind, min(links, fertility.shape[1] - 1)]
+    return score
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -248,14 +242,27 @@ def _update_scores(
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _weigh_pairs(
+def _weigh_words(
+    weight: Any, score: Any, pairs: Any, cells: Any, first: int, many: int
+) -> np.float32:
+    """Weigh all candidates by translation; return the sum. Unsigned indices let the compiler drop checks."""
+    total = np.float32(0)
+    start = np.uint64(first)
+    for i in range(np.uint64(many)):
+        now = np.float32(pairs[cells[start + i]]) * score[i]
+        weight[i] = now
+        total += now
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _weigh_places(
     weight: Any, score: Any, pairs: Any, cells: Any, ahead: Any, back: Any, first: int, many: int,
     jumps: tuple[int, int],
 ) -> np.float32:  # fmt: skip
     """Weigh all candidates by translation and by the jumps to and from them; return the sum.
 
-    Unsigned indices let the compiler drop checks. jumps: the indices of the jumps to and from the first candidate in
-    their tables.
+    jumps: the indices of the jumps to and from the first candidate in their tables.
     """
     total = np.float32(0)
     start, to, away = np.uint64(first), np.uint64(jumps[0]), np.uint64(jumps[1])
@@ -330,10 +337,6 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
     odds = np.float32(all_odds)
     types = np.float32(len(alone))
     weight, score, links, following, _ = empty_buffers(middle)
-    to_word = ahead
-    from_word = back
-    if model == WORDS:
-        to_word = from_word = np.ones(len(ahead), np.float32)
     for row in range(len(by_starts) - 1):
         kinds = by[by_starts[row] : by_starts[row + 1]]
         twins = all_twins[by_starts[row] : by_starts[row + 1]]
@@ -357,15 +360,14 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
                 _update_scores(
                     score, words, fertility, links, twins, kinds[partner], partner, model
                 )
-            after = following[word - begin]
-            widths = (middle - before, middle - after)
-            total = _weigh_pairs(
-                weight, score, pairs, cells, to_word, from_word, cell, many, widths
-            )
             none = odds * np.float32(alone[to[word]] + 1) / (np.float32(all_alone[0]) + types)
             if model == WORDS:
+                total = _weigh_words(weight, score, pairs, cells, cell, many)
                 none *= np.float32(many)
             else:
+                after = following[word - begin]
+                widths = (middle - before, middle - after)
+                total = _weigh_places(weight, score, pairs, cells, ahead, back, cell, many, widths)
                 none *= ahead[middle + after - before]
             full = total + none
             if keep:
@@ -413,6 +415,15 @@ def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
             cell += 1
 
 
+@njit(cache=True, nogil=True)
+def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np.float32:
+    """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
+    if model != FERTILITY or kind < 0:
+        return np.float32(1)
+    ratio: np.float32 = fertility[kind, min(links, fertility.shape[1] - 1)]
+    return ratio
+
+
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 def _weigh_cells(
     weight: Any,
@@ -424,11 +435,13 @@ def _weigh_cells(
     many: int,
     jumps: tuple[int, int],
 ) -> np.float32:
-    """Weigh all candidates of a new pair; return the sum. jumps: as of `_weigh_pairs`."""
+    """Weigh all candidates; return the sum. jumps: indices of the first candidate's jumps, negative for none."""
     total = np.float32(0)
     start, to, away = np.uint64(first), np.uint64(jumps[0]), np.uint64(jumps[1])
     for i in range(np.uint64(many)):
-        now = cells[start + i] * score[i] * (ahead[to + i] * back[away + i])
+        now = cells[start + i] * score[i]
+        if jumps[0] >= 0:
+            now *= ahead[to + i] * back[away + i]
         weight[i] = now
         total += now
     return total
@@ -446,10 +459,6 @@ def _sweep_new(
     odds = np.float32(all_odds)
     many = len(by)
     before = -1
-    to_word = ahead
-    from_word = back
-    if model == WORDS:
-        to_word = from_word = np.ones(len(ahead), np.float32)
     followers(chosen, links, following, 0, len(to), many)
     for i in range(many):
         score[i] = _fertility_ratio(fertility, by[i], links[i], model)
@@ -461,12 +470,14 @@ def _sweep_new(
         none = odds * np.float32(known.unknown_alone)
         if to[j] >= 0:
             none = odds * alone[to[j]]
-        after = following[j]
-        widths = (middle - before, middle - after)
-        total = _weigh_cells(weight, score, cells, to_word, from_word, j * many, many, widths)
         if model == WORDS:
+            total = _weigh_cells(weight, score, cells, ahead, back, j * many, many, (-1, -1))
             none *= np.float32(many)
         else:
+            after = following[j]
+            total = _weigh_cells(
+                weight, score, cells, ahead, back, j * many, many, (middle - before, middle - after)
+            )
             none *= ahead[middle + after - before]
         full = total + none
         if share:
