@@ -112,18 +112,6 @@ class Buffers(NamedTuple):
     chosen: Types
 
 
-@njit(cache=True, nogil=True)
-def empty_buffers(size: int) -> Buffers:
-    """Return buffers for pairs of fewer than `size` words."""
-    return Buffers(
-        np.empty(size, np.float32),
-        np.empty(size, np.float32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-    )
-
-
 # ---- cells and pairs of types ----
 
 
@@ -336,7 +324,10 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
     jumps, fertilities, posterior, keep = tally
     odds = np.float32(all_odds)
     types = np.float32(len(alone))
-    weight, score, links, following, _ = empty_buffers(middle)
+    weight = np.empty(middle, np.float32)
+    score = np.empty(middle, np.float32)
+    links = np.empty(middle, np.int32)
+    following = np.empty(middle, np.int32)
     for row in range(len(by_starts) - 1):
         kinds = by[by_starts[row] : by_starts[row + 1]]
         twins = all_twins[by_starts[row] : by_starts[row + 1]]
@@ -519,7 +510,14 @@ def add_posteriors(
     The first sweep uses translations, the second also jumps, the others also fertility; the last KEEP are averaged.
     Cells hold translation probabilities, looked up once for all sweeps; nothing is counted.
     """
-    buffers = empty_buffers(tables.middle)
+    size = tables.middle
+    buffers = Buffers(  # in place: a function that returns them makes the loops slower
+        np.empty(size, np.float32),
+        np.empty(size, np.float32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+    )
     cells = np.empty(0, np.float32)
     for row in range(rows[0], rows[1]):
         by = text.by[text.by_starts[row] : text.by_starts[row + 1]]
