@@ -23,7 +23,7 @@ def called(monkeypatch):
             arguments.update(name=name, direction=f"{source}-{target}", search=search, **options)
             self.translator = SimpleNamespace(source=source, target=target)
 
-        def windows(self, lines, first=0):
+        def windows(self, lines, first=0, stored=None):
             taken = list(lines)
             yield Window(first, taken, [LineTranslation(line.upper()) for line in taken])
 

@@ -150,6 +150,33 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.parametrize("options", [(), ("--beam", 1)])
+def test_an_interrupted_command_resumes(options, run_folder, source, monkeypatch):
+    into = source.with_name("a.de")
+    text = [*LINES, *(f"{line} {LINES[0]}" for line in LINES)]
+    write_lines(source, text)
+    windows = -(-len(text) // 4)
+    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
+    whole = translate(run_folder, *DIRECTION, *options, "--input", source).stdout
+    translated_lines, begun = Translator.lines, []
+
+    def interrupted(self, text):
+        begun.append(text)
+        if len(begun) == windows:
+            raise KeyboardInterrupt
+        return translated_lines(self, text)
+
+    monkeypatch.setattr(Translator, "lines", interrupted)
+    assert translate(*command).exit_code == 130
+    assert names(source.parent) == [".a.de.windows", "a.en"]
+    begun.clear()
+    windows += 1  # so that all of them may be translated
+    assert translate(*command, *options).exit_code == 0
+    assert len(begun) == (windows - 1 if options else 1)  # other settings translate all again
+    assert names(source.parent) == ["a.de", "a.en"]
+    assert into.read_text(encoding="utf-8") == whole
+
+
 def start(python, *arguments, **options):
     command = [python, "-m", "interlace", "translate", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)

@@ -27,7 +27,7 @@ class Backwards:
         self.translator = SimpleNamespace(source="ro", target="en")
         self.say = say or (lambda line: " ".join(reversed(line.upper().split())))
 
-    def windows(self, lines, first=0):
+    def windows(self, lines, first=0, stored=None):
         for number, line in enumerate(lines, first):
             yield Window(number, [line], [LineTranslation(self.say(line), full=line == "opt")])
 

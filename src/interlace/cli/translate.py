@@ -86,9 +86,12 @@ def translate(
         bool, typer.Option("--json", help="Write one JSON object per line, with the score.")
     ] = False,
 ) -> None:
-    """Translate text line by line: interlace translate RUN --from en --to de < in > out."""
+    """Translate text line by line: interlace translate RUN --from en --to de < in > out.
+
+    With --output, rerun the command to resume.
+    """
     load_plugins(code)
-    from interlace.experiments.translation import LINES, LineRange, LineTranslator
+    from interlace.experiments.translation import LINES, LineRange, LineTranslator, stored_windows
     from interlace.models.settings import SearchSettings
 
     search_options = {"beam": beam, "length_penalty": length_penalty}
@@ -114,8 +117,8 @@ def translate(
     size = window or (1 if is_typed else LINES)
     shows_bar = into is not None or not sys.stdout.isatty()  # else it would be between the lines
     bar = watching() if shows_bar else nullcontext(no_progress)
-    with lines_to(into) as write, bar as progress:
-        for translated in translator.windows(lines, size, first):
+    with stored_windows(into) as stored, lines_to(into) as write, bar as progress:
+        for translated in translator.windows(lines, size, first, stored):
             counts.update(translated.counts())
             done += len(translated)
             write(_output_lines(translated, as_json=as_json))

@@ -7,10 +7,16 @@ translate from the synthetic side to the real one (Sennrich et al. 2016). A tag 
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,20 +25,25 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.files import atomic_folder, must_be_replaceable
-from interlace.core.json_files import write_json
+from interlace.core.files import atomic_folder, check_contents, must_be_replaceable
+from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
+from interlace.core.outputs import is_stream
 from interlace.core.progress import Progress, no_progress
 from interlace.core.settings import Settings
+from interlace.data.cache import code_hash, content_key
 from interlace.data.filters import FilterChain, build_filters
 from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.model_folder import ModelMetadata
+from interlace.models.checkpoint_files import CONFIG, find_checkpoint
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation
 from interlace.readers.common.text import plain
 from interlace.text.lines import count_lines, read_lines, writing
 from interlace.training.run_folder import RECIPE
+
+log = logging.getLogger(__name__)
 
 BACK_TRANSLATED = "back-translated.json"
 LINES = 2000  # of a window; more give batches of more even length
@@ -89,7 +100,7 @@ class LineTranslator:
         from interlace.models.translator import Translator
         from interlace.training.device import accelerator_for
 
-        folder, metadata = translation_model(name)
+        self._folder, metadata = translation_model(name)
         if metadata is not None and not force:
             metadata.check_direction(source, target)
         self.source = source
@@ -99,8 +110,8 @@ class LineTranslator:
         if metadata is not None:
             self._normalization = metadata.normalization
             max_length = metadata.max_source_lengths.get(f"{source}-{target}")
-        vocab = Vocab.load(folder)
-        model: Any = load(folder, vocab)
+        vocab = Vocab.load(self._folder)
+        model: Any = load(self._folder, vocab)
         if not isinstance(model, Seq2Seq):
             raise SettingsError(f"{name}: {_NO_DECODER}")
         model = model.to(self._accelerator.device)
@@ -108,20 +119,84 @@ class LineTranslator:
             model, vocab, source, target, search, tokens=tokens, max_length=max_length
         )
 
-    def windows(self, lines: Iterable[str], size: int = LINES, first: int = 0) -> Iterator[Window]:
+    def windows(
+        self,
+        lines: Iterable[str],
+        size: int = LINES,
+        first: int = 0,
+        stored: Path | None = None,
+    ) -> Iterator[Window]:
         """Yield translations of `size` lines at a time; only one window is in memory.
 
-        first: the number of the first line, from 0.
+        first: the number of the first line, from 0. stored: a folder of `stored_windows`: windows that it has are not
+        translated again, the others are added.
         """
         lines = iter(lines)
         while window := list(islice(lines, size)):
-            text = window
-            if self._normalization is not None:
-                text = self._normalization.lines(window, self.source)
-            with self._accelerator.autocast():
-                translations = self.translator.lines(text)
+            if stored is None:
+                translations = self._translated(window)
+            else:
+                content = json.dumps([self._key, window]).encode()
+                path = stored / f"{blake2b(content, digest_size=16).hexdigest()}.json"
+                translations = _stored_translations(path)
+                if len(translations) != len(window):
+                    translations = self._translated(window)
+                    write_json(path, [asdict(translation) for translation in translations])
             yield Window(first, window, translations)
             first += len(window)
+
+    def _translated(self, lines: list[str]) -> list[LineTranslation]:
+        if self._normalization is not None:
+            lines = self._normalization.lines(lines, self.source)
+        with self._accelerator.autocast():
+            return self.translator.lines(lines)
+
+    @cached_property
+    def _key(self) -> list[Any]:
+        """Everything that translations depend on except the lines."""
+        translator = self.translator
+        folder = find_checkpoint(self._folder)
+        files = [*sorted(folder.rglob("*.safetensors")), folder / CONFIG]
+        normalization = None
+        if self._normalization is not None:
+            normalization = self._normalization.dump()
+        return [
+            [content_key(path) for path in files],
+            code_hash("models", "text"),
+            translator.vocab.fingerprint,
+            [translator.source, translator.target, translator.max_length],
+            normalization,
+            [translator.settings.dump(), self._accelerator.mixed_precision],
+        ]
+
+
+def _stored_translations(path: Path) -> list[LineTranslation]:
+    """Return the translations of a stored window; none if they are missing or damaged."""
+    try:
+        translations: list[LineTranslation] = read_json(path, list[LineTranslation], [])
+    except DataError:
+        return []
+    return translations
+
+
+@contextmanager
+def stored_windows(output: Path | None) -> Iterator[Path | None]:
+    """Yield the folder beside an output in which translated windows are stored until the output is complete.
+
+    So the same command resumes after an interruption. Without an output, or if it is a pipe or a device, there is none.
+    Raise a DataError if the folder holds other files.
+    """
+    if output is None or is_stream(output):
+        yield None
+        return
+    folder = output.with_name(f".{output.name}.windows")
+    if folder.is_dir():
+        check_contents(
+            folder, [f"{'[0-9a-f]' * 32}.json"], "translations of an interrupted command"
+        )
+        log.info("%s: using the translations of an interrupted command", output)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -233,12 +308,12 @@ def back_translate(
     dropped = Counter(empty=0, unfinished=0)
     pairs = 0
     done = 0
-    with atomic_folder(into) as folder:
+    with stored_windows(into) as stored, atomic_folder(into) as folder:
         with (
             writing(file_in(folder, f"train.{source}")) as write_real,
             writing(file_in(folder, f"train.{target}")) as write_synthetic,
         ):
-            for window in translator.windows(text, first=text.first):
+            for window in translator.windows(text, first=text.first, stored=stored):
                 real = [line.strip() for line in window.lines]
                 synthetic = [translation.text.strip() for translation in window.translations]
                 is_full = np.array(list(map(bool, real))) & np.array(list(map(bool, synthetic)))
