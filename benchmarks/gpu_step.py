@@ -52,7 +52,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.text.running import running_text
-from interlace.training.device import accelerator_for, fast_precision, peak_flops, peak_memory
+from interlace.training.device import accelerator_for, fast_precision, peak_memory
 from interlace.training.loop import READ_EVERY, Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
 from interlace.training.optimizer import OptimizerSettings
@@ -186,8 +186,21 @@ def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[
         "rate": read / clock.seconds,
         "flops": sum(step.flops for step in timed) / read,
         "waited": sum(step.waited for step in timed) / clock.seconds,
-        "peak": peak_flops(training.accelerator),
+        "peak": peak_flops() if torch.cuda.is_available() else None,
     }
+
+
+def peak_flops(size: int = 8192, rounds: int = 10) -> float:
+    """Return the operations per second of the GPU in a large matrix product in bfloat16."""
+    matrix = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
+    for _ in range(3):  # the first are slower
+        torch.mm(matrix, matrix)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(rounds):
+        torch.mm(matrix, matrix)
+    torch.cuda.synchronize()
+    return 2 * size**3 * rounds / (time.perf_counter() - start)
 
 
 def measure_trainer(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def test_updates_on_a_gpu_are_those_of_single_precision(gpu_step, objective, how
         for term, loss in other.losses.items():
             assert one.losses[term] == pytest.approx(loss, rel=0.05)
     assert sum(step.skipped for step in found) <= 2 * (how["precision"] == "fp16")
-    assert all(step.peak_share > 0 and step.memory > 0 for step in found)
+    assert all(step.memory > 0 for step in found)
 
 
 @gpu

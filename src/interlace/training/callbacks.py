@@ -56,8 +56,6 @@ class MetricsWriter:
         }
         if step.flops:
             record["tflops"] = round(step.flops / step.seconds / 1e12, 4)
-        if step.peak_share is not None:
-            record["peak_share"] = round(step.peak_share, 4)
         if step.skipped:
             record["skipped"] = True
         else:

@@ -4,10 +4,8 @@ import ctypes
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -146,30 +144,6 @@ def training_flops(forward: Callable[[], Any]) -> int:
         if isinstance(layer, nn.Linear | nn.Embedding) and not layer.weight.requires_grad:
             return 0
     return 3 * int(counter.get_total_flops())
-
-
-def peak_flops(accelerator: Accelerator) -> float | None:
-    """Return the operations per second of all processes' GPUs in a large matrix product; None on a CPU."""
-    if accelerator.device.type != "cuda":
-        return None
-    kinds = {"bf16": torch.bfloat16, "fp16": torch.float16}
-    dtype = kinds.get(accelerator.mixed_precision, torch.float32)
-    return int(accelerator.num_processes) * _measured_peak(accelerator.device, dtype)
-
-
-@cache
-def _measured_peak(
-    device: torch.device, dtype: torch.dtype, size: int = 8192, rounds: int = 10
-) -> float:
-    matrix = torch.randn(size, size, device=device, dtype=dtype)
-    start = 0.0
-    for number in range(rounds + 3):
-        if number == 3:  # the first are slower
-            torch.cuda.synchronize(device)
-            start = time.perf_counter()
-        torch.mm(matrix, matrix)
-    torch.cuda.synchronize(device)
-    return float(2 * size**3 * rounds / (time.perf_counter() - start))
 
 
 def peak_memory(device: torch.device) -> int:

@@ -32,7 +32,7 @@ from torch.amp import GradScaler
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
-from interlace.training.device import peak_flops, peak_memory, training_flops
+from interlace.training.device import peak_memory, training_flops
 from interlace.training.mixture import MixtureDraw
 from interlace.training.steps import TrainingStep, TrainingTotals
 
@@ -195,7 +195,6 @@ def steps(
     """
     counter = StepCounts(training.accelerator)
     pending: list[_Update] = []
-    peak = peak_flops(training.accelerator)
     began = 0.0
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
         for draw, futures in _prefetched(training, progress, background):
@@ -221,22 +220,13 @@ def steps(
                 progress.done = update.step.index
                 progress.drawn = update.drawn
                 progress.ended = update.ending and number == len(read_updates)
-                step = _with_speed(update.step, seconds, peak, training.accelerator.device)
+                memory = peak_memory(training.accelerator.device)
+                step = replace(update.step, seconds=seconds, memory=memory)
                 progress.totals.add(step)
                 yield step
             if progress.stop or progress.ended:
                 background.shutdown(wait=False, cancel_futures=True)
                 return
-
-
-def _with_speed(
-    step: TrainingStep, seconds: float, peak: float | None, device: torch.device
-) -> TrainingStep:
-    """Return the record with its duration, share of the peak and memory."""
-    peak_share = None
-    if peak and step.flops:
-        peak_share = step.flops / seconds / peak
-    return replace(step, seconds=seconds, peak_share=peak_share, memory=peak_memory(device))
 
 
 def _prefetched(

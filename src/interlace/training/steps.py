@@ -19,7 +19,6 @@ class TrainingStep:
     seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
         waiting for data.
     flops: floating-point operations of the matrix products, without what gradient checkpointing repeats; 0: unknown.
-    peak_share: of the peak that the processes' GPUs reach in a large matrix product; None on a CPU.
     memory: peak of this process so far, in bytes: of the GPU's, else resident.
     last: number of the last update of the training; 0: unknown.
     """
@@ -37,7 +36,6 @@ class TrainingStep:
     rows: int = 0
     languages: dict[str, int] = field(default_factory=dict)
     flops: float = 0.0
-    peak_share: float | None = None
     memory: int = 0
     last: int = 0
 
@@ -55,8 +53,7 @@ class TrainingTotals:
     the languages of its tokens, the languages of the corpus share them evenly.
 
     seconds, waited: of all updates. tflop: 10^12 floating-point operations; unmeasured: updates without this number.
-    peak_seconds: seconds times the share of the peak; without_peak: updates without this share. memory: the peak of the
-    first process, in bytes. skipped: updates whose gradient was not finite.
+    memory: the peak of the first process, in bytes. skipped: updates whose gradient was not finite.
     """
 
     tokens: Counter[str] = field(default_factory=Counter)
@@ -67,8 +64,6 @@ class TrainingTotals:
     waited: float = 0.0
     tflop: float = 0.0
     unmeasured: int = 0
-    peak_seconds: float = 0.0
-    without_peak: int = 0
     memory: int = 0
     skipped: int = 0
 
@@ -87,8 +82,6 @@ class TrainingTotals:
         self.waited += step.waited
         self.tflop += step.flops / 1e12
         self.unmeasured += not step.flops
-        self.peak_seconds += (step.peak_share or 0.0) * step.seconds
-        self.without_peak += step.peak_share is None
         self.memory = max(self.memory, step.memory)
         self.skipped += step.skipped
 
@@ -109,17 +102,11 @@ class TrainingTotals:
 
     @property
     def speed(self) -> dict[str, Any]:
-        """Tokens/s, TFLOP/s, and shares of the peak and of time spent waiting for data.
-
-        `tflops` and `peak_share` are those of runs whose updates all have them.
-        """
+        """Tokens/s, TFLOP/s if they are known of all updates, and the share of time spent waiting for data."""
         seconds = max(self.seconds, 1e-9)
-        updates = sum(self.steps.values())
         speed: dict[str, Any] = {"tokens_per_second": round(sum(self.tokens.values()) / seconds, 1)}
-        if updates and not self.unmeasured:
+        if self.tflop and not self.unmeasured:
             speed["tflops"] = round(self.tflop / seconds, 4)
-        if updates and not self.without_peak:
-            speed["peak_share"] = round(self.peak_seconds / seconds, 4)
         speed["waited_share"] = round(self.waited / seconds, 4)
         speed["memory"] = self.memory
         speed["skipped"] = self.skipped

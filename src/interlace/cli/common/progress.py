@@ -111,8 +111,6 @@ class _TrainingState:
         parts.append(f"{step.memory / 1e9:.1f} GB")
         if step.flops:
             parts.append(f"{step.flops / seconds / 1e12:.3g} TFLOP/s")
-        if step.peak_share is not None:
-            parts.append(f"({step.peak_share:.0%} of the peak)")
         parts.append(f"waiting {step.waited / seconds:.0%}")
         return "  ".join(parts)
 
