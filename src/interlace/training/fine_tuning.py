@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError, SettingsError
@@ -36,20 +36,12 @@ from interlace.training.selection import (
 )
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from interlace.training.evaluation_job import EvaluationJob, Score
-
-    Predicted = dict[int, Any]  # predictions for examples, by the object's `id`
 
 log = logging.getLogger(__name__)
 
 _MAX_REASONS = 3  # that a message lists
 _LATE = 0.75  # of the training: a model that still predicts one label will not recover
-_LITTLE_LEARNED = (
-    0.9  # of the entropy of the labels: the loss of a model that has learned little more than it
-)
-_NEAR_CHANCE = 0.05  # of the way from the share of the most frequent class to 100 %
 
 
 def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
@@ -105,39 +97,14 @@ def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
 
 
 def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
+    """Fine-tune by every learning rate, and score the weights that each group of languages selects."""
     tuning = _tuning(job)
     tuning.check_processes(job.accelerator.num_processes)
     groups = selection_groups(tuning.select, run)
     data = _read(job, run)
-    _warn_of_unseen_labels(job, data)
-    diverged: dict[float, str] = {}
-    tuner = _sweep(job, data, groups, diverged)
-    if len(diverged) == len(tuning.rates):
-        raise RunError(
-            f"{job.name}, seed {job.seed}: {'; '.join(dict.fromkeys(diverged.values()))}"
-        )
-    rows: list[Score] = []
-    for group in groups:
-        if group.kept_rows is not None:
-            rows += group.kept_rows
-        else:
-            rows += tuner.score_selected(group)
-    job.accelerator.free_memory()
-    rows = [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
-    if isinstance(job.task, ClassificationTask):
-        _add_chance(job, rows, data.tests)
-    return rows
-
-
-def _sweep(
-    job: EvaluationJob, data: _TuningData, groups: list[SelectionGroup], diverged: dict[float, str]
-) -> FineTuner:
-    """Fine-tune by every learning rate, and return the last `FineTuner`.
-
-    groups: get the best weights or scores. diverged: gets the learning rates that diverge, with reasons.
-    """
+    diverged: dict[float, str] = {}  # learning rate -> reason
     tuner: Any = None
-    for rate in _tuning(job).rates:
+    for rate in tuning.rates:
         job.accelerator.free_memory()  # of the previous model
         tuner = FineTuner.fresh(job, data, rate)
         try:
@@ -145,32 +112,33 @@ def _sweep(
         except RunError as error:
             log.warning("%s, seed %d, learning rate %g: %s", job.name, job.seed, rate, error)
             diverged[rate] = str(error)
-        tuner.save_best(groups)
-    return cast("FineTuner", tuner)
+    if len(diverged) == len(tuning.rates):
+        reasons = "; ".join(dict.fromkeys(diverged.values()))
+        raise RunError(f"{job.name}, seed {job.seed}: {reasons}")
+    rows: list[Score] = []
+    for group in groups:
+        rows += group.kept_rows or tuner.score_selected(group)
+    job.accelerator.free_memory()
+    rows = [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
+    if isinstance(job.task, ClassificationTask):
+        _add_chance(rows, data.tests)
+    return rows
 
 
-def _add_chance(job: EvaluationJob, rows: list[Score], tests: dict[Item, Any]) -> None:
+def _add_chance(rows: list[Score], tests: dict[Item, Any]) -> None:
     """Add the share of the most frequent class over the test sets of all languages to the rows of a classification.
 
-    Warn if the accuracy over all languages is near it. A language alone does not show that: in language
-    identification all its labels are equal.
+    A language alone does not show it: in language identification all its labels are equal.
     """
     for setting in dict.fromkeys(row["setting"] for row in rows):
         rows_of_setting = [row for row in rows if row["setting"] == setting]
         gold = np.concatenate(
-            [_labels(tests[Item(setting, row["language"])].labels) for row in rows_of_setting]
+            [tests[Item(setting, row["language"])].labels for row in rows_of_setting]
         )
+        gold = gold[gold >= 0]
         chance = 100 * float(np.bincount(gold).max() / len(gold))
-        count = sum(row["n"] for row in rows_of_setting)
-        accuracy = sum(row["score"] * row["n"] for row in rows_of_setting) / count
         for row in rows_of_setting:
             row["tuning"]["chance"] = round(chance, 4)
-        if accuracy < chance + _NEAR_CHANCE * (100 - chance):
-            message = (
-                "%s, seed %d, %s: the accuracy is %.1f %% over all languages, and %.1f %% for the most "
-                "frequent class"
-            )
-            log.warning(message, job.name, job.seed, setting, accuracy, chance)
 
 
 @dataclass(frozen=True)
@@ -195,18 +163,17 @@ class _ExampleReader:
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split; None if they cannot be read."""
-        try:
-            return self.job.examples(split, language)
-        except DataError as error:
-            self.errors.setdefault(str(error), set()).add(language)
-            return None
+        return self._attempt(language, partial(self.job.examples, split, language))
 
     def test(self, item: Item) -> Any:
         """Return the examples of a test set; None if they cannot be read."""
+        return self._attempt(item.language, partial(self.job.test, item))
+
+    def _attempt(self, language: str, read: Callable[[], Any]) -> Any:
         try:
-            return self.job.test(item)
+            return read()
         except DataError as error:
-            self.errors.setdefault(str(error), set()).add(item.language)
+            self.errors.setdefault(str(error), set()).add(language)
             return None
 
     @property
@@ -242,37 +209,12 @@ def _read(job: EvaluationJob, run: FineTuneRun) -> _TuningData:
     raise DataError(message)
 
 
-def _warn_of_unseen_labels(job: EvaluationJob, data: _TuningData) -> None:
-    """Warn of test labels that do not occur in the training set, which scores alone do not show."""
-    task = _task(job)
-    if not task.classes:
-        return
-    head = task.head()
-    seen = _labels(head.gold(data.train))
-    for item, examples in data.tests.items():
-        gold = _labels(head.gold(examples))
-        unseen = gold[~np.isin(gold, seen)]
-        if len(unseen):
-            names = listed(task.classes[number] for number in np.unique(unseen))
-            message = (
-                "%s (%s): %d of %d labels do not occur in the training set and count as wrong: %s"
-            )
-            log.warning(message, job.name, item.language, len(unseen), len(gold), names)
-
-
 def _task(job: EvaluationJob) -> FineTuneTask:
     return cast("FineTuneTask", job.task)
 
 
 def _tuning(job: EvaluationJob) -> Tuning:
     return _task(job).tuning
-
-
-def _labels(gold: Any) -> NDArray[np.integer]:
-    """Return the class numbers of labeled examples or words."""
-    flat = np.asarray(_flat(gold))
-    known: NDArray[np.integer] = flat[flat >= 0]
-    return known
 
 
 def _flat(values: Any) -> Any:
@@ -336,11 +278,6 @@ class FineTuner:
         """The `TrainingModel`."""
         return self.job.accelerator.unwrap_model(self.training.model)
 
-    @property
-    def saves_models(self) -> bool:
-        """Whether this process saves fine-tuned models."""
-        return self.job.models is not None and self.job.accelerator.is_main_process
-
     def run(self, groups: list[SelectionGroup]) -> None:
         """Train, evaluate periodically, and keep in each group what its best evaluation found."""
         progress = Progress()
@@ -363,10 +300,9 @@ class FineTuner:
                 **self._check(_mean(losses)),
                 "seconds": round(time.perf_counter() - start, 3),
             }
-            recent_loss = _mean(losses[3 * len(losses) // 4 :])
             losses = []
             self._keep(groups, check)
-            if self._is_hopeless(check, recent_loss):
+            if self._is_hopeless(check):
                 progress.stop = True
 
     def _is_check_due(self, index: int) -> bool:
@@ -400,18 +336,19 @@ class FineTuner:
         self.save(group)
         return self.score(group, {})
 
-    def score(self, group: SelectionGroup, predicted: Predicted) -> list[Score]:
+    def score(self, group: SelectionGroup, predictions_by_id: dict[int, Any]) -> list[Score]:
         """Return the score rows of a group with the current weights.
 
-        predicted: predictions of these weights for other groups, which is extended.
+        predictions_by_id: predictions of these weights by `id` of the examples, which is extended: all languages may
+        share a test set.
         """
         rows = []
         for item in group.items:
             start = time.perf_counter()
             examples = self.data.tests[item]
-            if id(examples) not in predicted:
-                predicted[id(examples)] = self.predict(examples)
-            predictions = predicted[id(examples)]
+            if id(examples) not in predictions_by_id:
+                predictions_by_id[id(examples)] = self.predict(examples)
+            predictions = predictions_by_id[id(examples)]
             scores = self.task.score(examples, predictions)
             interval = {}
             if self.job.output and self.job.accelerator.is_main_process:
@@ -428,7 +365,7 @@ class FineTuner:
     def save(self, group: SelectionGroup) -> None:
         """Save the current weights as the model of a group, if models are saved."""
         job = self.job
-        if job.models is None or not self.saves_models:
+        if job.models is None or not job.accelerator.is_main_process:
             return
         record: FineTunedRecord = {
             "name": job.name,
@@ -449,29 +386,9 @@ class FineTuner:
             folder, model.backbone, self.head, model.heads[job.name], self.prepared, record
         )
 
-    def save_best(self, groups: Sequence[SelectionGroup]) -> None:
-        """Save the models of the groups whose best weights this training has found; the current weights stay."""
-        improved_groups = [group for group in groups if group.weights_to_save]
-        if not improved_groups:
-            return
-        current_weights = self._trained_weights()
-        for group in improved_groups:
-            self.model.load_state_dict(group.weights_to_save, strict=False)
-            self.save(group)
-            group.weights_to_save = {}
-        self.model.load_state_dict(current_weights, strict=False)
-
     def _model_name(self, group: SelectionGroup) -> str:
         per_language = self.task.tuning.select == "per-language-dev"
         return fine_tuned_name(self.job.name, group.items, self.job.seed, per_language=per_language)
-
-    def _trained_weights(self) -> dict[str, Tensor]:
-        """Return copies of the parameters that are trained, in main memory."""
-        weights = {}
-        for name, value in self.model.named_parameters():
-            if value.requires_grad:
-                weights[name] = value.detach().to("cpu", copy=True)
-        return weights
 
     def _check(self, loss: float) -> dict[str, Any]:
         """Return development scores by language, and whether the model has collapsed on the first.
@@ -490,48 +407,34 @@ class FineTuner:
         return {"dev": scores if self.data.devs else {}, "collapsed": has_collapsed}
 
     def _keep(self, groups: list[SelectionGroup], check: dict[str, Any]) -> None:
-        """Keep the weights of the best check of a single group, or the scores of several."""
-        predicted: Predicted = {}
-        weights: dict[
-            str, Tensor
-        ] = {}  # of this check, shared by all groups that they are the best of
+        """Keep the weights of the best check of a single group, or the scores and the saved models of several."""
+        predictions_by_id: dict[int, Any] = {}
         for group in groups:
             if not group.improves(check["dev"], greater=self.task.greater_is_better):
                 continue
             group.best_check = {**check, "judged_by": group.dev_languages}
             if len(groups) > 1:
-                group.kept_rows = self.score(group, predicted)
-                if self.saves_models:
-                    weights = weights or self._trained_weights()
-                    group.weights_to_save = weights
+                self.save(group)
+                group.kept_rows = self.score(group, predictions_by_id)
             elif group.dev_languages:
                 state = self.model.state_dict()
                 group.kept_weights = {name: value.detach().clone() for name, value in state.items()}
 
-    def _is_hopeless(self, check: dict[str, Any], loss: float) -> bool:
-        """Return whether the model is collapsed late in the training, when the learning rate falls.
-
-        Warn of it, and at the end of the training of one that knows little more than label frequencies.
-
-        loss: mean training loss in nats of the latest updates.
-        """
+    def _is_hopeless(self, check: dict[str, Any]) -> bool:
+        """Return whether the model is collapsed late in the training, when the learning rate falls; warn of it."""
         updates = self.training.last
-        is_collapsed: bool = check["collapsed"] and check["step"] >= _LATE * updates
-        has_learned_little = check["step"] == updates and loss > _LITTLE_LEARNED * self.baseline > 0
-        if is_collapsed or has_learned_little:
-            log.warning(
-                "%s, seed %d, learning rate %g: at update %d of %d the training loss is %.3f nats, and %.3f if only "
-                "label frequencies are known; try more updates (tuning.epochs), another seed or learning rate (small "
-                "models need about 1e-3)",
-                self.job.name,
-                self.job.seed,
-                check["learning_rate"],
-                check["step"],
-                updates,
-                loss,
-                self.baseline,
-            )
-        return is_collapsed
+        if not check["collapsed"] or check["step"] < _LATE * updates:
+            return False
+        log.warning(
+            "%s, seed %d, learning rate %g: at update %d of %d the model knows label frequencies only; try more "
+            "updates (tuning.epochs), another seed or learning rate (small models need about 1e-3)",
+            self.job.name,
+            self.job.seed,
+            check["learning_rate"],
+            check["step"],
+            updates,
+        )
+        return True
 
 
 def _mean(losses: Sequence[float]) -> float:

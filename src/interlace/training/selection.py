@@ -51,7 +51,6 @@ class SelectionGroup:
     dev_languages: languages whose development scores are averaged; empty: the last weights are used.
     best: maximum of that average so far, larger is better. best_check: record of that evaluation, for the scores.
     kept_rows, kept_weights: the scores or the weights of that evaluation, if they were kept.
-    weights_to_save: the trained weights of that evaluation beside such scores, until they are saved.
     """
 
     items: list[Item]
@@ -60,7 +59,6 @@ class SelectionGroup:
     best_check: dict[str, Any] = field(default_factory=dict)
     kept_rows: list[dict[str, Any]] | None = None
     kept_weights: dict[str, Any] | None = None
-    weights_to_save: dict[str, Any] = field(default_factory=dict)
 
     def improves(self, dev: dict[str, float], *, greater: bool) -> bool:
         """Record an evaluation, scores by language, and return whether it is the best so far; NaN never is."""
