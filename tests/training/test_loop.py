@@ -26,7 +26,6 @@ from interlace.training.loop import (
     Training,
     TrainingModel,
     steps,
-    uses_all_parameters,
 )
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
@@ -412,13 +411,3 @@ def test_a_step_whose_batch_counts_differently_is_an_error(vocab, later):
         RunError, match=f"its first batch counts 'mlm', 'en', another one {named}, 'en'"
     ):
         next(run)
-
-
-@pytest.mark.parametrize(("head", "expected"), [(False, True), (True, False)])
-def test_unused_parameters_are_searched_only_where_there_are_any(vocab, head, expected):
-    made = training(vocab, 4, 1)
-    if head:
-        made.model.heads["other"] = torch.nn.Linear(2, 2)
-    assert uses_all_parameters(made.model, made.mixture, made.accelerator) is expected
-    made.model.objectives["mlm"] = Forgetful()  # a plugin
-    assert not uses_all_parameters(made.model, made.mixture, made.accelerator)

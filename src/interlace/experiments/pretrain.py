@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from accelerate import Accelerator, DistributedType
+from accelerate import Accelerator
 from numpy.typing import NDArray
 
 from interlace.core.errors import CheckpointError, RunError, SettingsError
@@ -47,7 +47,7 @@ from interlace.training.callbacks import (
 )
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
-from interlace.training.loop import Progress, Training, TrainingModel, steps, uses_all_parameters
+from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.preview import training_samples
 from interlace.training.steps import TrainingStep
 
@@ -160,11 +160,6 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
     wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)
-    if accelerator.distributed_type != DistributedType.NO:  # DDP searches graphs for unused weights
-        whole.to(accelerator.device)
-        accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(
-            whole, mixture, accelerator
-        )
     model = accelerator.prepare(whole)
     settings = train.optimizer
     training = Training(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NotRequired
 
+import numpy as np
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, RunError
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from interlace.training.steps import TrainingStep
 
 log = logging.getLogger(__name__)
+
+_MAX_COPIED = 0.8  # languages that share names and punctuation stay below; copying is near 1
+_MIN_LENGTH = (
+    0.2  # of translations, by source tokens: the range of sound translations of any languages
+)
+_MAX_LENGTH = 2.0
 
 
 @dataclass
@@ -302,58 +308,34 @@ class CopyingWarning:
     Each source language is checked by itself, as one direction may fail while others are sound. A warning is repeated
     only after its cause was gone.
 
-    max_copied: languages that share names and punctuation stay below; copying is near 1.
-    lengths: tokens written for each token read: the range of sound translations of any languages.
-    window: steps of back-translation.
-    seen: copied shares and length ratios of the last steps, by corpus. warned: current warnings, by corpus.
+    window: steps of back-translation over which the shares and ratios are averaged.
+    recent: (copied share, length ratio) of the last steps, by corpus. failing: corpora with a current warning.
     """
 
-    max_copied: float = 0.8
-    lengths: tuple[float, float] = (0.2, 2.0)
     window: int = 100
-    seen: defaultdict[str, deque[tuple[float, float]]] = field(
-        default_factory=lambda: defaultdict(deque)
-    )
-    warned: dict[str, set[str]] = field(default_factory=dict)
+    recent: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
+    failing: set[str] = field(default_factory=set)
 
     def __call__(self, step: TrainingStep) -> None:
         """Check a step of back-translation."""
         if COPIED not in step.losses or step.skipped:
             return
-        seen = self.seen[step.corpus]
-        seen.append((step.losses[COPIED], step.losses[LENGTH]))
-        if len(seen) < self.window:
+        recent = self.recent.setdefault(step.corpus, deque(maxlen=self.window))
+        recent.append((step.losses[COPIED], step.losses[LENGTH]))
+        if len(recent) < self.window:
             return
-        share = fmean(copied for copied, _ in seen)
-        ratio = fmean(length for _, length in seen)
-        seen.popleft()
-        failures = self._failures(share, ratio)
-        warned = self.warned.get(step.corpus, set())
-        for kind, message in failures.items():
-            if kind not in warned:
-                log.warning(
-                    "step %d: in %d steps with source %s, %s",
-                    step.index,
-                    self.window,
-                    step.corpus,
-                    message,
-                )
-        self.warned[step.corpus] = set(failures)
-
-    def _failures(self, share: float, ratio: float) -> dict[str, str]:
-        """Return a message for each kind of failure."""
-        min_ratio, max_ratio = self.lengths
-        cure = "start from a model of both languages (model.start)"
-        failures = {}
-        if share > self.max_copied:
-            failures["copies"] = (
-                f"{share:.0%} of the tokens of translations were copied from the source, so the model does not learn "
-                f"to translate; {cure}, or lower the weight of denoise"
+        copied, ratio = np.mean(recent, axis=0)
+        if copied <= _MAX_COPIED and _MIN_LENGTH <= ratio <= _MAX_LENGTH:
+            self.failing.discard(step.corpus)
+        elif step.corpus not in self.failing:
+            self.failing.add(step.corpus)
+            log.warning(
+                "step %d: in %d steps with source %s, translations copied %.0f %% of their tokens and had %.2g tokens "
+                "for each source token, so the model does not learn to translate; start from a model of both "
+                "languages (model.start)",
+                step.index,
+                self.window,
+                step.corpus,
+                100 * copied,
+                ratio,
             )
-        if not min_ratio <= ratio <= max_ratio:
-            length = "short" if ratio < min_ratio else "long"
-            failures["lengths"] = (
-                f"translations have {ratio:.2g} tokens for each source token: too {length}, so the model does not "
-                f"learn to translate; {cure}, or start with denoise alone (weight of back_translation)"
-            )
-        return failures

@@ -111,45 +111,6 @@ class TrainingModel(nn.Module):
         return torch.stack(losses).sum(), totals
 
 
-def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Accelerator) -> bool:
-    """Return whether the loss of every objective reaches all trainable parameters; found by a batch of each.
-
-    A plugin's loss may reach other parameters in another batch, so False if there is one.
-    """
-    if any(
-        not type(objective).__module__.startswith("interlace.")
-        for objective in model.objectives.values()
-    ):
-        return False
-    trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
-    source_numbers: dict[str, int] = {}  # objective -> its first source
-    for number, source in enumerate(mixture.sources):
-        source_numbers.setdefault(source.objective, number)
-    for name, number in source_numbers.items():
-        batch = mixture.first_batch(number).to(accelerator.device)
-        with accelerator.autocast():
-            loss, _ = model(name, batch, dict.fromkeys(batch.counts, 1.0))
-        if trained - _reached_parameters(loss):
-            return False
-    return True
-
-
-def _reached_parameters(loss: Tensor) -> set[Any]:
-    """Return the parameters in the graph of a loss."""
-    reached = set()
-    seen = set[Any]()
-    nodes = [loss.grad_fn]
-    while nodes:
-        node: Any = nodes.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "variable"):
-            reached.add(node.variable)
-        nodes += [following for following, _ in node.next_functions]
-    return reached
-
-
 @dataclass(frozen=True)
 class Training:
     """What the loop works on.
