@@ -9,7 +9,7 @@ length.
 The model is a BERT encoder-decoder (3 and 3 layers, width 256, vocabulary 10k), which transformers opens as
 `EncoderDecoderModel`. By default its weights are random, and both searches end each translation at the length of the
 reference. With `--model`, a trained model decides, and both searches use the same stopping rule (`early_stopping` is
-False in one, `likely` in the other; `full` in both with `--full`).
+False).
 
 `generate` gets padded batches in file order; interlace sorts a window of `--lines` lines by length and removes finished
 sentences from the batch. Rounds of so many lines alternate in one process. The text is Multi30k's English test set, or
@@ -38,10 +38,11 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.search import (
     TokenConstraints,
+    beam_search,
     encode_source,
     encoder_inputs,
     eval_mode,
-    generate,
+    greedy_search,
 )
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import SearchSettings, Shape
@@ -139,13 +140,10 @@ class Comparison:
     languages: tuple[str, str]
     batch: int
     beam: int
-    full: bool
 
     def interlace(self, rows: np.ndarray) -> list[list[int]]:
         """Translate in batches of similar length, with a maximum length per sequence."""
-        search = SearchSettings(
-            beam=self.beam, stop="full" if self.full else "likely", length_penalty=1.0
-        )
+        search = SearchSettings()
         constraints = TokenConstraints.of(self.vocab, self.ours.vocab_size)
         found: dict[int, list[int]] = {}
         ids = self.ids.take(rows)
@@ -160,8 +158,12 @@ class Comparison:
                     decoding = FixedLengths(decoding, self.lengths[rows[part]], self.vocab.end)
                 limits = torch.from_numpy(search.limits(ids.lengths[part], SHAPE.max_length - 1))
                 first = torch.full((len(part),), self.vocab.target(self.languages[1]))
-                beams = generate(search, decoding, first, limits, constraints)
-                found |= dict(zip(part.tolist(), beams.ranked().to_lists(), strict=True))
+                arguments = (decoding, first, limits, constraints)
+                if self.beam == 1:
+                    beams = greedy_search(*arguments)
+                else:
+                    beams = beam_search(*arguments, self.beam)
+                found |= dict(zip(part.tolist(), beams.best().to_lists(), strict=True))
         return [found[row] for row in range(len(rows))]
 
     def transformers(self, rows: np.ndarray) -> list[list[int]]:
@@ -179,7 +181,7 @@ class Comparison:
             )
             generated = self.theirs.generate(
                 **inputs, num_beams=self.beam, do_sample=False, max_new_tokens=limit + 1, length_penalty=1.0,
-                early_stopping=self.full, suppress_tokens=banned, eos_token_id=self.vocab.end,
+                early_stopping=False, suppress_tokens=banned, eos_token_id=self.vocab.end,
                 pad_token_id=self.vocab.pad, decoder_start_token_id=self.vocab.target(self.languages[1]),
                 logits_processor=LogitsProcessorList(processors),
             )  # fmt: skip
@@ -246,7 +248,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--cpu-time", action="store_true")
-    parser.add_argument("--full", action="store_true", help="stop at a full beam")
     parser.add_argument("--xnli", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument(
@@ -282,9 +283,7 @@ def main() -> None:
     )
     languages = (options.source, options.target)
     for beam in options.beams:
-        comparison = Comparison(
-            model, theirs, vocab, ids, lengths, languages, options.batch, beam, options.full
-        )
+        comparison = Comparison(model, theirs, vocab, ids, lengths, languages, options.batch, beam)
         measure(comparison, options, clock)
 
 

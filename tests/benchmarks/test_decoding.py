@@ -40,9 +40,7 @@ def comparison(decoding, tmp_path_factory):
     lengths = torch.from_numpy(rng.integers(2, 9, size=len(ids)))
 
     def made(beam):
-        return decoding.Comparison(
-            ours, theirs, vocab, ids, lengths, ("en", "de"), 4, beam, full=False
-        )
+        return decoding.Comparison(ours, theirs, vocab, ids, lengths, ("en", "de"), 4, beam)
 
     return made
 

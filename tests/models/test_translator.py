@@ -60,7 +60,7 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
     inputs = encoder_inputs(model, ids, vocab, "en")
     with torch.no_grad():
         states = model.encode(inputs)
-        said = found.ranked()
+        said = found.best()
         for row, hypothesis in enumerate(said):
             path = torch.tensor([[vocab.target("de"), *hypothesis.tolist()]])
             mask = inputs["attention_mask"][row : row + 1].bool()
@@ -81,7 +81,6 @@ def test_bans_special_and_unknown_subwords(models, vocab):
     } - {vocab.end}
     assert vocab.target("en") in rules.banned_ids
     assert vocab.unk in rules.banned_ids
-    assert vocab.unk not in TokenConstraints.of(vocab, vocab.size, allow_unk=True).banned_ids
     with torch.no_grad():
         bias = model.decoder.model.get_output_embeddings().bias
         before = bias.clone()
@@ -119,8 +118,8 @@ def test_translations_do_not_depend_on_batches(search, family, models, vocab):
     lines = [*LINES, "", "  ", *LINES[::-1]]
     whole = Translator(model, vocab, "en", "de", search).lines(lines)
     assert len({one.text for one in whole}) > 3
-    for rows, tokens in ((1, 10_000), (4, 10_000), (100, 40)):
-        found = Translator(model, vocab, "en", "de", search, rows=rows, tokens=tokens).lines(lines)
+    for tokens in (1, 40, 200):
+        found = Translator(model, vocab, "en", "de", search, tokens=tokens).lines(lines)
         assert texts(found) == texts(whole)
     halves = Translator(model, vocab, "en", "de", search)
     assert texts(halves.lines(lines[:5]) + halves.lines(lines[5:])) == texts(whole)

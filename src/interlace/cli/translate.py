@@ -66,7 +66,7 @@ def translate(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Search settings: stop, max_ratio, max_extra, allow_unk.",
+            help="Search settings: max_ratio, max_extra.",
         ),
     ] = [],
     window: Annotated[

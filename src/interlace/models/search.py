@@ -1,6 +1,6 @@
 """Generation: models that have encoded a batch of sources, and greedy search and beam search over them.
 
-A search steps through a `DecodingState`: a model, or anything else with `step` and `select`.
+A search steps through a `ModelState`, or anything else with its `step` and `select`.
 Sequences end at different times. Finished ones leave the batch, so none costs more than its own length; on a GPU, where
 to look costs more than a step, every few steps (`steps_between_reads`). Results do not depend on it.
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -32,26 +32,9 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.decoder import KVCache
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.settings import SearchSettings, Stop
 
 NEVER = float("-inf")
 READ_EVERY = 8  # steps on a GPU
-
-
-class DecodingState(Protocol):
-    """The state of generation. `step` changes it in place; `select` returns a new state."""
-
-    def step(self, tokens: Tensor) -> Tensor:
-        """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last.
-
-        The caller may modify the result.
-        """
-
-    def select(self, rows: Tensor, per_source: int | None = None) -> Self:
-        """Return the state of the (R',) named sequences; one may be named more than once, or not at all.
-
-        per_source: known number of adjacent sequences of each source, if all sources stay; then nothing is read.
-        """
 
 
 @dataclass(frozen=True)
@@ -66,15 +49,12 @@ class TokenConstraints:
     banned_ids: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, vocab: Vocab, rows: int, *, allow_unk: bool = False) -> TokenConstraints:
+    def of(cls, vocab: Vocab, rows: int) -> TokenConstraints:
         """Return those of a vocabulary: no special token except the end, and no id beyond the vocabulary.
 
-        rows: number of the model's token embeddings. allow_unk: allow `<unk>`.
+        rows: number of the model's token embeddings.
         """
-        banned = {*vocab.special_ids.tolist(), *range(vocab.size, rows)}
-        banned.discard(vocab.end)
-        if allow_unk:
-            banned.discard(vocab.unk)
+        banned = {*vocab.special_ids.tolist(), *range(vocab.size, rows)} - {vocab.end}
         return cls(vocab.end, vocab.pad, tuple(sorted(banned)))
 
 
@@ -91,10 +71,10 @@ class Hypotheses:
     lengths: Tensor
     logprobs: Tensor
 
-    def ranked(self, rank: int = 0) -> Ragged:
-        """Return the hypothesis of each source at a rank, int64; 0: the best; empty where it has fewer."""
-        lengths = self.lengths[:, rank].cpu().numpy().clip(0)
-        ids = self.ids[:, rank].cpu().numpy()
+    def best(self) -> Ragged:
+        """Return the best hypothesis of each source, int64."""
+        lengths = self.lengths[:, 0].cpu().numpy().clip(0)
+        ids = self.ids[:, 0].cpu().numpy()
         return Ragged.from_lengths(ids[np.arange(ids.shape[1]) < lengths[:, None]], lengths)
 
 
@@ -110,11 +90,18 @@ class ModelState:
     languages: Tensor | None
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last."""
+        """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last.
+
+        The caller may modify the result. The cache grows in place.
+        """
         return self.model.step(self.cache, tokens, self.languages)
 
     def select(self, rows: Tensor, per_source: int | None = None) -> ModelState:
-        """Return the state of the named sequences; see `DecodingState`."""
+        """Return the state of the (R',) named sequences; one may be named more than once, or not at all.
+
+        per_source: number of adjacent sequences of each source, if it is known and all sources stay; then nothing is
+            read.
+        """
         languages = None if self.languages is None else self.languages[rows]
         return ModelState(self.model, self.cache.select(rows, per_source), languages)
 
@@ -174,31 +161,6 @@ def eval_mode(*models: nn.Module) -> Iterator[None]:
             module.training = True
 
 
-def generate(
-    settings: SearchSettings,
-    state: DecodingState,
-    first: Tensor,
-    limits: Tensor,
-    constraints: TokenConstraints,
-) -> Hypotheses:
-    """Return hypotheses of each source by the kind of search that settings choose; raise a CheckpointError for NaN.
-
-    state: a batch of encoded sources. first: (B,) first token of each sequence: the target language.
-    limits: (B,) maximum length of each sequence. constraints: which tokens may be generated.
-    """
-    if settings.beam == 1:
-        return greedy_search(state, first, limits, constraints)
-    return beam_search(
-        state,
-        first,
-        limits,
-        constraints,
-        settings.beam,
-        penalty=settings.length_penalty,
-        stop=settings.stop,
-    )
-
-
 def steps_between_reads(device: torch.device) -> int:
     """Return after how many steps a search looks at what is finished."""
     return 1 if device.type == "cpu" else READ_EVERY
@@ -206,11 +168,13 @@ def steps_between_reads(device: torch.device) -> int:
 
 @torch.no_grad()
 def greedy_search(
-    state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints
+    state: ModelState, first: Tensor, limits: Tensor, constraints: TokenConstraints
 ) -> Hypotheses:
     """Return one hypothesis a source, of the most likely token at each step; the lowest id among equals.
 
-    For arguments and errors see `generate`.
+    state: a batch of encoded sources. first: (B,) first token of each sequence: the target language.
+    limits: (B,) maximum length of each sequence. constraints: which tokens may be generated.
+    Raise a CheckpointError if scores are NaN.
     """
     device = first.device
     sources = len(first)
@@ -253,23 +217,20 @@ def greedy_search(
 
 @torch.no_grad()
 def beam_search(
-    state: DecodingState,
+    state: ModelState,
     first: Tensor,
     limits: Tensor,
     constraints: TokenConstraints,
     width: int,
-    *,
     penalty: float = 1.0,
-    stop: Stop = "likely",
 ) -> Hypotheses:
     """Return the best `width` hypotheses of each source, ordered by penalized score; fewer where there are no more.
 
-    For other arguments and errors see `generate`.
+    A source is finished once no live beam would be among the best K if it ended next.
+    For other arguments and errors see `greedy_search`.
 
     width: K. penalty: exponent of the length, with the end token, that divides a log-probability before hypotheses are
         ranked (XLM: 1; 0 compares sums).
-    stop: when a source is finished: once no live beam would be among the best K if it ended next (`likely`), or ever
-        could be (`sure`, as in XLM).
     """
     device = first.device
     sources = len(first)
@@ -277,9 +238,8 @@ def beam_search(
     every = steps_between_reads(device)
     mask = _ConstraintMask(constraints, limits, device)
     results = _FinishedBeams.none(sources, width, max_length, device)  # of all sources
-    rows = torch.arange(
-        sources, device=device
-    )  # (B,) sources that are not finished; the next four are theirs
+    # of the B sources that are not finished:
+    rows = torch.arange(sources, device=device)  # (B,)
     finished = results
     live = _LiveBeams(torch.zeros((sources, 1), device=device), first.new_zeros((sources, 1, 0)))
     done = torch.zeros(sources, dtype=torch.bool, device=device)
@@ -289,11 +249,10 @@ def beam_search(
         candidates = _Candidates.of(state.step(tokens), live, mask, width, wait=every == 1)
         finished = finished.updated(candidates, live, penalty, done, wait=every == 1)
         live, parents = live.extended(candidates)
-        best_possible = _best_possible_scores(
-            live, mask.limits.view(-1, beams)[:, 0], penalty, stop
-        )
+        best_sums = live.sums[:, 0]
+        next_scores = best_sums / torch.full_like(best_sums, live.length + 1) ** penalty
         # negated, so that a source at its limit is finished whatever its scores are
-        done = done | ~(finished.scores[:, -1] < best_possible)
+        done = done | ~(finished.scores[:, -1] < next_scores)
         reading = live.length % every == 0 or live.length > max_length
         left = torch.arange(len(rows), device=device)  # indices of the sources that stay
         if reading:
@@ -301,9 +260,8 @@ def beam_search(
             if bool(done.any()):
                 results.put(rows[done], finished.take(done))
                 left = (~done).nonzero()[:, 0]
-        sequences = (left[:, None] * beams + parents[left]).view(
-            -1
-        )  # (B * K,) the sequences that are extended
+        # (B * K,) the sequences that are extended
+        sequences = (left[:, None] * beams + parents[left]).view(-1)
         mask.select(sequences, read=reading)
         state = state.select(sequences, None if reading else width)
         rows = rows[left]
@@ -315,18 +273,6 @@ def beam_search(
     padding = torch.arange(longest, device=device) >= results.lengths[:, :, None]
     ids = results.ids[:, :, :longest].masked_fill(padding, constraints.pad)
     return Hypotheses(ids, results.lengths, results.logprobs)
-
-
-def _best_possible_scores(live: _LiveBeams, limits: Tensor, penalty: float, stop: Stop) -> Tensor:
-    """Return (B,) scores of the best live beams if they end next or, with `sure`, the highest that they may get.
-
-    A sum only falls, but its divisor may grow up to the maximum length (B,).
-    """
-    best_sums = live.sums[:, 0]
-    scores = best_sums / torch.full_like(limits, live.length + 1).float() ** penalty
-    if stop == "sure":
-        scores = torch.maximum(scores, best_sums / (limits + 1).float() ** penalty)
-    return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,10 +303,8 @@ class _Candidates:
         values, ids = top_k(scores, 2 * width, wait=wait)  # (B * G, C), C = min(2K, V)
         sources = len(live.sums)
         choices = ids.shape[1]
-        sums = (values - log_totals[:, None] + live.sums.view(-1, 1)).view(
-            sources, -1
-        )  # (B, G * C)
-        sums, order = sums.sort(dim=1, descending=True, stable=True)
+        sums = values - log_totals[:, None] + live.sums.view(-1, 1)
+        sums, order = sums.view(sources, -1).sort(dim=1, descending=True, stable=True)
         sums = sums[:, : 2 * width]
         order = order[:, : 2 * width]
         tokens = ids.view(sources, -1).gather(1, order)
@@ -523,48 +467,33 @@ def top_k(scores: Tensor, count: int, *, wait: bool = True) -> tuple[Tensor, Ten
     `torch.topk` does not order equal scores, and its choice among them depends on the shape of the batch. So of the
     scores 3, 5, 5, 3 and a count of 3, the ids are 1, 2, 0.
 
-    wait: look for rows where it had a choice; else correct all rows.
+    wait: look whether it had a choice; else correct its choice in any case.
     """
     count = min(count, scores.shape[1])
-    if wait:
-        values, ids = _top_k_with_reads(scores, count)
-    else:
-        values, ids = _top_k_without_reads(scores, count)
+    values, ids = scores.topk(min(count + 1, scores.shape[1]))
+    last = values[:, count - 1]
+    tied = (last == values[:, -1]) & (last > NEVER)
+    values = values[:, :count]
+    ids = ids[:, :count]
+    if count < scores.shape[1] and (not wait or bool(tied.any())):
+        ids = _with_lowest_ids(scores, values, ids)
     ids, order = ids.sort(dim=1)
     values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
     return values, ids.gather(1, order)
 
 
-def _top_k_with_reads(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the highest scores and their ids in any order; sort only rows in which the last one has an equal."""
-    values, ids = scores.topk(min(count + 1, scores.shape[1]))
-    if values.shape[1] == count:  # the whole vocabulary
-        return values, ids
-    last = values[:, count - 1]
-    tied = ((last == values[:, count]) & (last > NEVER)).nonzero()[:, 0]
-    values = values[:, :count]
-    ids = ids[:, :count]
-    if len(tied):
-        ordered = scores[tied].sort(dim=1, descending=True, stable=True)
-        values = values.clone()
-        ids = ids.clone()
-        values[tied] = ordered.values[:, :count]
-        ids[tied] = ordered.indices[:, :count]
-    return values, ids
+def _with_lowest_ids(scores: Tensor, values: Tensor, ids: Tensor) -> Tensor:
+    """Return the (R, K) ids with those of the lowest value replaced by the lowest ids that have it in `scores`.
 
-
-def _top_k_without_reads(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the highest scores and their ids in any order; replace all ids of the lowest score by its lowest ids."""
+    values: (R, K) scores of the ids, in descending order.
+    """
     size = scores.shape[1]
-    values, ids = scores.topk(count)
-    last = values[:, count - 1 : count]
+    count = values.shape[1]
+    last = values[:, -1:]
     numbers = torch.arange(size, device=scores.device)
-    equal = (
-        torch.where(scores == last, numbers, size).topk(count, largest=False).values
-    )  # lowest ids first
-    above = (values > last).sum(1, keepdim=True)  # these are first
+    equal = torch.where(scores == last, numbers, size).topk(count, largest=False).values
+    above = (values > last).sum(1, keepdim=True)
     turn = torch.arange(count, device=scores.device)
-    replacement = equal.gather(1, (turn - above).clamp(min=0)).clamp(
-        max=size - 1
-    )  # NaN equals none
-    return values, torch.where(turn < above, ids, replacement)
+    # no score equals NaN
+    lowest = equal.gather(1, (turn - above).clamp(min=0)).clamp(max=size - 1)
+    return torch.where(turn < above, ids, lowest)

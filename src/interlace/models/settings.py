@@ -266,9 +266,6 @@ def layer_number(setting: str, layer: int | None, layers: int) -> int:
     return layer % (layers + 1)
 
 
-Stop = Literal["likely", "sure"]
-
-
 class SearchSettings(Settings):
     """Settings of beam search, or of greedy search."""
 
@@ -276,10 +273,6 @@ class SearchSettings(Settings):
     length_penalty: float = Field(
         1.0, ge=-10, le=10, description="Exponent of the length that divides a hypothesis's log-probability (XLM: 1); "
         "higher values prefer longer translations, 0 compares the sums.",
-    )  # fmt: skip
-    stop: Stop = Field(
-        "likely", description="When a sentence is finished: 'likely', no unfinished hypothesis would be among the best "
-        "if it ended next; 'sure', none ever could be (XLM).",
     )  # fmt: skip
     max_ratio: float = Field(
         1.5,
@@ -290,7 +283,6 @@ class SearchSettings(Settings):
     max_extra: int = Field(
         10, ge=0, le=10_000, description="Tokens added to that maximum (XLM: 10)."
     )
-    allow_unk: bool = Field(False, description="Allow generating `<unk>`.")
 
     def limits(self, lengths: NDArray[Any], limit: int) -> NDArray[np.int64]:
         """Return the maximum lengths of translations from source lengths; `limit` is the model's own maximum."""

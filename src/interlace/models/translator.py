@@ -25,10 +25,11 @@ from interlace.data.vocab import Vocab
 from interlace.models.search import (
     Hypotheses,
     TokenConstraints,
+    beam_search,
     encode_source,
     encoder_inputs,
     eval_mode,
-    generate,
+    greedy_search,
 )
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import SearchSettings
@@ -79,13 +80,11 @@ class Translator:
         target: str,
         search: SearchSettings | None = None,
         *,
-        rows: int | None = None,
         tokens: int | None = None,
         max_length: int | None = None,
     ) -> None:
         """Prepare translation; raise a DataError if the vocabulary has no token for the target language.
 
-        rows: maximum lines of a batch; None: as `tokens` allows.
         tokens: maximum source tokens of a batch, with padding, times the beam size; None: 16,384, and on a GPU as
             many as fit into memory.
         max_length: maximum tokens of a source without specials; None: what the model reads.
@@ -100,15 +99,11 @@ class Translator:
         if max_length is not None:
             self.max_length = min(self.max_length, max_length)
         self.max_target = model.max_target_length - 1
-        self.constraints = TokenConstraints.of(
-            vocab, model.vocab_size, allow_unk=self.settings.allow_unk
-        )
+        self.constraints = TokenConstraints.of(vocab, model.vocab_size)
         budget = BatchBudget.of(model)
         beam = self.settings.beam
         self.tokens = max(1, (budget.tokens if tokens is None else tokens) // beam)
         self.rows = max(1, budget.scores // (model.vocab_size * beam))
-        if rows is not None:
-            self.rows = min(self.rows, rows)
 
     def lines(self, lines: Sequence[str]) -> list[LineTranslation]:
         """Translate lines, in order, long ones in pieces; raise a CheckpointError if the model's scores are NaN."""
@@ -186,33 +181,31 @@ class Translator:
     def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
         """Halve the batch size after a batch did not fit into memory; raise an error if it was a single piece."""
         if len(rows) == 1:
-            message = (
-                f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.beam}"
+            raise SettingsError(
+                f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.beam} does not fit into "
+                "the free memory; lower the beam size"
             )
-            raise SettingsError(f"{message} does not fit into the free memory; lower the beam size")
         torch.cuda.empty_cache()
         half = len(rows) // 2
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
-        log.info(
-            "batch size reduced from %s to %s sentences: out of memory",
-            f"{len(rows):,}",
-            f"{half:,}",
-        )
+        log.info("batch size reduced to %d sentences: out of memory", half)
 
     def _generate(self, ids: Ragged, limits: NDArray[np.int64]) -> Hypotheses:
         inputs = encoder_inputs(self.model, ids, self.vocab, self.source)
         state = encode_source(self.model, inputs, self.target)
         first = torch.full((len(ids),), self.first, device=self.model.device)
-        return generate(self.settings, state, first, torch.from_numpy(limits), self.constraints)
+        search = (state, first, torch.from_numpy(limits), self.constraints)
+        if self.settings.beam == 1:
+            return greedy_search(*search)
+        return beam_search(*search, self.settings.beam, self.settings.length_penalty)
 
     def _decoded(
         self, hypotheses: Hypotheses, limits: NDArray[np.int64]
     ) -> Iterator[LineTranslation]:
         """Yield the best hypothesis of each piece as text."""
-        skip = not self.settings.allow_unk  # the only special token that can occur
-        ids = [row.tolist() for row in hypotheses.ranked()]
+        ids = [row.tolist() for row in hypotheses.best()]
         with tokenizer_errors():
-            texts = self.vocab.tokenizer.decode_batch(ids, skip_special_tokens=skip)
+            texts = self.vocab.tokenizer.decode_batch(ids)
         logprobs = hypotheses.logprobs[:, 0].tolist()
         for text, row, logprob, limit in zip(texts, ids, logprobs, limits.tolist(), strict=True):
             length = len(row) + 1
