@@ -11,8 +11,7 @@ from scipy.special import digamma
 from interlace.aligners.diagonal import Diagonal, training
 from interlace.aligners.diagonal.kernels import SCALE
 from interlace.alignment import WordPairs
-from interlace.alignment.lexicon import Lexicon
-from little_pairs import HOUSE, pairs_of, random_pairs
+from little_pairs import pairs_of, random_pairs
 
 
 def posteriors_of(source, target, theta, aligner):
@@ -121,45 +120,14 @@ def test_a_confidence_is_the_geometric_mean_of_both_posteriors():
     assert aligned.confidence[0] == pytest.approx(expected[0, 0], rel=1e-5)
 
 
-def same(one, other):
-    return one.keys() == other.keys() and all(
-        np.array_equal(one[name], other[name]) for name in one
-    )
-
-
-def test_counts_do_not_depend_on_threads_chunks_or_pair_order(monkeypatch):
+def test_counts_do_not_depend_on_chunks_or_pair_order(monkeypatch):
     pairs = random_pairs(3_000, longest=6)
     whole = Diagonal(threads=1).fit(pairs)
-    aligned = whole.align(pairs)
-    fitted = Diagonal(threads=5).fit(pairs)
-    assert same(fitted.arrays(), whole.arrays())
-    assert np.array_equal(fitted.align(pairs).confidence, aligned.confidence)
     order = np.random.default_rng(0).permutation(len(pairs))
     shuffled = replace(pairs, source=pairs.source.take(order), target=pairs.target.take(order))
-    assert same(Diagonal().fit(shuffled).arrays(), whole.arrays())
+    in_other_order = Diagonal().fit(shuffled)
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (500,))
-    assert same(Diagonal().fit(pairs).arrays(), whole.arrays())
-    assert whole.align(pairs).links == aligned.links
-
-
-def test_case_is_ignored():
-    fitted = Diagonal().fit(pairs_of([("Das Haus", "The house"), ("das haus", "the House")]))
-    assert fitted.types() == (["das", "haus"], ["the", "house"])
-    lower, upper = (fitted.align(pairs_of([p])) for p in [("das", "the"), ("DAS", "THE")])
-    assert np.array_equal(lower.confidence, upper.confidence)
-
-
-def lexicon_of(*entries):
-    return Lexicon.of([(*entry, 1.0) for entry in entries])
-
-
-def test_a_lexicon_links_words_missing_in_the_text():
-    fitted = Diagonal().fit(pairs_of(HOUSE), lexicon_of(("hund", "dog"), ("rot", "red")))
-    new = pairs_of([("hund rot", "red dog")])
-    assert fitted.align(new).links[0].tolist() == [[0, 1], [1, 0]]
-    assert Diagonal().fit(pairs_of(HOUSE)).align(new).links[0].tolist() == [[0, 0], [1, 1]]
-
-
-def test_a_word_is_paired_with_all_words_of_a_long_sentence():
-    pairs = pairs_of([("a", " ".join(map(str, range(9_000))))])
-    assert Diagonal(iterations=1).fit(pairs).arrays()["degrees"].tolist() == [9_000]
+    in_chunks = Diagonal().fit(pairs)
+    for name, array in whole.arrays().items():
+        assert np.array_equal(in_other_order.arrays()[name], array)
+        assert np.array_equal(in_chunks.arrays()[name], array)

@@ -1,7 +1,5 @@
 """The arithmetic of `diagonal` against slow references."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 
 from interlace.aligners.diagonal import kernels
-from interlace.aligners.diagonal.cooccurrence import add_atomically
 
 
 @given(st.floats(1e-3, 1e7))
@@ -26,19 +23,3 @@ def test_the_mean_distance_in_closed_form_is_the_plain_sum(explained, explaining
     plain = ((weight * distance).sum(1) / weight.sum(1)).sum()
     found = kernels.mean_distances(np.array([explained]), np.array([explaining]), tension)
     assert found == pytest.approx(plain, rel=1e-9, abs=1e-12)
-
-
-def test_atomic_addition_from_threads():
-    from numba import njit
-
-    add = add_atomically
-
-    @njit(nogil=True)
-    def work(array, times):
-        for _ in range(times):
-            add(array, 3, 2)
-
-    array = np.zeros(5, np.int64)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: work(array, 100_000), range(4)))
-    assert array.tolist() == [0, 0, 0, 800_000, 0]

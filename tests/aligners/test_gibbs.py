@@ -1,4 +1,4 @@
-"""`gibbs`, the default aligner: what it finds, on odd input, with priors, saved, in any split of the work."""
+"""`gibbs`, the default aligner: what it finds, on odd input, in any split of the work."""
 
 import time
 from threading import current_thread
@@ -6,12 +6,7 @@ from threading import current_thread
 import numpy as np
 import pytest
 
-from interlace import toy as world
 from interlace.aligners.gibbs import Gibbs, sampler
-from interlace.alignment import WordPairs
-from interlace.alignment.agreement import agreement
-from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import SettingsError
 from little_pairs import HOUSE, check_alignments, pairs_of, random_pairs
 
 CROSSED = [("haus das", "the house"), ("buch ein", "a book")]
@@ -19,12 +14,6 @@ CROSSED = [("haus das", "the house"), ("buch ein", "a book")]
 
 def equal(one, other):
     return one.links == other.links and np.array_equal(one.confidence, other.confidence)
-
-
-def same(one, other):
-    return one.keys() == other.keys() and all(
-        np.array_equal(one[name], other[name]) for name in one
-    )
 
 
 @pytest.fixture(scope="module")
@@ -45,45 +34,14 @@ def test_unknown_words_are_linked_by_position_and_case_is_folded(house):
     assert Gibbs().fit(pairs_of([("Das das", "The the")] * 3)).types() == (["das"], ["the"])
 
 
-def world_pairs(source, target, first, count):
-    """The toy corpus's lines with their gold links."""
-    texts = world.pairs(source, target, world.sample(count + first, seed=0)[first:])
-    return WordPairs.of([texts]), texts.links
-
-
-def f1(aligned, gold):
-    return agreement(aligned.links, gold).f1
-
-
-def test_counts_of_a_larger_text_improve_a_small_one():
-    big, _ = world_pairs("en", "hi", 0, 1_000)
-    small, gold = world_pairs("en", "hi", 1_000, 25)
-    aligner = Gibbs()
-    counts = Lexicon.count(big, aligner.fit(big).align_training_pairs(big).links)
-    alone = f1(aligner.fit(small).align_training_pairs(small), gold)
-    helped = f1(aligner.fit(small, counts).align_training_pairs(small), gold)
-    assert helped > alone + 0.05
-
-
-def test_a_dictionary_links_words_missing_in_the_text():
-    lines = [*HOUSE * 2, *CROSSED * 4]
-    lexicon = Lexicon.of([("hund", "dog", 9.0), ("rot", "red", 9.0)])
-    new = pairs_of([("hund rot", "red dog")])
-    assert Gibbs().fit(pairs_of(lines), lexicon).align(new).links[0].tolist() == [[0, 1], [1, 0]]
-    assert [0, 1] not in Gibbs().fit(pairs_of(lines)).align(new).links[0].tolist()
-
-
-def test_results_depend_on_the_seed_and_not_on_threads(monkeypatch):
-    pairs, new = random_pairs(120), random_pairs(40, seed=3)
-    one = Gibbs(threads=1, sweeps=0.1).fit(pairs)
-    for threads in (2, 3):
-        other = Gibbs(threads=threads, sweeps=0.1).fit(pairs)
-        assert same(one.arrays(), other.arrays())
-        assert equal(one.align_training_pairs(pairs), other.align_training_pairs(pairs))
-        assert equal(one.align(new), other.align(new))
-    assert not same(one.arrays(), Gibbs(threads=1, sweeps=0.1, seed=1).fit(pairs).arrays())
+def test_results_depend_on_the_seed(monkeypatch):
+    pairs = random_pairs(120)
     monkeypatch.setattr("interlace.alignment.symmetrization.processors", None)  # only for 0 threads
-    Gibbs(threads=1, sweeps=0.1, symmetrization="union").fit(pairs).align(pairs)
+    first, second = (
+        Gibbs(threads=1, sweeps=0.1, seed=seed, symmetrization="union").fit(pairs).align(pairs)
+        for seed in (0, 1)
+    )
+    assert not equal(first, second)
 
 
 def test_links_of_a_pair_do_not_depend_on_other_pairs(monkeypatch):
@@ -140,11 +98,6 @@ def test_words_of_an_early_part_that_were_never_linked_are_aligned_as_unknown():
     pairs = pairs_of([*early, *lines[20:]])
     fitted = Gibbs(max_training_cells=1_000, sweeps=0.2).fit(pairs)
     check_alignments(fitted.align(pairs), pairs)
-
-
-def test_rejects_negative_view_lengths():
-    with pytest.raises(SettingsError, match="number of letters"):
-        Gibbs(views=[-1])
 
 
 def test_sweeps_fall_with_the_root_of_the_pairs_and_the_first_models_take_less():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.aligners.common.inputs import Prior
-from interlace.aligners.gibbs import kernels, sampler
+from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, Tally, Words
 from interlace.aligners.gibbs.model import (
     FERTILITIES,
@@ -22,7 +22,6 @@ from interlace.aligners.gibbs.model import (
     tables_of,
 )
 from interlace.aligners.gibbs.sampler import LazyView, Sampler, View, first_counts
-from interlace.alignment import WordPairs
 from interlace.core.ragged import Ragged
 
 SOURCE, TARGET = ["haus", "hausen", "das"], ["house", "the", "houses", "t"]
@@ -44,16 +43,6 @@ def test_a_view_numbers_pairs_of_cut_types():
     assert forward.to.tolist() == backward.by.tolist() == [1, 0, 1, 1, 0]
 
 
-@given(st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=6))
-def test_twins_cycle_through_the_words_of_a_type_in_a_row(lists):
-    words = Ragged.of(lists)
-    twins = Ragged(kernels.twins(words.values, words.offsets, 4), words.offsets)
-    for row, next_ones in zip(words, twins, strict=True):
-        for place, kind in enumerate(row):
-            same = np.flatnonzero(row == kind).tolist()
-            assert next_ones[place] == same[(same.index(place) + 1) % len(same)]
-
-
 def view_of(by, to, types):
     cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
     return View.of(Ragged.of(by), Ragged.of(to), cuts, NO_ENTRIES)
@@ -65,18 +54,6 @@ def jump_table(widths):
     for width, probability in widths.items():
         jumps[MAX_JUMP + width] = probability
     return jumps
-
-
-def test_a_candidate_is_drawn_by_cumulative_weight():
-    weights = np.array([0.25, 0.5], np.float32)
-    drawn = [
-        kernels.draw(weights, 2, np.float32(0.75), np.float32(point))
-        for point in (0.0, 0.24, 0.25, 0.7, 0.75, 1)
-    ]
-    assert drawn == [0, 0, 1, 1, kernels.NONE, kernels.NONE]
-    assert (
-        kernels.draw(weights, 2, np.float32(0.8), np.float32(0.79)) == 1
-    )  # the sum was rounded up
 
 
 @pytest.mark.parametrize(
@@ -159,8 +136,7 @@ def test_counts_equal_those_of_the_links(seed, sweeps):
     assert ((sampler.posterior >= 0) & (sampler.posterior <= 1.001)).all()
 
 
-@pytest.mark.parametrize("way", [0, 1], ids=["forward", "backward"])
-def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
+def test_a_part_adds_its_counts_to_those_of_the_parts_before():
     rng = np.random.default_rng(5)
     texts = [random_rows(rng, types) for types in ((4, 5), (5, 6))]  # new types in the second part
     prior = Prior(np.array([[1, 2]], np.int32), np.array([3.0]))
@@ -170,19 +146,17 @@ def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
         types = (5, 6) if before else (4, 5)
         cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
         view = LazyView(source, target, cuts, prior, before)
-        starts = [view.get(each) for each in (0, 1)]
-        chains = [
-            Sampler(text, way, links, before and before[way], rng)
-            for way, (text, links) in enumerate(starts)
-        ]
+        chains = []
+        for way in (0, 1):
+            text, links = view.get(way)
+            chains.append(Sampler(text, way, links, before and before[way], rng))
         before = tuple(chain.run([2, 1, 3], lambda: None) for chain in chains)
-    own, words = before[way], sum(len(row) for sides in texts for row in sides[1 - way])
-    links = own.direction.pairs.sum() - len(own.direction.pairs) * ALPHA - 3
-    assert links + own.direction.alone.sum() == pytest.approx(words, rel=1e-3)
-    assert len(own.direction.alone) == (6, 5)[way]
-    drawing = sum(many * np.arange(FERTILITIES) for many in own.fertility).sum()
-    assert drawing <= words
-    assert own.jumps.sum() > len(chains[way].chosen)  # of both parts
+    for way, learned in enumerate(before):
+        words = sum(len(row) for sides in texts for row in sides[1 - way])
+        direction = learned.direction
+        links = direction.pairs.sum() - len(direction.pairs) * ALPHA - 3
+        assert links + direction.alone.sum() == pytest.approx(words, rel=1e-3)
+        assert learned.jumps.sum() > len(chains[way].chosen)  # of both parts
 
 
 def test_posteriors_of_new_pairs_by_hand(monkeypatch):
@@ -219,38 +193,25 @@ def test_posteriors_of_new_pairs_by_hand(monkeypatch):
     assert out[6] > 0.49
 
 
-def words_of(*shapes):
-    sides = (Ragged.of([[0] * shape[side] for shape in shapes]) for side in (0, 1))
-    return WordPairs(*sides, ["a"], ["b"])
-
-
-def test_portions_hold_all_pairs_in_order_and_few_cells_each(monkeypatch):
-    monkeypatch.setattr(sampler, "_MAX_PORTION", 100)
-    shapes = [(3, 4), (10, 10), (0, 5), (9, 9), (2, 9), (1, 1), (1, 1)]
-    parts = list(sampler.portions(words_of(*shapes)))
-    assert [part.first for part in parts] == [0, 1, 3, 6]
-    assert [len(part) for part in parts] == [1, 2, 3, 1]
-    assert list(sampler.portions(words_of())) == []
-
-
-def test_links_from_posteriors_by_hand():
+@pytest.mark.parametrize(
+    ("symmetrization", "threshold", "expected"),
+    [
+        ("posterior", 0.4, {(0, 0): 0.6}),
+        ("posterior", 0.3, {(0, 0): 0.6, (1, 1): 0.35}),
+        ("intersection", 0.4, {(0, 0): 0.6}),
+        ("union", 0.4, {(0, 0): 0.6, (1, 1): 0.35}),
+    ],
+)
+def test_links_from_posteriors_by_hand(symmetrization, threshold, expected):
     """Two source and two target words. Forward by target word: .7 .2, .3 .4; backward by source word: .5 .1, .1 .3.
 
     Means (a row per source word): .6 .2, .15 .35. Forward, both words have a partner; backward, only the first.
     """
-    one = Ragged.of([[], [0, 0]])
-    starts = np.array([0, 0, 4])
+    words = Ragged.of([[0, 0]])
     forward = np.array([0.7, 0.2, 0.3, 0.4], np.float32)
     backward = np.array([0.5, 0.1, 0.1, 0.3], np.float32)
-    posteriors = Posteriors(one.offsets, one.offsets, starts, forward, backward)
-
-    def links(symmetrization, threshold=0.4):
-        aligned = links_of(posteriors, symmetrization, threshold)
-        assert len(aligned) == 2
-        links = [tuple(link) for link in aligned.links[1].tolist()]
-        return dict(zip(links, aligned.confidence.tolist(), strict=True))
-
-    assert links("posterior") == pytest.approx({(0, 0): 0.6})
-    assert links("posterior", 0.3) == pytest.approx({(0, 0): 0.6, (1, 1): 0.35})
-    assert links("intersection") == pytest.approx({(0, 0): 0.6})
-    assert links("union") == pytest.approx({(0, 0): 0.6, (1, 1): 0.35})
+    starts = np.array([0, 4])
+    posteriors = Posteriors(words.offsets, words.offsets, starts, forward, backward)
+    aligned = links_of(posteriors, symmetrization, threshold)
+    links = map(tuple, aligned.links[0].tolist())
+    assert dict(zip(links, aligned.confidence, strict=True)) == pytest.approx(expected)

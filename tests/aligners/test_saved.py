@@ -1,4 +1,4 @@
-"""Models in folders: what is written about them, what is said of damaged ones, and of text that does not suit them."""
+"""Models in folders: what is written about them and said of damaged ones."""
 
 import numpy as np
 import pytest
@@ -33,26 +33,15 @@ def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
     )  # as in folders that older versions wrote
 
 
-def test_reports_other_languages_and_word_tokenizers(fitted, tmp_path):
-    fitted.save(tmp_path / "model", pairs())
-    trained_on = load_aligner(tmp_path / "model").trained_on
-    assert trained_on.mismatch(pairs()) == ""
-    assert trained_on.mismatch(pairs(("source", "target"))) == ""  # nobody said which
-    assert trained_on.mismatch(pairs(("de", "en"))) == "trained on en-de, but this text is de-en"
-    assert "'whitespace'" in trained_on.mismatch(pairs(word_tokenizer="whitespace"))
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[]", "damaged: input should be a valid dictionary, found \\[\\]"),
-        ('"x"', "damaged: input should be a valid dictionary, found 'x'"),
         ("{", "damaged: Expecting property name"),
         ("{}", "key 'aligner' is required"),
         ('{"aligner": 3, "settings": {}}', "aligner: input should be a valid string"),
         ('{"format": 2, "aligner": "gibbs", "settings": {}}', "format 2 of a newer interlace"),
         ('{"aligner": "gibs", "settings": {}}', "no aligner 'gibs'; did you mean 'gibbs'"),
-        ('{"aligner": "gibbs", "settings": []}', "settings: input should be a valid dictionary"),
         (
             '{"aligner": "gibbs", "settings": {"sweep": 1}}',
             "unknown key 'sweep'; did you mean 'sweeps'",

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from interlace.aligners import similarity
 from interlace.aligners.similarity import FittedSimilarity, Similarity, Units
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
@@ -196,17 +196,12 @@ def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
 
 
 @pytest.mark.parametrize("method", ["softmax", "argmax", "itermax"])
-def test_links_do_not_depend_on_batches_or_chunks(start, method):
-    settings = {"start": start(), "method": method}
-    whole = Similarity(**settings).fit(REAL).align(REAL)
-    small = Similarity(**settings, tokens_per_batch=16).fit(REAL)
-    parts = [small.align(chunk) for chunk in REAL.chunks(1)]
-    assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
-    np.testing.assert_allclose(
-        np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4
-    )
+def test_links_do_not_depend_on_batches(start, method):
+    whole = Similarity(start=start(), method=method).fit(REAL).align(REAL)
+    parts = Similarity(start=start(), method=method, tokens_per_batch=16).fit(REAL).align(REAL)
+    assert parts.links == whole.links
+    np.testing.assert_allclose(parts.confidence, whole.confidence, rtol=1e-4)
     assert len(whole.links[0]) > 0
-    assert len(whole.links[1]) == 0
 
 
 def test_every_word_of_an_unspaced_line_can_be_linked(start, vocab):
@@ -236,17 +231,11 @@ def test_the_model_sees_the_language_of_each_side(start):
         Similarity(start=start()).fit(other).align(other)
 
 
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"layer": 5}, SettingsError, "similarity: layer = 5, but the model has the layers 0 to 4"),
-        ({"device": "abacus"}, SettingsError, "device = 'abacus' cannot be used"),
-        ({"start": "./nowhere"}, DataError, "nowhere"),
-    ],
-)
-def test_rejects_invalid_settings(start, settings, error, message):
-    with pytest.raises(error, match=message):
-        Similarity(**{"start": start(), **settings}).fit(REAL)
+def test_rejects_layers_and_devices_that_are_not_there(start):
+    with pytest.raises(SettingsError, match="layer = 5, but the model has the layers 0 to 4"):
+        Similarity(start=start(), layer=5).fit(REAL)
+    with pytest.raises(SettingsError, match="device = 'abacus' cannot be used"):
+        Similarity(start=start(), device="abacus").fit(REAL)
 
 
 @pytest.mark.parametrize("method", ["softmax", "argmax", "itermax"])

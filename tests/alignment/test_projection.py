@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from interlace.alignment.projection import name_spans, project
+from interlace.alignment.projection import project
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
@@ -45,13 +43,6 @@ def test_names_are_spans_and_of_overlapping_ones_the_surer_keeps_its_words():
         "B-LOC",
         "I-LOC",
     ]
-
-
-@given(st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=12))
-def test_names_of_identical_sentences_are_kept(labels):
-    links = [(word, word) for word in range(len(labels))]
-    found = projected(" ".join(labels), links, len(labels))
-    assert name_spans(found) == name_spans(labels)
 
 
 def test_rejects_labels_of_another_text():

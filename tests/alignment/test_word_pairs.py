@@ -29,24 +29,15 @@ def test_spooled_words_are_those_in_memory(tmp_path):
     assert len(WordPairs.of([], tmp_path / "none")) == 0
 
 
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        (
-            TextPairs.of(["a"], ["b"], ("en", "de"), "unicode"),
-            "en-de with the word tokenizer 'unicode' follows",
-        ),
-        (TextPairs.of(["a"], ["b"], ("de", "en")), "text in de-en .* follows text in en-de"),
-        (
-            TextPairs(Text.of(["a"], "en", "unicode"), Text.of(["a"], "de")),
-            "'unicode', but target words by 'whitespace'",
-        ),
-    ],
-)
-def test_rejects_texts_of_other_languages_or_word_tokenizers(other, said, tmp_path):
-    for spool in (None, tmp_path):
-        with pytest.raises(DataError, match=said):
-            WordPairs.of([*CHUNKS, other], spool)
+def test_rejects_texts_of_other_languages_or_word_tokenizers():
+    other_tokenizer = TextPairs.of(["a"], ["b"], ("en", "de"), "unicode")
+    with pytest.raises(DataError, match="en-de with the word tokenizer 'unicode' follows"):
+        WordPairs.of([*CHUNKS, other_tokenizer])
+    with pytest.raises(DataError, match=r"text in de-en .* follows text in en-de"):
+        WordPairs.of([*CHUNKS, TextPairs.of(["a"], ["b"], ("de", "en"))])
+    unlike_sides = TextPairs(Text.of(["a"], "en", "unicode"), Text.of(["a"], "de"))
+    with pytest.raises(DataError, match="'unicode', but target words by 'whitespace'"):
+        WordPairs.of([unlike_sides])
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
@@ -58,11 +49,3 @@ def test_a_spool_is_closed_where_reading_fails(tmp_path):
     with pytest.raises(DataError, match="damaged"):
         WordPairs.of(broken(), tmp_path)
     gc.collect()  # an open file would complain here
-
-
-def test_chunks_know_their_first_row():
-    chunks = list(WordPairs.of(CHUNKS).chunks(2))
-    assert [(len(chunk), chunk.first) for chunk in chunks] == [(2, 0), (1, 2)]
-    assert chunks[1].source.to_lists() == [[1, 2]]
-    back = chunks[1].reversed()
-    assert (back.source.to_lists(), back.source_types[2], back.first) == ([[1, 2]], "z", 2)
