@@ -2,11 +2,9 @@
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
-import interlace.report
 from interlace.core.display import visible
 from interlace.core.errors import DataError
 from interlace.report import write_report
@@ -46,10 +44,9 @@ def test_has_all_results_and_loads_nothing_from_elsewhere(two_runs, tmp_path):
     write_words(two_runs[0])
     page = write_report(two_runs, tmp_path / "report.html")
     found = Outline(page)
-    text = " ".join(" ".join(found.words).split())
-    expectations = ["Zero-shot transfer from English", "Others", "Hindi", "objectives.tlm.weight"]
-    for expected in [*expectations, "kleine", "Katze", "per masked subword"]:
-        assert expected.lower() in text.lower(), expected
+    text = " ".join(found.words).lower()
+    for expected in ("transfer from english", "hindi", "objectives.tlm.weight", "katze"):
+        assert expected in text, expected
     assert found.ids == [
         *("scores-by-language", "transfer-gap", "words-and-their-translations"),
         *("evaluation-during-training", "training-losses", "mixture", "training-examples"),
@@ -66,18 +63,14 @@ def test_has_all_results_and_loads_nothing_from_elsewhere(two_runs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("hostile", "shown", "is_safe"),
+    ("hostile", "shown"),
     [
-        (
-            "<script>alert(1)</script>",
-            "&lt;script&gt;",
-            lambda text: "<script" not in text,
-        ),
-        (r"a\u001b[31m\u202eb\u0007", r"a\x1b[31m\u202eb\x07", lambda text: visible(text) == text),
+        ("<script>alert(1)</script>", "&lt;script&gt;"),
+        (r"a\u001b[31m\u202eb\u0007", r"a\x1b[31m\u202eb\x07"),
     ],
     ids=["markup", "control characters"],
 )
-def test_text_from_data_is_escaped(make_run, tmp_path, hostile, shown, is_safe):
+def test_text_from_data_is_escaped(make_run, tmp_path, hostile, shown):
     folder = make_run("mlm", gain=0.0)
     for part in ("recipe", "run", "samples", "scores"):
         path = folder / f"{part}.json"
@@ -87,7 +80,9 @@ def test_text_from_data_is_escaped(make_run, tmp_path, hostile, shown, is_safe):
         path.write_text(content, encoding="utf-8")
     page = write_report([folder], tmp_path / "report.html")
     for file in (page, *tmp_path.glob("report-figures/*.svg")):
-        assert is_safe(file.read_text(encoding="utf-8")), file
+        text = file.read_text(encoding="utf-8")
+        assert "<script" not in text
+        assert visible(text) == text
     assert page.read_text(encoding="utf-8").count(shown) > 10
 
 
@@ -103,16 +98,6 @@ def test_leaves_out_empty_sections(two_runs, tmp_path, missing):
     assert ids == [found.anchor for found in sections_of(read_runs(two_runs))]
     assert ("training-losses" in ids) is ("metrics.jsonl" not in missing)
     assert ("scores-by-language" in ids) is ("scores.json" not in missing)
-
-
-def test_every_class_of_a_template_has_a_style_rule():
-    folder = Path(interlace.report.__file__).parent / "templates"
-    ruled = set(
-        re.findall(r"\.([a-z][\w-]*)", "".join(path.read_text() for path in folder.glob("*.css")))
-    )
-    for path in folder.glob("*.jinja"):
-        for names in re.findall(r'class="([^"]*)"', path.read_text()):
-            assert set(re.sub(r"{%.*?%}|{{.*?}}", " ", names).split()) <= ruled, path.name
 
 
 def test_replaces_an_old_page_and_its_figures(two_runs, tmp_path):

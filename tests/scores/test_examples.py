@@ -67,14 +67,14 @@ def test_bootstrap_interval_of_a_share_is_near_the_binomial_one(rng):
 
 def test_examples_without_weight_do_not_count(rng):
     """A sparse dictionary tests few of the words that it lists."""
-    weight = np.array([1.0] * 100 + [0.0] * 900)
-    a = Examples(np.array([1.0] * 80 + [0.0] * 920), weight)
-    b = Examples(np.array([1.0] * 20 + [0.0] * 980), np.array([1.0] * 150 + [0.0] * 850))
-    padded = bootstrap(a, rng, draws=2000)
-    plain = bootstrap(right([1] * 80 + [0] * 20), rng, draws=2000)
-    assert padded.n == plain.n == 100
-    assert padded.half_width == pytest.approx(plain.half_width, rel=0.15)
-    assert paired_bootstrap(a, b, rng, draws=99).n == 150  # those that count for either
+    flags = np.repeat([1.0, 0.0], [80, 20])
+    padded = Examples(np.append(flags, np.zeros(900)), np.repeat([1.0, 0.0], [100, 900]))
+    padded_interval = bootstrap(padded, rng, draws=2000)
+    plain = bootstrap(right(flags), rng, draws=2000)
+    assert padded_interval.n == plain.n == 100
+    assert padded_interval.half_width == pytest.approx(plain.half_width, rel=0.15)
+    longer = replace(padded, weight=np.repeat([1.0, 0.0], [150, 850]))
+    assert paired_bootstrap(padded, longer, rng, draws=99).n == 150  # those that count for either
     lone_group = Examples(np.array([1.0, 0.0]), np.ones(2), groups=np.zeros(2, np.int64))
     for single in (right([1]), lone_group):
         assert math.isnan(bootstrap(single, rng).low)
@@ -105,37 +105,31 @@ def grouped(flags):
     return Examples(score, np.ones(len(score)), groups=np.repeat(np.arange(len(flags)), OFTEN))
 
 
-def test_groups_are_resampled_together(rng):
-    flags = rng.integers(0, 2, 50).astype(np.float64)
-    one = bootstrap(right(flags), np.random.default_rng(0))
-    many = bootstrap(grouped(flags), np.random.default_rng(0))
-    assert (many.value, many.low, many.high) == pytest.approx((one.value, one.low, one.high))
-    assert (one.n, many.n) == (50, 1000)
-    sides = [rng.integers(0, 2, 30).astype(np.float64) for _ in range(2)]
-    singles = [right(side) for side in sides]
-    groups = [grouped(side) for side in sides]
-    for test in (paired_bootstrap, approximate_randomization):
-        found = test(*groups, np.random.default_rng(0))
-        expected = replace(test(*singles, np.random.default_rng(0)), n=found.n)
-        assert list(vars(found).values()) == pytest.approx(list(vars(expected).values()))
+@pytest.mark.parametrize("test", [bootstrap, paired_bootstrap, approximate_randomization])
+def test_groups_are_resampled_together(rng, test):
+    sides = rng.integers(0, 2, (1 if test is bootstrap else 2, 50))
+    found = test(*map(grouped, sides), np.random.default_rng(0))
+    expected = test(*map(right, sides), np.random.default_rng(0))
+    assert (expected.n, found.n) == (50, 1000)
+    expected = replace(expected, n=1000)
+    assert list(vars(found).values()) == pytest.approx(list(vars(expected).values()))
 
 
 def test_mean_over_sets_draws_parallel_examples_together(rng):
     """Copies of one set in three languages say no more than the set itself; independent sets do."""
     flags = rng.integers(0, 2, (4, 60)).astype(float)
-    copies, others = (
-        mean_over_sets([right(flags[0])] * 3),
-        mean_over_sets([right(row) for row in flags]),
-    )
-    assert copies.total == pytest.approx(flags[0].mean())
-    assert others.total == pytest.approx(flags.mean())
-    one, same = (bootstrap(each, np.random.default_rng(0)) for each in (right(flags[0]), copies))
-    assert (one.low, one.high, one.n) == pytest.approx((same.low, same.high, same.n))
-    assert bootstrap(others, rng).half_width == pytest.approx(one.half_width / 2, rel=0.15)
-    long, counts = system(0.7, 0), system(0.4, 1).counts[:30]
-    whole = mean_over_sets([long, Examples(np.zeros(30), np.ones(30), "", counts, "bleu")])
-    assert len(whole.score) == 70
-    assert whole.total == pytest.approx((long.total + bleu(counts.sum(0))) / 2)
+    one = bootstrap(right(flags[0]), np.random.default_rng(0))
+    copies = bootstrap(mean_over_sets([right(flags[0])] * 3), np.random.default_rng(0))
+    assert (one.low, one.high, one.n) == pytest.approx((copies.low, copies.high, copies.n))
+    others = bootstrap(mean_over_sets([right(row) for row in flags]), rng)
+    assert others.value == pytest.approx(flags.mean())
+    assert others.half_width == pytest.approx(one.half_width / 2, rel=0.15)
+
+
+def test_mean_of_corpus_scores_is_the_mean_of_the_scores_of_each_set():
+    first, second = system(0.7, 0), system(0.4, 1)
+    whole = mean_over_sets([first, second])
+    assert whole.total == pytest.approx((first.total + second.total) / 2)
 
 
 def test_groups_of_several_sets_are_joined():

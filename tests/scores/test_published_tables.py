@@ -11,7 +11,6 @@ from interlace.scores.published import paper, papers, rows
 
 ROUNDING = 0.054  # figures are rounded, and so is their mean
 EVERY = [row for name in papers() for row in paper(name).rows()]
-TABLES = {name: paper(name).tables for name in papers()}
 WRONG_MEANS = {  # every AVG(zero-shot) of WEAM's table 1, and one AVG(all)
     *(("1", metric, system, setting, "mean zero-shot") for metric in ("exact match", "F1")
       for system, setting in [("mBERT †", "translate-train"), ("mBERT (ours)", "translate-train"),

