@@ -19,38 +19,34 @@ LINES = [f"line {number} of text" for number in range(9)]
 datasets = pytest.importorskip("datasets")
 
 
+def page_of_wiki(text):
+    return f"<page><ns>0</ns><revision><text>{text}</text></revision></page>"
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A data root with the files that the page names."""
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     for language in ("en", "de"):
-        for name in (f"news/{language}/a.txt", f"news/{language}/b/c.gz", f"web/a.{language}.zst"):
+        files = [f"news/{language}/a.txt", f"news/{language}/b/c.gz", f"web/a.{language}.zst"]
+        for name in (*files, f"parallel/a.{language}.xz", f"parallel/b.{language}.xz"):
             write_lines(tmp_path / name, LINES)
-        for name in "ab":
-            write_lines(tmp_path / f"parallel/{name}.{language}.xz", LINES)
     rows = [{"body": line} for line in LINES]
     write_lines(tmp_path / "crawl/a.jsonl.gz", map(json.dumps, rows))
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "crawl/b.parquet")
     datasets.Dataset.from_dict({"text": LINES}).save_to_disk(tmp_path / "saved")
     hub = tmp_path / "ada/pairs"
     write_lines(hub / "train.jsonl", (json.dumps({"src": line, "tgt": line}) for line in LINES))
-    write_lines(
-        hub / "README.md",
-        ["---", "configs:", "- config_name: en-de", "  data_files: train.jsonl", "---"],
-    )
-    write_lines(
-        tmp_path / "pairs.tsv.gz", ["english\tswahili", *(f"{line}\t{line}" for line in LINES)]
-    )
-    segments = "".join(
-        f'<tuv xml:lang="{language}"><seg>a segment</seg></tuv>' for language in ("en-US", "de")
-    )
+    header = "---\nconfigs:\n- config_name: en-de\n  data_files: train.jsonl\n---"
+    write_lines(hub / "README.md", header.split("\n"))
+    table = ["english\tswahili", *(f"{line}\t{line}" for line in LINES)]
+    write_lines(tmp_path / "pairs.tsv.gz", table)
+    segment = '<tuv xml:lang="{}"><seg>a segment</seg></tuv>'
+    segments = segment.format("en-US") + segment.format("de")
     write_lines(tmp_path / "memories/a.tmx.gz", [f"<tmx>{f'<tu>{segments}</tu>' * 9}</tmx>"])
-    pages = "".join(
-        f"<page><ns>0</ns><revision><text>{line * 9}</text></revision></page>" for line in LINES
-    )
-    (tmp_path / "enwiki-latest-pages-articles.xml.bz2").write_bytes(
-        bz2.compress(f"<w>{pages}</w>".encode())
-    )
+    dump = f"<w>{''.join(page_of_wiki(line * 9) for line in LINES)}</w>"
+    with bz2.open(tmp_path / "enwiki-latest-pages-articles.xml.bz2", "wt") as file:
+        file.write(dump)
     return tmp_path
 
 

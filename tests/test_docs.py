@@ -142,20 +142,14 @@ def test_commands_of_pages_have_the_options(path, command, rest):
 
 def test_studies_of_the_page_on_evaluation_are_valid(tmp_path):
     page = (DOCS / "evaluation.md").read_text(encoding="utf-8")
-    texts = [
-        part.partition("```")[0] for part in page.split("```toml\n")[1:] if "[systems." in part
-    ]
-    cells = []
-    for number, text in enumerate(texts):
+    blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    studies = []
+    for number, text in enumerate(block for block in blocks if "[systems." in block):
         file = tmp_path / f"{number}.toml"
         file.write_text(text, encoding="utf-8")
-        cells.append(cells_of(*read_study(str(file))))
-    adaptation, rates = cells
-    assert {cell.system for cell in adaptation} == {"before", "weam", "alm"}
-    train = {cell.system: cell.recipe.train for cell in rates}
-    assert {name: settings.steps for name, settings in train.items()} == {
-        "default": 500,
-        "slow": 500,
-        "long": 1000,
-    }
-    assert train["slow"].optimizer.learning_rate == 1e-3 != train["long"].optimizer.learning_rate
+        studies.append({cell.system: cell.recipe for cell in cells_of(*read_study(str(file)))})
+    adaptation, rates = studies
+    assert set(adaptation) == {"before", "weam", "alm"}
+    steps = {name: recipe.train.steps for name, recipe in rates.items()}
+    assert steps == {"default": 500, "slow": 500, "long": 1000}
+    assert rates["slow"].train.optimizer.learning_rate == 1e-3

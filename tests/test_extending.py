@@ -51,10 +51,8 @@ def test_only_one_side_is_predicted_and_a_model_learns_from_it(masked, language)
     batch = objective.batch(EXAMPLE.pairs(VOCAB, rows=8), prepared, 1, np.random.default_rng(0))
     assert len(batch.labels) == batch.counts["one_sided"] > 0
     assert set(batch.sides[batch.at]) == {language}
-    objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))[
-        "one_sided"
-    ].total.backward()
-    assert torch.isfinite(backbone.input_embeddings.grad).all()
+    terms = objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))
+    terms["one_sided"].total.backward()
     assert backbone.input_embeddings.grad.abs().sum() > 0
 
 
@@ -101,14 +99,14 @@ def test_the_task_on_the_page_can_be_registered(tmp_path, monkeypatch):
     load_plugins([path])
     task = TASKS.build("asks")
     assert task.head().classes == 2
-    (tmp_path / "text").mkdir(exist_ok=True)
+    (tmp_path / "text").mkdir()
     (tmp_path / "text/train.en.txt").write_text("reads .\nthe doctor reads ?\n")
     examples = task.examples("train", "en", VOCAB, tmp_path)
     assert examples.labels.tolist() == [0, 1]
     assert VOCAB.decode(examples.examples.ids[1]).strip() == "the doctor reads"
     table = PAGE[PAGE.index("| `metric`") :]
-    for name in re.findall(r"^\| `(\w+)", table, re.MULTILINE):
-        assert hasattr(FineTuneTask, name) or hasattr(ProbeTask, name) or name == "metric", name
+    for name in set(re.findall(r"^\| `(\w+)", table, re.MULTILINE)) - {"metric"}:
+        assert hasattr(FineTuneTask, name) or hasattr(ProbeTask, name), name
 
 
 def run(name, code, folder, monkeypatch, **replaced):
@@ -140,18 +138,13 @@ def test_the_transformation_on_the_page_derives_text(tmp_path, monkeypatch):
 def test_the_probe_on_the_page_scores_a_checkpoint(tmp_path, monkeypatch):
     save("mbert", tmp_path / "model")
     (tmp_path / "text").mkdir()
-    for language, lines in {
-        "fr": ["the old doctor", "the young cat"],
-        "de": ["her big house"] * 2,
-    }.items():
-        (tmp_path / f"text/test.{language}.txt").write_text("\n".join(lines))
+    (tmp_path / "text/test.fr.txt").write_text("the old doctor\nthe young cat")
+    (tmp_path / "text/test.de.txt").write_text("her big house\nher big house")
     recipe = 'name = "mine"\ndata_root = "."\n[evaluate]\ntargets = ["fr", "de"]\n[evaluate.tasks.anisotropy]\n'
     (tmp_path / "recipe.toml").write_text(recipe)
     run("anisotropy", PROBE, tmp_path, monkeypatch, MODEL="model")
-    scores = {
-        row["language"]: row["score"]
-        for row in json.loads((tmp_path / "scores/scores.json").read_text())
-    }
+    rows = json.loads((tmp_path / "scores/scores.json").read_text())
+    scores = {row["language"]: row["score"] for row in rows}
     assert scores["de"] == pytest.approx(100)
     assert scores["fr"] < 99.9
 

@@ -102,19 +102,16 @@ KEPT = sorted((Path(__file__).parents[1] / "results").glob("*/study.json"))
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
 def test_studies_skip_the_kept_cells(path):
     """A setting that is removed or renamed must be removed or renamed in the kept records, too."""
-    [command] = {
-        options["name"]
-        for page in PAGES
-        for block in BLOCKS.findall(page.read_text(encoding="utf-8"))
-        for name, options in map(parsed, commands(block))
-        if name == "study" and options["into"] == Path("results") / path.parent.name
-    }
-    every = expanded(command, ())[1]
+    names = set()
+    for page in PAGES:
+        for block in BLOCKS.findall(page.read_text(encoding="utf-8")):
+            for name, options in map(parsed, commands(block)):
+                if name == "study" and options["into"] == Path("results") / path.parent.name:
+                    names.add(options["name"])
+    [command] = names
     place = StudyFolder(path.parent)
-    there = [cell for cell in every if place.cell(cell.name).is_dir()]
-    assert {place.status(cell) for cell in there if cell.seed == 0} == {
-        "finished"
-    }  # the others have the same settings
-    assert {folder.name for folder in (path.parent / "cells").iterdir()} == {
-        cell.name for cell in there
-    }
+    kept = [cell for cell in expanded(command, ())[1] if place.cell(cell.name).is_dir()]
+    # the others have the same settings
+    assert {place.status(cell) for cell in kept if cell.seed == 0} == {"finished"}
+    folders = {folder.name for folder in (path.parent / "cells").iterdir()}
+    assert folders == {cell.name for cell in kept}
