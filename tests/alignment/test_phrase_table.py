@@ -15,7 +15,6 @@ from interlace.alignment.moses import escape, line_order
 from interlace.alignment.phrase_counts import count_phrases
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
-from interlace.alignment.trie import Trie
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from little_pairs import linked_houses, word_pairs
@@ -149,22 +148,6 @@ def test_all_phrases_of_the_corpus_are_found_at_their_row():
         assert table.source[source].tolist() == pairs.source[row][a:b].tolist()
         assert table.target[target].tolist() == pairs.target[row][c:d].tolist()
     assert np.array_equal(np.bincount(table_rows, minlength=len(table)), table.counts[:, 2])
-
-
-def test_a_trie_numbers_as_a_dictionary_does():
-    rng = np.random.default_rng(0)
-    words = Ragged.from_lengths(rng.integers(0, 2**31 - 1, 60_000, dtype=np.int32), [6] * 10_000)
-    words.values[rng.random(60_000) < 0.7] %= 3
-    bounds = np.sort(rng.integers(0, 6, (40_000, 2)), axis=1) + np.array([0, 1])
-    spans = Ragged.from_lengths(bounds, [4] * 10_000)
-    trie = Trie()
-    nodes = trie.number(words, spans)
-    expected = [words[row][a:b].tolist() for row, (a, b) in zip(spans.rows(), bounds, strict=True)]
-    assert trie.spell(nodes).to_lists() == expected
-    assert len(set(nodes.tolist())) == len(set(map(tuple, expected)))
-    assert np.array_equal(trie.find(words, spans), nodes)
-    unknown = trie.find(Ragged.of([[5, 5, 5]]), Ragged.of([[(0, 3)]], width=2))
-    assert unknown.tolist() == [0]
 
 
 def test_the_lines_of_a_written_table_are_sorted_by_bytes(tmp_path, monkeypatch):

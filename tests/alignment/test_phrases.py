@@ -78,11 +78,11 @@ def test_rejects_links_beyond_a_sentence(link):
 
 
 def test_ignores_links_below_the_minimum_confidence():
-    links = Ragged.of([[(0, 0), (0, 1), (1, 1)], [], [(0, 0)]], width=2)
+    links = Ragged.of([[(0, 0), (0, 1), (1, 1)], [(0, 0)]], width=2)
     confidence = np.array([0.9, 0.2, 0.9, 0.4], np.float32)
-    lengths = np.array([2, 1, 1])
+    lengths = np.array([2, 1])
     rules = PhraseRules(min_confidence=0.4)
     spans = phrase_pairs(lengths, lengths, links, rules, confidence=confidence)
-    assert spans.to_lists() == [[[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2]], [], [[0, 1, 0, 1]]]
+    assert spans.to_lists() == [[[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2]], [[0, 1, 0, 1]]]
     with pytest.raises(DataError, match=r"min_confidence = 0\.4, but these alignments have no"):
         phrase_pairs(lengths, lengths, links, rules)

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.display import visible
-from interlace.report import axes, svg, text
+from interlace.report import axes, text
 from interlace.report.figures.alignment_matrix import AlignmentMatrix, alignment_matrix
 from interlace.report.figures.line_panel import smoothed
-from interlace.report.figures.word_map import HEIGHT, WIDTH, free_labels, map_points
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -47,21 +46,6 @@ def test_numbers_times_and_names():
         "—",
     ]
     assert text.short_labels(["multi30k-mlm", "multi30k-tlm"]) == ["mlm", "tlm"]
-
-
-def test_map_labels_overlap_nothing():
-    words = [("en" if number % 2 else "de", f"word{number}") for number in range(60)]
-    points = map_points(np.random.default_rng(0).normal(size=(60, 2)))
-    assert points.min(axis=0) + points.max(axis=0) == pytest.approx([WIDTH, HEIGHT])
-    boxes = []
-    for index in free_labels(words, points):
-        x, y = points[index]
-        right = x + 6.4 + svg.text_width(words[index][1], 12)
-        assert right <= WIDTH
-        for box in boxes:
-            assert x + 6.4 >= box[1] or right <= box[0] or abs(y - box[2]) >= 12
-        boxes.append((x + 6.4, right, y))
-    assert len(boxes) > 20
 
 
 def matrix(source="the red house", target="das rote Haus", **more):

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from io import StringIO
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -19,9 +18,7 @@ from interlace.report.tables import (
     write_tables,
 )
 from interlace.scores import ScoreTable
-from interlace.scores.comparison import compare
-from interlace.training.predictions import outcomes_file
-from study_rows import outcomes_in, row, texts, two_systems, write_outcomes
+from study_rows import row, texts, two_systems
 
 
 @pytest.fixture
@@ -70,22 +67,6 @@ def test_tables_have_means_intervals_and_differences(results):
     assert "p < 0.05 after Holm" in pos.caption
     single = [score for score in results if score.pretraining_seed == 0]
     assert [line.label for line in tables(single)[1].lines] == ["A", "B"], "nothing is tested"
-
-
-def test_differences_over_examples_are_below_those_over_runs(results, tmp_path):
-    """In German all of b's examples are right and half of a's."""
-    for score in results:
-        half = np.arange(40) % 2 if score.system == "a" else np.ones(40)
-        outcomes = {language: (half, np.ones(40)) for language in ("en", "de", "es")}
-        write_outcomes(outcomes_file(tmp_path / score.run, "pos", 0), outcomes)
-    tests = compare(results, "a", "examples", outcomes=outcomes_in(tmp_path), draws=200)
-    pos = tables(results, example_tests=tests)[1]
-    label = "B \N{MINUS SIGN} A, over examples"
-    assert [line.label for line in pos.lines][2:] == [RUNS, label]
-    assert cell(pos, label, "de").text == "+50.0"
-    assert cell(pos, label, "others").text == "+50.0"
-    assert cell(pos, label, "de").small.endswith("p = 0.005")  # none of 200 draws is as far
-    assert cell(pos, label, "n").text == "40"
 
 
 def test_a_single_measurement_has_its_bootstrap_interval():

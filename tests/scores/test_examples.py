@@ -88,15 +88,19 @@ def test_approximate_randomization_of_few_examples_by_hand(rng):
     assert approximate_randomization(a, b, rng, draws=20_000).p == pytest.approx(exact, abs=0.015)
 
 
-def test_rejects_examples_that_do_not_pair(rng):
-    with pytest.raises(DataError, match="found 2 and 3"):
-        paired_bootstrap(right([1, 0]), right([1, 0, 1]), rng)
-    here, there = (Examples(np.ones(3), np.ones(3), identity) for identity in ("first 3", "last 3"))
-    for test in (paired_bootstrap, approximate_randomization):
-        with pytest.raises(DataError, match="different test examples"):
-            test(here, there, rng)
-    with pytest.raises(DataError, match="same measure"):
-        paired_bootstrap(here, replace(here, measure="perplexity"), rng)
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"score": np.ones(2), "weight": np.ones(2)}, "found 3 and 2"),
+        ({"identity": "last 3"}, "different test examples"),
+        ({"measure": "perplexity"}, "same measure"),
+    ],
+)
+def test_rejects_examples_that_do_not_pair(rng, test, changes, message):
+    examples = Examples(np.ones(3), np.ones(3), "first 3")
+    with pytest.raises(DataError, match=message):
+        test(examples, replace(examples, **changes), rng)
 
 
 def grouped(flags):
@@ -132,13 +136,6 @@ def test_mean_of_corpus_scores_is_the_mean_of_the_scores_of_each_set():
     assert whole.total == pytest.approx((first.total + second.total) / 2)
 
 
-def test_groups_of_several_sets_are_joined():
-    parts = [right([1] * 6)]
-    for groups in ([0, 0, 1, 1, 2, 3], [0, 1, 1, 2, 3, 4]):
-        parts.append(replace(right([1] * 6), groups=np.array(groups)))
-    assert mean_over_sets(parts).groups.tolist() == [0, 0, 0, 0, 1, 2]
-
-
 def test_crossed_test_by_hand():
     """Two runs a side over four examples; the variance of runs is that which runs and examples share."""
     a, b = [right([1, 1, 1, 0]), right([1, 1, 0, 0])], [right([1, 0, 0, 0])] * 2
@@ -157,8 +154,7 @@ def test_crossed_test_is_welchs_or_the_paired_t_test_where_only_one_thing_varies
     expected, found = difference_interval(a, b), crossed_test(*runs).interval
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     a, b = rng.random((2, 30))
-    found = crossed_test([right(a)] * 5, [right(b)] * 5)
-    assert found.p == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue)
+    expected = scipy.stats.ttest_rel(a, b).pvalue
+    assert crossed_test([right(a)] * 5, [right(b)] * 5).p == pytest.approx(expected)
     assert crossed_test([right(a)] * 5, [right(a)] * 5).p == 1.0
-    twice = [Examples(side.repeat(2), np.ones(60), groups=np.arange(60) // 2) for side in (a, b)]
-    assert crossed_test([twice[0]] * 5, [twice[1]] * 5).p == pytest.approx(found.p)
+    assert crossed_test([grouped(a)] * 5, [grouped(b)] * 5).p == pytest.approx(expected)

@@ -58,21 +58,25 @@ def test_the_record_lists_all_files(folder):
     assert ToyCorpus.read(about["settings"]) == SMALL
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert files == {"toy.json", *about["counts"]}
-    expected = {"text/train.de.txt": 80, "parallel/train.en-de.links": 60, "nli/train.en.tsv": 45}
-    assert about["counts"].items() >= {**expected, "qa/dev.en.json": 24}.items()
+    assert about["counts"]["parallel/train.en-de.links"] == 60
 
 
-def test_removing_a_language_changes_no_other_file(folder, tmp_path):
-    fewer = tmp_path / "fewer"
-    write_toy(SMALL.model_copy(update={"languages": ["en", "de"]}), fewer)
-    written = [
-        path.relative_to(fewer)
-        for pattern in ("*.txt", "nli/*", "ner/*", "parallel/*")
-        for path in fewer.rglob(pattern)
-    ]
-    assert written
-    for path in written:
-        assert (fewer / path).read_bytes() == (folder / path).read_bytes(), path
+@pytest.fixture(scope="module")
+def fewer(tmp_path_factory):
+    """The same corpus in fewer languages."""
+    into = tmp_path_factory.mktemp("world") / "fewer"
+    write_toy(SMALL.model_copy(update={"languages": ["en", "de"]}), into)
+    return into
+
+
+@pytest.mark.parametrize(
+    "pattern", ["text/*", "nli/*", "ner/*", "pos/*", "qa/*", "dict/*", "parallel/*.en-de.*"]
+)
+def test_removing_a_language_changes_no_other_file(folder, fewer, pattern):
+    paths = list(fewer.glob(pattern))
+    assert paths
+    for path in paths:
+        assert path.read_bytes() == (folder / path.relative_to(fewer)).read_bytes(), path
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -112,15 +116,12 @@ def test_inference_is_the_same_in_all_languages(folder):
     for code in CODES:
         path = folder / f"nli/train.{code}.tsv"
         rows = [line.split("\t") for line in _lines(path)[1:]]
-        _, gold, premises, hypotheses, numbers = map(list, zip(*rows, strict=True))
+        _, gold, premises, hypotheses, numbers, _ = map(list, zip(*rows, strict=True))
         assert len(set(numbers)) == len(rows) == 45
         labels.add((*gold, *numbers))
         pairs = _read("nli", path, code)
-        assert (pairs.labels, pairs.source.lines, pairs.target.lines) == (
-            gold,
-            premises,
-            hypotheses,
-        )
+        assert pairs.labels == gold
+        assert (pairs.source.lines, pairs.target.lines) == (premises, hypotheses)
     assert len(labels) == 1
 
 
