@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from interlace.models import attention as attention_module
-from interlace.models.attention import Dropout, apply_dropout, attention, has_varlen
+from interlace.models.attention import Dropout, apply_dropout, attention
 from interlace.models.backbone import Backbone
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
@@ -30,8 +30,7 @@ def seen(lengths, length=6):
     return keys[:, None, None, :].expand(-1, 1, length, -1)
 
 
-@pytest.mark.parametrize("mask", [None, seen((6, 3))])
-@pytest.mark.parametrize("scaling", [None, 0.3])
+@pytest.mark.parametrize(("mask", "scaling"), [(None, None), (seen((6, 3)), 0.3)])
 def test_attention_without_dropout_equals_torch(mask, scaling):
     query, key, value = parts()
     ours, _ = attention(TRAINING, query, key, value, mask, scaling=scaling)
@@ -124,10 +123,6 @@ def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, com
         monkeypatch.setattr(Backbone, "length_multiple", 16)
     close(gradients(family, vocab, "interlace", padded), expected)
     assert calls == ([(-1, -1), (2, 2)] if family == "modernbert" else [(-1, -1)] * 2)
-
-
-def test_variable_lengths_need_half_precision_on_a_gpu():
-    assert not has_varlen(torch.zeros(1, 1, 8, 64, dtype=torch.bfloat16))
 
 
 @pytest.mark.gpu

@@ -41,18 +41,11 @@ def test_same_weights_in_another_process_with_other_imports(vocab):
 
 
 def test_languages_leave_the_other_weights_alone(vocab):
-    without, with_two = (
-        from_shape(tiny(), vocab, seed=3),
-        from_shape(tiny(), vocab, ("en", "de"), seed=3),
-    )
-    changed = [
-        name
-        for name, weight in weights(without).items()
-        if not torch.equal(weight, weights(with_two)[name])
-    ]
+    without = weights(from_shape(tiny(), vocab, seed=3))
+    with_two = weights(from_shape(tiny(), vocab, ("en", "de"), seed=3))
+    changed = [name for name in without if not torch.equal(without[name], with_two[name])]
     assert changed == ["model.bert.embeddings.token_type_embeddings.weight"]
-    assert with_two.traits.languages == {"en": 2, "de": 3}
-    table = weights(with_two)[changed[0]]
+    table = with_two[changed[0]]
     assert torch.equal(table[0], table[1])  # segments mean nothing yet
     assert not torch.equal(table[2], table[3])
 
@@ -69,8 +62,6 @@ def folder(vocab, tmp_path):
 
 
 def test_a_missing_folder_a_file_and_a_run_folder_are_named(folder, tmp_path):
-    with pytest.raises(CheckpointError, match=r"no such folder; did you mean 'base'"):
-        load(tmp_path / "bsae")
     with pytest.raises(CheckpointError, match=r"bsae does not exist; did you mean 'base'"):
         load(tmp_path / "bsae" / "model")
     with pytest.raises(CheckpointError, match="is a file"):
@@ -79,24 +70,6 @@ def test_a_missing_folder_a_file_and_a_run_folder_are_named(folder, tmp_path):
     folder.rename(tmp_path / "run" / "model")
     with pytest.raises(CheckpointError, match=r"no config\.json; did you mean .*run/model"):
         load(tmp_path / "run")
-
-
-def test_reports_names_missing_on_the_hub(tmp_path, monkeypatch):
-    import huggingface_hub
-
-    def offline(*_, **__):
-        raise ConnectionError("the hub cannot be reached\nand more")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bert-tiny").mkdir()
-    with pytest.raises(
-        CheckpointError, match=r"^'bert-tiney': no such folder.*; did you mean 'bert-tiny'"
-    ):
-        load("bert-tiney")
-    cure = r"^'somebody/model': no such folder.* the hub cannot be reached .*hf download somebody/model"
-    with pytest.raises(CheckpointError, match=cure):
-        load("somebody/model")
 
 
 @pytest.mark.parametrize(
@@ -108,15 +81,10 @@ def test_reports_names_missing_on_the_hub(tmp_path, monkeypatch):
             r"config\.json: damaged: key 'num_hidden_layers'",
         ),
         (
-            '{"model_type": "bert", "vocab_size": "many"}',
-            r"key 'vocab_size': input should be a valid integer",
-        ),
-        (
             '{"model_type": "bert", "quantization_config": {"quant_method": "gptq"}}',
             "its weights are quantised",
         ),
         ('{"model_type": "bert", "hidden_act": "__import__"}', r"cannot be opened"),
-        ('{"model_type": "bert", "initializer_range": []}', r"cannot be opened"),
         ('{"model_type": "gpt2"}', r"'gpt2' model cannot be a backbone; there are: bert"),
     ],
 )
@@ -134,14 +102,13 @@ def test_pickles_are_refused_with_the_cure(folder):
 
 def shard(folder):
     tensors = load_file(folder / "model.safetensors")
-    names = sorted(tensors)
-    parts = {"a.safetensors": names[::2], "b.safetensors": names[1::2]}
-    for file, held in parts.items():
-        save_file({name: tensors[name] for name in held}, folder / file, {"format": "pt"})
-    index = {
-        "metadata": {},
-        "weight_map": {name: file for file, held in parts.items() for name in held},
-    }
+    files = {}
+    for number, name in enumerate(sorted(tensors)):
+        files[name] = "ab"[number % 2] + ".safetensors"
+    for file in ("a.safetensors", "b.safetensors"):
+        held = {name: tensor for name, tensor in tensors.items() if files[name] == file}
+        save_file(held, folder / file, {"format": "pt"})
+    index = {"metadata": {}, "weight_map": files}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     (folder / "model.safetensors").unlink()
 
@@ -157,32 +124,23 @@ def test_loads_sharded_weights(folder):
         load(folder)
 
 
-def test_rejects_missing_weights_and_weights_of_another_shape(folder):
-    tensors = load_file(folder / "model.safetensors")
-    weight = tensors.pop("bert.encoder.layer.0.output.dense.weight")
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(
-        CheckpointError, match=r"lacks 1 weights of a bert encoder.*output\.dense\.weight"
-    ):
-        load(folder)
-    tensors["bert.encoder.layer.0.output.dense.weight"] = weight[:, :-1].contiguous()
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    name = r"bert\.encoder\.layer\.0\.output\.dense\.weight"
-    found = rf"model\.safetensors: {name} has shape \(\d+, \d+\), its configuration"
-    with pytest.raises(CheckpointError, match=found):
-        load(folder)
+WEIGHT = "bert.encoder.layer.0.output.dense.weight"
 
 
-@pytest.mark.parametrize("kind", [torch.int64, torch.bool, torch.float8_e4m3fn])
-def test_rejects_weights_that_are_no_floats(folder, kind):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda _: {}, r"lacks 1 weights of a bert encoder.*output\.dense\.weight"),
+        (lambda tensor: {WEIGHT: tensor[:, :-1].contiguous()}, r"has shape \(\d+, \d+\)"),
+        (lambda tensor: {WEIGHT: tensor.to(torch.int64)}, r"values of \w+, expected one of F16"),
+        (lambda tensor: {WEIGHT: tensor.to(torch.float8_e4m3fn)}, r"values of \w+, expected"),
+    ],
+)
+def test_rejects_missing_weights_and_weights_of_another_shape_or_type(folder, change, message):
     tensors = load_file(folder / "model.safetensors")
-    name = "bert.encoder.layer.0.output.dense.weight"
-    save_file(
-        tensors | {name: tensors[name].to(kind)}, folder / "model.safetensors", {"format": "pt"}
-    )
-    with pytest.raises(
-        CheckpointError, match=rf"model\.safetensors: {name} has values of \w+, expected one of F16"
-    ):
+    tensors |= change(tensors.pop(WEIGHT))
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match=message):
         load(folder)
 
 

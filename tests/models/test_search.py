@@ -137,32 +137,6 @@ def test_a_step_that_is_not_read_does_not_wait(name, monkeypatch):
     assert len(set(state.found)) == 1
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam"])
-def test_respects_length_limits_and_banned_tokens(name):
-    limits = torch.arange(12) % 5
-    found = searches()[name](Little(list(range(12)), 5), limits, torch.arange(12))
-    assert (found.lengths[:, 0] <= limits).all()
-    assert (found.lengths[:, 0] == limits).any()
-    for row in range(12):
-        for ids, _ in hypotheses(found, row):
-            assert not {0, END} & set(ids)
-    behind = torch.arange(found.ids.shape[2]) >= found.lengths[:, :, None]
-    assert (found.ids[behind] == 0).all()
-
-
-@pytest.mark.parametrize("name", ["greedy", "beam"])
-def test_the_log_probability_is_that_of_the_whole_hypothesis_with_its_end(name):
-    limits = torch.full((10,), 4)
-    found = searches()[name](Little(list(range(10)), 6), limits, torch.arange(10))
-    for row in range(10):
-        for ids, logprob in hypotheses(found, row):
-            path = (*ids, END)
-            expected = sum(
-                logprobs_of(row, path[:place], 6)[path[place]] for place in range(len(path))
-            )
-            assert logprob == pytest.approx(expected, rel=1e-5)
-
-
 def test_finished_rows_are_not_decoded_further():
     little = Little(list(range(20)), 5)
     found = greedy_search(little, firsts(20), torch.full((20,), 15), RULES)

