@@ -92,8 +92,6 @@ def test_content_key_depends_on_contents_alone_and_is_stored(tmp_path, monkeypat
     path.write_text("SAME")  # an edit that keeps size and time
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert content_key(path) == again.hexdigest()
-    with pytest.raises(DataError, match=r"did you mean 'a'"):
-        content_key(tmp_path / "aa")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="another folder there")
@@ -128,16 +126,12 @@ def test_two_processes_build_an_entry_once(tmp_path):
     assert (tmp_path / "log").read_text() == "built\n"
 
 
-def test_a_damaged_digest_and_a_cache_that_takes_no_files_are_passed_over(tmp_path, folder):
+def test_a_damaged_digest_is_passed_over(tmp_path, folder):
     path = tmp_path / "a"
     path.write_text("one")
     key = content_key(path)
     for memo in (folder / "digests").iterdir():
         memo.write_bytes(b"\xff[" * 1000)
-    assert content_key(path) == key
-    for memo in list((folder / "digests").iterdir()):
-        memo.unlink()
-        memo.mkdir()  # cannot be replaced, also by root
     assert content_key(path) == key
 
 
@@ -163,18 +157,13 @@ def replace_by_another(path):
     (path.parent / "other").replace(path)
 
 
-def append(path):
-    with path.open("a") as file:
-        file.write("more\n")
-
-
 def point_elsewhere(path):
     path.unlink()
     (path.parent / "elsewhere").write_text("new\n")
     path.symlink_to(path.parent / "elsewhere")
 
 
-CHANGES = [overwrite, replace_by_another, append, point_elsewhere, Path.unlink]
+CHANGES = [overwrite, replace_by_another, point_elsewhere, Path.unlink]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -193,13 +182,10 @@ def test_no_entry_is_made_of_a_file_that_changes_meanwhile(folder, tmp_path, cha
         if path.exists() and change != overwrite:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    for key in ({"files": [[content_key(path)]]}, {"text": {"en": content_key(path)}}):
-        message = rf"{path}: (changed while the command read it|deleted while)"
-        with pytest.raises(DataError, match=message):
-            cached("thing", key, build)
-        assert not list((folder / "thing").glob("*/data.txt"))
-        path.unlink(missing_ok=True)
-        path.write_text("old\n")
+    message = rf"{path}: (changed while the command read it|deleted while)"
+    with pytest.raises(DataError, match=message):
+        cached("thing", {"files": [{"en": content_key(path)}]}, build)
+    assert not list((folder / "thing").glob("*/data.txt"))
 
 
 @pytest.mark.parametrize(

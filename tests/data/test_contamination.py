@@ -54,33 +54,17 @@ CHINESE = "我们昨天在城里的书店买了三本新书给朋友"
 @pytest.mark.parametrize(
     ("train", "test", "language", "counts"),
     [
-        (
-            ["A line.", "“He works — in Berlin!”"],
-            ["he works in Berlin.", "She works in Paris."],
-            "en",
-            (1, 1),
-        ),
-        (
-            [f"zero {TEN} eleven"],
-            ["X two three four five six seven eight nine Y"],
-            "en",
-            (0, 1),
-        ),  # eight words
-        ([f"zero {TEN} eleven"], ["X two three four five six seven eight Y"], "en", (0, 0)),
-        (
-            ["one two three four", "five six seven eight nine ten"],
-            [TEN],
-            "en",
-            (0, 0),
-        ),  # not across lines
-        ([CHINESE], [CHINESE[2:15] + "吧"], "zh", (0, 1)),  # thirteen characters
-        ([CHINESE], [CHINESE[2:14] + "吧"], "zh", (0, 0)),
+        (["A line.", "“He works — in Berlin!”"], "he works in Berlin.", "en", (1, 1)),
+        ([f"zero {TEN}"], "X two three four five six seven eight nine Y", "en", (0, 1)),
+        ([f"zero {TEN}"], "X two three four five six seven eight Y", "en", (0, 0)),
+        (["one two three four", "five six seven eight nine ten"], TEN, "en", (0, 0)),
+        ([CHINESE], CHINESE[2:15] + "吧", "zh", (0, 1)),  # thirteen characters
+        ([CHINESE], CHINESE[2:14] + "吧", "zh", (0, 0)),
     ],
 )
 def test_counts_whole_texts_and_ngrams(train, test, language, counts):
-    (found,) = find_contamination(
-        training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})]
-    )
+    held_out = [HeldOutSet("xnli", language, {"text": [test]})]
+    (found,) = find_contamination(training(*train, language=language), held_out)
     assert (found.exact, found.ngram) == counts
 
 
@@ -91,25 +75,18 @@ def test_counts_each_part_and_the_whole_set():
     )
     assert (result.total, result.exact, result.ngram) == (2, 2, 2)
     assert result.dump()["ngram"] == 100.0
-    lengths = [ngram_length(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")]
-    assert lengths == [8, 8, 13, 13, 32, 32, 8]
+    assert [ngram_length(language) for language in ("en", "zh", "th", "xx")] == [8, 13, 32, 8]
 
 
 def test_examples_and_findings_name_the_set_and_the_places():
     lines = [f"he works in {number}" for number in range(9)]
     (result,) = find_contamination(training(*lines), [HeldOutSet("pos", "en", {"text": lines})])
     assert (result.exact, len(result.examples)) == (9, MAX_EXCERPTS)
-    text = ["He works in Berlin.", f"{TEN} eleven", "something else it is"]
-    (result,) = find_contamination(
-        training("nothing here", f"and {TEN}", "he works in Berlin"),
-        [HeldOutSet("xnli (test)", "en", {"text": text})],
-    )
-    assert [(example.where, example.text) for example in result.examples] == [
-        ("train:3", "He works in Berlin."),
-        ("train:2", ".. one two three four five six seven eight .."),
-    ]
+    test = HeldOutSet("xnli", "en", {"text": ["He works in Berlin.", f"{TEN} eleven", "and so on"]})
+    lines = ["nothing here", f"and {TEN}", "he works in Berlin"]
+    (result,) = find_contamination(training(*lines), [test])
     exact, ngrams = result.findings(ngrams=True)
     assert (exact.level, exact.what, exact.count, exact.total) == ("warning", "contamination", 1, 3)
     assert [example.where for example in exact.examples] == ["train:3"]
     assert (ngrams.level, ngrams.what, ngrams.count) == ("note", "n-gram overlap", 1)
-    assert [finding.what for finding in result.findings(ngrams=False)] == ["contamination"]
+    assert result.examples[1].text == ".. one two three four five six seven eight .."

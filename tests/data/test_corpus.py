@@ -42,14 +42,11 @@ def corpus(tmp_path, vocab):
     return write(tmp_path / "corpus", vocab, chunks, notes={"empty": 3})
 
 
-def test_describes_what_was_written(corpus, vocab):
-    assert (corpus.language, corpus.languages) == ("en", ("en",))
-    assert corpus.lengths.tolist() == [3, 1, 4, 2, 1]
-    assert corpus.counts == {"rows": len(corpus), "subwords": {"en": 11}}
+def test_describes_what_was_written(corpus):
+    assert corpus.languages == ("en",)
+    assert corpus.counts == {"rows": 5, "subwords": {"en": 11}}
     assert corpus.meta["notes"] == {"empty": 3}
-    assert "rows=5" in repr(corpus)
-    stored = np.load(corpus.folder / "text.ids.npy")
-    assert (stored.tolist(), stored.dtype) == (list(range(7, 18)), np.uint8)
+    assert np.load(corpus.folder / "text.ids.npy").dtype == np.uint8
 
 
 ANY_ID = st.sampled_from([5, 99, 255, 256, 65_535, 65_536])
@@ -94,20 +91,18 @@ def test_rejects_damaged_columns(corpus, change, message):
         Corpus.open(corpus.folder)
 
 
-def test_rejects_other_descriptions(corpus, tmp_path):
-    with pytest.raises(DataError, match="corpuss does not exist; did you mean 'corpus'"):
-        Corpus.open(tmp_path / "corpuss")
+def test_rejects_other_descriptions(corpus):
     with pytest.raises(DataError, match="holds a monolingual corpus, a parallel"):
         ParallelCorpus.open(corpus.folder)
     meta = corpus.folder / "meta.json"
     newer = json.dumps({**json.loads(meta.read_text()), "format": 99})
     for text, message in (
-        ('{"format": 1', r"meta\.json: damaged"),
-        ("[]", r"meta\.json: damaged"),
+        ('{"format": 1', "damaged"),
+        ("[]", "damaged"),
         (newer, "format 99, this version reads format"),
     ):
         meta.write_text(text)
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(DataError, match=rf"meta\.json: .*{message}"):
             Corpus.open(corpus.folder)
 
 
@@ -142,10 +137,9 @@ def test_pairs_and_their_sides(parallel, tmp_path, vocab):
     assert pairs.target == sentences([TARGET[2], TARGET[0], TARGET[1]], "de")
     assert parallel.frequencies(24).sum() == 10
     source, target = parallel.sides
-    alone = write(tmp_path / "de", vocab, [sentences(TARGET, "de")], "de")
     assert source.take([2]) == sentences(SOURCE[2:])
+    alone = write(tmp_path / "de", vocab, [sentences(TARGET, "de")], "de")
     assert (target.languages, target.counts) == (alone.languages, alone.counts)
-    assert target.lengths.tolist() == alone.lengths.tolist() == [1, 2, 1]
     assert target.take([2, 0]) == alone.take([2, 0])
     assert target.frequencies(24).tolist() == alone.frequencies(24).tolist()
     assert Streams(target, 4, 3).take([1, 0], 2) == Streams(alone, 4, 3).take([1, 0], 2)

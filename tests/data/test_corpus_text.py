@@ -1,7 +1,5 @@
 """Corpora built from files, with and without filters."""
 
-from collections import Counter
-
 import pytest
 
 from interlace.core.errors import DataError
@@ -72,11 +70,6 @@ def test_result_does_not_depend_on_chunks(build, monkeypatch, lines):
         ({"a": ["1", "2"], "b": ["1"]}, {"languages": ["en", "de"]}, r"has 2 lines and .* has 1"),
         ({"a": ["", ""]}, {}, "nothing to write: 2 empty"),
         (
-            {"a": ["x"]},
-            {"languages": ["en", "de", "fr"], "reader": "tsv"},
-            "one language or two, found 3",
-        ),
-        (
             {"a": ["gold_label\tsentence1\tsentence2", "neutral\ta\tb"]},
             {"reader": "nli"},
             "text in 2 languages, expected 1",
@@ -109,16 +102,3 @@ def test_filters_see_normalized_lines(build):
     normalization = Normalization(lower_case=True)
     corpus = build({"en": ["A b", "a B"]}, rules={"duplicates": {}}, normalization=normalization)
     assert len(corpus) == 1
-
-
-def test_text_keeps_filtered_rows_without_words(tmp_path):
-    for language, lines in SIDES.items():
-        write_lines(tmp_path / language, lines)
-    files = (tmp_path / "en", tmp_path / "de")
-    text = CorpusText(
-        ("en", "de"), files, READERS.build("lines"), WHITESPACE, filters=tuple(build_filters(RULES))
-    )
-    counts = Counter()
-    ((source, target),) = text.chunks(counts)
-    assert source.words.lengths.tolist() == target.words.lengths.tolist() == [2, 0, 2, 0, 0]
-    assert counts == NOTES

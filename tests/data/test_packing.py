@@ -1,7 +1,6 @@
 """Streams and packed sentences, compared with slow implementations."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,12 +57,8 @@ def test_packed_words_keep_their_subwords_together():
     text = sentences([[1, 2, 4], [4, 5]], [[0, 0, -1], [0, 0]])
     words = PackedSentences(text, 8, SEPARATOR).take([0]).words
     assert words.to_lists() == [[0, 0, -1, -1, 1, 1]]
+    assert PackedSentences(sentences([[], []]), 8, SEPARATOR).lengths.tolist() == []
     text = sentences([[1], [2] * 20, [4], [5]])
     assert PackedSentences(text, 4, SEPARATOR).lengths.tolist() == [1, 20, 3]
     packed = PackedSentences(text, 4, SEPARATOR, np.array([0, 2]))
     assert packed.take([0]).ids.to_lists() == [[1, SEPARATOR, 4]]
-
-
-@pytest.mark.parametrize("text", [[], [[], []]])
-def test_empty_text_has_no_packed_rows(text):
-    assert PackedSentences(sentences(text), 5, SEPARATOR).lengths.tolist() == []

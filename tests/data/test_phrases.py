@@ -55,7 +55,6 @@ def test_phrases_of_a_pair_by_hand_and_the_text_of_their_counterparts(tmp_path):
     assert sorted(source.counterparts.words.to_lists()) == [[[0, 3]], [[0, 3], [4, 9]], [[0, 5]]]
     store = store_of(tmp_path / "2", store.alignments, min_count=2)
     assert store.take([3])[0] == Ragged.of([[(1, 2, 1, 2)]], width=4)  # "a" was seen once
-    assert store.counts == {"rows": 5, "links": 9, "phrases": 7, "table": 3}
 
 
 def test_ties_are_broken_by_count_then_lexical_weight_then_order():
@@ -83,7 +82,6 @@ def test_known_phrases_need_no_link_in_the_pair(tmp_path):
     assert source.spans == Ragged.of([[(1, 2)], [(0, 1), (0, 2), (1, 2)]], width=2)
     assert source.scores == pytest.approx(np.array([2 / 3, 2 / 3, 1, 2 / 3]))
     assert translations(source) == ["Katze", "die", "die Katze", "Katze"]
-    assert len(source.counterparts) == 3
     assert target.spans[0].tolist() == [[1, 2]]  # "Katze"; "eine" was never linked
     assert translations(target) == ["cat", "the", "the cat", "cat"]
 
@@ -102,9 +100,7 @@ def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):
     plain = corpus.with_alignments(alignments, store).take([1, 4])
     assert plain.phrases == store.take([1, 4])[0]
     assert plain.known is None
-    source, target = corpus.with_alignments(alignments, store, known=True).take([4, 1]).known
-    assert (len(source), len(target)) == (2, 2)
-    assert source.take([1]).spans == source.spans.take([1])
+    source, _ = corpus.with_alignments(alignments, store, known=True).take([4, 1]).known
     assert translations(source.take([1])) == ["die", "die Katze", "Katze"]
 
 

@@ -31,10 +31,7 @@ def test_roles_kinds_and_names_of_ids(vocab):
     assert (vocab.pad, vocab.unk, vocab.begin, vocab.end, vocab.mask) == (0, 1, 2, 3, 4)
     assert vocab.special_ids.tolist() == [0, 1, 2, 3, 4]
     assert vocab.regular_ids.tolist() == list(range(5, vocab.size))
-    assert vocab.separator_ids == (vocab.end,)
-    assert "size=400" in repr(vocab)
-    assert vocab.tokens(vocab.encode(["the doctor"]).ids[0]) == ["▁the", "▁doctor"]
-    assert vocab.tokens(vocab.encode(["Ж"]).ids[0])[-2:] == ["<d0>", "<96>"]
+    assert vocab.tokens(vocab.encode(["the Ж"]).ids[0])[-2:] == ["<d0>", "<96>"]
     assert vocab.tokens([vocab.mask, 10**6]) == ["<mask>", "<1000000>"]
 
 
@@ -83,11 +80,7 @@ def test_a_saved_vocabulary_has_the_same_ids_here_and_in_transformers(
     learned, lines, model, tmp_path
 ):
     learned.save(tmp_path / "v")
-    again = Vocab.load(tmp_path / "v")
-    assert again.fingerprint == learned.fingerprint
-    again.save(tmp_path / "again")
-    for name in ("tokenizer_config.json", "tokenizer.json"):
-        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "v" / name).read_bytes()
+    assert Vocab.load(tmp_path / "v").fingerprint == learned.fingerprint
     if model is not None:
         (tmp_path / "v" / "config.json").write_text(json.dumps({"model_type": model}))
     plain = opened(tmp_path / "v")
@@ -101,19 +94,16 @@ def test_a_saved_vocabulary_has_the_same_ids_here_and_in_transformers(
     # There a mask in text is a mask, for "fill-mask"; our text is text.
     assert plain("the <mask> reads")["input_ids"].count(learned.mask) == 1
     assert learned.mask not in learned.encode(["the <mask> reads"]).ids.flat
-    roles = (plain.pad_token_id, plain.mask_token_id, plain.cls_token_id, plain.unk_token_id)
-    assert roles == (learned.pad, learned.mask, learned.begin, learned.unk)
-    assert plain.sep_token_id == plain.eos_token_id == learned.end
+    roles = (plain.pad_token_id, plain.mask_token_id, plain.cls_token_id, plain.sep_token_id)
+    assert roles == (learned.pad, learned.mask, learned.begin, learned.end)
     plain.save_pretrained(tmp_path / "theirs")
     assert Vocab.load(tmp_path / "theirs").fingerprint == learned.fingerprint
 
 
 def test_a_loaded_tokenizer_keeps_its_own_template_and_configuration(vocab, tmp_path):
     vocab.save(tmp_path)
-    tokenizer = vocab.tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    tokenizer.post_processor = processors.RobertaProcessing(
-        ("</s>", 3), ("<s>", 2), add_prefix_space=False
-    )
+    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 3), ("<s>", 2))
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     config = {"cls_token": {"content": "<s>"}, "sep_token": "</s>", "model_max_length": 77}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
@@ -154,32 +144,30 @@ def test_rejects_ids_that_no_table_of_embeddings_has(tmp_path, vocab, number):
         Vocab.load(tmp_path / "v")
 
 
-def no_tokens_in_the_template(folder):
+def test_rejects_a_template_without_tokens(tmp_path, vocab):
     """`tokenizers` reads it, and panics when it encodes."""
-    state = json.loads((folder / "tokenizer.json").read_text())
+    vocab.save(tmp_path)
+    state = json.loads((tmp_path / "tokenizer.json").read_text())
     state["post_processor"]["special_tokens"] = {}
-    (folder / "tokenizer.json").write_text(json.dumps(state))
+    (tmp_path / "tokenizer.json").write_text(json.dumps(state))
+    with pytest.raises(DataError, match=r"tokenizer\.json: not a tokenizer.*no entry"):
+        Vocab.load(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("name", "content", "message"),
     [
-        (lambda folder: folder.rename(f"{folder}b"), "no such folder or tokenizer"),
-        (
-            lambda folder: (folder / "tokenizer.json").write_text('{"model":'),
-            r"tokenizer\.json: not a tokenizer",
-        ),
-        (no_tokens_in_the_template, r"tokenizer\.json: not a tokenizer.*no entry"),
-        (
-            lambda folder: (folder / "tokenizer_config.json").write_text("{"),
-            r"tokenizer_config\.json: damaged: Expecting",
-        ),
-        (lambda folder: (folder / "tokenizer.json").unlink(), r"holds no tokenizer\.json"),
+        ("tokenizer.json", '{"model":', r"tokenizer\.json: not a tokenizer"),
+        ("tokenizer_config.json", "{", r"tokenizer_config\.json: damaged: Expecting"),
+        ("tokenizer.json", None, r"holds no tokenizer\.json"),
     ],
 )
-def test_rejects_damaged_tokenizers(tmp_path, vocab, damage, message):
+def test_rejects_damaged_tokenizers(tmp_path, vocab, name, content, message):
     vocab.save(tmp_path / "v")
-    damage(tmp_path / "v")
+    path = tmp_path / "v" / name
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
     with pytest.raises(DataError, match=message):
         Vocab.load(tmp_path / "v")
 
@@ -220,11 +208,11 @@ def plain(request, tmp_path_factory):
 
 def test_target_languages_get_ids_after_all_others_as_special_tokens(plain, tmp_path):
     vocab = plain.with_target_languages(["en", "zh_cn", "en"])
-    assert (plain.targets, plain.fingerprint != vocab.fingerprint) == ({}, True)
+    assert plain.targets == {}
     assert vocab.targets == {"en": plain.size, "zh_cn": plain.size + 1}
     assert (vocab.target("zh_cn"), vocab.size) == (plain.size + 1, plain.size + 2)
     assert vocab.encode(["the doctor reads"]) == plain.encode(["the doctor reads"])
-    assert (vocab.extension.base, vocab.extension.size) == (plain.size, plain.size + 2)
+    assert vocab.extension.base == plain.size
     assert vocab.extension.pieces.lengths.tolist() == [0, 0]
     assert vocab.target("en") in np.setdiff1d(vocab.special_ids, vocab.regular_ids)
     assert vocab.decode([vocab.target("en"), *vocab.encode(["the"]).ids[0]]).strip() == "the"
@@ -237,9 +225,5 @@ def test_target_languages_get_ids_after_all_others_as_special_tokens(plain, tmp_
     theirs = opened(tmp_path / "vocab")
     assert theirs.convert_tokens_to_ids("<2en>") == vocab.target("en")
     assert theirs.decode([vocab.target("en")], skip_special_tokens=True) == ""
-    with pytest.raises(
-        DataError, match="no target-language token for 'de'; it has them for no language"
-    ):
-        plain.target("de")
     with pytest.raises(DataError, match="'zh_CN'; it has them for en, zh_cn; did you mean 'zh_cn'"):
         vocab.target("zh_CN")
