@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from interlace.core.errors import CheckpointError
 from interlace.models import search
 from interlace.models.search import TokenConstraints, beam_search, greedy_search, top_k
-from little_decodings import END, Little, everything, logprobs_of
+from little_decodings import END, Little, everything
 from waiting import Waiting
 
 RULES = TokenConstraints(end=END, pad=0, banned_ids=(0,))
