@@ -101,10 +101,9 @@ class FixedLengths:
         self.position += 1
         return scores
 
-    def select(self, rows: torch.Tensor, per_source: int | None = None) -> FixedLengths:
-        return FixedLengths(
-            self.inner.select(rows, per_source), self.lengths[rows], self.end, self.position
-        )
+    def select(self, rows: torch.Tensor, *sources: Any, **options: Any) -> FixedLengths:
+        inner = self.inner.select(rows, *sources, **options)
+        return FixedLengths(inner, self.lengths[rows], self.end, self.position)
 
 
 class FixedLengthsProcessor(LogitsProcessor):

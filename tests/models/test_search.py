@@ -126,8 +126,8 @@ def test_a_step_that_is_not_read_does_not_wait(name, monkeypatch):
             self.found = (*self.found, len(waits.found))
             return torch.tensor([[1.0, -9.0, 2.0, 3.0, 4.0]]).repeat(len(tokens), 1)
 
-        def select(self, rows, per_source=None):
-            assert per_source is not None or len(self.found) == 8
+        def select(self, rows, per_source=1, sources=None):
+            assert sources is None or len(self.found) == 8
             return self
 
     state = Steps()

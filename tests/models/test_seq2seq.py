@@ -92,16 +92,14 @@ def test_a_row_may_begin_at_any_place(family, vocab):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
-    "rows",
+    ("rows", "per_source", "sources"),
     [
-        [0, 0, 1, 1, 2, 2],  # beams
-        [2, 0, 1],  # moved
-        [1],  # the others are done
-        [0, 2, 2, 2, 1],  # unequally many
-        [0, 1, 0, 1],  # not side by side
+        ([0, 0, 1, 1, 2, 2], 2, None),
+        ([0, 0, 2, 2], 2, [0, 2]),
+        ([0, 2, 2, 2, 1], 1, [0, 2, 2, 2, 1]),
     ],
 )
-def test_rows_may_be_kept_moved_and_repeated(family, rows, vocab):
+def test_rows_may_be_kept_moved_and_repeated(family, rows, per_source, sources, vocab):
     model = pair(family, vocab)
     states, mask = source(model)
     first, then = target(model, 3, 4), target(model, len(rows), 3)
@@ -109,7 +107,7 @@ def test_rows_may_be_kept_moved_and_repeated(family, rows, vocab):
     for place in range(4):
         model.step(memory, *at(first, place))
     index = torch.tensor(rows)
-    chosen = memory.select(index)
+    chosen = memory.select(index, per_source, sources and torch.tensor(sources))
     assert len(chosen.written[0]) == len(rows)
     whole = {name: torch.cat([first[name][index], then[name]], dim=1) for name in first}
     expected = scores(model, states[index], mask[index], whole)

@@ -86,7 +86,9 @@ def test_the_target_language_reaches_the_decoder(vocab):
     tokens = torch.full((len(ids),), vocab.target("de"))
     scores = [encode_source(model, inputs, language).step(tokens) for language in ("en", "de")]
     assert not torch.allclose(*scores)
-    kept = encode_source(model, inputs, "de").select(torch.tensor([3, 3, 1]))
+    kept = encode_source(model, inputs, "de").select(
+        torch.tensor([3, 3, 1]), sources=torch.tensor([3, 3, 1])
+    )
     assert kept.languages.tolist() == [model.decoder_languages["de"]] * 3
     with pytest.raises(SettingsError, match=r"no language embedding for 'fr'"):
         encoder_inputs(model, ids, vocab, "fr")

@@ -48,7 +48,7 @@ class Little:
             [scores_of(seed, said[1:], self.size, self.steps) for seed, said in rows]
         )
 
-    def select(self, rows: torch.Tensor, per_source: int | None = None) -> Little:
+    def select(self, rows: torch.Tensor, *_sources: Any, **_options: Any) -> Little:
         chosen = rows.tolist()
         said, seeds = [self.said[row] for row in chosen], [self.seeds[row] for row in chosen]
         return Little(seeds, self.size, self.steps, said, self.walked)

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -44,29 +46,19 @@ class KVCache:
     length: int = 0
     per_source: int = 1
 
-    def select(self, index: Tensor, per_source: int | None = None) -> KVCache:
-        """Return the cache of the sequences (R',) `index`, in that order; this cache stays as it is.
+    def select(self, rows: Tensor, per_source: int = 1, sources: Tensor | None = None) -> KVCache:
+        """Return the cache of the sequences (R',) `rows`, in that order; this cache stays as it is.
 
-        If the result has equally many adjacent sequences of each source, they keep sharing its keys and values.
-
-        per_source: this number, where it is known and all sources stay.
+        per_source: number of adjacent sequences of each source in the result.
+        sources: (S',) the sources in the result; None: all.
         """
-        written = [layer.index_select(0, index) for layer in self.written]
-        if per_source is not None:
-            return KVCache(self.sources, self.mask, written, self.length, per_source)
-        source_of = index // self.per_source  # (R',)
-        owners, counts = torch.unique_consecutive(source_of, return_counts=True)
-        per_source = int(counts[0]) if len(counts) else 1
-        if not bool((counts == per_source).all()):
-            owners = source_of
-            per_source = 1
-        if len(owners) == len(self.sources[0][0]) and bool(
-            (owners[1:] > owners[:-1]).all()
-        ):  # all, in their order
-            return KVCache(self.sources, self.mask, written, self.length, per_source)
-        sources = [(key[owners], value[owners]) for key, value in self.sources]
-        mask = None if self.mask is None else self.mask[owners]
-        return KVCache(sources, mask, written, self.length, per_source)
+        written = [layer.index_select(0, rows) for layer in self.written]
+        keys_values = self.sources
+        mask = self.mask
+        if sources is not None:
+            keys_values = [(key[sources], value[sources]) for key, value in self.sources]
+            mask = None if self.mask is None else self.mask[sources]
+        return KVCache(keys_values, mask, written, self.length, per_source)
 
     def append(
         self, layer: int, key: Tensor, value: Tensor, window: int | None
@@ -92,16 +84,12 @@ class KVCache:
         return visible[:, :heads], visible[:, heads:]
 
     def attend_to_source(self, layer: int, query: Tensor) -> Tensor:
-        """Return the (R, A, 1, D) cross-attention of (R, A, 1, D) queries."""
+        """Return the (R, 1, H) cross-attention of (R, A, 1, D) queries."""
         key, value = self.sources[layer]
-        if self.per_source == 1:
-            return scaled_dot_product_attention(query, key, value, self.mask)
         rows, heads, _, size = query.shape
-        grouped = query.view(-1, self.per_source, heads, size).transpose(
-            1, 2
-        )  # (S, A, per_source, D)
+        grouped = query.view(-1, self.per_source, heads, size).transpose(1, 2)
         attended = scaled_dot_product_attention(grouped, key, value, self.mask)
-        return attended.transpose(1, 2).reshape(rows, heads, 1, size)
+        return attended.transpose(1, 2).reshape(rows, 1, heads * size)
 
 
 class CrossAttentionDecoder(nn.Module, ABC):
@@ -163,22 +151,19 @@ class CrossAttentionDecoder(nn.Module, ABC):
         visible: Tensor | None,
     ) -> Any:
         """Return the (B, T, H) states after a layer; `local` and `visible` are masks of both attentions, or None."""
-        query, key, value = self._self_attention_inputs(layer, states, rotations)
-        attended = self._attend(query, key, value, local, causal=local is None)
-        states = self._add_self_attention(layer, states, attended)
-        key, value = self._source_keys_values(layer, source)
-        attended = self._attend(
-            self._source_query(layer, states), key, value, visible, causal=False
-        )
-        states = self._add_cross_attention(layer, states, attended)
-        return self._add_feed_forward(layer, states)
-
-    def _attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool
-    ) -> Tensor:
         dropout = self.attention_dropout if self.training else 0.0
-        attended, _ = attention(self, query, key, value, mask, dropout=dropout, is_causal=causal)
-        return attended.flatten(2)
+
+        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+            causal = local is None
+            attended, _ = attention(self, query, key, value, local, dropout, is_causal=causal)
+            return attended.flatten(2)
+
+        def attend_to_source(query: Tensor) -> Tensor:
+            key, value = self._source_keys_values(layer, source)
+            attended, _ = attention(self, query, key, value, visible, dropout, is_causal=False)
+            return attended.flatten(2)
+
+        return self._layer(layer, states, rotations, attend, attend_to_source)
 
     def start_cache(self, source: Tensor, mask: Tensor | None) -> KVCache:
         """Return a cache of sources, for `step`."""
@@ -195,17 +180,17 @@ class CrossAttentionDecoder(nn.Module, ABC):
         states: Tensor = self._embed(ids[:, None], languages, cache.length)
         rotations = self._rotations(states, cache.length)
         for layer in range(self.depth):
-            query, key, value = self._self_attention_inputs(layer, states, rotations)
-            keys, values = cache.append(layer, key, value, self._window(layer))
-            attended = scaled_dot_product_attention(query, keys, values)
-            states = self._add_self_attention(layer, states, _join_heads(attended))
-            attended = cache.attend_to_source(layer, self._source_query(layer, states))
-            states = self._add_cross_attention(layer, states, _join_heads(attended))
-            states = self._add_feed_forward(layer, states)
+            attend = partial(self._attend_to_cache, cache, layer)
+            attend_to_source = partial(cache.attend_to_source, layer)
+            states = self._layer(layer, states, rotations, attend, attend_to_source)
         cache.length += 1
         return self._final_norm(states)[:, 0]
 
-    # ---- the parts of a layer, in order; states are (B, T, H), attention is (B, A, T, D) ----
+    def _attend_to_cache(
+        self, cache: KVCache, layer: int, query: Tensor, key: Tensor, value: Tensor
+    ) -> Tensor:
+        keys, values = cache.append(layer, key, value, self._window(layer))
+        return _join_heads(scaled_dot_product_attention(query, keys, values))
 
     @abstractmethod
     def _embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Any:
@@ -215,34 +200,27 @@ class CrossAttentionDecoder(nn.Module, ABC):
         """Return the rotations of positions `first` and on, for all layers, where a family has them."""
 
     @abstractmethod
-    def _self_attention_inputs(
-        self, layer: int, states: Tensor, rotations: Any
-    ) -> tuple[Any, Any, Any]:
-        """Return query, key and value of self-attention."""
+    def _layer(
+        self,
+        layer: int,
+        states: Tensor,
+        rotations: Any,
+        attend: Callable[[Tensor, Tensor, Tensor], Tensor],
+        attend_to_source: Callable[[Tensor], Tensor],
+    ) -> Any:
+        """Return the (B, T, H) states after a layer.
 
-    def _window(self, layer: int) -> int | None:  # noqa: ARG002 - few families have one
-        """Return how many of the last tokens a layer attends to, its own included; None: all."""
-        return None
-
-    @abstractmethod
-    def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
-        """Return the states after self-attention, whose result is joined to (B, T, H)."""
+        attend: self-attention, (B, T, H) from (B, A, T, D) query, key and value. attend_to_source: cross-attention, of
+        a query.
+        """
 
     @abstractmethod
     def _source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
         """Return key and value (B, A, L, D) of the encoder's states."""
 
-    @abstractmethod
-    def _source_query(self, layer: int, states: Tensor) -> Tensor:
-        """Return the query of cross-attention."""
-
-    @abstractmethod
-    def _add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
-        """Return the states after cross-attention."""
-
-    @abstractmethod
-    def _add_feed_forward(self, layer: int, states: Tensor) -> Any:
-        """Return the states after the layer's feed-forward part."""
+    def _window(self, layer: int) -> int | None:  # noqa: ARG002 - few families have one
+        """Return how many of the last tokens a layer attends to, its own included; None: all."""
+        return None
 
     def _final_norm(self, states: Tensor) -> Tensor:
         """Return the states as the vocabulary head expects them."""
@@ -277,33 +255,27 @@ class BertDecoder(CrossAttentionDecoder):
         embeddings: Any = self.model.base_model.embeddings
         return embeddings(input_ids=ids, token_type_ids=segments, position_ids=positions)
 
-    def _self_attention_inputs(
+    def _layer(
         self,
         layer: int,
         states: Tensor,
-        rotations: None,  # noqa: ARG002
-    ) -> tuple[Any, Any, Any]:
-        part = self.layers[layer].attention.self
+        rotations: Any,  # noqa: ARG002
+        attend: Callable[[Tensor, Tensor, Tensor], Tensor],
+        attend_to_source: Callable[[Tensor], Tensor],
+    ) -> Any:
+        block = self.layers[layer]
+        part = block.attention.self
         query = self._split_heads(part.query(states))
         key = self._split_heads(part.key(states))
         value = self._split_heads(part.value(states))
-        return query, key, value
-
-    def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
-        return self.layers[layer].attention.output(attended, states)
+        states = block.attention.output(attend(query, key, value), states)
+        query = self._split_heads(block.crossattention.self.query(states))
+        states = block.crossattention.output(attend_to_source(query), states)
+        return block.feed_forward_chunk(states)
 
     def _source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
         part = self.layers[layer].crossattention.self
         return self._split_heads(part.key(states)), self._split_heads(part.value(states))
-
-    def _source_query(self, layer: int, states: Tensor) -> Tensor:
-        return self._split_heads(self.layers[layer].crossattention.self.query(states))
-
-    def _add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
-        return self.layers[layer].crossattention.output(attended, states)
-
-    def _add_feed_forward(self, layer: int, states: Tensor) -> Any:
-        return self.layers[layer].feed_forward_chunk(states)
 
 
 class ModernBertCrossAttention(nn.Module):
@@ -349,43 +321,36 @@ class ModernBertDecoder(CrossAttentionDecoder):
         rotate = self.model.base_model.rotary_emb
         return {kind: rotate(states, numbers, kind) for kind in set(self.config.layer_types)}
 
-    def _self_attention_inputs(
-        self, layer: int, states: Tensor, rotations: Any
-    ) -> tuple[Any, Any, Any]:
+    def _layer(
+        self,
+        layer: int,
+        states: Tensor,
+        rotations: Any,
+        attend: Callable[[Tensor, Tensor, Tensor], Tensor],
+        attend_to_source: Callable[[Tensor], Tensor],
+    ) -> Any:
         from transformers.models.modernbert.modeling_modernbert import apply_rotary_pos_emb
 
         block = self.layers[layer]
         query, key, value = block.attn.Wqkv(block.attn_norm(states)).chunk(3, dim=-1)
-        cosines, sines = rotations[block.attention_type]
-        query, key = apply_rotary_pos_emb(
-            self._split_heads(query), self._split_heads(key), cosines, sines
-        )
-        return query, key, self._split_heads(value)
+        query = self._split_heads(query)
+        key = self._split_heads(key)
+        query, key = apply_rotary_pos_emb(query, key, *rotations[block.attention_type])
+        attended = attend(query, key, self._split_heads(value))
+        states = states + block.attn.out_drop(block.attn.Wo(attended))
+        cross = self.cross[layer]
+        query = self._split_heads(cross.Wq(cross.norm(states)))
+        states = states + cross.drop(cross.Wo(attend_to_source(query)))
+        return states + block.mlp(block.mlp_norm(states))
 
     def _window(self, layer: int) -> int | None:
         if self.layers[layer].attention_type == "sliding_attention":
             return int(self.config.sliding_window)
         return None
 
-    def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
-        part = self.layers[layer].attn
-        return states + part.out_drop(part.Wo(attended))
-
     def _source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
         key, value = self.cross[layer].Wkv(states).chunk(2, dim=-1)
         return self._split_heads(key), self._split_heads(value)
-
-    def _source_query(self, layer: int, states: Tensor) -> Tensor:
-        part = self.cross[layer]
-        return self._split_heads(part.Wq(part.norm(states)))
-
-    def _add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
-        part = self.cross[layer]
-        return states + part.drop(part.Wo(attended))
-
-    def _add_feed_forward(self, layer: int, states: Tensor) -> Any:
-        block = self.layers[layer]
-        return states + block.mlp(block.mlp_norm(states))
 
     def _final_norm(self, states: Tensor) -> Tensor:
         normed: Tensor = self.model.base_model.final_norm(states)

@@ -96,14 +96,16 @@ class ModelState:
         """
         return self.model.step(self.cache, tokens, self.languages)
 
-    def select(self, rows: Tensor, per_source: int | None = None) -> ModelState:
+    def select(
+        self, rows: Tensor, per_source: int = 1, sources: Tensor | None = None
+    ) -> ModelState:
         """Return the state of the (R',) named sequences; one may be named more than once, or not at all.
 
-        per_source: number of adjacent sequences of each source, if it is known and all sources stay; then nothing is
-            read.
+        per_source: number of adjacent sequences of each source in the result.
+        sources: (S',) the sources in the result; None: all.
         """
         languages = None if self.languages is None else self.languages[rows]
-        return ModelState(self.model, self.cache.select(rows, per_source), languages)
+        return ModelState(self.model, self.cache.select(rows, per_source, sources), languages)
 
 
 def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
@@ -208,7 +210,7 @@ def greedy_search(
             rows = rows[left]
             tokens = tokens[left]
             done = done[left]
-            state = state.select(left)
+            state = state.select(left, sources=left)
             mask.select(left)
     ids[ids == constraints.end] = constraints.pad
     longest = int(lengths.max()) if sources else 0
@@ -255,15 +257,17 @@ def beam_search(
         done = done | ~(finished.scores[:, -1] < next_scores)
         reading = live.length % every == 0 or live.length > max_length
         left = torch.arange(len(rows), device=device)  # indices of the sources that stay
+        remaining = None  # the same, or None: all
         if reading:
             mask.check()
             if bool(done.any()):
                 results.put(rows[done], finished.take(done))
                 left = (~done).nonzero()[:, 0]
+                remaining = left
         # (B * K,) the sequences that are extended
         sequences = (left[:, None] * beams + parents[left]).view(-1)
         mask.select(sequences, read=reading)
-        state = state.select(sequences, None if reading else width)
+        state = state.select(sequences, width, remaining)
         rows = rows[left]
         done = done[left]
         finished = finished.take(left)
