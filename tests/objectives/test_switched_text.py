@@ -81,34 +81,33 @@ def has_space_before(line, place):
     return line[:place] != line[:place].rstrip()
 
 
-def by_loop(text, candidates, switched, row):
+def by_loop(text, switched, row):
     """A switched line character by character: its text, its words, and the side of each word."""
-    sides, side = (text.source, text.target), int(switched.matrix[row])
-    line, spans = sides[side].lines[row], sides[side].words[row].tolist()
-    made, words, word_sides, used, next_word = "", [], [], 0, 0
-    exchanges = switched.exchanges.take(switched.exchanges.rows == row)
-    for (first, last), (start, stop) in zip(
-        exchanges.replaced.tolist(), exchanges.inserted.tolist(), strict=True
-    ):
-        words += [line[a:b] for a, b in spans[next_word:first]]
-        word_sides += [side] * (first - next_word)
-        other, other_spans = sides[1 - side].lines[row], sides[1 - side].words[row].tolist()
-        phrase = other[other_spans[start][0] : other_spans[stop - 1][1]]
+    side = int(switched.matrix[row])
+    own, other = (text.target, text.source) if side else (text.source, text.target)
+    line, spans = own.lines[row], own.words[row].tolist()
+    other_line, other_spans = other.lines[row], other.words[row].tolist()
+    chosen = switched.exchanges.take(switched.exchanges.rows == row)
+    exchanges = list(zip(chosen.replaced.tolist(), chosen.inserted.tolist(), strict=True))
+    made, used = "", 0
+    for (first, last), (start, stop) in exchanges:
+        phrase = other_line[other_spans[start][0] : other_spans[stop - 1][1]]
         made += line[used : spans[first][0]]
         if first > 0:
             has_space = made != made.rstrip()
             kinds = (character_kind(made.rstrip()[-1]), character_kind(phrase[0]))
-            phrase_has_space = start == 0 or has_space_before(other, other_spans[start][0])
+            phrase_has_space = start == 0 or has_space_before(other_line, other_spans[start][0])
             if has_space and not needs_space(True, phrase_has_space, *kinds):
                 made = made.rstrip()
             elif not has_space and needs_space(False, phrase_has_space, *kinds):
                 made += " "
         made += phrase
-        words += [other[a:b] for a, b in other_spans[start:stop]]
-        word_sides += [1 - side] * (stop - start)
-        used, next_word = spans[last - 1][1], last
-    words += [line[a:b] for a, b in spans[next_word:]]
-    return made + line[used:], words, word_sides + [side] * (len(spans) - next_word)
+        used = spans[last - 1][1]
+    words, sides = own.tokens(row), [side] * len(spans)
+    for (first, last), (start, stop) in reversed(exchanges):
+        words[first:last] = other.tokens(row)[start:stop]
+        sides[first:last] = [1 - side] * (stop - start)
+    return made + line[used:], words, sides
 
 
 def sides_of_tokens(line, spans, sides, offsets):
@@ -141,7 +140,7 @@ def compared(text, vocab, draws):
         batch = alm.batch(pairs, prepared, 0, np.random.default_rng([7, seed]))
         for row, line in enumerate(lines.lines):
             sides = made.sides[offsets[row] : offsets[row + 1]].tolist()
-            assert (line, lines.tokens(row), sides) == by_loop(text, candidates, switched, row)
+            assert (line, lines.tokens(row), sides) == by_loop(text, switched, row)
             encoding = vocab.tokenizer.encode(line, add_special_tokens=False)
             ids = batch.inputs["input_ids"][row]
             end = 1 + len(encoding.ids)
@@ -162,17 +161,3 @@ def test_tokens_are_those_of_the_switched_line(language, kind):
     smallest = 280 if kind == "byte-bpe" else 120
     for more in (0, 60, 120):  # the more subwords, the more run over borders of words
         assert compared(text, learned(text, kind, smallest + more), draws=8) > 20
-
-
-def test_a_line_by_hand():
-    text = TextPairs(
-        marked(["we met Maria here|!"], "en"), marked(["wir trafen Marie hier|!"], "de")
-    )
-    candidates = SwitchCandidates.of(
-        columns(text), Ragged.of([[(1, 3, 1, 3), (3, 4, 3, 4)]], width=4)
-    )
-    rules = CodeSwitching(source_share=0, target_share=0, major_source=1, switch_fraction=1)
-    made = switched_text(candidates, switch_phrases(candidates, rules, np.random.default_rng(0)))
-    assert made.text.lines == ["we trafen Marie hier!"]
-    assert made.text.words[0].tolist() == [[0, 2], [3, 9], [10, 15], [16, 20], [20, 21]]
-    assert made.sides.tolist() == [0, 1, 1, 1, 0]

@@ -13,7 +13,6 @@ from interlace.models.families import Traits, traits_of
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
-from interlace.objectives.weam import Weam
 from little_words import LittleWords
 
 TOKENS = LittleWords("the curtains were blue les rideaux étaient bleus")
@@ -40,13 +39,6 @@ def test_figure_one_languages_and_restarted_positions():
     assert (batch.counts, batch.tokens) == ({"tlm": 0}, 12)
 
 
-def test_masks_both_sides():
-    batch = make(Tlm(masking={"rate": 1, "mask_share": 1, "random_share": 0}), XLM)
-    assert batch.at[1].tolist() == [1, 2, 3, 4, 7, 8, 9, 10]
-    assert TOKENS.names(batch.labels) == "the curtains were blue les rideaux étaient bleus".split()
-    assert (batch.inputs["input_ids"][batch.at] == TOKENS.vocab.mask).all()
-
-
 @pytest.mark.parametrize(
     ("settings", "traits", "inputs"),
     [
@@ -64,7 +56,6 @@ def test_language_ids_and_restarted_positions_are_independent(settings, traits, 
     ("settings", "traits", "row"),
     [
         ({}, PLAIN, "<s> the curtains were blue </s> les rideaux étaient bleus </s>"),
-        ({"layout": "bert"}, XLM, "<s> the curtains were blue </s> les rideaux étaient bleus </s>"),
         (
             {"layout": "roberta"},
             PLAIN,
@@ -72,18 +63,9 @@ def test_language_ids_and_restarted_positions_are_independent(settings, traits, 
         ),
     ],
 )
-@pytest.mark.parametrize("objective", [Tlm, Weam])
-def test_layout_is_a_setting(objective, settings, traits, row):
-    given = {"masking": {"rate": 0}, **settings}
-    if objective is Weam:
-        given |= {"cross_lingual_weight": 0, "reset_positions": "auto"}
-    batch = make(objective(**given), traits)
+def test_layout_is_a_setting(settings, traits, row):
+    batch = make(Tlm(masking={"rate": 0}, **settings), traits)
     assert TOKENS.texts(batch.inputs["input_ids"]) == [row]
-    if (
-        traits is XLM
-    ):  # BERT's single separator belongs to the first side; words have the same positions all the same
-        assert batch.inputs["token_type_ids"].tolist() == [[2] * 6 + [3] * 5]
-        assert batch.inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5]]
 
 
 def test_rejects_positions_and_languages_that_a_model_does_not_have():
@@ -126,7 +108,4 @@ def test_inner_padding_changes_no_state(family, reset):
 def test_sequences_with_inner_padding_take_their_maximum_length():
     tlm = Tlm(packed="halves", max_length=64)
     assert tlm.pair_costs(np.array([3, 30]), np.array([4, 30])).tolist() == [64, 64]
-    assert Tlm(packed=True, max_length=64).pair_costs(
-        np.array([3, 30]), np.array([4, 30])
-    ).tolist() == [11, 64]
     assert tlm.for_evaluation().packed is False
