@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import AutoTokenizer, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-from interlace.training.device import fast_precision
+from interlace.training.device import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ def trainer_of(
 ) -> Trainer:
     """Return a Trainer with fused AdamW, a constant learning rate, and no logging or checkpoints."""
     settings = TrainingArguments(
-        **arguments, use_cpu=not torch.cuda.is_available(), bf16=fast_precision() == "bf16",
+        **arguments, use_cpu=not torch.cuda.is_available(), bf16=resolved("auto") == "bf16",
         optim="adamw_torch_fused", lr_scheduler_type="constant", logging_strategy="no", save_strategy="no",
         report_to="none", disable_tqdm=True,
     )  # fmt: skip

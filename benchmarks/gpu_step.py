@@ -52,7 +52,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.text.running import running_text
-from interlace.training.device import accelerator_for, fast_precision, peak_memory
+from interlace.training.device import accelerator_for, peak_memory, resolved
 from interlace.training.loop import READ_EVERY, Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
 from interlace.training.optimizer import OptimizerSettings
@@ -229,7 +229,7 @@ def measure_trainer(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[st
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
             folder, per_device_train_batch_size=batch, max_steps=WARMUP + UPDATES, use_cpu=not gpu,
-            bf16=fast_precision() == "bf16", optim="adamw_torch_fused", logging_strategy="no", save_strategy="no",
+            bf16=resolved("auto") == "bf16", optim="adamw_torch_fused", logging_strategy="no", save_strategy="no",
             report_to="none", disable_tqdm=True, torch_compile=tuned and gpu,
             dataloader_num_workers=4 * (tuned and gpu), include_num_input_tokens_seen="non_padding",
             train_sampling_strategy="group_by_length" if tuned else "random",

@@ -200,8 +200,8 @@ main()
 def test_all_processes_skip_updates_that_are_not_finite_in_one(
     python, torchrun, small, tmp_path, precision
 ):
-    sets = ["--set", f"train.precision={precision}", "--set", "train.diagnostics.every=5"]
-    arguments = ["-c", SPOILED, "pretrain", str(small), *sets, "--output"]
+    precise = f"train.precision={precision}"
+    arguments = ["-c", SPOILED, "pretrain", str(small), "--set", precise, "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     subprocess.run(torchrun(2, *arguments, str(tmp_path / "two")), check=True, capture_output=True)
     skipped = [
@@ -211,10 +211,6 @@ def test_all_processes_skip_updates_that_are_not_finite_in_one(
     assert skipped == [[5], [5]]
     for found, expected in zip(losses(tmp_path / "two"), losses(tmp_path / "one"), strict=True):
         assert found == pytest.approx(expected, rel=2e-3)
-    one, two = (
-        [row["step"] for row in records(tmp_path / run, "diagnosis")] for run in ("one", "two")
-    )
-    assert one == two == [0, 5, 10, 12]
 
 
 KILLED = """

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from interlace.training.device import accelerator_for, fast_precision, training_flops
+from interlace.training.device import accelerator_for, resolved, training_flops
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="looks at the CPU")
@@ -16,7 +16,7 @@ from interlace.training.device import accelerator_for, fast_precision, training_
 )
 def test_bfloat16_only_where_the_processor_computes_in_it(monkeypatch, capability, expected):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    assert fast_precision() == expected
+    assert resolved("auto") == expected
     assert accelerator_for("auto").mixed_precision == expected
     assert accelerator_for("bf16").mixed_precision == "bf16"
 
@@ -26,7 +26,7 @@ def test_a_gpu_without_bfloat16_trains_in_float32(monkeypatch):
     monkeypatch.setattr(
         torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation
     )
-    assert fast_precision() == "no"
+    assert resolved("auto") == "no"
 
 
 def test_operations_of_fused_attention_are_counted_and_of_frozen_layers_unknown():

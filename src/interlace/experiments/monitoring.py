@@ -200,7 +200,6 @@ def diagnostics_callback(
         every=recipe.train.diagnostics.every,
         last=recipe.train.steps,
         record=record,
-        pair_counts=probes.pair_counts,
     )
 
 

@@ -262,7 +262,7 @@ def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run
     if not resumed_step:
         for callback in callbacks:
             if isinstance(callback, DiagnosticsCallback):
-                callback.begin()
+                callback.measure_at(0)
     readers_of_weights = [callback for callback in callbacks if hasattr(callback, "due")]
 
     def weights_are_read(step: int) -> bool:

@@ -11,13 +11,13 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, nearest
@@ -82,100 +82,61 @@ def path_of(folder: Path, step: int) -> Path:
 @torch.no_grad()
 def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> CheckpointState:
     """Load a checkpoint into the model (and the optimizer), and return its state; or raise a CheckpointError."""
-    stored = StoredWeights(path)
+    must_hold_files(path)
+    state = read_state(path)
+    _check_hashes(path, state)
+    saved_weights = _tensors(path / WEIGHTS)
     weights = dict(named_weights(model))
-    saved = {name for name in stored.shapes if ":" not in name}
-    if saved != weights.keys():
-        missing = sorted(weights.keys() - saved)[:3]
-        unknown = sorted(saved - weights.keys())[:3]
+    if saved_weights.keys() != weights.keys():
+        missing = sorted(weights.keys() - saved_weights.keys())[:3]
+        unknown = sorted(saved_weights.keys() - weights.keys())[:3]
         raise CheckpointError(
             f"{path}: belongs to another model: lacks {missing}, and has {unknown} instead"
         )
     for name, weight in weights.items():
-        weight.copy_(stored.get(name, weight))
+        _check_like(saved_weights[name], weight, f"{path / WEIGHTS}: {name}")
+        weight.copy_(saved_weights[name])
     if optimizer is not None:
-        _load_moments(
-            stored, stored.shapes.keys() - saved, dict(model.named_parameters()), optimizer
-        )
-    return stored.state
+        _load_moments(path / OPTIMIZER, dict(model.named_parameters()), optimizer)
+    return state
 
 
-def _load_moments(
-    stored: StoredWeights,
-    keys: Collection[str],
-    parameters: Mapping[str, Tensor],
-    optimizer: Optimizer,
-) -> None:
+def _load_moments(file: Path, parameters: Mapping[str, Tensor], optimizer: Optimizer) -> None:
     """Load the optimizer's state, of which each weight has all tensors or none."""
-    moments = sorted({key.partition(":")[0] for key in keys})
-    for key in sorted(keys):
+    tensors = _tensors(file)
+    moments = sorted({key.partition(":")[0] for key in tensors})
+    for key, value in tensors.items():
         moment, _, name = key.partition(":")
         if name not in parameters:
             hint = nearest(name, parameters)
-            raise CheckpointError(
-                f"{stored.file_of(key)}: {key} belongs to no weight of the model{hint}"
-            )
+            raise CheckpointError(f"{file}: {key} belongs to no weight of the model{hint}")
         for expected in moments:
-            if f"{expected}:{name}" not in keys:
-                raise CheckpointError(
-                    f"{stored.file_of(key)}: lacks {expected}:{name}; expected it beside {key}"
-                )
+            if f"{expected}:{name}" not in tensors:
+                raise CheckpointError(f"{file}: lacks {expected}:{name}; expected it beside {key}")
         weight = parameters[name]
-        value = stored.get(key, torch.zeros(()) if moment == _STEP else weight)
-        optimizer.state[weight][moment] = value.to(
-            weight.device
-        )  # fused AdamW needs its steps there, too
+        _check_like(value, torch.zeros(()) if moment == _STEP else weight, f"{file}: {key}")
+        # fused AdamW needs its steps on the device, too
+        optimizer.state[weight][moment] = value.to(weight.device)
 
 
-class StoredWeights:
-    """The tensors of a checkpoint by name; those of the optimizer are called `MOMENT:NAME`.
+def _tensors(file: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file by name; none if there is no file."""
+    if not file.exists():
+        return {}
+    try:
+        return load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{file}: damaged ({error}); {_cure(file.parent)}") from error
 
-    shapes: of all tensors.
-    """
 
-    def __init__(self, path: Path) -> None:
-        self.path = must_hold_files(path)
-        self.state = read_state(path)
-        _check_hashes(path, self.state)
-        self.shapes: dict[str, tuple[int, ...]] = {}
-        self._files: dict[str, Path] = {}  # tensor -> its file
-        self._readers: dict[Path, Any] = {}
-        for file in sorted(path.glob("*.safetensors")):
-            try:
-                reader: Any = safe_open(file, "pt")
-            except (OSError, SafetensorError) as error:
-                raise CheckpointError(f"{file}: damaged ({error}); {_cure(path)}") from error
-            self._readers[file] = reader
-            for name in reader.keys():  # noqa: SIM118 - no mapping
-                self._files[name] = file
-                self.shapes[name] = tuple(reader.get_slice(name).get_shape())
-
-    def file_of(self, name: str) -> Path:
-        """Return the file of a tensor."""
-        return self._files[name]
-
-    def get(self, name: str, like: Tensor) -> Tensor:
-        """Return a tensor; a CheckpointError names one that is missing, or unlike another in shape or kind."""
-        if name not in self.shapes:
-            raise CheckpointError(
-                f"{self.path}: of another model: {name} is missing{nearest(name, self.shapes)}"
-            )
-        shape = self.shapes[name]
-        if shape != tuple(like.shape):
-            raise CheckpointError(
-                f"{self.file_of(name)}: {name} has shape {shape}, expected {tuple(like.shape)}"
-            )
-        tensor = self[name]
-        if tensor.is_floating_point() != like.is_floating_point():
-            raise CheckpointError(
-                f"{self.file_of(name)}: {name} has {tensor.dtype}, expected {like.dtype}"
-            )
-        return tensor
-
-    def __getitem__(self, name: str) -> Tensor:
-        """Return a tensor."""
-        tensor: Tensor = self._readers[self._files[name]].get_tensor(name)
-        return tensor
+def _check_like(tensor: Tensor, expected: Tensor, name: str) -> None:
+    """Raise a CheckpointError that names a tensor which differs from what is expected in shape or kind."""
+    if tensor.shape != expected.shape:
+        raise CheckpointError(
+            f"{name} has shape {tuple(tensor.shape)}, expected {tuple(expected.shape)}"
+        )
+    if tensor.is_floating_point() != expected.is_floating_point():
+        raise CheckpointError(f"{name} has {tensor.dtype}, expected {expected.dtype}")
 
 
 def content_of(path: Path) -> str:

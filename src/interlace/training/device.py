@@ -107,14 +107,13 @@ def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
 
 
 def resolved(precision: str) -> str:
-    """Return the precision, `"no"`, `"bf16"` or `"fp16"`; `"auto"` becomes what is fast on this hardware."""
-    if precision == "auto":
-        return fast_precision()
-    return precision
+    """Return the precision, `"no"`, `"bf16"` or `"fp16"`.
 
-
-def fast_precision() -> str:
-    """Return `"bf16"` where the hardware supports it, else `"no"`: bf16 is 50 times slower on a CPU without AVX-512."""
+    `"auto"` becomes `"bf16"` where the hardware supports it, else `"no"`: bf16 is 50 times slower on a CPU without
+    AVX-512.
+    """
+    if precision != "auto":
+        return precision
     if torch.cuda.is_available():
         has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
     else:

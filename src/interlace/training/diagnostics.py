@@ -85,11 +85,6 @@ class DiagnosticProbes:
     dictionaries: Mapping[str, Dictionaries] = field(default_factory=dict)
     learned: Mapping[str, Dictionaries | None] = field(default_factory=dict)
 
-    @property
-    def pair_counts(self) -> dict[str, dict[str, int]]:
-        """The number of sentence pairs of each language pair, for the record."""
-        return {_name_of(pairs): {"pairs": len(pairs)} for pairs in self.pairs}
-
 
 def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     """Return the diagnostics, rounded."""
@@ -140,16 +135,12 @@ def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> floa
 
 @dataclass
 class DiagnosticsCallback:
-    """Records what `measure` returns before the first step, every `every` steps and after the last.
-
-    pair_counts: see `DiagnosticProbes.pair_counts`; stored with every record.
-    """
+    """Records what `measure` returns before the first step, every `every` steps and after the last."""
 
     measure: Callable[[], dict[str, float]]
     every: int
     last: int
     record: Callable[[dict[str, Any]], None]
-    pair_counts: Mapping[str, Any] = field(default_factory=dict)
 
     def due(self, step: int) -> bool:
         """Return whether the weights of a step are measured."""
@@ -158,22 +149,11 @@ class DiagnosticsCallback:
     def __call__(self, step: TrainingStep) -> None:
         """Measure if it is due."""
         if self.due(step.index):
-            self._measure(step.index)
+            self.measure_at(step.index)
 
-    def begin(self) -> None:
-        """Measure the initial model."""
-        self._measure(0)
-
-    def _measure(self, step: int) -> None:
+    def measure_at(self, step: int) -> None:
+        """Measure and record the weights after a step; 0 for the initial model."""
         start = time.perf_counter()
         scores = self.measure()
         seconds = round(time.perf_counter() - start, 4)
-        self.record(
-            {
-                "kind": KIND,
-                "step": step,
-                "scores": scores,
-                "on": dict(self.pair_counts),
-                "seconds": seconds,
-            }
-        )
+        self.record({"kind": KIND, "step": step, "scores": scores, "seconds": seconds})

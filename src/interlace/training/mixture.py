@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,6 @@ from interlace.objectives import Batch, Objective, Prepared
 _SAMPLED_STEPS = (
     1000  # at which schedules of weights are evaluated to estimate the passes over corpora
 )
-
-
-class BatchPlan(Protocol):
-    """The epochs of a corpus as numbered batches, counted over all epochs."""
-
-    def __len__(self) -> int:
-        """Return the number of batches an epoch."""
-
-    def examples(self, index: int) -> Any:
-        """Return the examples of batch `index`; any index in any order."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +70,7 @@ class MixtureSource:
     corpus: str
     learner: Objective
     prepared: Prepared
-    plan: BatchPlan
+    plan: StreamedBatches | BucketedBatches
     size: float = 1.0
     weight: str = "1"
     loss_weight: str = "1"
@@ -166,7 +156,8 @@ class Mixture:
         if self.alternate:
             active = [name for name, weight in by_objective.items() if weight > 0]
             turn = active[(step - 1) % len(active)]
-            by_objective = {name: float(name == turn) for name in by_objective}
+            by_objective = dict.fromkeys(by_objective, 0.0)
+            by_objective[turn] = 1.0
         return self.shares(step) * [by_objective[source.objective] for source in self.sources]
 
     def _objective_weights(self, step: int) -> dict[str, float]:
