@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Counts = dict[str, float]
 Names = tuple[str, ...]
-T = TypeVar("T")
 
 PREFETCH = 2  # steps whose batches are built in the background
 READ_EVERY = 8  # updates between reads from a GPU
@@ -173,18 +172,18 @@ def steps(
             last = draw.step == training.last
             if len(pending) < training.read_every and not (last or ending_alone or due(draw.step)):
                 continue
-            read_updates = _read(training, pending, counter)
+            steps_read = _read(training, pending, counter)
             seconds = (time.perf_counter() - began) / len(pending)
-            pending.clear()
-            for number, update in enumerate(read_updates, 1):
-                _check_finite(training, progress, update.step)
-                progress.done = update.step.index
-                progress.drawn = update.drawn
-                progress.ended = update.ending and number == len(read_updates)
+            for update, step in zip(pending, steps_read, strict=True):
+                _check_finite(training, progress, step)
+                progress.done = step.index
+                progress.drawn = update.draw.drawn
+                progress.ended = update.is_ending and update is pending[-1]
                 memory = peak_memory(training.accelerator.device)
-                step = replace(update.step, seconds=seconds, memory=memory)
+                step = replace(step, seconds=seconds, memory=memory)  # noqa: PLW2901
                 progress.totals.add(step)
                 yield step
+            pending.clear()
             if progress.stop or progress.ended:
                 background.shutdown(wait=False, cancel_futures=True)
                 return
@@ -215,7 +214,7 @@ def _prefetched(
 class _Update:
     """An update whose numbers are still on the device.
 
-    counts: over all processes. totals: of this process.
+    counts: over all processes. totals: of this process. is_ending: whether a process is to end, once read.
     """
 
     draw: MixtureDraw
@@ -226,6 +225,7 @@ class _Update:
     rate: float
     waited: float
     flops: float
+    is_ending: bool = False
 
 
 def _update(
@@ -305,20 +305,8 @@ def _backward(
     return totals
 
 
-@dataclass(frozen=True)
-class _ReadUpdate:
-    """An update whose numbers have been read.
-
-    drawn: batches that each source has given out after it. ending: whether a process is to end.
-    """
-
-    step: TrainingStep
-    drawn: tuple[int, ...]
-    ending: bool
-
-
-def _read(training: Training, pending: list[_Update], counter: StepCounts) -> list[_ReadUpdate]:
-    """Wait for the device and return the updates with their numbers; one transfer for all of them."""
+def _read(training: Training, pending: list[_Update], counter: StepCounts) -> list[TrainingStep]:
+    """Wait for the device and return the records of updates; one transfer for all of them."""
     totals: list[Tensor] = []
     norms: list[Tensor] = []
     shared_counts: list[Tensor] = []
@@ -332,16 +320,15 @@ def _read(training: Training, pending: list[_Update], counter: StepCounts) -> li
     read_totals = iter(numbers[: len(totals)])
     read_norms = iter(numbers[len(totals) : len(totals) + len(norms)])
     read_counts = iter(numbers[len(totals) + len(norms) :])
-    read_updates = []
+    steps_read = []
     for update in pending:
         counts = {}
         for name, count in update.counts.items():
             counts[name] = next(read_counts) if isinstance(count, Tensor) else count
-        ending = bool(counts.pop(_ENDING))
+        update.is_ending = bool(counts.pop(_ENDING))
         update_totals = {term: next(read_totals) for term in update.totals}
-        step = _record(update, update_totals, counts, next(read_norms), training.last)
-        read_updates.append(_ReadUpdate(step, update.draw.drawn, ending))
-    return read_updates
+        steps_read.append(_record(update, update_totals, counts, next(read_norms), training.last))
+    return steps_read
 
 
 def _record(
@@ -383,18 +370,16 @@ def _check_finite(training: Training, progress: Progress, step: TrainingStep) ->
         progress.skipped = 0
         return
     progress.skipped += 1
-    name, number = "gradient norm", step.gradient_norm
-    for term, loss in step.losses.items():
-        if not math.isfinite(loss):
-            name, number = term, loss
-            break
+    numbers = {**step.losses, "gradient norm": step.gradient_norm}
+    infinite = {name: number for name, number in numbers.items() if not math.isfinite(number)}
+    name, number = next(iter(infinite.items()))
     problem = f"step {step.index}, {step.objective}/{step.corpus}: the {name} is {number}"
     max_skipped = MAX_SKIPPED if training.loss_scale is None else MAX_SKIPPED_FP16
     if progress.skipped >= min(max_skipped, training.last):
-        cause = "training has diverged; restart with a lower learning rate or a longer warm-up"
-        if progress.skipped == step.index and training.loss_scale is None:
-            cause = "no update had an effect, so the model that it starts from computes such values; check its weights"
-        raise RunError(f"{problem}, as in {progress.skipped} updates in a row: {cause}")
+        raise RunError(
+            f"{problem}, as in {progress.skipped} updates in a row: training has diverged, or started from such "
+            "weights; restart with a lower learning rate, a longer warm-up, or another checkpoint"
+        )
     level = logging.WARNING if training.loss_scale is None else logging.INFO
     log.log(level, "%s; skipped the update", problem)
 
@@ -420,8 +405,7 @@ class StepCounts:
             self._first[source.name] = self._agreed_names(source, tuple(counts_of_batches[0]))
         first = self._first[source.name]
         for counts in counts_of_batches:
-            if tuple(counts) != first:
-                raise RunError(_message(source, first, tuple(counts)))
+            _check_same(source, first, tuple(counts))
         sums: dict[str, Any] = {}
         for name in first:
             sums[name] = sum([counts[name] for counts in counts_of_batches])
@@ -432,10 +416,13 @@ class StepCounts:
 
     def _agreed_names(self, source: MixtureSource, names: Names) -> Names:
         """Return what the first batch of the first process counts; raise a RunError if that of another differs."""
-        by_process = self._gathered(names)
-        for other_names in by_process:
-            if other_names != by_process[0]:
-                raise RunError(_message(source, by_process[0], other_names))
+        if self._accelerator.num_processes == 1:
+            return names
+        from accelerate.utils import gather_object
+
+        by_process = gather_object([names])
+        for names_of_process in by_process:
+            _check_same(source, by_process[0], names_of_process)
         return by_process[0]
 
     def flops(
@@ -473,14 +460,6 @@ class StepCounts:
             values = values.pin_memory()
         return self.summed(values.to(device, non_blocking=True))
 
-    def _gathered(self, value: T) -> list[T]:
-        """Return the value of each process; all processes must call this."""
-        if self._accelerator.num_processes == 1:
-            return [value]
-        from accelerate.utils import gather_object
-
-        return list(gather_object([value]))
-
 
 def _counts_of(batch: Batch) -> Counts:
     """Return what a batch counts: its tokens and sequences, predictions by term, and tokens by language."""
@@ -500,14 +479,12 @@ def _at_least_one(count: Any) -> Any:
     return max(count, 1)
 
 
-def _message(source: MixtureSource, first: Names, differing: Names) -> str:
-    return (
-        f"{source.name}: its first batch counts {_listed_counts(first)}, another one {_listed_counts(differing)}; "
+def _check_same(source: MixtureSource, expected: Names, names: Names) -> None:
+    """Raise a RunError if a batch counts other things than the first one of its source."""
+    if names == expected:
+        return
+    raise RunError(
+        f"{source.name}: its first batch counts {', '.join(expected)}, another one {', '.join(names)}; "
         f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for every batch "
         "of a corpus (0 where there is none)"
     )
-
-
-def _listed_counts(names: Names) -> str:
-    shown = [repr(name.removeprefix(_LANGUAGE)) for name in names if name not in {"tokens", "rows"}]
-    return ", ".join(shown) or "nothing"
