@@ -57,6 +57,9 @@ class BucketedBatches:
         return self.corpus.take(rows if self.rows is None else self.rows[rows])
 
 
+BatchPlan = StreamedBatches | BucketedBatches
+
+
 @dataclass(frozen=True)
 class MixtureSource:
     """An objective on a corpus.
@@ -70,7 +73,7 @@ class MixtureSource:
     corpus: str
     learner: Objective
     prepared: Prepared
-    plan: StreamedBatches | BucketedBatches
+    plan: BatchPlan
     size: float = 1.0
     weight: str = "1"
     loss_weight: str = "1"
