@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,12 +183,26 @@ def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[
         clock(step.index)
         timed += [step] if step.index > WARMUP else []
     read = sum(step.tokens for step in timed)
+    batch = training.mixture.first_batch(0).to(training.accelerator.device)
+    flops = training_flops(lambda: training.model(cell.objective, batch, batch.counts))
     return {
         "rate": read / clock.seconds,
-        "flops": sum(step.flops for step in timed) / read,
+        "flops": flops / batch.tokens,
         "waited": sum(step.waited for step in timed) / clock.seconds,
         "peak": peak_flops() if torch.cuda.is_available() else None,
     }
+
+
+def training_flops(forward: Callable[[], object]) -> int:
+    """Return the operations of the matrix products and attention of three forward passes: forward and backward."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    # two products, of shapes
+    formula = {fused: lambda query, key, *_, **__: 4 * query.numel() * key[-2]}
+    with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=formula) as counter:
+        forward()
+    return 3 * int(counter.get_total_flops())
 
 
 def peak_flops(size: int = 8192, rounds: int = 10) -> float:

@@ -12,14 +12,14 @@ from interlace.training.steps import TrainingStep
 
 def test_progress_is_logged_at_intervals(monkeypatch, caplog):
     monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
-    more = {"flops": 5e10, "memory": 2 * 10**9, "last": 10}
+    more = {"memory": 2 * 10**9, "last": 10}
     with (
         caplog.at_level(logging.INFO, logger="interlace"),
         _progress.training_bar("small") as watch,
     ):
         for index in (1, 2):
             watch(TrainingStep(index, "mlm", "en", {"mlm": 2.0}, {}, 100, 0, 1, 0.1, 0.01, **more))
-    state = "1.0k tokens/s  mlm 2.000  2.0 GB  0.5 TFLOP/s  waiting 10%"
+    state = "1.0k tokens/s  mlm 2.000  2.0 GB  waiting 10%"
     first, second = (record.getMessage() for record in caplog.records)
     assert first == f"small: 1 of 10, {state}"
     assert second == f"small: 2 of 10, 0:00:00 left, {state}"
@@ -45,7 +45,7 @@ def test_eighty_columns_show_step_and_remaining_time(monkeypatch):
     monkeypatch.setattr(_progress, "notes", console)
     with _progress.training_bar("pre-training") as watch:
         for index in range(1, 4):
-            losses, more = {"mlm": 2.0, "tlm": 3.0}, {"flops": 5e10, "last": 200_000}
+            losses, more = {"mlm": 2.0, "tlm": 3.0}, {"last": 200_000}
             watch(TrainingStep(index, "mlm", "en", losses, {}, 100, 0, 1, 0.1, 0.01, **more))
     shown = console.file.getvalue()
     assert "3/200000" in shown

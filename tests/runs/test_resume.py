@@ -233,5 +233,5 @@ def test_a_terminated_run_saves_and_resumes_with_wrapped_layers_and_half_precisi
     ).read_bytes()
     assert not [name for name in weights(run, 12) if "_orig_mod" in name]
     speed = about(run)["speed"]
-    assert speed["tokens_per_second"] > 0 < speed["tflops"]
+    assert speed["tokens_per_second"] > 0
     assert speed["memory"] > 10**7

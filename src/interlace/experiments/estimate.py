@@ -160,7 +160,6 @@ def _measured_steps(training: Training) -> Iterator[TrainingStep]:
         last=(_ROUNDS + 1) * objectives,
         micro_batches=min(training.micro_batches, _MICRO_BATCHES),
         read_every=1,
-        count_flops=False,
     )
     log.info("measuring updates")
     return islice(steps(changed, Progress()), objectives, None)

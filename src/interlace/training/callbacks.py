@@ -60,8 +60,6 @@ class MetricsWriter:
             "waited": round(step.waited, 5),
             "memory": step.memory,
         }
-        if step.flops:
-            record["tflops"] = round(step.flops / step.seconds / 1e12, 4)
         if step.skipped:
             record["skipped"] = True
         else:

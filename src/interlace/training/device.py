@@ -4,7 +4,7 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,6 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
-from torch import nn
 
 from interlace.core.errors import LostProcessError, MissingDependencyError
 
@@ -119,30 +118,6 @@ def resolved(precision: str) -> str:
     else:
         has_bf16 = torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX"))
     return "bf16" if has_bf16 else "no"
-
-
-def training_flops(forward: Callable[[], Any]) -> int:
-    """Return the floating-point operations of the matrix products and attention of a forward and backward pass.
-
-    Three times those of the forward pass; 0 (unknown) if it runs frozen layers or embeddings, which have fewer.
-    """
-    from torch.utils.flop_counter import FlopCounterMode
-
-    layers: list[nn.Module] = []
-    hook = nn.modules.module.register_module_forward_pre_hook(lambda layer, _: layers.append(layer))
-    fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001 - torch counts it as 0
-    formula = {
-        fused: lambda query, key, *_, **__: 4 * query.numel() * key[-2]
-    }  # two products, of shapes
-    try:
-        with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=formula) as counter:
-            forward()
-    finally:
-        hook.remove()
-    for layer in layers:
-        if isinstance(layer, nn.Linear | nn.Embedding) and not layer.weight.requires_grad:
-            return 0
-    return 3 * int(counter.get_total_flops())
 
 
 def peak_memory(device: torch.device) -> int:

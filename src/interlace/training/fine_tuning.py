@@ -262,7 +262,6 @@ class FineTuner:
             job.accelerator,
             updates,
             tuning.micro_batches,
-            count_flops=False,
         )
         return cls(
             job, data, head, prepared, training, baseline_loss(head.class_columns(sequences))

@@ -32,7 +32,7 @@ from torch.amp import GradScaler
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
-from interlace.training.device import peak_memory, training_flops
+from interlace.training.device import peak_memory
 from interlace.training.mixture import MixtureDraw
 from interlace.training.steps import TrainingStep, TrainingTotals
 
@@ -117,7 +117,6 @@ class Training:
     model: a `TrainingModel` as `accelerator.prepare` returned it.
     micro_batches: of an update, over all processes; a multiple of their number.
     read_every: updates between reads from the device, see `steps`; 0: `READ_EVERY` on a GPU, else 1.
-    count_flops: measure the operations of an update, by one more forward pass of a batch of each source.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
 
@@ -129,7 +128,6 @@ class Training:
     last: int
     micro_batches: int = 1
     read_every: int = 0
-    count_flops: bool = True
     loss_scale: GradScaler | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -224,7 +222,6 @@ class _Update:
     norm: Tensor
     rate: float
     waited: float
-    flops: float
     is_ending: bool = False
 
 
@@ -243,7 +240,6 @@ def _update(
     scale = training.loss_scale
     source = training.mixture.sources[draw.source]
     counts = counter.of(source, batches, ending=ending)
-    flops = counter.flops(training, source, batches[0], counts)
     totals = _backward(training, draw, batches, counts)
     rate = settings.rate(draw.step, training.last)
     for group in optimizer.param_groups:
@@ -267,7 +263,6 @@ def _update(
         norm=norm,
         rate=rate,
         waited=waited,
-        flops=flops,
     )
 
 
@@ -359,7 +354,6 @@ def _record(
         waited=update.waited,
         rows=int(counts["rows"]),
         languages=languages,
-        flops=update.flops * tokens,
         last=last,
     )
 
@@ -390,7 +384,6 @@ class StepCounts:
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
         self._first: dict[str, Names] = {}  # source -> what its batches count
-        self._flops: dict[str, float] = {}  # source -> floating-point operations per token
 
     def of(
         self, source: MixtureSource, batches: Sequence[Batch], *, ending: bool = False
@@ -420,27 +413,10 @@ class StepCounts:
             return names
         from accelerate.utils import gather_object
 
-        by_process = gather_object([names])
+        by_process: list[Names] = gather_object([names])
         for names_of_process in by_process:
             _check_same(source, by_process[0], names_of_process)
         return by_process[0]
-
-    def flops(
-        self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]
-    ) -> float:
-        """Return the floating-point operations of matrix products per token of a source, measured by its first batch.
-
-        What gradient checkpointing repeats is not counted. 0 (unknown) for back-translation, which also generates, and
-        if layers are frozen.
-        """
-        if source.name not in self._flops:
-            flops = 0
-            if training.count_flops and not source.learner.generates:
-                model = self._accelerator.unwrap_model(training.model)
-                moved = batch.to(self._accelerator.device)
-                flops = training_flops(lambda: model(source.objective, moved, counts))
-            self._flops[source.name] = flops / max(batch.tokens, 1)
-        return self._flops[source.name]
 
     def reduced(self, counts: Mapping[str, float]) -> Counts:
         """Return sums over all processes, which must have the same names in the same order."""

@@ -18,7 +18,6 @@ class TrainingStep:
     languages: real tokens by language, where the objective counts them.
     seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
         waiting for data.
-    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats; 0: unknown.
     memory: peak of this process so far, in bytes: of the GPU's, else resident.
     last: number of the last update of the training; 0: unknown.
     """
@@ -35,7 +34,6 @@ class TrainingStep:
     waited: float
     rows: int = 0
     languages: dict[str, int] = field(default_factory=dict)
-    flops: float = 0.0
     memory: int = 0
     last: int = 0
 
@@ -52,7 +50,7 @@ class TrainingTotals:
     tokens, rows, steps: by objective and corpus, such as `mlm/en`. languages: tokens; if an objective does not report
     the languages of its tokens, the languages of the corpus share them evenly.
 
-    seconds, waited: of all updates. tflop: 10^12 floating-point operations; unmeasured: updates without this number.
+    seconds, waited: of all updates.
     memory: the peak of the first process, in bytes. skipped: updates whose gradient was not finite.
     """
 
@@ -62,8 +60,6 @@ class TrainingTotals:
     languages: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     waited: float = 0.0
-    tflop: float = 0.0
-    unmeasured: int = 0
     memory: int = 0
     skipped: int = 0
 
@@ -80,8 +76,6 @@ class TrainingTotals:
             self.languages.update(dict.fromkeys(languages, step.tokens // len(languages)))
         self.seconds += step.seconds
         self.waited += step.waited
-        self.tflop += step.flops / 1e12
-        self.unmeasured += not step.flops
         self.memory = max(self.memory, step.memory)
         self.skipped += step.skipped
 
@@ -102,12 +96,11 @@ class TrainingTotals:
 
     @property
     def speed(self) -> dict[str, Any]:
-        """Tokens/s, TFLOP/s if they are known of all updates, and the share of time spent waiting for data."""
+        """Tokens/s, the share of time spent waiting for data, peak memory and skipped updates."""
         seconds = max(self.seconds, 1e-9)
-        speed: dict[str, Any] = {"tokens_per_second": round(sum(self.tokens.values()) / seconds, 1)}
-        if self.tflop and not self.unmeasured:
-            speed["tflops"] = round(self.tflop / seconds, 4)
-        speed["waited_share"] = round(self.waited / seconds, 4)
-        speed["memory"] = self.memory
-        speed["skipped"] = self.skipped
-        return speed
+        return {
+            "tokens_per_second": round(sum(self.tokens.values()) / seconds, 1),
+            "waited_share": round(self.waited / seconds, 4),
+            "memory": self.memory,
+            "skipped": self.skipped,
+        }

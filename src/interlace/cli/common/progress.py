@@ -109,8 +109,6 @@ class _TrainingState:
             if name != "tokens/s":
                 parts.append(f"{name} {average:.3f}")
         parts.append(f"{step.memory / 1e9:.1f} GB")
-        if step.flops:
-            parts.append(f"{step.flops / seconds / 1e12:.3g} TFLOP/s")
         parts.append(f"waiting {step.waited / seconds:.0%}")
         return "  ".join(parts)
 
