@@ -82,9 +82,7 @@ COMMANDS = {  # what is to be made is {out}, other names are files of the fixtur
 }  # fmt: skip
 DATE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*")  # in a model card
 # keys of times; the digest of a checkpoint is also that of its times
-TIMES = re.compile(
-    r"seconds|waited|memory|speed|finished|started|^run$|^processes$|^digest$"
-)
+TIMES = re.compile(r"seconds|waited|memory|speed|finished|started|^run$|^processes$|^digest$")
 UNLIKE = {
     "log",
     "log.txt",

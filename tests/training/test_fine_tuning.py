@@ -267,29 +267,12 @@ def test_a_diverging_learning_rate_does_not_stop_the_others(cell, monkeypatch, c
 
 
 def test_names_all_languages_without_data(cell):
-    with pytest.raises(
-        DataError, match=r"(?s)in 'fr'.*in 'es'.*evaluate\.tasks\.pos\.targets=\[\"de\"\]"
-    ):
+    with pytest.raises(DataError, match=r"(?s)in 'fr'.*in 'es'"):
         score_job(cell(targets=("de", "fr", "es")))
     seen = []
     with pytest.raises(DataError, match="no test data in 'fr'"):
         score_job(cell(targets=("de", "fr"), seen=seen))
     assert not seen
-
-
-@pytest.mark.parametrize(
-    ("taken", "rule", "cure"),
-    [("train.en", "last", ""), ("dev.en", "source-dev", ""), ("dev.de", "mean-dev", '["es"]\'')],
-)
-def test_proposes_only_targets_with_data(cell, root, taken, rule, cure):
-    """Without the source nothing is scored, and a language whose development set is gone is none of the others."""
-    for split in ("dev", "test"):
-        (root / f"{split}.es.conllu").write_bytes((root / "test.de.conllu").read_bytes())
-    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
-    (root / f"{taken}.conllu").unlink()
-    with pytest.raises(DataError) as caught:
-        score_job(cell(targets=("de", "es"), select=rule))
-    assert str(caught.value).partition("evaluate.tasks.pos.targets=")[2] == cure
 
 
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}

@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from pydantic import Field
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from typing_extensions import TypedDict
@@ -53,21 +52,17 @@ _SCALE = 2.0**-12  # of the identity before tanh: a power of two, so that scalin
 class FineTunedRecord(TypedDict):
     """What `fine_tuned.json` says.
 
-    task: name and settings of the registry's entry. name: of the task in the recipe. items: the setting and language of
-    each score of this model. classes: of the task, by number. key, model_key: as in the scores. precision: of training
-    and evaluation. transformers: the class of transformers that has this head, or "".
+    task: name and settings of the registry's entry. name: of the task in the recipe. language: of the training text.
+    classes: of the task, by number. key: as in the scores. transformers: the class of transformers that has this head,
+    or "".
     """
 
     name: str
     task: dict[str, Any]
-    items: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
-    languages: list[str]
-    source: str
+    language: str
     seed: int
     classes: list[str]
     key: str
-    model_key: str
-    precision: Literal["no", "bf16", "fp16"]
     transformers: str
 
 
@@ -83,18 +78,12 @@ def fine_tuned_name(task: str, items: list[Item], seed: int, *, per_language: bo
     return ".".join([*parts, str(seed)])
 
 
-def read_record(folder: Path) -> FineTunedRecord | None:
-    """Return the record of a fine-tuned model; None if the folder has none."""
-    found: FineTunedRecord | None = read_json(
-        folder / RECORD, FineTunedRecord, None, remedy="evaluate again"
-    )
-    return found
-
-
 def is_saved(folder: Path, row: Mapping[str, Any]) -> bool:
-    """Return whether the fine-tuned model that a score row of a folder names is there, and is that of the score."""
-    name = row.get("fine_tuned")
-    record = read_record(folder / FINE_TUNED / Path(str(name)).name) if name else None
+    """Return whether the fine-tuned model that a score row of a folder names exists, and is that of the score."""
+    if not row.get("fine_tuned"):
+        return False
+    model = folder / FINE_TUNED / Path(str(row["fine_tuned"])).name
+    record = read_json(model / RECORD, FineTunedRecord, None, remedy="evaluate again")
     return record is not None and record["key"] == row.get("key")
 
 
@@ -112,7 +101,7 @@ def save_fine_tuned(
         f"the model to write to {folder}",
     )
     must_be_replaceable(folder, RECORD, "fine-tuned model", [HEAD, *CHECKPOINT_FILES])
-    language = record["languages"][0]
+    language = record["language"]
     is_known = prepared.language_ids and language in backbone.traits.languages
     fold = language if is_known else None
     weights = cpu_copies(dict(modules.state_dict()), torch.float32)
@@ -168,14 +157,15 @@ def _their_head(
             "summary_activation": None,
         }
         return _TheirHead(auto_class, _linear("sequence_summary.summary", weight, bias), config)
-    names = (
-        ("classifier.dense", "classifier.out_proj")
-        if family == "roberta"
-        else ("bert.pooler.dense", "classifier")
-    )
+    if family == "roberta":
+        dense_name = "classifier.dense"
+        classifier_name = "classifier.out_proj"
+    else:
+        dense_name = "bert.pooler.dense"
+        classifier_name = "classifier"
     width = backbone.width
-    dense = _linear(names[0], _SCALE * torch.eye(width), torch.zeros(width))
-    return _TheirHead(auto_class, dense | _linear(names[1], weight / _SCALE, bias), {})
+    dense = _linear(dense_name, _SCALE * torch.eye(width), torch.zeros(width))
+    return _TheirHead(auto_class, dense | _linear(classifier_name, weight / _SCALE, bias), {})
 
 
 def _modernbert_head(
@@ -236,11 +226,11 @@ def _save_as_theirs(
 
 def _card(record: FineTunedRecord) -> str:
     """Return the model card."""
-    languages = ", ".join(record["languages"])
-    auto_class = record["transformers"]
-    opened = f"transformers has no class with this head, whose weights are in `{HEAD}`."
-    if auto_class:
-        opened = f"transformers opens it as `{auto_class}`."
-    front = ["---", "library_name: transformers", "tags: [interlace]", "---"]
-    about = f"Fine-tuned on the task `{record['name']}`, training text: {languages}; seed {record['seed']}."
-    return "\n".join([*front, f"# {record['name']}", "", about, opened, ""])
+    usage = f"transformers has no class with this head, whose weights are in `{HEAD}`."
+    if record["transformers"]:
+        usage = f"transformers opens it as `{record['transformers']}`."
+    return (
+        f"---\nlibrary_name: transformers\ntags: [interlace]\n---\n# {record['name']}\n\n"
+        f"Fine-tuned on the task `{record['name']}`, training text: {record['language']}; seed {record['seed']}.\n"
+        f"{usage}\n"
+    )

@@ -197,16 +197,7 @@ def _read(job: EvaluationJob, run: FineTuneRun) -> _TuningData:
     tests = {item: reader.test(item) for item in run.items}
     if not reader.errors:
         return _TuningData(run.train_language, train, devs, tests)
-    failed = set().union(*reader.errors.values())
-    complete = dict.fromkeys(
-        item.language for item, examples in tests.items() if examples is not None
-    )
-    kept = [language for language in complete if language not in {job.source, *failed}]
-    message = reader.message
-    if kept and job.source not in failed:
-        names = ", ".join(f'"{language}"' for language in kept)
-        message += f"; to score the others: --set 'evaluate.tasks.{job.name}.targets=[{names}]'"
-    raise DataError(message)
+    raise DataError(reader.message)
 
 
 def _task(job: EvaluationJob) -> FineTuneTask:
@@ -369,14 +360,10 @@ class FineTuner:
         record: FineTunedRecord = {
             "name": job.name,
             "task": {"name": self.task.name, **self.task.dump()},
-            "items": [list(item) for item in group.items],
-            "languages": [self.data.language],
-            "source": job.source,
+            "language": self.data.language,
             "seed": job.seed,
             "classes": list(self.task.classes),
             "key": job.identity["key"],
-            "model_key": job.identity["model_key"],
-            "precision": cast("Any", job.accelerator.mixed_precision),
             "transformers": "",
         }
         folder = job.models / self._model_name(group)
