@@ -179,7 +179,7 @@ def test_early_stopping_exports_the_best_weights_after_an_interruption_too(
 
     run(whole, [10.0, 5.0, 6.0, 7.0])
     assert about(whole)["steps"] == 8
-    assert "has not fallen for 2 evaluations" in about(whole)["stopped"]
+    assert "perplexity has not improved for 2 evaluations" in about(whole)["stopped"]
     assert sorted(path.name for path in (whole / "checkpoints").iterdir()) == [
         "step-00000004",
         "step-00000008",

@@ -123,7 +123,7 @@ def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
     scores = [row["scores"] for row in records(tmp_path / "run", "evaluation")]
     assert [row["bleu/mean"] for row in scores] == [1.5, 6, 2, 1]
     assert all(row["perplexity/mean"] > 1 for row in scores)
-    assert "BLEU has not risen for 2 evaluations" in about(tmp_path / "run")["stopped"]
+    assert "bleu has not improved for 2 evaluations" in about(tmp_path / "run")["stopped"]
     files = weights(tmp_path / "run"), weights(tmp_path / "run", 4)
     assert torch.equal(
         *(next(file[name] for name in file if "word_embeddings" in name) for file in files)

@@ -5,7 +5,7 @@ import numpy as np
 from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES, Batch
 from interlace.objectives.tlm import Tlm
-from interlace.training.preview import _sequences, preview_batch
+from interlace.training.preview import _sequence, preview_batch
 
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
@@ -62,7 +62,7 @@ def test_padding_is_not_shown():
     reads = lines(preview_batch(found, VOCAB, tlm, ("en", "de")))["reads"]
     assert list(reads.values()) == [*SOURCE, *TARGET]
     assert list(reads)[len(SOURCE)] == 32
-    sample = _sequences(found, VOCAB, 1, causal=False)[0]
+    sample = _sequence(found, VOCAB, 0, causal=False)
     assert (sample["tokens"], sample["sides"]) == (
         [*SOURCE, *TARGET],
         [0] * len(SOURCE) + [1] * len(TARGET),

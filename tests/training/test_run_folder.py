@@ -92,6 +92,9 @@ def test_damaged_json_names_file_and_line(tmp_path):
 @pytest.mark.parametrize("below", ["", "/run"])
 def test_rejects_a_file_in_place_of_the_folder(tmp_path, below):
     (tmp_path / "taken").write_text("precious")
-    with pytest.raises(RunError, match="is or is below a file"), locked(tmp_path / f"taken{below}"):
+    with (
+        pytest.raises(RunError, match="cannot be written or locked"),
+        locked(tmp_path / f"taken{below}"),
+    ):
         pass
     assert (tmp_path / "taken").read_text() == "precious"

@@ -1,5 +1,7 @@
 """Which fine-tunings settings ask for, and whose development set chooses."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -26,46 +28,37 @@ def test_one_fine_tuning_serves_both_settings_of_the_source_language_others_run_
     ]
 
 
-def judges(rule, settings):
-    groups = [
-        group
-        for fit in runs_of_settings(settings, "en", ["de"])
-        for group in selection_groups(rule, fit)
-    ]
-    return [(group.items, group.dev_languages) for group in groups]
+@pytest.mark.parametrize(
+    ("rule", "setting", "groups"),
+    [
+        ("source-dev", ZERO, [(["en", "de"], ["en"])]),
+        ("mean-dev", ZERO, [(["en", "de"], ["en", "de"])]),
+        ("last", ZERO, [(["en", "de"], [])]),
+        ("per-language-dev", ZERO, [(["en"], ["en"]), (["de"], ["de"])]),
+        ("source-dev", TRAIN, [(["de"], ["de"])]),
+        ("source-dev", "supervised", [(["de"], ["de"])]),
+        ("per-language-dev", TEST, [(["de"], ["en"])]),
+        ("mean-dev", TEST, [(["de"], ["en"])]),
+    ],
+)
+def test_development_languages_of_each_rule_and_setting(rule, setting, groups):
+    [run] = runs_of_settings([setting], "en", ["de"])
+    assert [
+        ([language for _, language in group.items], group.dev_languages)
+        for group in selection_groups(rule, run)
+    ] == groups
 
 
-def test_development_languages_of_each_rule_and_setting():
-    zero = [(ZERO, "en"), (ZERO, "de")]
-    assert judges("source-dev", [ZERO]) == [(zero, ["en"])]
-    assert judges("mean-dev", [ZERO]) == [(zero, ["en", "de"])]
-    assert judges("last", [ZERO]) == [(zero, [])]
-    assert judges("per-language-dev", [ZERO]) == [
-        ([(ZERO, "en")], ["en"]),
-        ([(ZERO, "de")], ["de"]),
-    ]
-    assert judges("source-dev", [TRAIN]) == [([(TRAIN, "de")], ["de"])]
-    assert judges("source-dev", ["supervised"]) == [([("supervised", "de")], ["de"])]
-    assert judges("per-language-dev", [TEST]) == [([(TEST, "de")], ["en"])]
-    assert judges("mean-dev", [TEST]) == [([(TEST, "de")], ["en"])]
-
-
-def test_keeps_the_first_of_equal_checks_and_ignores_nan():
-    group = SelectionGroup([(ZERO, "de")], ["en", "de"])
-    given = [(float("nan"), 1.0), (20.0, 40.0), (40.0, 20.0), (10.0, 60.0)]
-    assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [
-        False,
-        True,
-        False,
-        True,
-    ]
-    assert group.best == 35
+@pytest.mark.parametrize(
+    ("scores", "greater", "improves"),
+    [
+        ([math.nan, 30.0, 30.0, 35.0], True, [False, True, False, True]),
+        ([30.0, 40.0, 20.0], False, [True, False, True]),
+    ],
+)
+def test_keeps_the_first_of_equal_checks_and_ignores_nan(scores, greater, improves):
     group = SelectionGroup([(ZERO, "de")], ["de"])
-    assert [group.improves({"de": score}, greater=False) for score in (30.0, 40.0, 20.0)] == [
-        True,
-        False,
-        True,
-    ]
+    assert [group.improves({"de": score}, greater=greater) for score in scores] == improves
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from interlace.core.json_files import checked, json_record
 from interlace.objectives.back_translation import COPIED, LENGTH
 from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
-from interlace.training.selection import early_stopping_cost
 from interlace.training.steps import TrainingTotals
 
 if TYPE_CHECKING:
@@ -82,12 +81,6 @@ class TrackerCallback:
         self.accelerator.log(values, step=step.index)
 
 
-_STOPPING_REASONS = {
-    "perplexity": "perplexity has not fallen",
-    "bleu": "BLEU has not risen",
-}
-
-
 @dataclass
 class HeldOutEvaluation:
     """Evaluates held-out text periodically, and stops the run when it no longer improves (XLM, section 5.1).
@@ -95,7 +88,7 @@ class HeldOutEvaluation:
     measure: returns scores by name, among them the mean of `by`.
     patience: evaluations without improvement before the run stops; 0 never stops it.
     by: `perplexity` or `bleu`.
-    best: minimum of `early_stopping_cost` so far; bad: evaluations since then.
+    best: minimum of the perplexity, or of minus BLEU, so far; bad: evaluations since then.
     """
 
     measure: Callable[[], dict[str, float]]
@@ -132,7 +125,8 @@ class HeldOutEvaluation:
                 )
         shown = ", ".join(f"{measure} {mean:.2f}" for measure, mean in means.items())
         log.info("step %d: %s", step.index, shown or "evaluated")
-        cost = early_stopping_cost(scores, self.by)
+        sign = 1 if self.by == "perplexity" else -1
+        cost = sign * scores.get(f"{self.by}/mean", sign * math.inf)
         if cost < self.best:
             self.best = cost
             self.best_step = step.index
@@ -141,7 +135,7 @@ class HeldOutEvaluation:
             self.bad += 1
         if self.patience and self.bad >= self.patience:
             self.progress.stop = True
-            self.progress.reason = f"{_STOPPING_REASONS[self.by]} for {self.bad} evaluations"
+            self.progress.reason = f"{self.by} has not improved for {self.bad} evaluations"
 
     def state(self) -> _StoppingState:
         """Return the state of early stopping."""

@@ -135,13 +135,13 @@ def training_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict
     samples = []
     for number, source in enumerate(mixture.sources):
         batch = mixture.first_batch(number)
-        if source.learner.architecture == "seq2seq":
-            count = min(rows, len(batch.extra["decoder_ids"]))
-            sequences = [_translation(batch, vocab, row, source.language) for row in range(count)]
-        else:
-            sequences = _sequences(
-                batch, vocab, rows, causal=source.learner.architecture == "causal"
-            )
+        architecture = source.learner.architecture
+        sequences = []
+        for row in range(min(rows, len(batch.inputs["input_ids"]))):
+            if architecture == "seq2seq":
+                sequences.append(_translation(batch, vocab, row, source.language))
+            else:
+                sequences.append(_sequence(batch, vocab, row, causal=architecture == "causal"))
         samples.append({"objective": source.objective, "corpus": source.corpus, "rows": sequences})
     return samples
 
@@ -174,26 +174,22 @@ def _first_tokens(ids: NDArray[Any], vocab: Vocab) -> NDArray[Any]:
     return tokens
 
 
-def _sequences(batch: Batch, vocab: Vocab, count: int, *, causal: bool) -> list[dict[str, Any]]:
-    """Return sequences with their targets; causal ones have no changed tokens."""
-    ids = batch.inputs["input_ids"]
-    real = _real_tokens(batch)
-    sides = np.zeros_like(ids) if batch.sides is None else batch.sides
-    sequences = []
-    for row in range(min(count, len(ids))):
-        tokens = ids[row][real[row]][:MAX_TOKENS]
-        columns = (np.cumsum(real[row]) - 1)[batch.at[1]]  # without padding, also between two sides
-        predicted = (batch.at[0] == row) & (columns < len(tokens))
-        columns = columns[predicted]
-        labels = batch.labels[predicted]
-        changed = columns[tokens[columns] != labels].tolist()
-        sequences.append(
-            {
-                "tokens": vocab.tokens(tokens),
-                "at": columns.tolist(),
-                "targets": vocab.tokens(labels),
-                "changed": [] if causal else changed,
-                "sides": sides[row][real[row]][: len(tokens)].tolist(),
-            }
-        )
-    return sequences
+def _sequence(batch: Batch, vocab: Vocab, row: int, *, causal: bool) -> dict[str, Any]:
+    """Return a sequence without padding, with its targets; a causal one has no changed tokens."""
+    real = _real_tokens(batch)[row]
+    tokens = batch.inputs["input_ids"][row][real][:MAX_TOKENS]
+    columns = (np.cumsum(real) - 1)[batch.at[1]]  # padding may also be between two sides
+    predicted = (batch.at[0] == row) & (columns < len(tokens))
+    columns = columns[predicted]
+    labels = batch.labels[predicted]
+    changed = [] if causal else columns[tokens[columns] != labels].tolist()
+    sides = [0] * len(tokens)
+    if batch.sides is not None:
+        sides = batch.sides[row][real][: len(tokens)].tolist()
+    return {
+        "tokens": vocab.tokens(tokens),
+        "at": columns.tolist(),
+        "targets": vocab.tokens(labels),
+        "changed": changed,
+        "sides": sides,
+    }

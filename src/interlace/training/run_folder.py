@@ -30,8 +30,7 @@ RUN_STATE = "run_state.json"
 CELL = "cell.json"
 CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
-_STARTED = {"predictions", "tuning"}  # folders that a failed start leaves empty
-_FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", *_STARTED}  # all that a failed start leaves
+_FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", "predictions"}  # all that a failed start leaves
 _OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {
     RECIPE
 }  # what may precede the marks of a folder
@@ -134,10 +133,6 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
         raise RunError(
             f"{folder}: in use by another process; wait for it or choose another folder"
         ) from None
-    except (FileExistsError, NotADirectoryError):
-        raise RunError(
-            f"{folder}: is or is below a file, not the folder of a run; choose another folder"
-        ) from None
     except OSError as error:
         raise RunError(
             f"{folder}: cannot be written or locked: {error.strerror}; choose another folder"
@@ -145,12 +140,8 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        entries = {
-            path.name
-            for path in folder.iterdir()
-            if path.name not in _STARTED or any(path.iterdir())
-        }
-        if is_new and entries <= {*_FIRST, ".lock"} - _STARTED:
+        entries = {path.name for path in folder.iterdir()}
+        if is_new and entries <= {*_FIRST, ".lock"}:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     finally:

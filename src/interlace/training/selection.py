@@ -1,7 +1,7 @@
 """Model selection: the fine-tunings of a task, whose development sets choose their weights, and collapsed models."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from statistics import fmean
@@ -181,9 +181,3 @@ def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, baseli
     labels = np.unique(gold[gold >= 0])
     predicted_labels = np.unique(predictions[predictions >= 0])
     return bool(len(labels) > 1 and len(predicted_labels) == 1 and at_baseline)
-
-
-def early_stopping_cost(scores: Mapping[str, float], by: str) -> float:
-    """Return what early stopping minimizes: the mean perplexity, or minus the mean BLEU; infinite if missing."""
-    sign = 1 if by == "perplexity" else -1
-    return sign * scores.get(f"{by}/mean", sign * math.inf)
