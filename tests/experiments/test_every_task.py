@@ -252,8 +252,8 @@ def check_range(row):
 
 def check_outcomes(folder, row):
     """What is stored by example gives the same score."""
-    path = outcomes_file(folder, row["task"], 0, row["setting"])
-    kept = read_outcomes(path, row["language"], outcomes_key(row))
+    path = outcomes_file(folder, row["task"], 0, row["language"], row["setting"])
+    kept = read_outcomes(path, outcomes_key(row))
     scale = 100 if row["unit"] == "%" else 1
     assert scale * kept.total == pytest.approx(row["score"], rel=1e-4, abs=1e-3), row
     assert kept.identity == row["examples"]

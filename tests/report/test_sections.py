@@ -64,7 +64,7 @@ def test_scores_are_drawn_and_in_tables(tmp_path):
 def store_outcomes(folder, language, right):
     """Store outcomes of test examples for the score of a run, as `evaluate` does."""
     outcomes = Examples(np.array(right, float), np.ones(len(right)), "same")
-    write_outcomes(outcomes_file(folder, "pos", 0), language, outcomes, "")
+    write_outcomes(outcomes_file(folder, "pos", 0, language), outcomes, "")
 
 
 def test_single_runs_are_compared_over_paired_examples(tmp_path):

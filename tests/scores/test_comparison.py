@@ -40,7 +40,7 @@ def over_examples(rows, folder, outcomes=None, **more):
     for one in rows if outcomes else ():
         found = outcomes[one.system]
         both = found if isinstance(found, tuple) else (found, np.ones(len(found)))
-        write_outcomes(outcomes_file(folder / one.run, "pos", 0), {"de": both})
+        write_outcomes(folder / one.run, "pos", {"de": both})
     return compare(ScoreTable(rows), "a", "examples", outcomes=outcomes_in(folder), **more)
 
 
@@ -121,7 +121,7 @@ def test_comparison_over_runs_and_examples(tmp_path):
         outcomes = {language: (rng.random(200) < level, np.ones(200)) for language in ("de", "es")}
         for language, (right, _) in outcomes.items():
             rows.append(row(system, seed, language, 100 * right.mean()))
-        write_outcomes(outcomes_file(tmp_path / rows[-1].run, "pos", 0), outcomes)
+        write_outcomes(tmp_path / rows[-1].run, "pos", outcomes)
     read = outcomes_in(tmp_path)
     both = by_language(compare(ScoreTable(rows), "a", "both", outcomes=read))
     examples = by_language(compare(ScoreTable(rows), "a", "examples", outcomes=read, draws=500))
@@ -150,12 +150,12 @@ def test_systems_with_other_examples_are_left_out_of_holm(single, tmp_path):
 
 
 def test_rejects_outcomes_that_are_missing_or_of_other_examples(single, tmp_path):
-    missing = "cells/a,seed=0/predictions/pos.zero-shot.0.safetensors: no such file"
+    missing = "cells/a,seed=0/predictions/pos.zero-shot.0.de.safetensors: no such file"
     with pytest.raises(DataError, match=missing):
         over_examples(single, tmp_path)
     for one in single:
-        path = outcomes_file(tmp_path / one.run, "pos", 0)
-        keep(path, "de", Examples(np.ones(5), np.ones(5), one.system), "key")
+        path = outcomes_file(tmp_path / one.run, "pos", 0, "de")
+        keep(path, Examples(np.ones(5), np.ones(5), one.system), "key")
     with pytest.raises(DataError, match="different test examples"):
         over_examples(single, tmp_path)
     with pytest.raises(DataError, match="another model"):

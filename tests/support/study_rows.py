@@ -54,23 +54,21 @@ def with_dictionary(rows: Iterable[Score], shares: dict[str, float]) -> ScoreTab
     return ScoreTable([*rows, *more])
 
 
-def write_outcomes(path: Path, languages: dict[str, tuple[Any, Any]]) -> None:
+def write_outcomes(run: Path, task: str, languages: dict[str, tuple[Any, Any]]) -> None:
     """Outcomes of examples: (score, weight) by language."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    arrays = {
-        f"{language}.{part}": np.asarray(values, np.float32)
-        for language, both in languages.items()
-        for part, values in zip(("score", "weight"), both, strict=True)
-    }
-    save_file(arrays, path)
+    for language, (score, weight) in languages.items():
+        columns = {"score": np.asarray(score, np.float32), "weight": np.asarray(weight, np.float32)}
+        path = outcomes_file(run, task, 0, language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_file(columns, path)
 
 
 def outcomes_in(folder: Path) -> Callable[[Score], Examples]:
     """Reads the outcomes of a row in a study's folder."""
 
     def read(row: Score) -> Examples:
-        path = outcomes_file(folder / row.run, row.task, row.seed, row.setting)
-        return read_outcomes(path, row.language, row.key or None)
+        path = outcomes_file(folder / row.run, row.task, row.seed, row.language, row.setting)
+        return read_outcomes(path, row.key or None)
 
     return read
 

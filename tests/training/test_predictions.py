@@ -49,7 +49,7 @@ def vocab():
 def write_scored(folder, job, examples, predictions):
     scores = job.task.score(examples, predictions)
     write_predictions(folder, job, GERMAN, examples, predictions, scores)
-    return read_outcomes(outcomes_file(folder, job.name, 0), "de", job.key)
+    return read_outcomes(outcomes_file(folder, job.name, 0, "de"), job.key)
 
 
 def test_outcomes_of_a_classification_whose_pairs_share_a_premise(tmp_path, vocab):
@@ -68,9 +68,9 @@ def test_answers_of_a_task_are_exported(tmp_path):
     scores = Scores({}, Examples(np.array([0.5, 1.0]), np.ones(2)))
     columns = write_predictions(tmp_path, Job("qa", task), GERMAN, None, None, scores)
     assert columns == {"low": 50.0, "high": 100.0}  # an example may be drawn twice
-    path = outcomes_file(tmp_path, "qa", 0)
-    assert set(load_file(path)) == {"de.score", "de.weight"}
-    assert json.loads(path.with_suffix(".de.answers.json").read_text()) == {"a": "a dog"}
+    path = outcomes_file(tmp_path, "qa", 0, "de")
+    assert set(load_file(path)) == {"score", "weight"}
+    assert json.loads(path.with_suffix(".answers.json").read_text()) == {"a": "a dog"}
 
 
 def test_the_identity_depends_on_sentence_ends(tmp_path, vocab):
@@ -89,28 +89,13 @@ def test_outcomes_of_probes_with_an_interval(tmp_path):
     columns = write_probe_outcomes(tmp_path, job, GERMAN, Scores({"p@1": 50.0}, outcomes))
     assert 0 <= columns["low"] < 50 < columns["high"] <= 100
     assert columns["examples"] == "three lines"
-    stored = read_outcomes(outcomes_file(tmp_path, "retrieval", 0), "de", "model")
+    stored = read_outcomes(outcomes_file(tmp_path, "retrieval", 0, "de"), "model")
     assert (stored.total, stored.identity) == (0.5, "three lines")
     assert write_probe_outcomes(tmp_path, job, GERMAN, Scores({"p@1": 1.0})) == {}
 
 
-def examples_of(*score, identity="these"):
-    return Examples(np.array(score, float), np.ones(len(score)), identity)
-
-
-def test_languages_keep_their_keys_and_identities_until_the_model_is_another(tmp_path):
-    path = outcomes_file(tmp_path, "pos", 0)
-    write_outcomes(path, "de", examples_of(1, 0), "model")
-    write_outcomes(path, "es", examples_of(1, 1, identity="those"), "model")
-    write_outcomes(path, "de", examples_of(0, 0), "model")
-    assert read_outcomes(path, "de", "model").score.tolist() == [0, 0]
-    assert read_outcomes(path, "de", "model").identity == "these"
-    assert read_outcomes(path, "es", "model").identity == "those"
-    write_outcomes(path, "de", examples_of(1), "new")
-    with pytest.raises(DataError, match="no language 'es'"):
-        read_outcomes(path, "es")
-    with pytest.raises(DataError, match=r"de: outcomes of another model"):
-        read_outcomes(path, "de", "model")
+def examples_of(*score):
+    return Examples(np.array(score, float), np.ones(len(score)), "these")
 
 
 def test_the_interval_is_in_the_unit_of_the_score():
@@ -123,41 +108,40 @@ def test_the_interval_is_in_the_unit_of_the_score():
 
 
 def test_rejects_unreadable_outcomes(tmp_path):
-    path = tmp_path / "a.safetensors"
-    with pytest.raises(DataError, match=r"a.safetensors: no such file"):
-        read_outcomes(path, "de")
-    write_rows(path, {"de": ([1.0], [1.0])})
-    with pytest.raises(DataError, match=r"no language 'dee'; did you mean 'de'"):
-        read_outcomes(path, "dee")
+    path = outcomes_file(tmp_path, "pos", 0, "de")
+    with pytest.raises(DataError, match=r"pos.zero-shot.0.de.safetensors: no such file"):
+        read_outcomes(path)
+    write_outcomes(path, examples_of(1), "model")
+    with pytest.raises(DataError, match="outcomes of another model"):
+        read_outcomes(path, "other")
     path.write_bytes(b"nonsense")
-    with pytest.raises(DataError, match=r"a.safetensors: damaged"):
-        read_outcomes(path, "de")
-    save_file({"de.score": np.ones(1)}, path, {"about": '{"de": 1}'})
-    with pytest.raises(DataError, match=r"a.safetensors: damaged: key 'de'"):
-        write_outcomes(path, "es", examples_of(1), "model")
+    with pytest.raises(DataError, match=r"de.safetensors: damaged"):
+        read_outcomes(path)
+    save_file({"score": np.ones(1)}, path, {"about": '{"key": 1}'})
+    with pytest.raises(DataError, match=r"de.safetensors: damaged: key 'key'"):
+        read_outcomes(path)
 
 
 @pytest.mark.parametrize(
     ("score", "weight"), [([1.0], [1.0, 1.0]), ([], []), ([0.0], [0.0]), ([[1.0]], [[1.0]])]
 )
 def test_rejects_inconsistent_rows(tmp_path, score, weight):
-    path = tmp_path / "a.safetensors"
-    write_rows(path, {"de": (score, weight)})
-    with pytest.raises(DataError, match="de: expected rows of one length with some weight"):
-        read_outcomes(path, "de")
+    write_rows(tmp_path, "pos", {"de": (score, weight)})
+    with pytest.raises(DataError, match="expected rows of one length with some weight"):
+        read_outcomes(outcomes_file(tmp_path, "pos", 0, "de"))
 
 
 def test_stores_counts_and_measures_of_corpus_metrics(tmp_path):
-    path = outcomes_file(tmp_path, "mt", 0)
+    path = tmp_path / "mt.safetensors"
     counts = np.array([[3, 3, 3, 2, 1, 0, 3, 2, 1, 0], [4, 5, 2, 1, 0, 0, 4, 3, 2, 1]], float)
     bleu = replace(examples_of(0.9, 0.3), counts=counts, measure="bleu")
-    write_outcomes(path, "en-de", bleu, "model")
-    stored = read_outcomes(path, "en-de")
+    write_outcomes(path, bleu, "model")
+    stored = read_outcomes(path)
     assert (stored.measure, stored.total) == ("bleu", bleu.total)
     np.testing.assert_array_equal(stored.counts, counts)
     nats = Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity")
-    write_outcomes(path, "de", nats, "model")
-    stored = read_outcomes(path, "de")
+    write_outcomes(path, nats, "model")
+    stored = read_outcomes(path)
     assert (stored.measure, stored.counts) == ("perplexity", None)
     assert stored.total == pytest.approx(np.exp(13 / 5))
     interval = confidence_interval(stored, "per word")

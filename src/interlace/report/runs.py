@@ -227,21 +227,12 @@ def read_outcomes(row: Score, root: Path = Path()) -> Examples:
     root: the folder that `row.run` is relative to.
     """
     key = outcomes_key(vars(row)) if row.key else None
-    return predictions.read_outcomes(
-        outcomes_path(row, root),
-        row.language,
-        key,
-    )
+    return predictions.read_outcomes(outcomes_path(row, root), key)
 
 
 def outcomes_path(row: Score, root: Path = Path()) -> Path:
     """Return the file with the outcomes of the test examples of a score."""
-    return predictions.outcomes_file(
-        root / row.run,
-        row.task,
-        row.seed,
-        row.setting,
-    )
+    return predictions.outcomes_file(root / row.run, row.task, row.seed, row.language, row.setting)
 
 
 def _read_run(folder: Path) -> ReportedRun:

@@ -1,8 +1,8 @@
 """Predictions and outcomes of every test example in a run's folder, so that systems can be compared by example.
 
-`predictions/TASK.SETTING.SEED.safetensors` holds two float32 rows a language, `LANGUAGE.score` and `LANGUAGE.weight`,
-with one entry per example in the order of the test file. The score of any set of examples is the sum of the former
-divided by the sum of the latter:
+`predictions/TASK.SETTING.SEED.LANGUAGE.safetensors` holds two float32 rows, `score` and `weight`, with one entry per
+example in the order of the test file. The score of any set of examples is the sum of the former divided by the sum of
+the latter:
 
     accuracy                 1 or 0                           1
     tagging accuracy         correct words of the sentence    words of the sentence
@@ -14,14 +14,13 @@ divided by the sum of the latter:
     translation              chrF of the sentence             1, and below
 
 If the score is not the ratio of two sums, the metadata names the `measure` that computes it from them: for perplexity,
-the exponential of the ratio. The sums of BLEU are `LANGUAGE.counts`, float32 (examples, 10): both lengths, matching
-n-grams and n-grams. Examples that are sampled together, such as the questions of one passage, share a number in
-`LANGUAGE.groups`, int32.
+the exponential of the ratio. The sums of BLEU are `counts`, float32 (examples, 10): both lengths, matching n-grams and
+n-grams. Examples that are sampled together, such as the questions of one passage, share a number in `groups`, int32.
 
-The metadata has for each language (`about`) the `key` of its score row and the `identity` of the examples, a hash of
-what is correct for them: examples can be paired only if identities agree.
+The metadata (`about`) has the `key` of the score row and the `identity` of the examples, a hash of what is correct for
+them: examples can be paired only if identities agree.
 
-Generated text is in `TASK.SETTING.SEED.LANGUAGE.txt`, a line per example; answers to questions are in
+Generated text is in `...LANGUAGE.txt`, a line per example; answers to questions are in
 `...LANGUAGE.answers.json`, by the question's id, as official evaluation programs read them.
 """
 
@@ -32,26 +31,23 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.errors import DataError, did_you_mean
+from interlace.core.errors import DataError
 from interlace.core.files import atomic
 from interlace.core.json_files import checked, parse_json, write_json
 from interlace.core.randomness import Purpose, generator
-from interlace.scores import ORACLE, PER_LANGUAGE
+from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
 from interlace.training.selection import Item
 
 if TYPE_CHECKING:
     from interlace.tasks import Scores
     from interlace.training.evaluation_job import EvaluationJob
-
-    Arrays = dict[str, NDArray[Any]]
 
 FOLDER = "predictions"
 
@@ -60,10 +56,16 @@ _BOOTSTRAP_SAMPLES = 2000  # a third of a second for 10,000 examples
 _COLUMNS = {"score": np.float32, "weight": np.float32, "counts": np.float32, "groups": np.int32}
 
 
-def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
-    """Return the file with the outcomes of a task in a setting, as in score tables, with a fine-tuning seed."""
-    setting = setting.removesuffix(ORACLE)
-    return run / FOLDER / f"{safe_file_name(task)}.{safe_file_name(setting)}.{seed}.safetensors"
+def outcomes_file(
+    run: Path, task: str, seed: int, language: str, setting: str = "zero-shot"
+) -> Path:
+    """Return the file with the outcomes of a task in a language and a setting, as in score tables.
+
+    seed: of fine-tuning.
+    """
+    parts = [task, setting.removesuffix(ORACLE), str(seed), language]
+    name = ".".join(map(safe_file_name, parts))
+    return run / FOLDER / f"{name}.safetensors"
 
 
 def safe_file_name(name: str) -> str:
@@ -91,14 +93,13 @@ def write_predictions(
 ) -> dict[str, Any]:
     """Write the outcomes of a fine-tuned model for one language, and the answers of tasks that have some, atomically.
 
-    Other languages in the files are kept if they have the same model and settings (`job.key`). Returned for the score's
-    row: its `low` and `high`, and the identity of the `examples`.
+    Returned for the score's row: its `low` and `high`, and the identity of the `examples`.
     """
     task: Any = job.task
-    path = outcomes_file(run, job.name, job.seed, item.setting)
-    columns = _write_with_interval(path, job, item, scores)
+    path = outcomes_file(run, job.name, job.seed, item.language, item.setting)
+    columns = _write_with_interval(path, job, scores)
     for name, content in task.exports(examples, predictions).items():
-        write_json(path.with_suffix(f".{safe_file_name(item.language)}.{name}.json"), content)
+        write_json(path.with_suffix(f".{name}.json"), content)
     return columns
 
 
@@ -108,104 +109,61 @@ def write_probe_outcomes(
     """Write the outcomes of a probe, if it has any, for one language; return what `write_predictions` does."""
     if scores.outcomes is None:
         return {}
-    path = outcomes_file(run, job.name, job.seed, item.setting)
-    columns = _write_with_interval(path, job, item, scores)
+    path = outcomes_file(run, job.name, job.seed, item.language, item.setting)
+    columns = _write_with_interval(path, job, scores)
     if scores.outputs:
-        with atomic(path.with_suffix(f".{safe_file_name(item.language)}.txt")) as partial:
+        with atomic(path.with_suffix(".txt")) as partial:
             lines = [text.replace("\r", " ").replace("\n", " ") for text in scores.outputs]
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return columns
 
 
-def _write_with_interval(
-    path: Path, job: EvaluationJob, item: Item, scores: Scores
-) -> dict[str, Any]:
+def _write_with_interval(path: Path, job: EvaluationJob, scores: Scores) -> dict[str, Any]:
     outcomes: Any = scores.outcomes
-    write_outcomes(path, item.language, outcomes, job.key)
+    write_outcomes(path, outcomes, job.key)
     columns: dict[str, Any] = dict(confidence_interval(outcomes, job.task.unit))
     if outcomes.identity:
         columns["examples"] = outcomes.identity
     return columns
 
 
-def write_outcomes(path: Path, language: str, examples: Examples, key: str) -> None:
-    """Write the outcomes of one language, atomically.
-
-    Other languages in the file are kept if they have the same key. In settings with a fine-tuning a language, keys
-    always differ; there all languages are kept until they are scored again.
-
-    path: see `outcomes_file`. key: of the score row.
-    """
+def write_outcomes(path: Path, examples: Examples, key: str) -> None:
+    """Write outcomes atomically; key: of the score row."""
     from safetensors.numpy import save_file
 
-    stored = _other_languages(path, language, key)
-    about: dict[str, str] = {"key": key, "identity": examples.identity}
-    if examples.measure != "ratio":
-        about["measure"] = examples.measure
-    stored.about[language] = about
+    about = {"key": key, "identity": examples.identity, "measure": examples.measure}
+    columns: dict[str, NDArray[Any]] = {}
     for name, dtype in _COLUMNS.items():
         values = getattr(examples, name)
         if values is not None:
-            stored.arrays[f"{language}.{name}"] = np.ascontiguousarray(values, dtype)
+            columns[name] = np.ascontiguousarray(values, dtype)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as partial:
-        metadata = {"about": json.dumps(stored.about)}  # several entries would be in any order
-        save_file(stored.arrays, partial, metadata)
+        metadata = {"about": json.dumps(about)}  # several entries would be in any order
+        save_file(columns, partial, metadata)
 
 
-@dataclass(frozen=True)
-class _StoredOutcomes:
-    """Arrays by `LANGUAGE.NAME`, and facts by language."""
-
-    arrays: Arrays
-    about: dict[str, dict[str, str]]
-
-
-def _other_languages(path: Path, language: str, key: str) -> _StoredOutcomes:
-    """Return what is kept of the other languages in a file when one is written under `key`."""
-    stored = _StoredOutcomes({}, {})
-    if not path.is_file():
-        return stored
-    keeps_all = any(f".{setting}." in path.name for setting in PER_LANGUAGE)
-    with _open_outcomes(path) as file:
-        for name, about in _about(file.metadata(), path).items():
-            if name != language and (keeps_all or about.get("key") == key):
-                stored.about[name] = about
-        for name in file.keys():  # noqa: SIM118 - no mapping
-            if name.rpartition(".")[0] in stored.about:
-                stored.arrays[name] = file.get_tensor(name)
-    return stored
-
-
-def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples:
-    """Return the outcomes of one language; a DataError names the nearest if there are none.
+def read_outcomes(path: Path, key: str | None = None) -> Examples:
+    """Return the outcomes of test examples; raise a DataError if there are none.
 
     key: key of the score row that they must belong to; None: any.
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file; `interlace evaluate` writes it")
+    columns: dict[str, NDArray[Any]] = {}
     with _open_outcomes(path) as file:
-        names = list(file.keys())
-        languages = [name.removesuffix(".score") for name in names if name.endswith(".score")]
-        if language not in languages:
-            raise DataError(f"{path}: no language {language!r}{did_you_mean(language, languages)}")
-        columns: Arrays = {}
-        for column in _COLUMNS:
-            name = f"{language}.{column}"
-            if name in names:
-                read_as = np.int64 if column == "groups" else np.float64
-                columns[column] = file.get_tensor(name).astype(read_as)
-        about = _about(file.metadata(), path).get(language, {})
-    score = columns["score"]
+        for name in file.keys():  # noqa: SIM118 - no mapping
+            read_as = np.int64 if name == "groups" else np.float64
+            columns[name] = file.get_tensor(name).astype(read_as)
+        about = _about(file.metadata(), path)
+    score = columns.get("score", np.zeros(0))
     weight = columns.get("weight", np.zeros(0))
     if score.ndim != 1 or score.shape != weight.shape or not weight.sum() > 0:
         shapes = f"scores of shape {score.shape}, weights of shape {weight.shape} and sum {weight.sum():g}"
-        raise DataError(
-            f"{path}: {language}: expected rows of one length with some weight, found {shapes}"
-        )
+        raise DataError(f"{path}: expected rows of one length with some weight, found {shapes}")
     if key is not None and about.get("key") != key:
         raise DataError(
-            f"{path}: {language}: outcomes of another model or settings; run `interlace evaluate` again"
+            f"{path}: outcomes of another model or settings; run `interlace evaluate` again"
         )
     return Examples(
         score,
@@ -229,9 +187,7 @@ def _open_outcomes(path: Path) -> Iterator[Any]:
         raise DataError(f"{path}: damaged: {error}") from error
 
 
-def _about(metadata: dict[str, str] | None, path: Path) -> dict[str, dict[str, str]]:
+def _about(metadata: dict[str, str] | None, path: Path) -> dict[str, str]:
     text = (metadata or {}).get("about", "{}")
-    about: dict[str, dict[str, str]] = checked(
-        parse_json(text), dict[str, dict[str, str]], str(path)
-    )
+    about: dict[str, str] = checked(parse_json(text), dict[str, str], str(path))
     return about
