@@ -103,9 +103,7 @@ def test_reads_only_files_of_its_own_folder(tmp_path, name):
     state["hashes"][name] = "0"
     write_state(path, state)
     os.mkfifo(path / "pipe.safetensors")
-    with pytest.raises(
-        CheckpointError, match=r"not a file of its folder|pipe\.safetensors: a pipe, a device"
-    ):
+    with pytest.raises(CheckpointError, match="missing, or not a file of its folder"):
         checkpoint.verify(path, "this")
 
 

@@ -1,23 +1,28 @@
 """Fine-tuned models on disk: plain transformers computes the same logits, in every family and task."""
 
 import json
+from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 import transformers
 from safetensors.torch import load_file
 
 from interlace.core.errors import CheckpointError
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
+from interlace.data import LabeledExamples, Pairs
 from interlace.data.vocab import Vocab
 from interlace.models.backbone import Backbone
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
+from interlace.readers.common.questions import NOT_FOUND, AnsweredQuestion, question_pairs
 from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.classification import ClassificationTask, Classifier
+from interlace.tasks.mlqa import encode_questions
 from interlace.training.fine_tuned import fine_tuned_name, save_fine_tuned
-from little_files import write
 
 TASK_NAMES = [name for name in TASKS.names() if issubclass(TASKS.get(name), FineTuneTask)]
 FAMILIES = ["bert", "roberta", "modernbert", "xlm"]
@@ -45,45 +50,23 @@ def backbone_of(family, vocab, languages=()):
     return backbone.eval()
 
 
-def examples_of(task, vocab, root):
-    sentences = [WORDS[start : start + 5] for start in range(6)]
-    name = task.name
-    if name in {"pos", "ner"}:
-        tags = ("NOUN", "VERB") if name == "pos" else ("B-PER", "O")
+def sentences_of(vocab):
+    return vocab.encode([" ".join(WORDS[start : start + 5]) for start in range(6)], language="en")
+
+
+def examples_of(task, vocab):
+    if task.name == "mlqa":
         rows = []
-        for words in sentences:
-            for number, word in enumerate(words):
-                cells = (str(number + 1), word, "_", tags[number % 2], *["_"] * 6)
-                rows.append(cells if name == "pos" else (word, tags[number % 2]))
-            rows.append("")
-    elif name == "mlqa":
-        return None
-    elif name == "pawsx":
-        rows = [
-            (" ".join(words), "the birds", str(number % 2))
-            for number, words in enumerate(sentences)
-        ]
-    else:
-        rows = [("language", "gold_label", "sentence1", "sentence2")]
-        rows += [
-            ("en", task.classes[number % 3], " ".join(words), "the birds")
-            for number, words in enumerate(sentences)
-        ]
-    write(root, task.files.format(split="test", language="en"), *rows)
-    return task.examples("test", "en", vocab, root)
-
-
-def questions(vocab):
-    from collections import Counter
-
-    from interlace.readers.common.questions import NOT_FOUND, AnsweredQuestion, question_pairs
-    from interlace.tasks.mlqa import encode_questions
-
-    rows = [
-        AnsweredQuestion(" ".join(WORDS[start:]), "who reads ?", "", NOT_FOUND, [])
-        for start in range(6)
-    ]
-    return encode_questions([question_pairs(rows, ("en", "en"), "whitespace", Counter())], vocab)
+        for start in range(6):
+            context = " ".join(WORDS[start:])
+            rows.append(AnsweredQuestion(context, "who reads ?", "", NOT_FOUND, []))
+        pairs = question_pairs(rows, ("en", "en"), "whitespace", Counter())
+        return encode_questions([pairs], vocab)
+    sentences = sentences_of(vocab)
+    if task.name in {"pos", "ner"}:
+        return LabeledExamples(sentences, tags=Ragged.of([[0, 1, 0, 1, 0]] * 6))
+    labels = np.arange(6, dtype=np.int32) % 2
+    return LabeledExamples(Pairs(sentences, sentences), labels=labels)
 
 
 def saved(folder, backbone, vocab, task):
@@ -122,7 +105,7 @@ def their_logits(model, batch, name, layout):
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_transformers_computes_the_same_logits(name, family, vocab, tmp_path):
     backbone, task = backbone_of(family, vocab), TASKS.build(name)
-    examples = questions(vocab) if name == "mlqa" else examples_of(task, vocab, tmp_path)
+    examples = examples_of(task, vocab)
     head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
     auto_class = getattr(transformers, record_in(tmp_path / "saved")["transformers"])
     model, report = auto_class.from_pretrained(
@@ -151,9 +134,9 @@ def test_plain_transformers_reads_the_training_language(vocab, tmp_path):
     with torch.no_grad():
         backbone.language_embeddings.normal_()
     head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
-    batch = head.batch(
-        examples_of(task, vocab, tmp_path), prepared, 0, generator(Purpose.EVALUATE, 0)
-    ).to(torch.device("cpu"))
+    batch = head.batch(examples_of(task, vocab), prepared, 0, generator(Purpose.EVALUATE, 0)).to(
+        torch.device("cpu")
+    )
     expected = head.logits(backbone, modules, batch)
     inputs = {name: value for name, value in batch.inputs.items() if name != "token_type_ids"}
     model = transformers.AutoModelForTokenClassification.from_pretrained(
@@ -189,15 +172,13 @@ def test_weights_that_are_not_finite_are_not_saved(vocab, tmp_path):
     assert not (tmp_path / "saved").exists()
 
 
-def test_names_tell_fine_tunings_apart():
-    assert (
-        fine_tuned_name("ner", [("zero-shot", "en"), ("zero-shot", "de")], 2, per_language=False)
-        == "ner.zero-shot.2"
-    )
-    assert (
-        fine_tuned_name("ner", [("zero-shot", "de")], 0, per_language=True) == "ner.zero-shot.de.0"
-    )
-    assert (
-        fine_tuned_name("my/ner", [("supervised", "de")], 0, per_language=False)
-        == "my-ner.supervised.de.0"
-    )
+@pytest.mark.parametrize(
+    ("task", "setting", "per_language", "name"),
+    [
+        ("ner", "zero-shot", False, "ner.zero-shot.2"),
+        ("ner", "zero-shot", True, "ner.zero-shot.de.2"),
+        ("my/ner", "supervised", False, "my-ner.supervised.de.2"),
+    ],
+)
+def test_names_tell_fine_tunings_apart(task, setting, per_language, name):
+    assert fine_tuned_name(task, [(setting, "de")], 2, per_language=per_language) == name

@@ -201,21 +201,16 @@ def _check_hashes(path: Path, state: CheckpointState) -> None:
     hashes = state["hashes"]
     present = {file.name for file in path.glob("*.safetensors")}
     for name in sorted(hashes.keys() | present):
-        if Path(name).name != name:
-            raise CheckpointError(
-                f"{path / STATE}: names {name!r}, not a file of its folder; {_cure(path)}"
-            )
-        if (path / name).exists() and not (path / name).is_file():
-            raise CheckpointError(
-                f"{path / name}: a pipe, a device or a folder, not a file; {_cure(path)}"
-            )
+        file = path / name
+        if Path(name).name != name or not file.is_file():
+            raise CheckpointError(f"{file}: missing, or not a file of its folder; {_cure(path)}")
         try:
-            digest = _hash(path / name)
+            digest = _hash(file)
         except OSError as error:
-            raise CheckpointError(f"{path / name}: missing ({error}); {_cure(path)}") from error
+            raise CheckpointError(f"{file}: {error.strerror}; {_cure(path)}") from error
         if digest != hashes.get(name):
             raise CheckpointError(
-                f"{path / name}: damaged (its content is not what was written); {_cure(path)}"
+                f"{file}: damaged (its content is not what was written); {_cure(path)}"
             )
 
 

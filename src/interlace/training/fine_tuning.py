@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.objectives import Prepared, Resources
@@ -152,37 +151,33 @@ class _TuningData:
 
 
 class _ExampleReader:
-    """Reads examples, and collects what cannot be read.
-
-    errors: message -> languages.
-    """
+    """Reads examples, and collects the messages of what cannot be read."""
 
     def __init__(self, job: EvaluationJob) -> None:
         self.job = job
-        self.errors: dict[str, set[str]] = {}
+        self.errors: dict[str, None] = {}
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split; None if they cannot be read."""
-        return self._attempt(language, partial(self.job.examples, split, language))
+        return self._attempt(partial(self.job.examples, split, language))
 
     def test(self, item: Item) -> Any:
         """Return the examples of a test set; None if they cannot be read."""
-        return self._attempt(item.language, partial(self.job.test, item))
+        return self._attempt(partial(self.job.test, item))
 
-    def _attempt(self, language: str, read: Callable[[], Any]) -> Any:
+    def _attempt(self, read: Callable[[], Any]) -> Any:
         try:
             return read()
         except DataError as error:
-            self.errors.setdefault(str(error), set()).add(language)
+            self.errors[str(error)] = None
             return None
 
     @property
     def message(self) -> str:
-        """The first errors, and the languages of the others."""
+        """The first errors, and the number of the others."""
         message = "; ".join(list(self.errors)[:_MAX_REASONS])
-        more = list(self.errors.values())[_MAX_REASONS:]
-        if more:
-            message += f"; and {len(more)} more, of {listed(sorted(set().union(*more)))}"
+        if len(self.errors) > _MAX_REASONS:
+            message += f"; and {len(self.errors) - _MAX_REASONS} more"
         return message
 
 
