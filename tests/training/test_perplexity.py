@@ -109,15 +109,6 @@ def causal_model(vocab):
     )
 
 
-def sentences(vocab, *lines):
-    ids = [vocab.encode_words(line.split()) for line in lines]
-    flat = Ragged.of([[int(piece) for word in line for piece in word] for line in ids])
-    words = Ragged.of([[number for number, word in enumerate(line) for _ in word] for line in ids])
-    return Sentences(
-        *(Ragged(side.values.astype(np.int32), side.offsets) for side in (flat, words)), "en"
-    )
-
-
 @pytest.mark.parametrize(
     ("objectives", "causal", "names"),
     [
@@ -132,9 +123,8 @@ def test_a_recipe_is_measured_as_it_reads(vocab, causal_model, objectives, causa
         corpora={"text": {"languages": ["en"], "train": "a", "dev": "b"}},
         objectives={name: {"max_length": 32} for name in objectives},
     )
-    materials = SimpleNamespace(
-        recipe=recipe, vocab=vocab, dev={"en": sentences(vocab, *[TEXT] * 8)}
-    )
+    dev = {"en": vocab.encode([TEXT] * 8, language="en")}
+    materials = SimpleNamespace(recipe=recipe, vocab=vocab, dev=dev)
     found = perplexities(causal_model, held_out(materials, causal_model.traits), CPU)
     assert recipe.causal == causal
     assert {name.partition("/")[0] for name in found} == names
