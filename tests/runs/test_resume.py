@@ -125,9 +125,7 @@ def test_a_resumed_run_notices_changed_text(small, tmp_path):
     with pytest.raises(StoppedError):
         experiment.pretrain(read_recipe(str(small)), tmp_path / "run", stop_at(5))
     (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
-    with pytest.raises(
-        RunError, match=r"the text of en \(train\) changed since the run began"
-    ):
+    with pytest.raises(RunError, match=r"the text of en \(train\) changed since the run began"):
         experiment.pretrain(read_recipe(str(small)), tmp_path / "run")
 
 
