@@ -1,7 +1,5 @@
 """`diagonal`: against a plain reference, and the same in any split of the work."""
 
-import math
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -15,69 +13,56 @@ from little_pairs import pairs_of, random_pairs
 
 
 def posteriors_of(source, target, theta, aligner):
-    """(m, n) forward and backward posteriors of a pair."""
+    """(m, n) geometric means of the forward and backward posteriors of a pair, which is given by its types."""
     m, n = len(source), len(target)
-    near = np.exp(
-        -training._TENSION * abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n)
-    )
-    forward, backward = np.zeros((m, n)), np.zeros((m, n))
-    for j, f in enumerate(target):
-        weights = [theta[0][e, f] * near[i, j] / near[:, j].sum() for i, e in enumerate(source)]
-        null = theta[0][None, f] * aligner.null / (1 - aligner.null)
-        forward[:, j] = np.array(weights) / (sum(weights) + null)
-    for i, e in enumerate(source):
-        weights = [theta[1][f, e] * near[i, j] / near[i].sum() for j, f in enumerate(target)]
-        null = theta[1][None, e] * aligner.null / (1 - aligner.null)
-        backward[i] = np.array(weights) / (sum(weights) + null)
-    return [np.sqrt(forward * backward)] * 2
+    distance = abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n)
+    near = np.exp(-training._TENSION * distance)
+    odds = aligner.null / (1 - aligner.null)
+    forward = theta[0][np.ix_(source, target)] * near / near.sum(0)
+    forward /= forward.sum(0) + theta[0][-1, target] * odds
+    backward = theta[1][np.ix_(target, source)] * near.T / near.sum(1)
+    backward /= backward.sum(0) + theta[1][-1, source] * odds
+    return np.sqrt(forward * backward.T)
 
 
-def counted(pairs, theta, aligner):
-    """Expected counts of (explaining type or None, explained type), forward and backward."""
-    counts = defaultdict(float), defaultdict(float)
-    for source, target in zip(pairs.source.to_lists(), pairs.target.to_lists(), strict=True):
-        forward, backward = posteriors_of(source, target, theta, aligner)
-        for i, e in enumerate(source):
-            counts[1][None, e] += max(1 - backward[i].sum(), 0)
-            for j, f in enumerate(target):
-                counts[0][e, f] += forward[i, j]
-                counts[1][f, e] += backward[i, j]
-        for j, f in enumerate(target):
-            counts[0][None, f] += max(1 - forward[:, j].sum(), 0)
-    return counts
+def empty_tables(pairs):
+    """(source types and null, target types) and (target types and null, source types)."""
+    source, target = len(pairs.source_types), len(pairs.target_types)
+    return np.zeros((source + 1, target)), np.zeros((target + 1, source))
 
 
 def reference(pairs, aligner):
-    """The model by dictionaries and loops: p(target | source), p(source | target), and of the null word."""
-    theta = [defaultdict(lambda: 1.0), defaultdict(lambda: 1.0)]
+    """The model by plain loops over pairs: p(target | source or null) and p(source | target or null)."""
+    theta = [table + 1 for table in empty_tables(pairs)]
     for _ in range(aligner.iterations):
-        for way, counts in enumerate(counted(pairs, theta, aligner)):
-            totals = defaultdict(float)
-            for (explaining, _), count in counts.items():
-                totals[explaining] += count + aligner.alpha
-            for (explaining, explained), count in counts.items():
-                mass = digamma(count + aligner.alpha) - digamma(totals[explaining])
-                theta[way][explaining, explained] = math.exp(mass)
+        counts, seen = empty_tables(pairs), empty_tables(pairs)
+        for source, target in zip(pairs.source.to_lists(), pairs.target.to_lists(), strict=True):
+            posterior = posteriors_of(source, target, theta, aligner)
+            np.add.at(counts[0], np.ix_(source, target), posterior)
+            np.add.at(counts[1], np.ix_(target, source), posterior.T)
+            np.add.at(counts[0][-1], target, np.maximum(1 - posterior.sum(0), 0))
+            np.add.at(counts[1][-1], source, np.maximum(1 - posterior.sum(1), 0))
+            seen[0][np.ix_([*source, -1], target)] = 1
+            seen[1][np.ix_([*target, -1], source)] = 1
+        for way in (0, 1):
+            smoothed = counts[way] + aligner.alpha
+            totals = (smoothed * seen[way]).sum(axis=1, keepdims=True)
+            theta[way] = np.exp(digamma(smoothed) - digamma(totals)) * seen[way]
     return theta
 
 
-def learnt(fitted):
+def learnt(fitted, pairs):
     """The same of a fitted model."""
-    arrays, (source, target) = fitted.arrays(), fitted.types()
-    rows = np.repeat(np.arange(len(source)), arrays["degrees"])
-    theta = [{}, {}]
-    for e, f, forward, backward in zip(
-        rows, arrays["targets"], arrays["forward"], arrays["backward"], strict=True
-    ):
-        theta[0][source[e], target[f]] = forward / SCALE
-        theta[1][target[f], source[e]] = backward / SCALE
-    theta[0] |= {
-        (None, f): value / SCALE for f, value in zip(target, arrays["target_null"], strict=True)
-    }
-    theta[1] |= {
-        (None, e): value / SCALE for e, value in zip(source, arrays["source_null"], strict=True)
-    }
-    return theta
+    arrays = fitted.arrays()
+    source = np.array([pairs.source_types.index(word) for word in fitted.types()[0]])
+    target = np.array([pairs.target_types.index(word) for word in fitted.types()[1]])
+    rows, columns = np.repeat(source, arrays["degrees"]), target[arrays["targets"]]
+    forward, backward = empty_tables(pairs)
+    forward[rows, columns] = arrays["forward"]
+    forward[-1, target] = arrays["target_null"]
+    backward[columns, rows] = arrays["backward"]
+    backward[-1, source] = arrays["source_null"]
+    return forward / SCALE, backward / SCALE
 
 
 @pytest.fixture
@@ -89,13 +74,9 @@ def constant_tension(monkeypatch):
 def test_probabilities_equal_a_plain_reference():
     pairs = random_pairs(40)
     aligner = Diagonal()
-    mine, expected = learnt(aligner.fit(pairs)), reference(pairs, aligner)
-    spellings = ((pairs.source_types, pairs.target_types), (pairs.target_types, pairs.source_types))
-    for way, (explaining, explained) in enumerate(spellings):
-        assert len(mine[way]) == len(expected[way])
-        for (e, f), value in expected[way].items():
-            own = mine[way][None if e is None else explaining[e], explained[f]]
-            assert own == pytest.approx(value, rel=1e-3, abs=1e-12)
+    found = learnt(aligner.fit(pairs), pairs)
+    for theirs, expected in zip(found, reference(pairs, aligner), strict=True):
+        np.testing.assert_allclose(theirs, expected, rtol=1e-3, atol=1e-12)
 
 
 def test_tension_follows_the_distance_of_links_from_the_diagonal(monkeypatch):
@@ -114,7 +95,7 @@ def test_a_confidence_is_the_geometric_mean_of_both_posteriors():
     pairs = pairs_of([("a", "x"), ("a b", "x y")])
     aligner = Diagonal(symmetrization="intersection")
     fitted = aligner.fit(pairs)
-    expected = posteriors_of(["a", "b"], ["x", "y"], learnt(fitted), aligner)[0]
+    expected = posteriors_of([0, 1], [0, 1], learnt(fitted, pairs), aligner)
     aligned = fitted.align(pairs.slice(1, 2))
     assert aligned.links[0].tolist()[0] == [0, 0]
     assert aligned.confidence[0] == pytest.approx(expected[0, 0], rel=1e-5)

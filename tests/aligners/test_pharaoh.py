@@ -30,17 +30,11 @@ def test_one_file_is_taken_as_it_is(write):
     assert aligned.confidence.tolist() == [1.0] * 4
 
 
-@pytest.mark.parametrize(
-    ("heuristic", "expected"),
-    [
-        ("intersection", [[[0, 0]], [], [[1, 0]]]),
-        ("union", [[[0, 0], [1, 1], [2, 2]], [], [[0, 0], [1, 0]]]),
-    ],
-)
-def test_two_directions_are_symmetrized(write, heuristic, expected):
-    forward = write("0-0 1-1\n\n1-0\n", "forward")
-    backward = write("0-0 2-2\n\n0-0 1-0\n", "backward")
-    assert linked(links=forward, backward=backward, symmetrization=heuristic) == expected
+def test_two_directions_are_symmetrized(write):
+    files = {"links": write("0-0 1-1\n\n1-0\n", "a"), "backward": write("0-0 2-2\n\n0-0\n", "b")}
+    assert linked(**files, symmetrization="intersection") == [[[0, 0]], [], []]
+    both = [[[0, 0], [1, 1], [2, 2]], [], [[0, 0], [1, 0]]]
+    assert linked(**files, symmetrization="union") == both
 
 
 def test_drops_and_logs_links_beyond_the_text(write, caplog):

@@ -1,6 +1,5 @@
 """Phrase tables: scores worked by hand, files, and looking phrases up."""
 
-import gzip
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.alignment import WordPairs, phrase_table
+from interlace.alignment import WordPairs
 from interlace.alignment.moses import escape, line_order
 from interlace.alignment.phrase_counts import count_phrases
 from interlace.alignment.phrase_table import PhraseTable, TableRules
@@ -148,15 +147,6 @@ def test_all_phrases_of_the_corpus_are_found_at_their_row():
         assert table.source[source].tolist() == pairs.source[row][a:b].tolist()
         assert table.target[target].tolist() == pairs.target[row][c:d].tolist()
     assert np.array_equal(np.bincount(table_rows, minlength=len(table)), table.counts[:, 2])
-
-
-def test_the_lines_of_a_written_table_are_sorted_by_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(phrase_table, "_LINES", 13)
-    table = count_phrases(*random_corpus(6))
-    table.write(tmp_path / "table.gz")
-    lines = gzip.decompress((tmp_path / "table.gz").read_bytes()).split(b"\n")[:-1]
-    assert len(lines) == len(table)
-    assert lines == sorted(lines)
 
 
 def test_a_line_has_the_fields_of_moses(tmp_path):

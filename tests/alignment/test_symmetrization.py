@@ -83,6 +83,6 @@ def test_rejects_unknown_heuristics_and_invalid_links():
         symmetrize(links([]), links([]), "onion")
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
         symmetrize(links([]), links([], []))
-    for link in ((-1, 0), (0, -2), (1 << 14, 3)):
-        with pytest.raises(DataError, match=f"pair 2: link {link[0]}-{link[1]}; words are counted"):
-            symmetrize(links([(0, 0)], [(0, 0)]), links([], [(0, 0), link]), "union")
+    for source, target in ((-1, 0), (0, -2), (1 << 14, 3)):
+        with pytest.raises(DataError, match=f"pair 2: link {source}-{target}; words are counted"):
+            symmetrize(links([], []), links([], [(source, target)]), "union")

@@ -1,4 +1,4 @@
-"""The table of scores: filters, groups, files, and the rows of evaluation entries."""
+"""The table of scores: files, notes, and the rows of evaluation entries."""
 
 import math
 from dataclasses import replace
@@ -7,17 +7,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.scores import ScoreTable, table_of_entries
-from study_rows import row, two_systems
-
-
-def test_filter_and_group_make_smaller_tables():
-    table = two_systems()
-    assert len(table.filter(system="a", language="de")) == 4
-    assert len(table.filter(lambda one: one.score > 90)) == 8
-    groups = table.group("system", "language")
-    assert list(groups)[:3] == [("a", "en"), ("a", "de"), ("a", "es")]
-    assert isinstance(groups["a", "en"], ScoreTable)
-    assert len(table[:5] + table[5:]) == len(table) == 24
+from study_rows import row
 
 
 def test_entries_become_a_row_for_each_metric():
@@ -75,10 +65,3 @@ def test_json_keeps_every_column():
     assert math.isnan(again[1].score)
     with pytest.raises(DataError, match="here: damaged"):
         ScoreTable.from_json([{"task": "pos"}], "here")
-
-
-def test_collapsed_fine_tunings_are_counted_once():
-    rows = [row("a", 0, language, 33.0, tuning={"collapsed": True}) for language in ("de", "es")]
-    rows.append(row("a", 1, "de", 50.0, tuning={"collapsed": False}))
-    assert "(1 of 2 here)" in ScoreTable(rows).collapse_note()
-    assert ScoreTable(rows[2:]).collapse_note() == ""

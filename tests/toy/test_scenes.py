@@ -9,16 +9,19 @@ from interlace.toy.concepts import CONCEPTS
 from toy_scenes import parse
 
 
-def test_samples_are_valid_distinct_reproducible_and_of_one_split():
-    scenes = sample(3000, seed=5)
-    assert len(set(scenes)) == 3000
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+@pytest.mark.parametrize("habits", [0.0, 1.5])
+def test_samples_are_valid_distinct_reproducible_and_of_one_split(split, habits):
+    scenes = sample(1500, split, seed=5, habits=habits)
+    assert len(set(scenes)) == 1500
     assert all(is_valid(scene) for scene in scenes)
-    assert scenes == sample(3000, seed=5)
-    assert len(set(scenes) & set(sample(3000, seed=5, stream=1))) < 60
-    assert sample(10, seed=6) != scenes[:10]
-    by_split = {split: sample(1500, split) for split in ("train", "dev", "test")}
-    for split, scenes in by_split.items():
-        assert {split_of(scene) for scene in scenes} == {split}
+    assert {split_of(scene) for scene in scenes} == {split}
+    assert scenes == sample(1500, split, seed=5, habits=habits)
+    assert scenes[:10] != sample(10, split, seed=6, habits=habits)
+
+
+def test_streams_share_few_scenes():
+    assert len(set(sample(3000, seed=5)) & set(sample(3000, seed=5, stream=1))) < 60
 
 
 def test_every_concept_is_used():
