@@ -125,7 +125,7 @@ def test_the_tutorial_on_a_new_language(tmp_path, monkeypatch, capsys):
 
 COMMANDS = [
     (path, *found)
-    for path in [*MARKDOWN, *NOTEBOOKS]
+    for path in [DOCS.parent / "README.md", *MARKDOWN, *NOTEBOOKS]
     for found in re.findall(
         r'^ {4}"?(?: {4})?interlace ([\w-]+) ([^#\n]*)', path.read_text("utf-8"), re.MULTILINE
     )

@@ -5,10 +5,6 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-import pytest
-from typer.testing import CliRunner
-
-from interlace.cli import application
 from interlace.experiments.recipe import Recipe
 from toy_settings import TOY, VOCAB
 
@@ -16,7 +12,6 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
 (SCREEN,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"^(?:    |\$ )interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
 
 # The same code over a smaller world, so that the test is quick.
 SMALLER = f"SMALL = {TOY | VOCAB | {'train.threads': '1'}}"
@@ -58,13 +53,6 @@ def test_recipe_is_valid():
     assert list(recipe.filters) == ["length", "ratio", "duplicates"]
     assert recipe.train.optimizer.learning_rate == 5e-5
     assert list(recipe.objectives) == ["mlm", "tlm"]
-
-
-@pytest.mark.parametrize(("command", "rest"), COMMANDS)
-def test_commands_have_the_options(command, rest):
-    shown = CliRunner().invoke(application(), [command, "--help"], env={"COLUMNS": "200"}).stdout
-    for option in re.findall(r"--\w+", rest):
-        assert option in shown
 
 
 def test_the_architecture_names_every_package():

@@ -62,19 +62,26 @@ def test_rejects_repeated_words(fitted, tmp_path):
         load_aligner(tmp_path / "model")
 
 
+def damages(array):
+    """An array of another kind, shape or length, and arrays with values out of range."""
+    yield np.zeros(array.shape, "complex64")
+    yield array[None]
+    yield array.max()
+    yield array[:-1]
+    yield -array - 1
+    beyond = 90 if array.dtype == np.int32 else np.inf
+    yield (array + beyond).astype(array.dtype)
+
+
 def test_rejects_damaged_arrays(fitted):
     arrays, types = fitted.arrays(), fitted.types()
     for name, array in arrays.items():
         without = {key: value for key, value in arrays.items() if key != name}
         with pytest.raises(DataError, match=f"damaged model.*'{name}' is missing"):
             fitted.aligner.restore(without, *types)
-        for damaged in (np.zeros(array.shape, "complex64"), array[None], array.max(), -array - 1):
-            with pytest.raises(DataError, match=f"damaged model: '{name}'"):
-                fitted.aligner.restore({**arrays, name: damaged}, *types)
-        indices = array.dtype == np.int32
-        for damaged in (array[:-1], array + (90 if indices else np.inf)):
+        for damaged in damages(array):
             with pytest.raises(DataError, match="damaged model"):
-                fitted.aligner.restore({**arrays, name: damaged.astype(array.dtype)}, *types)
+                fitted.aligner.restore({**arrays, name: damaged}, *types)
     with pytest.raises(DataError, match="damaged model"):
         fitted.aligner.restore(arrays, types[0][:-1], types[1])
 

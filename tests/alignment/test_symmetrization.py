@@ -63,8 +63,7 @@ def test_heuristics_equal_a_plain_reference(heuristic, data):
 
 def random_links(pairs, seed):
     rng = np.random.default_rng(seed)
-    rows = [rng.integers(0, 12, (rng.integers(0, 16), 2)).tolist() for _ in range(pairs)]
-    return links(*(map(tuple, row) for row in rows))
+    return links(*(map(tuple, rng.integers(0, 12, (8, 2)).tolist()) for _ in range(pairs)))
 
 
 def test_result_does_not_depend_on_threads_or_slices(monkeypatch):

@@ -59,7 +59,6 @@ def test_answers_are_spans_of_the_passage(code):
         made = paragraph(passage, code, str(number))
         context = made["context"]
         statements = [member.realize(scene).text for scene in passage.scenes]
-        assert context.replace(" ", "") == "".join(statements).replace(" ", "")
         for question, (place, role) in zip(made["qas"], passage.questions, strict=True):
             (answer,) = question["answers"]
             start, text = answer["answer_start"], answer["text"]
