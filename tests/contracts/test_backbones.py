@@ -309,7 +309,7 @@ def test_rejects_tokenizer_of_another_model(checkpoint, made):
 
 
 def test_modernbert_rejects_languages(made):
-    with pytest.raises(SettingsError, match="modernbert family cannot take language embeddings"):
+    with pytest.raises(SettingsError, match="modernbert model cannot take language embeddings"):
         load(made["mmbert"].folder, languages=("en",))
 
 

@@ -46,7 +46,7 @@ def test_xlm_keeps_its_own_names():
     assert language_ids(model.config) == {"en": 0, "de": 1, "sw": 2}
     assert model.config.n_langs == 3
     assert table_of(model)[2].abs().sum() == 0  # adds what no id adds: nothing
-    with pytest.raises(SettingsError, match="XLM checkpoint without them"):
+    with pytest.raises(SettingsError, match="this xlm model cannot take"):
         add_languages(xlm(n_langs=1), ["en"])
 
 

@@ -13,7 +13,6 @@ import torch
 
 from interlace.core.display import listed
 from interlace.core.errors import CheckpointError, SettingsError
-from interlace.core.files import user_path
 from interlace.core.finite import check_finite_weights
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
@@ -56,7 +55,6 @@ from interlace.models.settings import (
     DecoderSettings,
     ModelSettings,
     Shape,
-    Take,
     chosen_layers,
 )
 from interlace.models.token_embeddings import extend_embeddings, initialize_from_vectors
@@ -137,14 +135,16 @@ class _ModelBuilder:
         backbone = self._whole_model(settings.start)
         if isinstance(backbone, Seq2Seq):
             if settings.take != "whole" or decoding != DecoderSettings():
-                message = f"model.start = {settings.start!r} is a translation model, which is continued as a whole"
-                raise SettingsError(f"{message}; remove model.take and [model.decoder]")
+                raise SettingsError(
+                    f"model.start = {settings.start!r} is a translation model, which is continued as a whole; remove "
+                    "model.take and [model.decoder]"
+                )
             return backbone
         encoder = self._with_taken_weights(backbone)
         shared = decoding.embeddings == "shared"
         if decoding.shape is not None:
             return join(encoder, self._decoder_of_shape(decoding.shape, encoder), share=shared)
-        same_start = _is_same_start(decoding.start, settings.start)
+        same_start = decoding.start in {None, settings.start}
         source = backbone if same_start else self._decoder_start(str(decoding.start))
         available = int(source.model.config.num_hidden_layers)
         if decoding.layers is not None and decoding.layers > available:
@@ -152,7 +152,8 @@ class _ModelBuilder:
                 f"model.decoder.layers = {decoding.layers}, but its start has {available}"
             )
         decoder = fresh_decoder(source.model.config, self.seed, decoding.layers)
-        if decoding.take != "none" and (settings.start or decoding.start):
+        takes_weights = decoding.take != "none" and (settings.start or decoding.start)
+        if takes_weights:
             if shared and settings.start is not None and settings.take != "none" and not same_start:
                 raise SettingsError(
                     f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have their "
@@ -162,11 +163,12 @@ class _ModelBuilder:
                 copy_weights(decoder, source.model)
             else:
                 decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
-            if shared:
-                _copy_shared_embeddings(encoder, source, decoding.start)
-        return join(
-            encoder, decoder, share=shared, notes=() if source is backbone else source.notes
-        )
+        model = join(encoder, decoder, share=shared)
+        if takes_weights and shared:
+            model.input_embeddings.data.copy_(source.input_embeddings.data)
+        if not same_start:
+            model.notes += source.notes
+        return model
 
     def models_without_checkpoint(self, backbone: Backbone) -> list[Any]:
         """Return the transformers models of a backbone whose embeddings come from no checkpoint."""
@@ -193,7 +195,11 @@ class _ModelBuilder:
         """Return the backbone, or a fresh one of its shape with the weights that the settings take from it."""
         if self.settings.take == "whole":
             return backbone
-        return reinitialized(backbone, self.settings.take, self.seed)
+        model = _random_model(backbone.model.config, self.seed)
+        if self.settings.take == "embeddings":
+            model.get_input_embeddings().weight.data.copy_(backbone.input_embeddings.data)
+        equalize_segments(model)
+        return Backbone(_ready(model), causal=backbone.causal)
 
     def _decoder_of_shape(self, shape: Shape, encoder: Backbone) -> CrossAttentionDecoder:
         """Return a fresh decoder with the encoder's language ids, if its family has language embeddings."""
@@ -215,32 +221,11 @@ class _ModelBuilder:
                 )
         source = self._whole_model(start)
         if isinstance(source, Seq2Seq):
-            message = f"model.decoder.start = {start!r} is a translation model"
             raise SettingsError(
-                f"{message}; name it in model.start to continue with both its sides"
+                f"model.decoder.start = {start!r} is a translation model; name it in model.start to continue with both "
+                "its sides"
             )
         return source
-
-
-def _copy_shared_embeddings(encoder: Backbone, source: Backbone, start: str | None) -> None:
-    """Copy the embeddings of the decoder's start into the encoder, which shares them."""
-    if encoder.input_embeddings.shape != source.input_embeddings.shape:
-        raise SettingsError(
-            f"the encoder has {encoder.vocab_size} tokens and width {encoder.width}, {start!r} has "
-            f"{source.vocab_size} and {source.width}; set model.shape to that width and vocab.start to that name"
-        )
-    encoder.input_embeddings.data.copy_(source.input_embeddings.data)
-
-
-def _is_same_start(start: str | None, encoder_start: str | None) -> bool:
-    """Return whether a decoder starts from the encoder's checkpoint: it names none, or the same one."""
-    if start is None or encoder_start is None:
-        return start is None
-    if start == encoder_start:
-        return True
-    path = user_path(start)
-    encoder_path = user_path(encoder_start)
-    return path.is_dir() and encoder_path.is_dir() and path.samefile(encoder_path)
 
 
 def from_shape(
@@ -261,18 +246,6 @@ def from_shape(
     if languages:
         add_languages(model, languages, generator(Purpose.INIT, seed, step=1))
     return Backbone(_ready(model), causal=causal)
-
-
-def reinitialized(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
-    """Return a model of the same shape and languages with fresh weights.
-
-    take: `"embeddings"` keeps the input embeddings.
-    """
-    model = _random_model(backbone.model.config, seed)
-    if take == "embeddings":
-        model.get_input_embeddings().weight.data.copy_(backbone.input_embeddings.data)
-    equalize_segments(model)
-    return Backbone(_ready(model), causal=backbone.causal)
 
 
 def _ready(model: Any) -> Any:
@@ -336,10 +309,9 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
     if shape.family == "bert":
         return transformers.BertConfig(**common)
     if vocab.pad > 1024:  # RoBERTa reserves a position for every id up to the padding's
-        message = (
-            f"a roberta model reserves {vocab.pad + 1} positions for padding with this vocabulary"
+        raise SettingsError(
+            f"a roberta model reserves {vocab.pad + 1} positions for padding with this vocabulary; use family = 'bert'"
         )
-        raise SettingsError(f"{message} (its padding has the id {vocab.pad}); use family = 'bert'")
     common["max_position_embeddings"] += vocab.pad + 1
     return transformers.RobertaConfig(type_vocab_size=1, **common)
 

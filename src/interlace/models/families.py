@@ -54,9 +54,9 @@ class Traits:
     def feeds_languages(self, setting: bool | Literal["auto"], name: str) -> bool:
         """Return whether to feed language ids; raise a SettingsError about `name` if required but missing."""
         if setting is True and not self.has_languages:
-            message = f"{name}: language_ids = true, but this {self.family} model has no language embeddings"
             raise SettingsError(
-                f"{message}; set model.languages = 'embeddings' or {name}.language_ids = 'auto'"
+                f"{name}: language_ids = true, but this {self.family} model has no language embeddings; set "
+                f"model.languages = 'embeddings' or {name}.language_ids = 'auto'"
             )
         if setting == "auto":
             return self.has_languages

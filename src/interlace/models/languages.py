@@ -45,9 +45,9 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
     for language, name in mapping.names.items():
         check_language(rows, name, f"model.language_names.{language}")
         if rows.get(language, rows[name]) != rows[name]:
-            message = f"model.language_names.{language} = {name!r}: the checkpoint has its own {language!r}"
             raise SettingsError(
-                f"{message}; remove this name, or rename the language in the recipe"
+                f"model.language_names.{language} = {name!r}: the checkpoint has its own {language!r}; remove this "
+                "name, or rename the language in the recipe"
             )
         named[language] = rows[name]
     if named:
@@ -161,12 +161,7 @@ def _embedding(model: Any) -> nn.Embedding:
     family = family_of(model.config)
     embedding = family.language_embedding(model)
     if embedding is None:
-        model_name = (
-            "an XLM checkpoint without them"
-            if family.name == "xlm"
-            else f"the {family.name} family"
-        )
         raise SettingsError(
-            f"{model_name} cannot take language embeddings; set model.languages = 'none'"
+            f"this {family.name} model cannot take language embeddings; set model.languages = 'none'"
         )
     return embedding

@@ -56,10 +56,8 @@ class Seq2Seq(Backbone):
     decoder_language_input: name of the input of `decode` for language ids, or None.
     """
 
-    def __init__(
-        self, encoder: Backbone, decoder: CrossAttentionDecoder, notes: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(encoder.model, encoder.extra_weights, (*encoder.notes, *notes))
+    def __init__(self, encoder: Backbone, decoder: CrossAttentionDecoder) -> None:
+        super().__init__(encoder.model, encoder.extra_weights, encoder.notes)
         self.decoder = decoder
         positions = int(decoder.config.max_position_embeddings)
         self.max_target_length = positions - decoder.family.first_position(decoder.config)
@@ -137,10 +135,7 @@ class Seq2Seq(Backbone):
     ) -> None:
         """Write both sides, a BERT or RoBERTa decoder as an `EncoderDecoderModel`; `models.build.load` opens it."""
         if fold_language is not None:
-            message = (
-                "export.fold_language: a translation model reads one language and writes another"
-            )
-            raise SettingsError(f"{message}; remove this setting")
+            raise SettingsError("fold_language: a translation model has two languages")
         if self.decoder.family.name == "modernbert":
             _save_in_two_folders(self, folder, vocab, dtype)
         else:
@@ -161,11 +156,9 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
     """
     family = family_of(config).name
     if family not in _HEADS:
-        message = (
-            f"a model of the {family} family cannot be a decoder; those of {', '.join(_HEADS)} can"
-        )
         raise SettingsError(
-            f"{message}: give the decoder a shape of its own, [model.decoder.shape] family = 'bert'"
+            f"a model of the {family} family cannot be a decoder; give the decoder a shape of its own, "
+            "[model.decoder.shape] family = 'bert'"
         )
     config = copy.deepcopy(config)
     if layers is not None:
@@ -204,36 +197,29 @@ def copy_weights(decoder: CrossAttentionDecoder, source: Any) -> None:
             tensor.copy_(weights[name])
 
 
-def join(
-    encoder: Backbone,
-    decoder: CrossAttentionDecoder,
-    *,
-    share: bool = True,
-    notes: tuple[str, ...] = (),
-) -> Seq2Seq:
+def join(encoder: Backbone, decoder: CrossAttentionDecoder, *, share: bool = True) -> Seq2Seq:
     """Return both as one model, with one vocabulary head and, if they `share` them, one set of input embeddings.
 
     Raise a SettingsError if they differ in width, vocabulary or languages.
     """
     rows, width = decoder.model.get_input_embeddings().weight.shape
     if width != encoder.width:
-        message = f"the encoder has width {encoder.width}, the decoder {width}"
-        raise SettingsError(f"{message}; give model.decoder a start or a shape of that width")
-    if rows != encoder.vocab_size:
-        message = f"the encoder has {encoder.vocab_size} tokens, the decoder {rows}"
         raise SettingsError(
-            f"{message}; start both sides from checkpoints with the same vocabulary"
+            f"the encoder has width {encoder.width}, the decoder {width}; both need the same width"
+        )
+    if rows != encoder.vocab_size:
+        raise SettingsError(
+            f"the encoder has {encoder.vocab_size} tokens, the decoder {rows}; both need the same vocabulary"
         )
     languages = encoder.traits.languages
     decoder_languages = language_ids(decoder.config)
     if decoder_languages and languages != decoder_languages:
-        message = f"encoder and decoder number languages differently ({languages} and {decoder_languages})"
         raise SettingsError(
-            f"{message}; start both from checkpoints with the same languages in the same order"
+            f"encoder and decoder number languages differently: {languages} and {decoder_languages}"
         )
     _share(encoder, decoder, embeddings=share)
     freeze_unused_bias(decoder.model)
-    return Seq2Seq(encoder, decoder, notes)
+    return Seq2Seq(encoder, decoder)
 
 
 def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: bool) -> None:
@@ -301,8 +287,7 @@ def _save_in_two_folders(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torc
     if model.shared:
         shared = model.input_embeddings.data_ptr()
         tensors = {name: weight for name, weight in tensors.items() if weight.data_ptr() != shared}
-    copies = {name: weight.clone() for name, weight in cpu_copies(tensors, dtype).items()}
-    save_file(copies, folder / DECODER_SIDE / WEIGHTS, {"format": "pt"})
+    save_file(cpu_copies(tensors, dtype), folder / DECODER_SIDE / WEIGHTS, {"format": "pt"})
     write_config(folder / DECODER_SIDE / CONFIG, model.decoder.config.to_dict())
     write_config(folder / CONFIG, {"model_type": SEQ2SEQ[1], **_common_settings(model, dtype)})
 

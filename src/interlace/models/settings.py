@@ -232,8 +232,9 @@ class ModelSettings(Settings):
             )
         decoder = self.decoder or DecoderSettings()
         if decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared":
-            message = "'vectors' and decoder.start both initialize the shared embeddings"
-            raise ValueError(f"{message}; set decoder.embeddings = 'own'")
+            raise ValueError(
+                "'vectors' and decoder.start both initialize the shared embeddings; set decoder.embeddings = 'own'"
+            )
 
 
 def chosen_layers(parts: list[str], depth: int, where: str) -> list[str]:

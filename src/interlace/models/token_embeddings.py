@@ -12,13 +12,11 @@ Legend: R rows of the embeddings, H width, N new tokens, n subwords with a vecto
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist, user_path
 from interlace.core.randomness import Purpose, generator
@@ -31,10 +29,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Extension, Vocab
     from interlace.models.backbone import Backbone
 
-log = logging.getLogger(__name__)
-
 _DRAWS = 2  # key of the random numbers; 1 is that of language embeddings
-_FEW = 0.1  # with fewer of a file's vectors in use, it is likely one of another tokenizer
 
 
 def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
@@ -150,13 +145,6 @@ def initialize_from_vectors(
     backbone.notes += (
         f"{share} start as vectors of {settings.vectors}, times {scales[0]:.4g}; the others are random",
     )
-    if len(rows) < _FEW * len(vectors):
-        log.warning(
-            "%s: only %s of its %s vectors belong to tokens of the model; does the tokenizer match (vocab.start)?",
-            settings.vectors,
-            f"{len(rows):,}",
-            f"{len(vectors):,}",
-        )
 
 
 def read_vectors(settings: ModelSettings) -> WordVectors:
@@ -186,16 +174,10 @@ def check_vectors(settings: ModelSettings) -> None:
             f"{folder}: expected a folder that a recipe with embeddings.units = 'subwords' has written, or a file in "
             "fastText's text format (.vec or .txt, also compressed)"
         )
-    languages = languages_in(folder)
-    if folder.is_dir() and SUBWORDS not in languages:
-        languages_of_run = languages_in(folder / "vectors")
-        if SUBWORDS in languages_of_run:
-            raise DataError(f"{folder}: is a run; name its vectors, {folder / 'vectors'}")
-        content = "has no vectors"
-        if languages or languages_of_run:
-            content = f"has word vectors ({listed(languages or languages_of_run)})"
+    if folder.is_dir() and SUBWORDS not in languages_in(folder):
         raise DataError(
-            f"{folder}: {content}; expected subword vectors of a recipe with embeddings.units = 'subwords'"
+            f"{folder}: has no subword vectors; expected the folder 'vectors' of a run with embeddings.units = "
+            "'subwords'"
         )
     must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
 
@@ -208,10 +190,8 @@ def _matching(
     ids = np.array([id_of.get(word, -1) for word in vectors.words], np.int64)
     ids[np.isin(ids, vocab.special_ids)] = -1
     if not (ids >= 0).any():
-        tokens = ", ".join(map(repr, vocab.tokens(vocab.regular_ids[-3:])))
-        words = ", ".join(map(repr, vectors.words[:3]))
         raise DataError(
-            f"{name}: none of its {len(vectors):,} vectors (such as {words}) belongs to a token of the model (such as "
-            f"{tokens}); name the tokenizer that they were learned with in vocab.start"
+            f"{name}: none of its {len(vectors):,} vectors belongs to a token of the model; name the tokenizer that "
+            "they were learned with in vocab.start"
         )
     return ids[ids >= 0], vectors.vectors[ids >= 0]
