@@ -205,7 +205,8 @@ def join(encoder: Backbone, decoder: CrossAttentionDecoder, *, share: bool = Tru
     rows, width = decoder.model.get_input_embeddings().weight.shape
     if width != encoder.width:
         raise SettingsError(
-            f"the encoder has width {encoder.width}, the decoder {width}; both need the same width"
+            f"the encoder has width {encoder.width}, the decoder {width}; give model.decoder a start or a shape "
+            "of that width"
         )
     if rows != encoder.vocab_size:
         raise SettingsError(
