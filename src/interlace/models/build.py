@@ -402,9 +402,8 @@ def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation)
             check_vocab(model.config.to_dict(), adaptation.vocab, folder)
         adaptation.apply(model, folder)
     install_kernels(sides.encoder.model, own_attention=True)
-    encoder = Backbone(
-        sides.encoder.model, sides.encoder.extra_weights
-    )  # with the traits of its new languages
+    # again, with the traits of its new languages
+    encoder = Backbone(sides.encoder.model, sides.encoder.extra_weights)
     return join(encoder, sides.decoder, share=sides.shared)
 
 
@@ -412,9 +411,8 @@ def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
     """Check that the tokenizer is the checkpoint's, by its size, and by its padding where positions depend on it."""
     rows = int(config.get("vocab_size", config.get("n_words", 0)))
     size = vocab.size if vocab.extension is None else vocab.extension.base
-    if (
-        not size <= rows <= size + max(128, size // 50)
-    ):  # embeddings may have more rows: rounded up, or 2 % more
+    max_rows = size + max(128, size // 50)  # embeddings may be rounded up, or have 2 % more
+    if not size <= rows <= max_rows:
         raise CheckpointError(
             f"{folder}: the model has {rows} tokens, the vocabulary {size}; use the checkpoint's own tokenizer"
         )

@@ -204,14 +204,14 @@ def greedy_search(
             continue
         mask.check()
         if bool(done.any()):
-            left = (~done).nonzero()[:, 0]
-            if not len(left):
+            unfinished = (~done).nonzero()[:, 0]
+            if not len(unfinished):
                 break
-            rows = rows[left]
-            tokens = tokens[left]
-            done = done[left]
-            state = state.select(left, sources=left)
-            mask.select(left)
+            rows = rows[unfinished]
+            tokens = tokens[unfinished]
+            done = done[unfinished]
+            state = state.select(unfinished, sources=unfinished)
+            mask.select(unfinished)
     ids[ids == constraints.end] = constraints.pad
     longest = int(lengths.max()) if sources else 0
     return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
@@ -256,22 +256,22 @@ def beam_search(
         # negated, so that a source at its limit is finished whatever its scores are
         done = done | ~(finished.scores[:, -1] < next_scores)
         reading = live.length % every == 0 or live.length > max_length
-        left = torch.arange(len(rows), device=device)  # indices of the sources that stay
-        remaining = None  # the same, or None: all
+        unfinished = torch.arange(len(rows), device=device)  # indices of sources
+        remaining = None  # indices of sources, or None: all
         if reading:
             mask.check()
             if bool(done.any()):
                 results.put(rows[done], finished.take(done))
-                left = (~done).nonzero()[:, 0]
-                remaining = left
+                unfinished = (~done).nonzero()[:, 0]
+                remaining = unfinished
         # (B * K,) the sequences that are extended
-        sequences = (left[:, None] * beams + parents[left]).view(-1)
+        sequences = (unfinished[:, None] * beams + parents[unfinished]).view(-1)
         mask.select(sequences, read=reading)
         state = state.select(sequences, width, remaining)
-        rows = rows[left]
-        done = done[left]
-        finished = finished.take(left)
-        live = _LiveBeams(live.sums[left], live.ids[left])
+        rows = rows[unfinished]
+        done = done[unfinished]
+        finished = finished.take(unfinished)
+        live = _LiveBeams(live.sums[unfinished], live.ids[unfinished])
         tokens = live.ids[:, :, -1].reshape(-1)
     longest = int(results.lengths.max()) if sources else 0
     padding = torch.arange(longest, device=device) >= results.lengths[:, :, None]

@@ -167,9 +167,10 @@ class Translator:
                     hypotheses = None  # continue outside of `except`, where the tensors of the search are freed
                 if hypotheses is None:
                     self._halve(ids, rows)
-                    left = np.concatenate([rows, *waiting])
+                    untranslated = np.concatenate([rows, *waiting])
                     waiting = [
-                        left[batch] for batch in batches(ids.lengths[left], self.tokens, self.rows)
+                        untranslated[batch]
+                        for batch in batches(ids.lengths[untranslated], self.tokens, self.rows)
                     ]
                     continue
                 for row, translation in zip(
