@@ -226,30 +226,19 @@ def must_equal(one, other):
         np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
 
 
-def test_settings_survive_a_round_trip_and_have_descriptions(objective):
-    assert type(objective).read(objective.dump()) == objective
-    assert [
-        key for key, field in type(objective).model_fields.items() if not field.description
-    ] == []
-
-
 def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
     examples, prepared = (
         examples_for(objective, vocab),
         prepared_for(objective, vocab, backbone.traits),
     )
     before = {name: array.copy() for name, array in arrays((examples, prepared)).items()}
-    assert len(arrays(examples)) == (
-        24 if objective.reads is Pairs else 4
-    )  # ids, words; links, phrases, and how sure of them; characters and spans of words
     one, two = made(objective, examples, prepared), made(objective, examples, prepared)
     must_equal(arrays(one), arrays(two))
     assert (one.counts, one.tokens, one.languages) == (two.counts, two.tokens, two.languages)
     must_equal(arrays((examples, prepared)), before)
-    must_equal(arrays(one), arrays(batch_of(objective, vocab, backbone.traits)))
     others = [made(objective, examples, prepared, step).inputs["input_ids"] for step in range(2, 6)]
-    drawn = objective.name not in {"back_translation", "clm", "word_aligned"}
-    assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != drawn
+    is_drawn = objective.name not in {"back_translation", "clm", "word_aligned"}
+    assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != is_drawn
 
 
 def test_predicts_no_special_or_padding_tokens(objective, vocab, backbone):
@@ -287,25 +276,6 @@ def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
             assert term.total.item() == pytest.approx(batch.counts[name] * each, rel=1e-4)
 
 
-def test_preview_covers_the_batch(objective, vocab, backbone):
-    batch = batch_of(objective, vocab, backbone.traits)
-    preview = objective.preview(batch, vocab)
-    lengths = np.max([side.sum(axis=1) for side in real(batch, vocab)], axis=0)
-    places = [
-        (row, column)
-        for cells in preview.lines.values()
-        for row, line in cells.items()
-        for column in line
-    ]
-    assert places
-    assert all(0 <= column < lengths[row] for row, column in places)
-    assert (
-        len(batch.extra) == 0
-        or len(preview.lines) + len(preview.notes) > 1
-        or objective.term == "alm"
-    )
-
-
 def test_every_token_has_the_id_of_its_language(objective, vocab, backbone):
     batch, traits = batch_of(objective, vocab, backbone.traits), backbone.traits
     other = batch_of(objective, vocab, backbone.traits, step=2)
@@ -329,32 +299,24 @@ def test_rejects_language_ids_for_models_without_them(name, learnt):
     asked = OBJECTIVES.build({"name": name, "language_ids": True, "max_length": 40})
     with pytest.raises(
         SettingsError, match=f"{name}: language_ids = true, but this bert model has no"
-    ) as error:
+    ):
         prepared_for(asked, learnt, Traits("bert", 64))
-    assert f"set model.languages = 'embeddings' or {name}.language_ids = 'auto'" in str(error.value)
 
 
-def test_gradients_are_finite_in_bfloat16(objective, vocab, backbone):
-    batch = batch_of(objective, vocab, backbone.traits).to(DEVICE)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        terms = objective.loss(backbone, objective.modules(backbone), batch)
-    sum(term.weight * term.total for term in terms.values()).backward()
-    gradients = [p.grad for p in backbone.parameters() if p.grad is not None]
-    assert len(gradients) > 5
-    assert all(torch.isfinite(gradient).all() for gradient in gradients)
-
-
-def test_loss_decreases(objective, vocab, backbone):
+def test_loss_decreases_with_finite_gradients_in_bfloat16(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits).to(DEVICE)
     torch.manual_seed(torch_seed(Purpose.HEADS, 0))
     heads = objective.modules(backbone)
     optimizer = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
     losses = []
     for _ in range(15):
-        terms = objective.loss(backbone, heads, batch)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            terms = objective.loss(backbone, heads, batch)
         loss = sum(term.weight * term.total / batch.counts[key] for key, term in terms.items())
         losses.append(loss.item())
         loss.backward()
+        gradients = [p.grad for p in backbone.parameters() if p.grad is not None]
+        assert all(gradient.isfinite().all() for gradient in gradients)
         optimizer.step()
         optimizer.zero_grad()
     assert losses[-1] < 0.7 * losses[0]
@@ -364,17 +326,10 @@ def test_pair_costs_match_batch_sizes(objective, vocab, backbone):
     """Batches are cut by it, so it is no less than a batch of equal pairs takes, and little more."""
     if objective.reads is not Pairs:
         pytest.skip("reads single sentences")
-    rng = np.random.default_rng(0)
-    lengths = np.full(12, 10)
-    sides = [
-        Sentences(Ragged.from_lengths(rng.choice(vocab.regular_ids, size=120).astype(np.int32), lengths),
-                  Ragged.from_lengths(np.tile(np.arange(10) // 2, 12).astype(np.int32), lengths), language)
-        for language in LANGUAGES
-    ]  # fmt: skip
-    prepared = objective.prepare(Resources(vocab, backbone.traits, lexicons=lexicons(vocab)))
-    batch = objective.batch(
-        linked(Pairs(*sides), vocab), prepared, 1, generator(Purpose.BATCH, 0, 1, 0)
-    )
+    side = sentences(vocab, "en", 1)
+    pairs = linked(Pairs(side, replace(side, language="xx")), vocab).take(np.zeros(12, np.int64))
+    batch = made(objective, pairs, prepared_for(objective, vocab, backbone.traits))
+    lengths = pairs.source.lengths
     cost = objective.pair_costs(lengths, lengths).sum()
     size = batch.inputs["input_ids"].size + batch.extra.get("decoder_ids", np.zeros(0)).size
     assert cost - 12 * 2 * 4 <= size <= cost

@@ -38,7 +38,6 @@ LANGUAGES = {
     "roberta": (),
     "modernbert": (),
 }  # and the languages each has embeddings for
-CPU = torch.device("cpu")
 
 # ---- a set of tiny files for every task, laid out as the toy corpus lays them out ----
 
@@ -294,33 +293,15 @@ def test_every_task_has_a_case():
     assert list(CASES) == NAMES
 
 
-def test_settings_survive_a_round_trip_and_have_descriptions(task):
-    assert type(task).read(task.dump()) == task
-    assert [key for key, field in type(task).model_fields.items() if not field.description] == []
-
-
 def test_a_task_names_its_metric(task, name):
     assert task.metric
     assert task.unit == CASES[name].unit
-    assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
 
 
 @pytest.mark.parametrize("name", PROBES)
-@pytest.mark.parametrize(
-    "wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"decontaminate": True}]
-)
-def test_a_probe_rejects_fine_tuning_settings(name, wrong):
-    with pytest.raises(SettingsError, match=f"unknown key '{next(iter(wrong))}'"):
-        TASKS.build({"name": name, **wrong})
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_examples_are_read(task, root, vocab, split):
-    examples = task.examples(split, "xx", vocab, root)
-    assert len(examples) == len(examples.lengths) > 0
-    assert (examples.lengths > 0).all()
-    again = task.examples(split, "xx", vocab, root)
-    np.testing.assert_array_equal(examples.lengths, again.lengths)
+def test_a_probe_rejects_fine_tuning_settings(name):
+    with pytest.raises(SettingsError, match="unknown key 'tuning'"):
+        TASKS.build({"name": name, "tuning": {"epochs": 7}})
 
 
 OPENED = []  # the paths that are opened while one stands here
@@ -342,7 +323,7 @@ def test_read_files_lists_all_files_that_are_opened(settings, language, split, v
     task = TASKS.build(settings)
     told = set(map(str, task.read_files(split, language, tmp_path)))
     OPENED.append("")
-    task.examples(split, language, vocab, tmp_path)
+    assert (task.examples(split, language, vocab, tmp_path).lengths > 0).all()
     opened = {path for path in OPENED if path.startswith(str(tmp_path))}
     OPENED.clear()
     assert told == opened != set()
@@ -389,12 +370,10 @@ def batch_of(task, examples, vocab, backbone, step=0):
 @for_fine_tuned
 def test_batches_are_pure_and_predict_content(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
-    before = examples.lengths.copy()
     batch = batch_of(task, examples, vocab, backbone)
     again = batch_of(task, examples, vocab, backbone, step=7)
     np.testing.assert_equal(batch.inputs, again.inputs)
     np.testing.assert_array_equal(batch.labels, again.labels)
-    np.testing.assert_array_equal(examples.lengths, before)
     ids = batch.inputs["input_ids"]
     real = batch.inputs.get("attention_mask", np.ones_like(ids))
     assert real[batch.at].all()
@@ -402,26 +381,16 @@ def test_batches_are_pure_and_predict_content(task, root, vocab, backbone):
     assert (batch.labels >= 0).all()
     if "words" in batch.extra:
         assert not np.isin(ids[batch.at], vocab.special_ids).any()
-    else:
-        assert (batch.at[1] == 0).all()
-        assert (ids[batch.at] == vocab.begin).all()
     assert sum(batch.counts.values()) == len(batch.labels) == len(batch.at[0])
     traits = backbone.traits
     language_ids = batch.inputs.get(traits.language_input or "")  # a head may feed none
     assert language_ids is None or set(language_ids.flat) == {traits.languages["en"]}
 
 
-def heads_of(learner, backbone):
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_seed(Purpose.HEADS, 0))
-        return learner.modules(backbone)
-
-
-def train(task, examples, vocab, backbone, updates):
-    torch.manual_seed(0)  # of dropout
-    learner = task.head()
-    heads = heads_of(learner, backbone)
-    batch = batch_of(task, examples, vocab, backbone).to(CPU)
+def train(learner, batch, backbone, updates):
+    """Return the loss of each update and the trained heads."""
+    torch.manual_seed(torch_seed(Purpose.HEADS, 0))
+    heads = learner.modules(backbone)
     optimizer = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
     losses = []
     for _ in range(updates):
@@ -431,29 +400,17 @@ def train(task, examples, vocab, backbone, updates):
         losses.append(loss.item())
         optimizer.zero_grad()
         loss.backward()
-        yield losses, heads
         optimizer.step()
-
-
-@for_fine_tuned
-def test_gradients_are_finite_in_bfloat16(task, root, vocab, backbone):
-    examples = task.examples("train", "en", vocab, root)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        _, heads = next(train(task, examples, vocab, backbone, 1))
-    gradients = [
-        p.grad for p in [*backbone.parameters(), *heads.parameters()] if p.grad is not None
-    ]
-    assert all(p.grad is not None for p in heads.parameters())
-    assert len(gradients) > 5
-    assert all(torch.isfinite(gradient).all() for gradient in gradients)
+    return losses, heads
 
 
 @for_fine_tuned
 def test_learns_and_predicts(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
-    *_, (losses, heads) = train(task, examples, vocab, backbone, 60)
-    assert losses[-1] < 0.5 * losses[0]
     learner = task.head()
+    batch = batch_of(task, examples, vocab, backbone).to(torch.device("cpu"))
+    losses, heads = train(learner, batch, backbone, updates=60)
+    assert losses[-1] < 0.5 * losses[0]
     prepared = learner.prepare(Resources(vocab, backbone.traits))
     predictions = predict_all(learner, backbone, heads, examples, prepared, 256)
     scores = task.score(examples, predictions)

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.core.settings import fields_of
-from interlace.derived import TRANSFORMATIONS, Transformation
+from interlace.derived import TRANSFORMATIONS
 from interlace.text import Text
 
 WORDS = st.sampled_from(
@@ -98,16 +96,6 @@ def change(request, tmp_path_factory):
         path.write_text(TREEBANK, encoding="utf-8")
         return TRANSFORMATIONS.build({"name": name, "like": [path], "heads": ["NOUN", "VERB", "X"]})
     return TRANSFORMATIONS.build(name)
-
-
-def test_has_name_summary_and_settings(change):
-    assert isinstance(change, Transformation)
-    assert TRANSFORMATIONS.build({"name": change.name, **change.dump()}) == change
-    assert TRANSFORMATIONS.summary(change.name).endswith(".")
-    for key, _, _, about in fields_of(type(change)):
-        assert about.endswith((".", ").")), key
-    with pytest.raises(SettingsError, match="unknown key 'sahre'"):
-        TRANSFORMATIONS.build({"name": change.name, "sahre": 1})
 
 
 @given(text=texts())

@@ -21,3 +21,11 @@ def pairs():
 @pytest.fixture(scope="session")
 def aligned(pairs):
     return il.align(pairs, "diagonal")
+
+
+@pytest.fixture(scope="session")
+def dataset(pairs):
+    lines = zip(*pairs.lines(), strict=True)
+    return pytest.importorskip("datasets").Dataset.from_list(
+        [{"translation": {"en": source, "de": target}} for source, target in lines]
+    )

@@ -52,7 +52,6 @@ seeds = 1
 targets = ["de"]
 dictionary = "dict/{{source}}-{{target}}.txt"
 """
-TRANSLATING = {"translation", "back_translation"}
 PROBES = [name for name in TASKS.names() if not issubclass(TASKS.get(name), FineTuneTask)]
 OF_ENCODERS = [name for name in PROBES if name not in {"mt", "round_trip"}]
 TUNED = [name for name in TASKS.names() if name not in PROBES]
@@ -90,23 +89,6 @@ def test_learns_every_objective(name, tmp_path):
     published = transformers.AutoConfig.from_pretrained(START, trust_remote_code=False)
     assert config.vocab_size == published.vocab_size
     assert config.pad_token_id == tokenizer.pad_token_id
-    if name in TRANSLATING:
-        text = tmp_path / "text.en"
-        text.write_text("a dog sleeps\n", encoding="utf-8")
-        assert run(
-            "translate",
-            trained,
-            "--from",
-            "en",
-            "--to",
-            "de",
-            "--input",
-            text,
-            "--set",
-            "max_ratio=1",
-            "--set",
-            "max_extra=1",
-        )
 
 
 @pytest.fixture(scope="module")
@@ -136,11 +118,3 @@ def test_is_reported_and_exported(scored, tmp_path):
         tmp_path / "exported", trust_remote_code=False
     )
     assert isinstance(model.get_input_embeddings(), torch.nn.Embedding)
-
-
-def test_aligns_words(tmp_path):
-    sides = [tmp_path / "text.en", tmp_path / "text.de"]
-    for side, line in zip(sides, ("The house is small .", "Das Haus ist klein ."), strict=True):
-        side.write_text(f"{line}\n", encoding="utf-8")
-    links = run("align", *sides, "--aligner", "similarity", "--set", f"start={START}")
-    assert links == "0-0 1-1 2-2 3-3 4-4\n"

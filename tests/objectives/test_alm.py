@@ -17,7 +17,7 @@ from interlace.objectives.common.code_switching import (
     switch_phrases,
     switched_text,
 )
-from interlace.text import Text, TextPairs
+from interlace.text import Text
 from interlace.text.columns import TextColumns
 
 PLAIN = Traits("bert", 64)
@@ -41,19 +41,17 @@ def little_vocab():
     return Vocab(tokenizer, ROLE_TOKENS, {}, "by hand")
 
 
-def encoded_pairs(text, vocab, **columns):
-    """Pairs with their text."""
-    sides = (text.source, text.target)
-    lines = (TextColumns.of(text.source), TextColumns.of(text.target))
-    return Pairs(*(vocab.encode_text(side) for side in sides), text=lines, **columns)
-
-
 #              we-我们  yesterday-昨天  discussed-讨论了  discussed the plan-讨论了计划  the plan-计划
 FIGURE_PHRASES = [(0, 1, 0, 1), (1, 2, 2, 4), (1, 4, 2, 5), (2, 4, 4, 5), (4, 5, 1, 2)]
-FIGURE_TEXT = TextPairs.of(
-    ["we discussed the plan yesterday"], ["我们 昨天 讨论 了 计划"], ("en", "zh")
+SIDES = (
+    Text.of(["we discussed the plan yesterday"], "en"),
+    Text.of(["我们 昨天 讨论 了 计划"], "zh"),
 )
-FIGURE = encoded_pairs(FIGURE_TEXT, little_vocab(), phrases=Ragged.of([FIGURE_PHRASES], width=4))
+FIGURE = Pairs(
+    *map(little_vocab().encode_text, SIDES),
+    text=tuple(map(TextColumns.of, SIDES)),
+    phrases=Ragged.of([FIGURE_PHRASES], width=4),
+)
 
 
 @pytest.mark.parametrize(
