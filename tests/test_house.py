@@ -103,7 +103,7 @@ def test_modules_that_import_each_other_are_found(build):
         "text/d.py": "def f():\n    from interlace.text.e import x",
         "text/e.py": "from interlace.text.d import f",
     }
-    assert house.cycles(build(files)) == [["text.a", "text.b", "text.c"]]
+    assert house.cycles(build(files)) == ["text.a", "text.b", "text.c"]
 
 
 def test_figures_of_the_source_only_improve(ours):

@@ -77,16 +77,6 @@ def pairs_of(lengths):
     return Pairs(source, sentences([range(5, 5 + length) for _, length in lengths]))
 
 
-@given(LENGTHS, ANY_LAYOUT, st.sampled_from([0, 2]), st.integers(8, 24))
-def test_word_k_has_the_same_position_on_both_sides(lengths, kind, first, max_length):
-    layout = pair_layout(pairs_of(lengths), VOCAB, max_length, kind, restart=True)
-    positions = layout.positions(first, restart=True)
-    assert (positions[layout.content] == first + 1 + layout.words[layout.content]).all()
-    assert (positions[layout.content] == first + layout.ids[layout.content] - 4).all()
-    assert (positions[~layout.real] == max(first - 1, 0)).all()
-    assert layout.ids.shape[1] <= max_length
-
-
 @given(LENGTHS, ANY_LAYOUT, st.booleans(), st.integers(8, 40))
 def test_inner_padding_only_moves_the_second_side(lengths, kind, restart, max_length):
     half = (max_length - 4) // 2

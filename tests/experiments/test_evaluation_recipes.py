@@ -14,7 +14,7 @@ from interlace.cli import application
 from interlace.data.vocab import Vocab
 from interlace.experiments.recipe import read_recipe, resolve_task
 from interlace.tasks import TASKS, FineTuneTask
-from plain_bert import save_plain_bert
+from little_checkpoints import save_plain_bert
 
 PUBLIC = read_recipe("evaluation/public")
 DATA = os.environ.get("INTERLACE_DATA", "")

@@ -27,8 +27,8 @@ from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.dictionaries import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
 from interlace.training.run_folder import read_run
+from little_checkpoints import save_plain_bert
 from paraphrase_files import add_paraphrases
-from plain_bert import save_plain_bert
 from toy_settings import EVERY_TEST_SET, TINY_RUN
 
 TARGETS = ["de", "hi"]

@@ -79,36 +79,6 @@ def test_logits_with_a_table_each_match_transformers(family, vocab, tmp_path):
     torch.testing.assert_close(out.logits, ours, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-@pytest.mark.parametrize("speaks", [False, True])
-def test_greedy_decoding_matches_transformers(family, speaks, vocab, tmp_path):
-    """With language embeddings, of which the decoder's are given once a row."""
-    shape = Shape(family=family, layers=2, width=16, heads=2, max_length=48, init_std=0.5)
-    settings = ModelSettings(shape=shape, languages="embeddings" if speaks else "none")
-    model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True).eval()
-    model.save_pretrained(tmp_path / "model", vocab)
-    theirs = EncoderDecoderModel.from_pretrained(tmp_path / "model").eval()
-    ids = torch.tensor([[0, 5, 9, 17, 2], [0, 7, 2, 1, 1]])
-    read = {"input_ids": ids, "attention_mask": (ids != 1).long()}
-    write, language = {}, None
-    if speaks:
-        read["token_type_ids"] = torch.full_like(ids, model.traits.languages["en"])
-        language = torch.full((2,), model.decoder_languages["de"])
-        write["decoder_token_type_ids"] = language[:, None]
-    found = theirs.generate(
-        **read, **write, decoder_start_token_id=4, max_new_tokens=9, do_sample=False
-    )
-    memory = model.start(model.encode(read), read["attention_mask"])
-    token, written = torch.tensor([4, 4]), [torch.tensor([4, 4])]
-    for _ in range(9):
-        token = model.step(memory, token, language).argmax(-1)
-        written.append(token)
-    rows = torch.stack(written, dim=1)
-    for ours, plain in zip(rows.tolist(), found.tolist(), strict=True):
-        end = ours.index(2) + 1 if 2 in ours else len(ours)
-        assert plain[:end] == ours[:end]
-
-
 def test_the_encoder_of_a_modernbert_model_is_an_ordinary_checkpoint(vocab, tmp_path):
     model = made(vocab, "modernbert")
     folder = model.save_pretrained(tmp_path / "model", vocab)

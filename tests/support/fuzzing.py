@@ -24,7 +24,7 @@ from little_translators import little_run, little_vocab
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp\r"
@@ -84,7 +84,7 @@ class Command:
     """A command line with `{in}` and `{out}`, the files of `{in}` that it reads, and how often it is drawn."""
 
     line: str
-    files: tuple[str, ...] = ()
+    files: Sequence[str] = ()
     weight: int = 3
     options: tuple[str, ...] = ()
 
@@ -94,42 +94,16 @@ class Command:
         return self.line.split()[0]
 
 
-RUN = tuple(
-    f"run/{name}"
-    for name in (
-        *(
-            "recipe.json",
-            "run.json",
-            "metrics.jsonl",
-            "scores.json",
-            "run_state.json",
-            "samples.json",
-        ),
-        *(
-            "model/config.json",
-            "model/tokenizer.json",
-            "model/tokenizer_config.json",
-            "model/model.safetensors",
-        ),
-        *(
-            "checkpoints/step-00000002/state.json",
-            "checkpoints/step-00000002/optimizer.safetensors",
-        ),
-    )
-)
-TRANSLATOR = tuple(
-    f"nmt/{name}"
-    for name in (
-        *(
-            "recipe.json",
-            "run.json",
-            "model/config.json",
-            "model/interlace.json",
-            "model/decoder/config.json",
-        ),
-        *("model/tokenizer.json", "model/model.safetensors"),
-    )
-)
+RUN = (
+    "run/recipe.json run/run.json run/metrics.jsonl run/scores.json run/run_state.json "
+    "run/samples.json run/model/config.json run/model/tokenizer.json "
+    "run/model/tokenizer_config.json run/model/model.safetensors "
+    "run/checkpoints/step-00000002/state.json run/checkpoints/step-00000002/optimizer.safetensors"
+).split()
+TRANSLATOR = (
+    "nmt/recipe.json nmt/run.json nmt/model/config.json nmt/model/interlace.json "
+    "nmt/model/decoder/config.json nmt/model/tokenizer.json nmt/model/model.safetensors"
+).split()
 TEXT = ("pairs.en", "pairs.xx")
 RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
 COMMANDS = (
@@ -305,85 +279,42 @@ NAMES = (
     "[bold]",
     "é" * 120,
 )
-NUMBERS = (
-    "0",
-    "-1",
-    "1e309",
-    "nan",
-    str(10**9),
-    str(10**20),
-    "9" * 5000,
-    "0.5",
-    "1e-320",
-    "4294967290",
-)
+NUMBERS = f"0 -1 1e309 nan {10**9} {10**20} {'9' * 5000} 0.5 1e-320 4294967290".split()
 ODD: tuple[Any, ...] = (
-    *(
-        None,
-        True,
-        -1,
-        0,
-        10**9,
-        10**20,
-        1e308,
-        0.5,
-        "",
-        "x" * 2000,
-        "../../x",
-        "/etc/passwd",
-        "\ud800",
-        "\0",
-        "é",
-    ),
-    *(ESCAPES, f"<b>|\n# {ESCAPES}", {ESCAPES: ESCAPES}),
-    *(
-        [],
-        {},
-        [[]],
-        [None],
-        {"": None},
-        {"a": {"b": 1}},
-        "__import__('os')",
-        "{language:>100000}",
-        "nan",
-    ),
+    None,
+    True,
+    -1,
+    0,
+    10**9,
+    10**20,
+    1e308,
+    0.5,
+    "",
+    "x" * 2000,
+    "../../x",
+    "/etc/passwd",
+    "\ud800",
+    "\0",
+    "é",
+    ESCAPES,
+    f"<b>|\n# {ESCAPES}",
+    {ESCAPES: ESCAPES},
+    [],
+    {},
+    [[]],
+    [None],
+    {"": None},
+    {"a": {"b": 1}},
+    "__import__('os')",
+    "{language:>100000}",
+    "nan",
 )
 KEYS = (
-    *(
-        "train.steps",
-        "train.threads",
-        "train.tokens_per_update",
-        "train.seed",
-        "seed",
-        "model.shape.layers",
-    ),
-    *(
-        "model.shape.width",
-        "model.shape.heads",
-        "vocab.size",
-        "objectives.mlm.share",
-        "corpora.text.train",
-    ),
-    *(
-        ".",
-        "..",
-        '"',
-        "a.b.c",
-        "",
-        "train",
-        "train.optimizer.warmup",
-        "model.shape.max_length",
-        "objectives",
-    ),
-    *(
-        "train.patience",
-        "train.checkpoint_every",
-        "train.precision",
-        "name",
-        "evaluate.targets",
-        "corpora.text.limit",
-    ),
-)
+    "train.steps,train.threads,train.tokens_per_update,train.seed,seed,model.shape.layers,"
+    "model.shape.width,model.shape.heads,vocab.size,objectives.mlm.share,corpora.text.train,"
+    '.,..,",a.b.c,,train,train.optimizer.warmup,model.shape.max_length,objectives,train.patience,'
+    "train.checkpoint_every,train.precision,name,evaluate.targets,corpora.text.limit"
+).split(",")
 
 
 def deep(rng: random.Random) -> bytes:
@@ -422,16 +353,12 @@ BYTES: tuple[Callable[[bytes, Any], bytes], ...] = (
 
 
 def _places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    inner = (
-        data.items()
-        if isinstance(data, dict)
-        else enumerate(data)
-        if isinstance(data, list)
-        else ()
-    )
-    for key, value in inner:
-        yield (*path, key)
-        yield from _places(value, (*path, key))
+    if isinstance(data, list):
+        data = dict(enumerate(data))
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield (*path, key)
+            yield from _places(value, (*path, key))
 
 
 def corrupt_value(text: str, rng: random.Random) -> str:

@@ -41,19 +41,7 @@ DECLARATIONS = (
     '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>',
     '<!DOCTYPE x SYSTEM "http://127.0.0.1:1/x.dtd">',
 )
-ENCODINGS = (
-    "utf-8",
-    "utf-16",
-    "utf-16-le",
-    "utf-16-be",
-    "shift_jis",
-    "gb18030",
-    "utf-7",
-    "cp037",
-    "idna",
-    "zip",
-    "x",
-)
+ENCODINGS = "utf-8 utf-16 utf-16-le utf-16-be shift_jis gb18030 utf-7 cp037 idna zip x".split()
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
@@ -133,17 +121,7 @@ def resident_bytes() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-OUTPUTS = (
-    "links",
-    "links.json",
-    "sure",
-    "aligner",
-    "lexicon",
-    "phrases.gz",
-    "mixed",
-    "derived",
-    "vocab",
-)
+OUTPUTS = "links links.json sure aligner lexicon phrases.gz mixed derived vocab".split()
 
 
 def odd_input(kind: str, text: Path, rng: random.Random) -> Path:

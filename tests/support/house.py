@@ -18,48 +18,20 @@ if TYPE_CHECKING:
 
 PACKAGE = "interlace"
 LAYERS = (  # a package imports only packages above it in this list
-    *(
-        "core",
-        "scores",
-        "text",
-        "alignment",
-        "readers",
-        "data",
-        "embeddings",
-        "derived",
-        "toy",
-        "models",
-        "aligners",
-    ),
-    *(
-        "objectives",
-        "tasks",
-        "training",
-        "experiments",
-        "report",
-        "integrations",
-        "api",
-        "cli",
-        "__main__",
-    ),
-)
+    "core scores text alignment readers data embeddings derived toy models aligners "
+    "objectives tasks training experiments report integrations api cli __main__"
+).split()
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LAYER_OF = {package: layer for layer, package in enumerate(LAYERS)}
 LIGHT = {*LAYERS[: LAYERS.index("toy") + 1], "aligners"}
 HEAVY = {"torch", "transformers", "accelerate"}
 PRINTERS = {"cli", "__main__"}
+STREAMS = {"sys.stdout", "sys.stderr"}
 PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 66, 28, 0.9
 NOT_CODE = {
-    *(
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    ),
-    tokenize.ENCODING,
+    getattr(tokenize, name)
+    for name in "COMMENT NL NEWLINE INDENT DEDENT ENDMARKER ENCODING".split()
 }
 LOADERS = {"from_pretrained", "from_config"}
 MACHINE_PATH = re.compile(
@@ -162,48 +134,34 @@ def private_imports(package: list[Module]) -> Iterator[str]:
                 yield f"{module.at(node)}: imports {target}, a private module of another package"
 
 
-def cycles(package: list[Module]) -> list[list[str]]:
-    """Groups of modules that import each other when they are loaded."""
+def cycles(package: list[Module]) -> list[str]:
+    """Modules that import themselves, by way of others, when they are loaded."""
     names = {module.name for module in package}
-    graph = {
-        module.name: {
-            target
-            for node in _run_on_import(module.tree.body)
-            for imported, is_member in _imported(module, node)
-            if (target := _module_of(imported, is_member, names)) is not None
-            and target != module.name
-        }
-        for module in package
-    }
-    return sorted(sorted(group) for group in _components(graph) if len(group) > 1)
+    graph: dict[str, set[str]] = {name: set() for name in names}
+    for module in package:
+        for node in _run_on_import(module.tree.body):
+            for imported, is_member in _imported(module, node):
+                target = _module_of(imported, is_member, names)
+                if target not in ("", module.name):
+                    graph[module.name].add(target)
+    return sorted(name for name in names if name in _reachable(name, graph))
 
 
-def _module_of(imported: str, is_member: bool, names: set[str]) -> str | None:
+def _module_of(imported: str, is_member: bool, names: set[str]) -> str:
+    """Its name without the package's own; empty for what is not ours."""
     head, _, target = imported.partition(".")
-    if head != PACKAGE:
-        return None
-    target = target.rpartition(".")[0] if is_member and target not in names else target
-    return target if target in names and target else None
-
-
-def _components(graph: dict[str, set[str]]) -> Iterator[set[str]]:
-    """Strongly connected components: modules that reach each other."""
-    reached = {name: _reachable(name, graph) for name in graph}
-    done: set[str] = set()
-    for name in graph:
-        if name not in done:
-            group = {name} | {other for other in reached[name] if name in reached[other]}
-            done |= group
-            yield group
+    if is_member and target not in names:
+        target = target.rpartition(".")[0]
+    return target if head == PACKAGE and target in names else ""
 
 
 def _reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
-    found, todo = set(), [start]
+    found: set[str] = set()
+    todo = [start]
     while todo:
-        for target in graph[todo.pop()]:
-            if target not in found:
-                found.add(target)
-                todo.append(target)
+        new = graph[todo.pop()] - found
+        found |= new
+        todo += new
     return found
 
 
@@ -217,27 +175,25 @@ def figures(package: list[Module]) -> dict[str, float]:
     """
     nodes = sum(_code_nodes(module.tree) for module in package)
     lines = sum(len(_code_lines(module)) for module in package)
-    counts = dict.fromkeys(
-        ("comprehensions", "nested comprehensions", "tuple assignments", "conditional expressions"),
-        0,
-    )
+    names = "comprehensions, nested comprehensions, tuple assignments, conditional expressions"
+    counts = dict.fromkeys(names.split(", "), 0)
+    private = 0
     for module in package:
+        private += module.name.rpartition(".")[2].startswith("_")
         for node in ast.walk(module.tree):
             if isinstance(node, COMPREHENSIONS):
                 counts["comprehensions"] += 1
-                inner_nodes = [inner for inner in ast.walk(node) if inner is not node]
-                has_inner = any(isinstance(inner, COMPREHENSIONS) for inner in inner_nodes)
-                counts["nested comprehensions"] += has_inner or len(node.generators) > 1
+                inner = sum(isinstance(each, COMPREHENSIONS) for each in ast.walk(node)) > 1
+                counts["nested comprehensions"] += inner or len(node.generators) > 1
             elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
                 counts["tuple assignments"] += isinstance(node.targets[0], ast.Tuple)
             elif isinstance(node, ast.IfExp):
                 counts["conditional expressions"] += 1
-    private = [module for module in package if module.name.rpartition(".")[2].startswith("_")]
     return {
         "nodes": nodes,
         "nodes a line": round(nodes / lines, 2),
         **{name: round(1000 * count / lines, 1) for name, count in counts.items()},
-        "private modules, %": round(100 * len(private) / len(package), 1),
+        "private modules, %": round(100 * private / len(package), 1),
     }
 
 
@@ -326,16 +282,18 @@ def long_functions(package: list[Module]) -> Iterator[str]:
 
 def prints(package: list[Module]) -> Iterator[str]:
     """Printing outside the command line."""
-    for module in package:
+    for module, node in _nodes(package):
         if module.package_name not in PRINTERS:
-            for node in ast.walk(module.tree):
-                if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
-                    yield f"{module.at(node)}: print()"
-                elif isinstance(node, ast.Attribute) and ast.unparse(node) in {
-                    "sys.stdout",
-                    "sys.stderr",
-                }:
-                    yield f"{module.at(node)}: {ast.unparse(node)}"
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
+                yield f"{module.at(node)}: print()"
+            elif isinstance(node, ast.Attribute) and ast.unparse(node) in STREAMS:
+                yield f"{module.at(node)}: {ast.unparse(node)}"
+
+
+def _nodes(package: list[Module]) -> Iterator[tuple[Module, ast.AST]]:
+    for module in package:
+        for node in ast.walk(module.tree):
+            yield module, node
 
 
 def duplicate_classes(package: list[Module]) -> Iterator[str]:
@@ -350,23 +308,19 @@ def duplicate_classes(package: list[Module]) -> Iterator[str]:
 
 def asserts(package: list[Module]) -> Iterator[str]:
     """Assert statements: a user would get a bare AssertionError, and `python -O` drops them."""
-    for module in package:
-        yield from (
-            f"{module.at(node)}: assert"
-            for node in ast.walk(module.tree)
-            if isinstance(node, ast.Assert)
-        )
+    for module, node in _nodes(package):
+        if isinstance(node, ast.Assert):
+            yield f"{module.at(node)}: assert"
 
 
 def pickles(package: list[Module]) -> Iterator[str]:
     """Pickles read or written, and code run from checkpoints."""
-    for module in package:
-        for node in ast.walk(module.tree):
-            for imported, _ in _imported(module, node):
-                if imported.partition(".")[0] in PICKLERS:
-                    yield f"{module.at(node)}: imports {imported}"
-            if isinstance(node, ast.Call) and (fault := _unsafe_call(node)):
-                yield f"{module.at(node)}: {fault}"
+    for module, node in _nodes(package):
+        for imported, _ in _imported(module, node):
+            if imported.partition(".")[0] in PICKLERS:
+                yield f"{module.at(node)}: imports {imported}"
+        if isinstance(node, ast.Call) and (fault := _unsafe_call(node)):
+            yield f"{module.at(node)}: {fault}"
 
 
 def remote_code(files: Iterable[Path]) -> Iterator[str]:
@@ -376,25 +330,21 @@ def remote_code(files: Iterable[Path]) -> Iterator[str]:
     complaint too.
     """
     for path in files:
-        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        nodes = list(ast.walk(tree))
-        calls = [
-            node
-            for node in nodes
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOADERS
-        ]
-        safe = {id(call.func) for call in calls if _is_safe(call)}
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))))
+        safe = {id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_safe(node)}
         for node in nodes:
-            found = (
-                isinstance(node, ast.Attribute) and node.attr in LOADERS and id(node) not in safe
-            )
-            if isinstance(node, ast.Attribute) and found and _is_auto(node.value):
+            if not isinstance(node, ast.Attribute) or id(node) in safe:
+                continue
+            if node.attr in LOADERS and _is_auto(node.value):
                 yield f"{path}:{node.lineno}: {ast.unparse(node)} without trust_remote_code=False"
 
 
 def _is_safe(call: ast.Call) -> bool:
-    given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-    return given.get("trust_remote_code") == "False"
+    return _keywords(call).get("trust_remote_code") == "False"
+
+
+def _keywords(call: ast.Call) -> dict[str | None, str]:
+    return {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
 
 
 def _is_auto(owner: ast.expr) -> bool:
@@ -405,7 +355,7 @@ def _is_auto(owner: ast.expr) -> bool:
 
 def _unsafe_call(node: ast.Call) -> str:
     name = ast.unparse(node.func)
-    given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+    given = _keywords(node)
     if given.get("trust_remote_code", "False") != "False":
         return "trust_remote_code"
     if given.get("allow_pickle", "False") != "False":

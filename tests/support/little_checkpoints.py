@@ -23,7 +23,7 @@ from tokenizers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 ENGLISH = (
@@ -63,6 +63,16 @@ def save(kind: str, folder: Path, noise: float = 0.1) -> Path:
     return folder
 
 
+def save_plain_bert(folder: Path, lines: Iterable[str], size: int = 700) -> Path:
+    """Write a BERT as transformers saves it, whose subwords are learnt on given lines."""
+    tokenizer = wordpiece(lines, size)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(**_common(tokenizer), **SIZE)
+    transformers.BertForMaskedLM(config).save_pretrained(folder)
+    return folder
+
+
 def _finish(tokenizer: Tokenizer, names: dict[str, str], between: str = "", **more: Any) -> Any:
     first, last = names["cls_token"], names["sep_token"]
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -74,16 +84,16 @@ def _finish(tokenizer: Tokenizer, names: dict[str, str], between: str = "", **mo
     return make(tokenizer_object=tokenizer, **names, **more)
 
 
-def wordpiece() -> Any:
+def wordpiece(lines: Iterable[str] = TRAINED_ON, size: int = WORDPIECES) -> Any:
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     names["mask_token"] = "[MASK]"
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
-        vocab_size=WORDPIECES, special_tokens=list(names.values()), show_progress=False
+        vocab_size=size, special_tokens=list(names.values()), show_progress=False
     )
-    tokenizer.train_from_iterator(TRAINED_ON, trainer)
+    tokenizer.train_from_iterator(lines, trainer)
     tokenizer.decoder = decoders.WordPiece()
     return _finish(tokenizer, names)
 
@@ -182,15 +192,14 @@ def mmbert(tokenizer: Any) -> Any:
 def xlm(tokenizer: Any) -> Any:
     make: Any = transformers.XLMConfig  # takes the languages too
     config = make(
-        vocab_size=len(tokenizer),
         emb_dim=16,
         n_layers=2,
         n_heads=2,
         max_position_embeddings=LONGEST,
-        pad_token_id=tokenizer.pad_token_id,
         n_langs=len(XLM_LANGUAGES),
         lang2id=XLM_LANGUAGES,
         id2lang={str(row): language for language, row in XLM_LANGUAGES.items()},
+        **_common(tokenizer),
     )
     return transformers.XLMWithLMHeadModel(config)
 
