@@ -1,34 +1,27 @@
 """`interlace align`: links for every line, where they go, what is said of them, and what it refuses."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from command_line import command
 from interlace.api.alignment import ParallelText as Pairs
-from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import read_lines, write_lines
+
+run = partial(command, "align")
 
 WORDS = [f"w{number}" for number in range(12)]
 ODD = ["", "alone", "", "||| a", "a\x01b c", "same same same"]
 ODD_TARGET = ["", "", "allein", "||| ä", "ä\x01b c", "gleich gleich gleich"]
 
 
-def run(*arguments, command="align"):
-    return CliRunner().invoke(
-        application(), [command, *map(str, arguments)], catch_exceptions=False
-    )
-
-
 def shuffled(lines, seed):
     """Lines of words, and the same in capitals with the first two exchanged; the links between them."""
-    rng = np.random.default_rng([7, seed, 0, 0])
-    source = [
-        [WORDS[at] for at in rng.permutation(len(WORDS))[: rng.integers(3, 7)]]
-        for _ in range(lines)
-    ]
+    rng = np.random.default_rng(seed)
+    source = [rng.permutation(WORDS)[: rng.integers(3, 7)].tolist() for _ in range(lines)]
     target = [[word.upper() + "x" for word in (line[1], line[0], *line[2:])] for line in source]
     links = ["0-1 1-0 " + " ".join(f"{i}-{i}" for i in range(2, len(line))) for line in source]
     return [" ".join(line) for line in source], [" ".join(line) for line in target], links
@@ -52,11 +45,10 @@ def test_writes_one_line_per_input_line(text):
     done = run(*sides(text), "--confidence", text / "grades")
     links = done.stdout.split("\n")[:-1]
     grades = list(read_lines(text / "grades"))
-    assert len(links) == len(grades) == 206
+    assert len(links) == 206
     assert links[:3] == grades[:3] == ["", "", ""]
     assert [len(line.split()) for line in links] == [len(line.split()) for line in grades]
     assert all(0 < float(grade) <= 1 for line in grades for grade in line.split())
-    assert len(set(" ".join(grades).split())) > 2
 
 
 def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokenizers(text, caplog):
@@ -66,15 +58,11 @@ def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokeniz
         write_lines(path, lines)
     run(*sides(text), "--aligner", "diagonal", "--save-model", text / "model")
     together = run(*new, "--load-model", text / "model", "--gold", text / "new.gold")
-    alone = []
-    for pair in list(zip(source, target, strict=True))[:3]:
-        for path, line in zip(new, pair, strict=True):
-            write_lines(path, [line])
-        alone.append(run(*new, "--load-model", text / "model").stdout)
-    assert together.stdout.splitlines(keepends=True)[:3] == alone
+    for path, lines in zip(new, (source, target), strict=True):
+        write_lines(path, lines[:1])
+    alone = run(*new, "--load-model", text / "model").stdout
+    assert together.stdout.splitlines(keepends=True)[:1] == [alone]
     assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
-    run(*sides(text), "--load-model", text / "model")
-    assert "links may be poor" not in caplog.text
     run(*sides(text), "--load-model", text / "model", "--word-tokenizer", "unicode")
     assert "this text was tokenized by 'unicode'" in caplog.text
     run(*reversed(sides(text)), "--load-model", text / "model")
@@ -85,61 +73,33 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     caplog.set_level("INFO")
     for path in sides(text):
         write_lines(path, [f"{line}." for line in read_lines(path)])
-    made = json.loads(
-        run(*sides(text), "--aligner", "diagonal", "-o", text / "links", "--json").stdout
-    )
+    links = text / "links"
+    made = json.loads(run(*sides(text), "--aligner", "diagonal", "-o", links, "--json").stdout)
     assert "a.de: words by --word-tokenizer unicode" in caplog.text
-    kept = (text / "links").read_bytes()
-    assert (
-        made["word_tokenizer"]
-        == json.loads((text / "links.json").read_text())["word_tokenizer"]
-        == "unicode"
-    )
-    entries = run(*sides(text), text / "links", "--words", command="lexicon").stdout
+    assert made["word_tokenizer"] == "unicode"
+    lexicon = partial(command, "lexicon", *sides(text))
+    entries = lexicon(links, "--words").stdout
     assert entries
     assert "." not in entries
-    assert (
-        run(
-            *sides(text),
-            text / "links",
-            "--words",
-            "--word-tokenizer",
-            "unicode",
-            command="lexicon",
-        ).stdout
-        == entries
-    )
-    piped = CliRunner().invoke(
-        application(), ["lexicon", *map(str, sides(text)), "-", "--words"], input=kept
-    )
-    assert piped.stdout == entries
-    (text / "links.json").write_text("[]")
-    for options, error, message in (
-        ((*sides(text), text / "links"), DataError, r"links\.json: damaged"),
-        (("-", "-"), SettingsError, "not several"),
-    ):
-        with pytest.raises(error, match=message):
-            run(*options, command="lexicon")
-    (text / "links.json").write_text(json.dumps(made))
+    assert lexicon("-", "--words", text=links.read_bytes()).stdout == entries
     with pytest.raises(SettingsError, match="was made with 'unicode'"):
-        run(*sides(text), text / "links", "--word-tokenizer", "whitespace", command="lexicon")
+        lexicon(links, "--word-tokenizer", "whitespace")
+    (text / "links.json").write_text("[]")
+    with pytest.raises(DataError, match=r"links\.json: damaged"):
+        lexicon(links)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ("--aligner diagnal", "did you mean 'diagonal'"),
-        ("--aligner fast_align", "no aligner 'fast_align'; did you mean 'diagonal'"),
         ("--aligner GIZA++", "did you mean 'gibbs'"),
         ("--set symmetrization=gdfa", "grow-diag-final"),
-        ("--aligner similarity --set symmetrization=union", "unknown key .symmetrization."),
         ("--set thresold=1", "did you mean 'threshold'"),
         ("--set threshold=7", "less than or equal to 1"),
-        ("--set seed", "such as seed=1"),
         ("--set views=[1,x]", "valid list"),
         ("--word-tokenizer unicod", "did you mean 'unicode'"),
         ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
-        ("--languages en", "such as en,de"),
         ("--json", "--output FILE"),
         ("--aligner similarity --save-model m", "has no model to save"),
         ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),
@@ -158,13 +118,9 @@ def test_rejects_invalid_options(text, monkeypatch, options, said):
         (". a.de", "a folder"),
         ("a.en short.de", "200 lines and short.de has 1;"),
         ("a.en latin.de", "latin.de, line 2: not valid UTF-8"),
-        ("a.en", "line 1: 0 separators .*; if the sides are two files, name both"),
         ("a.en empty.de", "the file is empty"),
         ("a.en a.de --gold short.gold", "alignments of 1 pairs, but the text has 200"),
         ("a.en a.de --gold a.de", "no known alignment format"),
-        ("a.en a.de --gold none", "no such gold alignment file"),
-        ("a.en a.de --priors none", "no such dictionary"),
-        ("a.en a.de --load-model a.en", "no such saved aligner"),
         ("a.en a.de --load-model .", "aligner.json: no such saved aligner"),
         ("a.en a.de --save-model .", "contains the input|would write the same file"),
         ("a.en a.de --extra a.en none", "none: no such file"),
@@ -196,10 +152,9 @@ def test_numbered_sentences_of_a_gold_set_need_its_reader(tmp_path, monkeypatch,
         lines = [form.format(number=number, text=text) for number in range(1, 9)]
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     with pytest.raises(DataError, match=r"test\.en: its sentences are numbered.*--reader gold"):
-        CliRunner().invoke(application(), ["align", "test.en", "test.de"], catch_exceptions=False)
+        run("test.en", "test.de")
     with pytest.raises(DataError, match=r"test\.en: its sentences are numbered.*'gold'"):
         Pairs.from_files("test.en", "test.de")
-    done = CliRunner().invoke(application(), ["align", "test.en", "test.de", "--reader", "gold"])
+    done = run("test.en", "test.de", "--reader", "gold")
     assert done.stdout.splitlines()[0] == "0-0 1-1"
-    plain = CliRunner().invoke(application(), ["align", "test.en", "test.de", "--reader", "lines"])
-    assert plain.exit_code == 0
+    assert run("test.en", "test.de", "--reader", "lines").exit_code == 0

@@ -1,12 +1,12 @@
 """`interlace back-translate`: what the command makes of its options, with a stand-in that translates."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
-from interlace.cli import application
+from command_line import command
 from interlace.core.errors import SettingsError
 from interlace.experiments import translation
 from interlace.experiments.translation import Window
@@ -34,25 +34,20 @@ def called(monkeypatch):
 @pytest.fixture
 def run(tmp_path):
     (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
-    command = ["back-translate", "RUN", tmp_path / "mono", "--from", "ro", "--to", "en"]
-
-    def call(*options):
-        arguments = [*map(str, [*command, "--output", tmp_path / "corpus", *options])]
-        return CliRunner().invoke(application(), arguments, catch_exceptions=False).stdout
-
-    return call
+    direction = ("--from", "ro", "--to", "en", "--output", tmp_path / "corpus")
+    return partial(command, "back-translate", "RUN", tmp_path / "mono", *direction)
 
 
 def test_options_are_settings_and_a_summary_is_printed(called, run, tmp_path):
     rules = ["--set", "filters={length={min_words=1}}", "--set", "search.beam=2", "--tag", "<BT>"]
-    summary = json.loads(run(*rules, "--json"))
+    summary = json.loads(run(*rules, "--json").stdout)
     assert (summary["from"], summary["to"], summary["pairs"]) == ("ro", "en", 2)
     written = (tmp_path / "corpus/train.en").read_text(encoding="utf-8")
     assert written == "<BT> UNU DOI\n<BT> TREI PATRU\n"
     assert (called["name"], called["direction"], called["search"].beam) == ("RUN", "ro-en", 2)
     assert (called["precision"], called["tokens"]) == ("auto", None)
-    text = run("--shard", "2/2", "--precision", "no", "--tokens", 9)
-    assert text.strip() == str(tmp_path / "corpus")
+    done = run("--shard", "2/2", "--precision", "no", "--tokens", 9)
+    assert done.stdout.strip() == str(tmp_path / "corpus")
     assert (called["precision"], called["tokens"]) == ("no", 9)
     assert (tmp_path / "corpus/train.en").read_text(encoding="utf-8") == "TREI PATRU\n"
 

@@ -1,13 +1,14 @@
 """`interlace check`: what it says of files and recipes, and its exit code."""
 
 import json
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from interlace.cli import application
-from interlace.core.errors import SettingsError
+from command_line import command
 from interlace.text.lines import write_lines
+
+check = partial(command, "check")
 
 RECIPE = """
 name = "small"
@@ -33,12 +34,6 @@ files = "test.{language}"
 """
 
 
-def check(*arguments):
-    return CliRunner().invoke(
-        application(), ["check", *map(str, arguments)], catch_exceptions=False
-    )
-
-
 def checked(*arguments):
     done = check(*arguments, "--json")
     return done.exit_code, json.loads(done.stdout)
@@ -47,18 +42,8 @@ def checked(*arguments):
 @pytest.fixture
 def recipe(tmp_path):
     for name, lines in {
-        "train.en": [
-            "the old doctor reads",
-            "he works in Berlin",
-            "she works in Paris",
-            "the old doctor reads",
-        ],
-        "train.de": [
-            "der alte Arzt liest",
-            "er arbeitet in Berlin",
-            "sie arbeitet in Paris",
-            "der alte Arzt liest",
-        ],
+        "train.en": ["the old doctor reads", "he works in Berlin", "she works in Paris"],
+        "train.de": ["der alte Arzt liest", "er arbeitet in Berlin", "sie arbeitet in Paris"],
         "dev.en": ["the old doctor reads", "this is a new line"],
         "test.en": ["something else it is"],
         "test.de": ["er arbeitet in Berlin"],
@@ -76,9 +61,7 @@ def test_the_chosen_word_tokenizer_is_said_by_check_and_dry_run(recipe):
     write_lines(recipe.parent / "train.en", ["he works today, she does too."] * 4 * 5)
     said = "words are found by 'unicode', since text is untokenized"
     assert said in check(recipe).stdout.replace("\n", " ")
-    done = CliRunner().invoke(
-        application(), ["pretrain", str(recipe), "--dry-run", "--json"], catch_exceptions=False
-    )
+    done = command("pretrain", recipe, "--dry-run", "--json")
     assert any(said in note for note in json.loads(done.stdout)["notes"])
 
 
@@ -113,11 +96,7 @@ def test_recipe_with_contamination_and_cost(recipe):
     assert list(reports) == ["text en (dev)", "text en (train)", "pairs en-de (train)", held_out]
     leaks = reports[held_out]["findings"]
     assert [(leak["count"], leak["total"], leak["about"].split(" that")[0]) for leak in leaks] == [
-        (
-            1,
-            1,
-            "examples of retrieval (dev) (de)",
-        ),  # its pattern has no {split}, so both are the same file
+        (1, 1, "examples of retrieval (dev) (de)"),  # the same file as of (test)
         (1, 1, "examples of retrieval (test) (de)"),
         (1, 2, "examples of text en (dev) (en)"),
     ]
@@ -129,11 +108,6 @@ def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
     assert done.exit_code == 2
     assert "no such file; did you mean" in done.stdout
     assert "text en (train)" in done.stdout  # the others are looked at all the same
-
-
-def test_three_files_are_too_many(tmp_path):
-    with pytest.raises(SettingsError, match="found 3"):
-        check("a.txt", "b.txt", "c.txt")
 
 
 def test_questions_are_no_recipe(tmp_path):

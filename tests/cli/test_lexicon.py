@@ -1,20 +1,16 @@
 """`interlace lexicon`: a dictionary from text and links, for people and for aligners to start from."""
 
 import json
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
+from command_line import command
 from interlace.alignment.lexicon import Lexicon
-from interlace.cli import application
 from interlace.core.errors import DataError
 from interlace.text.lines import write_lines
 
-
-def run(*arguments, command="lexicon"):
-    return CliRunner().invoke(
-        application(), [command, *map(str, arguments)], catch_exceptions=False
-    )
+run = partial(command, "lexicon")
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +42,7 @@ def test_lexicon_file_is_a_prior_dictionary():
     found = json.loads(run("a.en", "a.de", "links", "--output", "words.txt", "--json").stdout)
     assert found == {"pairs": 4, "links": 11, "entries": 8}
     assert len(Lexicon.read("words.txt")) == 8
-    done = run("a.en", "a.de", "--aligner", "diagonal", "--priors", "words.txt", command="align")
+    done = command("align", "a.en", "a.de", "--aligner", "diagonal", "--priors", "words.txt")
     assert done.stdout.splitlines()[0] == "0-0 1-1 2-2"
     write_lines("links", ["0-0 9-9", "", "", ""])
     with pytest.raises(DataError, match="belong to another text"):

@@ -4,16 +4,14 @@ import json
 import tomllib
 
 import pytest
-from typer.testing import CliRunner
 
-from interlace.cli import application
+from command_line import command
 from interlace.core.errors import DataError
 from interlace.experiments.recipe import read_recipe
 
 
 def listed(*arguments):
-    done = CliRunner().invoke(application(), ["list", *arguments, "--json"], catch_exceptions=False)
-    return json.loads(done.stdout)
+    return json.loads(command("list", *arguments, "--json").stdout)
 
 
 def test_nested_settings_show_their_own_defaults():
@@ -38,27 +36,22 @@ def test_recipes_give_keys_and_values():
 
 
 def test_published_tables_show_corrections():
-    assert {row["name"] for row in listed("published")} == {"align_mlm", "alm", "weam", "xlm"}
     rows = [
         row
         for row in listed("published", "weam")
         if row["task"] == "mlqa" and row["metric"] == "F1"
     ]
     assert "mean zero-shot 66.2 (correct: 65.3)" in rows[-1]["scores"]
-    assert any("AVG(zero-shot)" in note for note in rows[0]["notes"])
 
 
 def test_a_study_is_shown_as_its_file():
-    done = CliRunner().invoke(
-        application(), ["list", "studies", "tiny/quick"], catch_exceptions=False
-    )
+    done = command("list", "studies", "tiny/quick")
     assert tomllib.loads(done.stdout)["systems"]["mlm"]["recipe"] == "tiny/mlm"
 
 
 def test_init_writes_a_shipped_recipe_to_change(tmp_path):
     mine = tmp_path / "mine.toml"
-    command = ["init", "tiny/alm", "-o", str(mine)]
-    CliRunner().invoke(application(), command, catch_exceptions=False)
+    command("init", "tiny/alm", "-o", mine)
     assert read_recipe(str(mine)) == read_recipe("tiny/alm")
     with pytest.raises(DataError, match=r"mine\.toml: exists already"):
-        CliRunner().invoke(application(), command, catch_exceptions=False)
+        command("init", "tiny/alm", "-o", mine)

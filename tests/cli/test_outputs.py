@@ -41,18 +41,14 @@ def fake_run(folder):
 
 
 def test_every_option_that_names_an_output_is_checked():
-    unchecked, checked = [], 0
+    checked = 0
     for name in COMMANDS.names():
         for hint in get_type_hints(COMMANDS.get(name), include_extras=True).values():
             (info,) = get_args(hint)[1:] or [None]
             options = {getattr(info, "default", None), *(getattr(info, "param_decls", None) or ())}
-            outputs = {"--output", "--save-model"} | (
-                {"--confidence"} if name == "align" else set()
-            )
-            if not options.isdisjoint(outputs):
-                unchecked += [] if isinstance(info.parser, OutputPath) else [(name, options)]
+            if options & {"--output", "--save-model"}:
+                assert isinstance(info.parser, OutputPath), (name, options)
                 checked += 1
-    assert unchecked == []
     assert checked > 15
 
 
@@ -66,8 +62,6 @@ REJECTED = {
         "align en de -o out --confidence out.json",
         "--confidence and --output",
     ),
-    "two names of one file": ("align en de -o out --confidence ./sub/../out", "same file"),
-    "a side file that is the input": ("align a.json de -o a", "a.json: is also the input"),
     "a side file of something else": ("align en de -o mine", "mine.json: exists"),
     "the input": ("lexicon en de links -o de", "de: is also the input"),
     "an input behind a link": (
@@ -75,14 +69,11 @@ REJECTED = {
         "link-to-de: is also the input",
     ),
     "a file of a run": ("align en de -o run/scores.json", "run (a run)"),
-    "a file of a model of a run": ("phrases en de links -o run/model/config.json", "run (a run)"),
     "a file of a run behind a link": ("align en de -o link-to-scores", "run (a run)"),
-    "the run of a report": ("report run -o run/scores.json", "run (a run)"),
     "the folder of a model of a run": (
         "toy --languages en,de --pairs 5 -o run/model",
         "run (a run)",
     ),
-    "a file of a corpus": ("align en de -o toy/train.en", "toy (a toy corpus)"),
     "a tokenizer in place of the model": ("vocab en --size 300 -o run/model", "run (a run)"),
     "a folder": ("code-switch en de links -o run", "a folder where a file"),
     "a file in place of a folder": ("vocab en --size 300 -o de", "a file where a folder"),
@@ -95,21 +86,10 @@ REJECTED = {
 def test_an_output_that_would_overwrite_something_is_rejected(text, case):
     line, part = REJECTED[case]
     fake_run(text / "run")
-    (text / "toy").mkdir()
-    (text / "sub").mkdir()
-    for name, content in (
-        ("toy/toy.json", "{}"),
-        ("toy/train.en", "a\n"),
-        ("mine.json", '{"my": "notes"}'),
-    ):
-        (text / name).write_text(content)
-    (text / "a.json").write_text("a cat\nthe dog\n")
-    for name, target in (
-        ("link-to-de", "de"),
-        ("link-to-scores", "run/scores.json"),
-        ("circle", "circle"),
-    ):
-        (text / name).symlink_to(target)
+    (text / "mine.json").write_text('{"my": "notes"}')
+    (text / "link-to-de").symlink_to("de")
+    (text / "link-to-scores").symlink_to("run/scores.json")
+    (text / "circle").symlink_to("circle")
     before = digests(text)
     done = invoke(line.split())
     assert (done.code, part in done.text) == (2, True), done.text + done.trace
@@ -123,7 +103,6 @@ def test_an_output_that_would_overwrite_something_is_rejected(text, case):
         ("config.json", "model.safetensors.index.json"),
         ("config.json", "pytorch_model.bin"),
         ("tokenizer.json",),
-        ("config.json", "tokenizer_config.json"),
         ("vocab.json", "merges.txt"),
         ("sentencepiece.bpe.model",),
     ],
@@ -152,10 +131,8 @@ def test_an_output_that_is_a_link_keeps_the_link(text, name):
     for _ in range(2):  # at first, nothing is there
         assert invoke(f"phrases en de links -o {name}".split()).code == 0
     assert (text / name).readlink() == Path("disk/target")
-    expected = invoke("phrases en de links -o plain".split())
-    assert expected.code == 0
-    (text / f"copy-of-{name}").write_bytes((text / "disk" / "target").read_bytes())
-    assert list(read_lines(text / f"copy-of-{name}")) == list(read_lines(text / "plain"))
+    assert invoke("phrases en de links -o plain".split()).code == 0
+    assert list(read_lines(text / name)) == list(read_lines(text / "plain"))
     assert {path.name for path in (text / "disk").iterdir()} == {"target"}
 
 
@@ -169,10 +146,9 @@ def test_a_folder_that_is_a_link_keeps_the_link(text):
 
 
 COMMAND = [sys.executable, "-m", "interlace", "lexicon", "en", "de", "links"]
-ENTRIES = "Katze"
 
 
-@pytest.mark.parametrize("name", ["stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("name", ["-", "stdout", "/dev/fd/1"])
 def test_standard_output_by_its_other_names_is_written_at_its_position(text, name):
     (text / "stdout").symlink_to(
         "/proc/self/fd/1"
@@ -185,7 +161,7 @@ def test_standard_output_by_its_other_names_is_written_at_its_position(text, nam
     assert (text / "stdout").readlink() == Path("/proc/self/fd/1")
 
 
-def test_a_pipe_and_standard_error_are_written_to(text):
+def test_a_pipe_is_written_to(text):
     os.mkfifo(text / "pipe")
     received = []
     reader = threading.Thread(
@@ -194,12 +170,8 @@ def test_a_pipe_and_standard_error_are_written_to(text):
     reader.start()
     assert invoke("lexicon en de links -o pipe".split()).code == 0
     reader.join(20)
-    assert ENTRIES in received[0]
+    assert "Katze" in received[0]
     assert (text / "pipe").is_fifo()
-    (text / "stderr").symlink_to("/proc/self/fd/2")  # as /dev/stderr is
-    done = subprocess.run([*COMMAND, "-o", "stderr"], capture_output=True, text=True, check=True)
-    assert ENTRIES in done.stderr
-    assert (text / "stderr").is_symlink()
 
 
 def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
@@ -214,26 +186,14 @@ def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
     [
         ("-o /dev/stdout --confidence /dev/stdout", "--confidence and --output"),
         ("-o - --confidence -", "--confidence and --output"),
-        ("--confidence /dev/fd/1", "--confidence and --output"),
-        ("-o /dev/stdout --confidence /dev/stderr", "--confidence and --output"),
         ("-o links --confidence - --json", "--confidence and --json"),
         ("--json", "name another: --output FILE"),
     ],
 )
 def test_two_outputs_to_one_stream_are_rejected(text, options, part):
-    (text / "stdout").symlink_to("/proc/self/fd/1")
     command = [*COMMAND[:3], "align", "en", "de", *options.split()]
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    assert (done.returncode, part in done.stdout) == (2, True), done.stdout
-    assert "0-0" not in done.stdout
-
-
-def test_a_dash_is_standard_output(text):
-    done = subprocess.run([*COMMAND, "-o", "-"], capture_output=True, text=True, check=True)
-    assert ENTRIES in done.stdout
-    assert not (text / "-").exists()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, part in done.stderr, done.stdout) == (2, True, "")
 
 
 IMPOSSIBLE = {
@@ -244,10 +204,8 @@ IMPOSSIBLE = {
         "/proc/nowhere/out",
         "no file can be created in /proc",
     ),
-    "where no file can be made": ("-o", "/proc/out", "no file can be created in /proc"),
     "a closed file": ("--confidence", "/dev/fd/77", "no such open file"),
     "a file that is open for reading": ("-o", "/dev/fd/0", "not open for writing"),
-    "a folder with a long name": ("-o", f"{'x' * 256}/out", "File name too long"),
     "a long name": ("--confidence", f"{'x' * 256}.txt", "a name of 260 bytes"),
 }
 
@@ -282,30 +240,18 @@ def test_an_output_in_a_folder_without_permission_is_rejected(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("command", "mark"),
     [
-        ("vocab en --size 300", "tokenizer.json"),
-        ("toy --languages en,de --pairs 5", "toy.json"),
-        ("derive en --transformations invert", "derived.json"),
+        ("vocab en --size 300 -o", "tokenizer.json"),
+        ("toy --languages en,de --pairs 5 -o", "toy.json"),
+        ("derive en --transformations invert -o", "derived.json"),
         ("align en de --save-model", "aligner.json"),
     ],
 )
 def test_a_folder_with_files_of_others_is_not_replaced(text, command, mark):
-    line = (
-        [*command.split(), "out"] if command.endswith("model") else [*command.split(), "-o", "out"]
-    )
-    assert invoke(line).code == 0
-    assert invoke(line).code == 0
+    line = f"{command} out".split()
+    for _ in range(2):
+        assert invoke(line).code == 0
     assert (text / "out" / mark).is_file()
-    (text / "out" / "notes").mkdir()
-    (text / "out" / "notes" / "mine.en").write_text("kept")
+    (text / "out" / "mine.en").write_text("kept")
     done = invoke(line)
     assert (done.code, "deleted" in done.text) == (2, True), done.text
-    assert (text / "out" / "notes" / "mine.en").read_text() == "kept"
-
-
-def test_an_open_file_that_is_an_input_is_rejected(text):
-    before = (text / "de").read_bytes()
-    with (text / "de").open("ab") as file:
-        for name in (f"/dev/fd/{file.fileno()}", f"/proc/{os.getpid()}/fd/{file.fileno()}"):
-            with pytest.raises(DataError, match=r"/fd/\d+: is also the input de"):
-                check_outputs([Output("--output", Path(name))], [Path("en"), Path("de")])
-    assert (text / "de").read_bytes() == before
+    assert (text / "out" / "mine.en").read_text() == "kept"

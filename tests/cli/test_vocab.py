@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from interlace.cli import application
+from command_line import command
 from interlace.core.errors import DataError
 from interlace.text.lines import write_lines
 
@@ -15,8 +14,7 @@ def test_json_lines_are_read_as_rows_with_text(tmp_path):
         tmp_path / "x.jsonl",
         [f'{{"text": "the house number {number} is big"}}' for number in range(200)],
     )
-    arguments = ["vocab", str(tmp_path / "x.jsonl"), "--size", "300", "-o", str(tmp_path / "v")]
-    assert CliRunner().invoke(application(), arguments, catch_exceptions=False).exit_code == 0
+    command("vocab", tmp_path / "x.jsonl", "--size", 300, "-o", tmp_path / "v")
     merges = json.loads((tmp_path / "v" / "tokenizer.json").read_text(encoding="utf-8"))["model"][
         "merges"
     ]
@@ -38,12 +36,7 @@ def test_json_lines_are_read_as_rows_with_text(tmp_path):
 def test_a_file_in_several_languages_needs_the_name_of_one(tmp_path, name, text):
     path = tmp_path / name
     write_lines(path, [text.format("the house is big", "das haus ist groß")])
-    arguments = ["--size", "300", "-o", str(tmp_path / "v")]
+    arguments = ("--size", 300, "-o", tmp_path / "v")
     with pytest.raises(DataError, match=f"{path}.* en:{path}"):
-        CliRunner().invoke(application(), ["vocab", str(path), *arguments], catch_exceptions=False)
-    assert (
-        CliRunner()
-        .invoke(application(), ["vocab", f"en:{path}", *arguments], catch_exceptions=False)
-        .exit_code
-        == 0
-    )
+        command("vocab", path, *arguments)
+    assert command("vocab", f"en:{path}", *arguments).exit_code == 0

@@ -7,7 +7,6 @@ from interlace.core.errors import MissingDependencyError, did_you_mean
     ("word", "options", "advice"),
     [
         ("mml", ["tlm", "mlm"], "; did you mean 'mlm'?"),
-        ("learning_rat", ["warmup", "learning_rate"], "; did you mean 'learning_rate'?"),
         ("zebra", ["tlm", "mlm"], "; there are: mlm, tlm"),
         ("", ["mlm"], "; there are: mlm"),
         ("mlm", [], "; there are none"),

@@ -43,18 +43,12 @@ def test_a_hub_that_listens_or_is_behind_a_proxy_is_reachable(unreachable, monke
 
 def answer(status, body=b"", *headers):
     """Return a function that answers each request."""
-    length = (
-        ()
-        if any(line.startswith("Content-Length") for line in headers)
-        else (f"Content-Length: {len(body)}",)
-    )
-    head = "\r\n".join(
-        [f"HTTP/1.1 {status}", *headers, *length, "Connection: close", "", ""]
-    ).encode()
+    length = f"Content-Length: {len(body)}"
+    head = "\r\n".join([f"HTTP/1.1 {status}", *headers, length, "Connection: close", "", ""])
 
     def send(connection):
         connection.recv(65536)
-        connection.sendall(head + body)
+        connection.sendall(head.encode() + body)
 
     return send
 
@@ -95,11 +89,8 @@ def hub_that(monkeypatch, tmp_path):
         lambda connection: connection.sendall(b"\x1b[2J\r\n\r\n"),
         answer("302 Found", b"", "Location: /api/models/me/x/revision/main"),
         answer("302 Found", b"", "Location: http://[::bad:99999/"),
-        answer("200 OK", b'{"a": 1}'),
         answer("200 OK", b"[]"),
-        answer("503 X", b"[]"),
         answer("200 OK", b"[" * 5000),
-        answer("200 OK", b"{", "Content-Length: 100"),
         answer("200 OK", b"xx", "Content-Encoding: gzip"),
         answer("200 OK", b'{"id": "me/x", "siblings": [{"x": 1}]}'),
     ],
@@ -135,10 +126,9 @@ def test_an_endpoint_that_is_no_address_is_named(monkeypatch, address):
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
-        *(
-            ("HF_ENDPOINT", f"http://{server}")
-            for server in ("[::1", "[zz]", "127.0.0.1:99999", "127.0.0.1:abc", "a..b")
-        ),
+        ("HF_ENDPOINT", "http://[zz]"),
+        ("HF_ENDPOINT", "http://127.0.0.1:abc"),
+        ("HF_ENDPOINT", "http://a..b"),
         ("HF_HUB_DOWNLOAD_TIMEOUT", "abc"),
         ("HF_HUB_ETAG_TIMEOUT", "-1"),
     ],

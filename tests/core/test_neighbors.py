@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from interlace.core import neighbors as neighbours
 from interlace.core.neighbors import (
@@ -26,23 +25,6 @@ def rows(*places):
 
 def vectors(count, seed):
     return unit(np.random.default_rng(seed).normal(size=(count, 6)))
-
-
-def test_csls_by_hand():
-    """Words at 0 and 60 degrees, candidates at 20 and 90; k = 1.
-
-    cosines: 0: cos 20 = .9397, cos 90 = 0; 60: cos 40 = .7660, cos 30 = .8660.
-    r of the candidates: .9397 and .8660. Half of CSLS apart from r of the word:
-    0: .9397 - .4698 = .4698, 0 - .4330. 60: .7660 - .4698 = .2962, .8660 - .4330 = .4330.
-    """
-    words, candidates = at(0, 60), at(20, 90)
-    np.testing.assert_allclose(
-        mean_neighbor_similarity(candidates, words, 1), [0.9397, 0.8660], atol=1e-4
-    )
-    by = Csls.of(candidates, words, 1)
-    assert nearest(words, candidates, by).tolist() == [0, 1]
-    table = by.scores(torch.from_numpy(words @ candidates.T), slice(0, 2))
-    np.testing.assert_allclose(table, [[0.4698, -0.4330], [0.2962, 0.4330]], atol=1e-4)
 
 
 @pytest.mark.parametrize(("right", "rank"), [([0], 3), ([0, 1], 2), ([0, 1, 2], 1), ([3], 4)])

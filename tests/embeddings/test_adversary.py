@@ -26,9 +26,10 @@ def pair():
     turn, axes = (np.linalg.qr(rng.normal(size=(WIDTH, WIDTH)))[0] for _ in range(2))
     english = words @ axes
     other = english @ turn + rng.normal(0, 0.04 / np.sqrt(WIDTH), (COUNT, WIDTH))
+    names = [*map(str, range(COUNT))]
     return {
-        "en": WordVectors("en", [f"w{row}" for row in range(COUNT)], english.astype(np.float32)),
-        "xx": WordVectors("xx", [f"x{row}" for row in range(COUNT)], other.astype(np.float32)),
+        language: WordVectors(language, names, vectors.astype(np.float32))
+        for language, vectors in (("en", english), ("xx", other))
     }
 
 

@@ -31,7 +31,6 @@ def test_a_folder_holds_several_languages_and_a_damaged_file_is_named(vectors, t
     same(WordVectors.load(tmp_path, "de"), vectors)
     with pytest.raises(DataError, match="no word vectors of 'fr'; there are: de, en"):
         WordVectors.load(tmp_path, "fr")
-    vectors.save(tmp_path)
     (tmp_path / "de.safetensors").write_bytes(b"none")
     with pytest.raises(DataError, match=r"de\.safetensors: damaged word vectors"):
         WordVectors.load(tmp_path, "de")
@@ -72,14 +71,8 @@ def test_what_fasttext_writes_is_read(tmp_path):
     [
         ("the 1 2\n", r"line 1: expected the number of words and the width"),
         ("99999999999 300\nthe 1\n", r"line 1: 99999999999 vectors of width 300 are too many"),
-        (
-            "99999999999999999999 2\nthe 1 2\n",
-            r"line 1: 99999999999999999999 vectors of width 2 are too many",
-        ),
         ("2 2\nthe 1 2\ndog 1\n", r"line 3: expected a word and 2 finite numbers.*found 'dog 1'"),
-        ("1 2\nthe 1 x\n", r"line 2: expected a word and 2 finite numbers"),
         ("1 2\nthe 1 nan\n", r"line 2: expected a word and 2 finite numbers"),
-        ("1 2\n 1 2\n", r"line 2: expected a word and 2"),
         ("1 2\nSan Jose 1 2\n", r"line 2: expected a word and 2"),
         ("3 2\nthe 1 2\n", r"the header says 3 words, but the file ends after 1"),
         ("1 2\nthe 1 2\ndog 1 2\n", r"line 3: more lines than the 1 words"),

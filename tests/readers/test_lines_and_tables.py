@@ -1,7 +1,6 @@
 """Readers of lines and tables: lines, joined, gold, tsv, nli."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 
@@ -42,14 +41,11 @@ def test_rejects_sides_of_different_length(read, first, second):
         ("\tdeux |||two", ("deux", "two")),
         ("a|||b ||| c", ("a|||b", "c")),  # a separator between spaces takes precedence
         ("a ||| b|||c", ("a", "b|||c")),
-        ("||||| ||| |||||", ("|||||", "|||||")),
     ],
 )
 def test_joined_sides_are_split_at_the_separator(read, line, expected):
     (pairs,) = read("joined", {"pairs": [line]}, ["fr", "en"])
     assert sides(pairs) == [expected]
-    assert (pairs.source.language, pairs.target.language, pairs.notes) == ("fr", "en", {})
-    assert pairs.target.tokens(0) == expected[1].split()
 
 
 def test_joined_keeps_and_counts_empty_sides(read):
@@ -62,7 +58,7 @@ def test_joined_keeps_and_counts_empty_sides(read):
 
 @pytest.mark.parametrize(
     ("line", "count"),
-    [("no separator", 0), ("a || b", 0), ("a ||| b ||| c", 2), ("a|||b|||c", 2), ("x ||| |||", 2)],
+    [("no separator", 0), ("a ||| b ||| c", 2), ("x ||| |||", 2)],
 )
 def test_joined_rejects_other_numbers_of_separators(read, line, count):
     with pytest.raises(
@@ -80,11 +76,8 @@ def test_tsv_columns_by_language_name_and_number(read):
         ("", 'say "yes"'),
         ("hapana", "no"),
     ]  # quotes are literal, a cell may be empty
-    assert (pairs.source.language, pairs.target.language) == ("sw", "en")
     (text,) = read("tsv", {"table.tsv": TABLE}, ["xx"], columns=("de",), label="class")
     assert (text.language, text.lines, text.labels) == ("xx", ["sag ja", "nein"], ["good", "bad"])
-    (pairs,) = read("tsv", {"table.tsv": TABLE}, ["de", "sw"], columns=(2, "sw"), label=4)
-    assert (pairs.target.lines, pairs.labels) == (["", "hapana"], ["good", "bad"])
     rows = ["one\ttwo\t1", "three\tfour\t0"]
     (pairs,) = read("tsv", {"bare.tsv": rows}, ["en", "de"], header=False, label=2)
     assert (sides(pairs), pairs.labels) == ([("one", "two"), ("three", "four")], ["1", "0"])
@@ -103,9 +96,7 @@ SHORT = ["en\tde", "one\teins", "two"]
             r"a\.tsv: the header has no column 'fr'; there are: class, de, en, id, sw",
         ),
         (TABLE, ["en"], {"label": "clas"}, "no column 'clas'; did you mean 'class'"),
-        (TABLE, ["en"], {"columns": (9,)}, "there is no column 9; the header names 5"),
         (TABLE, ["en"], {"columns": ("en",), "header": False}, "no column 'en'; there are none"),
-        (TABLE, ["en"], {"columns": ("en", "de")}, "2 columns for 1 languages"),
         (TABLE[:1], ["en"], {}, r"a\.tsv: there is no row"),
         (
             ["en\tde\ten", "a\tb\tc"],
@@ -114,7 +105,6 @@ SHORT = ["en\tde", "one\teins", "two"]
             r"a\.tsv: several columns are named 'en'; rename or remove them",
         ),
         (SHORT, ["en"], {}, r"a\.tsv, line 3: 1 tab-separated columns, expected 2"),
-        (SHORT, ["en", "de"], {"header": False}, r"line 3: 1 tab-.* expected 2"),
     ],
 )
 def test_tsv_names_missing_columns(read, rows, languages, settings, message):
@@ -126,9 +116,6 @@ def test_columns_of_one_name_are_read_by_number_or_not_at_all(read):
     rows = {"a.tsv": ["en\tde\ten", "a\tb\tc"]}
     assert read("tsv", rows, ["de"])[0].lines == ["b"]
     assert read("tsv", rows, ["en"], columns=(2,))[0].lines == ["c"]
-    rows = {"nli.tsv": ["language\tgold_label\tsentence1\tsentence2\tlanguage", "en\t-\ta\tb\tde"]}
-    with pytest.raises(DataError, match=r"nli\.tsv: several columns are named 'language'"):
-        read("nli", rows, ["en"])
 
 
 HEADER = "language\tgold_label\tsentence1\tsentence2\tpairID\tgenre"
@@ -140,7 +127,6 @@ def test_nli_reads_pairs_of_one_language(read):
     (pairs,) = read("nli", {"nli.tsv": rows}, ["en"])
     assert pairs.notes == {"pairs without a majority label left out": 2}
     assert (sides(pairs), pairs.labels) == ([("He reads.", "He sleeps.")], ["neutral"])
-    assert pairs.source.language == pairs.target.language == "en"
     with pytest.raises(DataError, match="no labelled pair of language 'fr'"):
         read("nli", {"nli.tsv": rows}, ["fr"])
 
@@ -198,8 +184,6 @@ def folder(tmp_path):
         ("**/*.de", ["de/a.de", "de/b/c.de", "flat/x1.en-de.de"]),
         ("flat/x?.*.en", ["flat/x1.en-de.en"]),
         ("[1]", ["[1]/a*.txt"]),
-        ("none/*.de", ["none/*.de"]),
-        ("en/a.en", ["en/a.en"]),
         ("hub:ada/set/en/train", ["hub:ada/set/en/train"]),
     ],
 )
@@ -221,8 +205,6 @@ def test_links_never_lead_to_a_file_twice(folder, links, names):
     for name, target in links.items():
         (folder / name).symlink_to(target)
     assert [str(path).removeprefix(f"{folder}/") for path in find_files(folder, "**/*.en")] == names
-    files = [(folder / name).resolve() for name in names]
-    assert sorted(path.resolve() for path in find_files(folder, "**/*/**/*.en")) == sorted(files)
 
 
 def test_links_to_each_other_are_not_followed_again_and_again(tmp_path):
@@ -234,25 +216,10 @@ def test_links_to_each_other_are_not_followed_again_and_again(tmp_path):
     assert find_files(tmp_path, "**/*.en") == [tmp_path / name / "x.en" for name in ("a", "b", "c")]
 
 
-def test_pairs_of_files_are_returned_once_and_a_source_may_have_two_targets(folder):
-    (folder / "flat/x2.en-de.en").symlink_to("x1.en-de.en")
-    write_lines(folder / "flat/x2.en-de.de", ["another translation"])
-    for side in ("en", "de"):
-        (folder / f"flat/x3.en-de.{side}").symlink_to(f"x1.en-de.{side}")
-    paths = find_sides(folder, ("flat/*.en", "flat/*.de"), ("en", "de"))
-    assert [path.name for path in paths] == [
-        "x1.en-de.en",
-        "x2.en-de.en",
-        "x1.en-de.de",
-        "x2.en-de.de",
-    ]
-
-
 @pytest.mark.parametrize(
     ("patterns", "expected"),
     [
         (("en", "de"), [("en/a.en", "de/a.de"), ("en/b/c.en", "de/b/c.de")]),
-        (("en/**/*.en", "de/**/*.de"), [("en/a.en", "de/a.de"), ("en/b/c.en", "de/b/c.de")]),
         (("flat/*.en", "flat/*.de"), [("flat/x1.en-de.en", "flat/x1.en-de.de")]),
     ],
 )
@@ -291,17 +258,9 @@ def test_what_accompanies_data_is_left_out_unless_it_is_all_there_is(tmp_path):
         assert [path.name for path in find_files(tmp_path, pattern)] == names
 
 
-def test_incomplete_names_of_the_hub_are_refused():
-    with pytest.raises(DataError, match="'hub:foo' does not name a data set of the hub"):
-        find_files(Path(), "hub:foo")
-
-
 def test_lines_rejects_files_of_other_formats(read):
-    for name, reader in (("a.jsonl.gz", "dataset"), ("a.tmx", "tmx"), ("a.xml", "wikipedia")):
-        with pytest.raises(
-            DataError, match=f"{name}: is not plain text; set the reader: '{reader}'"
-        ):
-            read("lines", {name: ["x"]}, ["en"])
+    with pytest.raises(DataError, match=r"a\.tmx: is not plain text; set the reader: 'tmx'"):
+        read("lines", {"a.tmx": ["x"]}, ["en"])
 
 
 @pytest.mark.parametrize("sides", [1, 2])
@@ -312,7 +271,6 @@ def test_chunks_of_long_lines_have_few_of_them(tmp_path, sides):
         write_lines(path, ["short"] * 150 + [line] * 9)
     chunks = list(READERS.build("lines").read_chunks(paths, ["en", "de"][:sides]))
     assert [len(chunk) for chunk in chunks] == [100, *[1] * 59]
-    assert sum(map(len, chunks)) == 159
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,6 @@ def rows_of(part, paths, languages=("en",)):
 def test_reads_a_range_of_rows(files):
     assert rows_of(RowSubset(rows="3:6"), files[:1]) == ["en 3", "en 4", "en 5"]
     assert rows_of(RowSubset(rows="9998:"), files[:1]) == ["en 9998", "en 9999"]
-    halves = rows_of(RowSubset(rows=":5000"), files[:1]) + rows_of(
-        RowSubset(rows="5000:"), files[:1]
-    )
-    assert halves == rows_of(RowSubset(), files[:1])
 
 
 def test_shares_are_nested_and_near_their_size(files):
@@ -41,9 +37,8 @@ def test_shares_are_nested_and_near_their_size(files):
     assert sizes == pytest.approx(
         [500, 1000, 3000, 10_000], abs=150
     )  # 3 standard deviations of 10,000 draws
-    assert set(rows_of(RowSubset(share=0.1, seed=1), files[:1])) != set(
-        rows_of(RowSubset(share=0.1), files[:1])
-    )
+    other = rows_of(RowSubset(share=0.1, seed=1), files[:1])
+    assert other != rows_of(RowSubset(share=0.1), files[:1])
 
 
 def test_line_aligned_files_keep_corresponding_rows(files):

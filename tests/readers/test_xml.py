@@ -38,8 +38,7 @@ def test_tmx_segments_by_language(tmp_path, encoding):
         "units without a segment in each language left out": 1,
         "line feeds read as spaces": 1,
     }
-    (text,) = read("tmx", path, "en_gb")
-    assert text.lines == ["colour"]
+    assert read("tmx", path, "en_gb")[0].lines == ["colour"]
 
 
 def test_tmx_of_any_depth(tmp_path):
@@ -51,30 +50,29 @@ def test_tmx_of_any_depth(tmp_path):
     assert text.lines == ["a b c"]
 
 
-@pytest.mark.parametrize(
-    "begin", ["<tmx>\n<tu><tuv><seg>", "<tmx>\n<tu><tuv><seg a='", "<tmx>\n<header a='"]
-)
+@pytest.mark.parametrize("begin", ["<tu><tuv><seg>", "<tu><tuv><seg a='", "<header a='"])
 def test_an_element_that_would_fill_the_memory_is_named(tmp_path, begin):
-    (tmp_path / "a.tmx.bz2").write_bytes(bz2.compress(begin.encode() + b"a" * 40_000_000))
+    (tmp_path / "a.tmx.bz2").write_bytes(
+        bz2.compress(f"<tmx>\n{begin}".encode() + b"a" * 40_000_000)
+    )
     with pytest.raises(DataError, match=r"a\.tmx\.bz2, line 2: an element of more than 8 MB"):
         read("tmx", tmp_path / "a.tmx.bz2", "en")
 
 
 @pytest.mark.parametrize("doctype", ['<!DOCTYPE t SYSTEM "t.dtd">', "<!DOCTYPE t [%more;]>", ""])
-@pytest.mark.parametrize(("name", "suffix"), [("tmx", ".tmx"), ("wikipedia", ".xml.bz2")])
-def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype, name, suffix):
-    text = "a caf&eacute; &amp; &#233;"
-    unit = f'<tmx>\n<tu><tuv lang="en"><seg>{text}</seg></tuv></tu></tmx>'
-    article = (
-        f"<mediawiki>\n<page><ns>0</ns><revision><text>{text}</text></revision></page></mediawiki>"
-    )
-    whole = doctype + (unit if name == "tmx" else article)
-    path = tmp_path / f"a{suffix}"
-    path.write_bytes(bz2.compress(whole.encode()) if suffix.endswith("bz2") else whole.encode())
+@pytest.mark.parametrize(
+    ("name", "around"),
+    [
+        ("tmx", '<tmx>\n<tu><tuv lang="en"><seg>{}</seg></tuv></tu></tmx>'),
+        ("wikipedia", "<m>\n<page><ns>0</ns><revision><text>{}</text></revision></page></m>"),
+    ],
+)
+def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype, name, around):
+    (tmp_path / "a.xml").write_text(doctype + around.format("a caf&eacute; &amp; &#233;"))
     with pytest.raises(
-        DataError, match=rf"a{suffix}, line [12]: .*(entity &(eacute|more);|undefined entity)"
+        DataError, match=r"a\.xml, line [12]: .*(entity &(eacute|more);|undefined entity)"
     ):
-        read(name, path, "en")
+        read(name, tmp_path / "a.xml", "en")
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -112,12 +110,10 @@ def test_an_entity_of_an_attribute_that_is_not_declared_is_named(
     ("text", "message"),
     [
         (TMX, "no translation unit <tu> in en and sw; .*de, en, en-gb, en-us, fr"),
-        ("<tmx><body/></tmx>", "no translation unit <tu> in en and sw"),
         (
             "<tmx>\n<tu><tuv>\n<seg>a</seg></tuv></tu></tmx>",
             "line 2: expected a language and <seg>",
         ),
-        ("<tmx>\n<tu></tmx>", "line 2: invalid XML: mismatched tag"),
         ('<!DOCTYPE t [<!ENTITY a "b">]><tmx>&a;</tmx>', "line 1: declares the entity 'a'"),
         (
             '<!DOCTYPE t [<!ENTITY a SYSTEM "/etc/hosts">]><tmx>&a;</tmx>',
@@ -194,12 +190,7 @@ def wikipedia_lines(folder, text, language):
             "''open. \"A quote<ref>''B'' x</ref> goes on\nin the next '''line.",
             'open. "A quote goes on in the next line.',
         ),
-        (
-            "Names ''{{lang|x}}''<ref>a</ref>'''b''' of 'one' \n{{x}}''c'' for d.",
-            "Names b of 'one' c for d.",
-        ),
         ("the ''Iliad'''s end", "the Iliad's end"),  # the cases of MediaWiki's doQuotes
-        ("of l'''amour'' now", "of l'amour now"),
         ("a '''b''''s '''''c''''' ''''''d'''''", "a b's c 'd"),
         ("<nowiki>''</nowiki>a<nowiki>'</nowiki>''b''", "''a'b"),
         (

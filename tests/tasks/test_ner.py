@@ -50,20 +50,6 @@ def test_rejects_invalid_types(types, message):
         TASKS.build({"name": "ner", "types": types})
 
 
-def test_scores_by_hand():
-    gold = Ragged.of([[1, 2, 0, 5], [5, 6]])  # PER, LOC; LOC
-    found = Ragged.of([[1, 2, 0, 6], [5, -1]])  # PER, LOC opened by an I; the last word is not read
-    scores = Ner().score(tagged(gold), found).metrics
-    assert scores == {
-        "f1": pytest.approx(200 / 3),
-        "precision": pytest.approx(200 / 3),
-        "recall": pytest.approx(200 / 3),
-        "f1 PER": 100,
-        "f1 LOC": 50,
-        "unread": pytest.approx(100 / 6),
-    }
-
-
 TYPES = ("PER", "ORG", "LOC")
 NUMBERS = tag_numbers(TYPES)
 TAGS = list(NUMBERS)

@@ -15,7 +15,6 @@ from interlace.models.settings import Shape
 from interlace.tasks.common.likelihood import (
     encode_spelled,
     sizes_of,
-    truncated,
 )
 from interlace.tasks.perplexity import Perplexity
 from interlace.text import Text
@@ -72,8 +71,6 @@ def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length)
     assert scores["perplexity per subword"] == pytest.approx(math.exp(total / count), rel=1e-4)
     assert scores["perplexity per word"] == pytest.approx(math.exp(total / words), rel=1e-4)
     assert scores["bits per character"] == pytest.approx(total / characters / math.log(2), rel=1e-4)
-    assert scores["perplexity"] == scores["perplexity per word"]
-    assert (scores["unknown"], scores["cut"], scores["sentences"]) == (0, 0, 4)
 
 
 def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
@@ -91,19 +88,6 @@ def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
     )
     assert scores["pseudo-perplexity per word"] == pytest.approx(math.exp(total / 15), rel=1e-4)
     assert "perplexity per word" not in scores.metrics  # tables must not compare the two
-    assert (scores.metric, Perplexity().scale(scores.metric)) == (
-        "pseudo-perplexity",
-        ("per subword", False),
-    )
-
-
-def test_outcomes_are_those_of_single_sentences(vocab, model, text):
-    backbone = model(init_std=0.5)
-    task = Perplexity(per="word", max_length=48)
-    outcomes = task.measure(backbone, vocab, text).outcomes
-    assert outcomes.weight.tolist() == [len(line.split()) for line in LINES]
-    alone = [task.measure(backbone, vocab, text.take([row])).outcomes for row in range(4)]
-    assert outcomes.score == pytest.approx([single.score[0] for single in alone], rel=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -122,16 +106,12 @@ def test_unknown_subwords_are_neither_predicted_nor_counted(small, kind):
     assert unknown.sum() == 1
     scores = Perplexity().measure(backbone, vocab, text)
     assert scores["unknown"] == pytest.approx(100 / len(unknown))
-    if kind == "pseudo":
-        subwords = (len(unknown) - 1) * math.log(scores["pseudo-perplexity per subword"])
-        assert subwords == pytest.approx(3 * math.log(scores["pseudo-perplexity per word"]))
 
 
 def test_long_sentences_are_truncated(vocab, model, text):
     scores = Perplexity(max_length=8).measure(model(), vocab, text)
     beyond = np.maximum(text.lengths - 6, 0).sum() / text.lengths.sum()
-    assert scores["cut"] == pytest.approx(100 * beyond)
-    assert scores["cut"] > 0
+    assert scores["cut"] == pytest.approx(100 * beyond) != 0
     assert Perplexity(max_length=8).measure(reading(model(), "causal"), vocab, text)["cut"] == 0
 
 
@@ -172,12 +152,5 @@ def test_characters_are_those_of_the_line_for_every_vocabulary(kind):
     text = encode_spelled([Text.of(lines, "zh")], vocab)
     assert not np.isin(text.ids.flat, vocab.special_ids).any()
     size = sizes_of(text, vocab)
-    characters = size.characters
-    assert characters.tolist() == [len(line.strip()) for line in lines]
+    assert size.characters.tolist() == [len(line.strip()) for line in lines]
     assert size.words[1] == 4
-    assert sizes_of(text.take([1, 0]), vocab).characters.tolist() == characters[[1, 0]].tolist()
-    whole = truncated(text, 100)
-    assert sizes_of(whole, vocab).characters.tolist() == characters.tolist()
-    vocab = learned_vocab({"en": ["the doctor"] * 30}, 100, "wordpiece")
-    text = encode_spelled([Text.of(["the 黑 doctor"], "en")], vocab)
-    assert sizes_of(text, vocab).characters.tolist() == [len("the doctor")]

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.tasks import TASKS
 from interlace.tasks.word_alignment import WordAlignment
 from little_files import write
 
@@ -71,15 +70,6 @@ def test_reads_both_sides_from_one_file(tmp_path, vocab):
     assert task.examples("test", "de", vocab, tmp_path).lengths.tolist() == [4]
 
 
-def test_reads_a_list_of_both_sides(root, vocab):
-    sides = [f"parallel/test.en-de.{side}.tok" for side in ("en", "de")]
-    assert len(WordAlignment(files={"test.de": sides}).examples("test", "de", vocab, root)) == 2
-    with pytest.raises(DataError, match="expected whole files"):
-        WordAlignment(files=[*sides, "parallel/test.en-de.links"]).examples(
-            "test", "de", vocab, root
-        )
-
-
 def test_rejects_bad_input(root, vocab, model):
     write(root, "parallel/test.en-de.links", "", "")
     with pytest.raises(DataError, match="no links to compare with"):
@@ -88,12 +78,6 @@ def test_rejects_bad_input(root, vocab, model):
     examples = WordAlignment().examples("test", "de", vocab, root)
     with pytest.raises(SettingsError, match="layer = 9, but the model has the layers 0 to 3"):
         WordAlignment(layer=9).measure(model(), vocab, examples)
-    with pytest.raises(
-        SettingsError, match="there is no alignment format 'pharao'; did you mean 'pharaoh'"
-    ):
-        TASKS.build({"name": "word_alignment", "format": "pharao"}).examples(
-            "test", "de", vocab, root
-        )
 
 
 SETS = {
@@ -105,13 +89,6 @@ SETS = {
         1232,
         1232,
     ),  # one beyond the end
-    ("en", "hi"): (
-        "wpt05-en-hi/test.{language3}",
-        "wpt05-en-hi/test.eng.hin.wa",
-        90,
-        1408,
-        1408,
-    ),  # one as well
     ("en", "es"): (
         "multi-jsonl/en-es/es_golden.train.jsonl",
         "multi-jsonl/en-es/es_golden.train.jsonl",

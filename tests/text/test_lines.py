@@ -1,10 +1,8 @@
 import bz2
 import errno
 import gzip
-import io
 import lzma
 import os
-import re
 import subprocess
 import sys
 from functools import partial
@@ -17,8 +15,8 @@ from safetensors.numpy import save_file
 
 from interlace.core import files
 from interlace.core.errors import DataError
-from interlace.core.files import atomic, atomic_folder, disk_errors
-from interlace.text.lines import MAX_LINE, count_lines, lines_of, read_lines, write_lines
+from interlace.core.files import atomic, atomic_folder
+from interlace.text.lines import MAX_LINE, count_lines, read_lines, write_lines
 
 
 @pytest.mark.parametrize(
@@ -51,8 +49,6 @@ def test_lines_longer_than_a_block_are_whole(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("ärger\nб\n\nlonger line\nthe end")
     assert list(read_lines(path)) == ["ärger", "б", "", "longer line", "the end"]
-    path.write_text("no line feed")
-    assert list(read_lines(path)) == ["no line feed"]
 
 
 def test_rejects_missing_files_folders_and_empty_files(tmp_path):
@@ -70,25 +66,6 @@ def test_rejects_missing_files_folders_and_empty_files(tmp_path):
             list(read_lines(tmp_path / name))
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("link.en", r"link\.en: a symbolic link to nowhere, where there is no file$"),
-        ("loop.en", r"loop\.en: a symbolic link to loop\.en, where there is no file$"),
-        ("link.en/train.en", r"link\.en: a symbolic link to nowhere, where there is no folder$"),
-        ("pipe.en", r"pipe\.en: a pipe or a device where a file is expected"),
-        ("pipe.en/train.en", r"pipe\.en: a pipe or a device where a folder is expected"),
-    ],
-)
-def test_no_other_name_is_proposed_for_a_broken_link_or_a_pipe(tmp_path, name, message):
-    (tmp_path / "links.en").touch()
-    (tmp_path / "link.en").symlink_to("nowhere")
-    (tmp_path / "loop.en").symlink_to("loop.en")
-    os.mkfifo(tmp_path / "pipe.en")
-    with pytest.raises(DataError, match=message):
-        list(read_lines(tmp_path / name))
-
-
 @pytest.mark.parametrize("block", [4, 1 << 20])
 def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
     monkeypatch.setattr("interlace.text.lines._BLOCK", block)
@@ -104,10 +81,8 @@ def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
         (gzip.compress(b"hello", mtime=0), "gzip: its name must end in .gz"),
         ("hello\n".encode("utf-16"), "UTF-16: iconv -f utf-16 -t"),
         ("hello\n".encode("utf-16-le"), "binary, UTF-16 or UTF-32: convert"),
-        ("hello\n".encode("utf-32"), "UTF-32: iconv -f utf-32 -t"),
         ("\ufeffhello\n".encode("utf-32-be"), "UTF-32: iconv -f utf-32 -t"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image$"),
-        (b"\1\0\0\0\0\0\2\0\0\0\0\0", "binary"),
     ],
 )
 def test_says_what_a_file_is_that_is_no_text(tmp_path, content, message):
@@ -125,21 +100,15 @@ def test_rejects_damaged_gzip_files(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"text that a crash filled up\n" * 100 + bytes(3000))
     with pytest.raises(DataError, match=r"a\.txt, line 101: 64 or more NUL bytes in a row"):
         list(read_lines(tmp_path / "a.txt"))
-    with (
-        (tmp_path / "a.txt").open("rb") as file,
-        pytest.raises(DataError, match=r"^a pipe, line 101: 64 or more NUL"),
-    ):
-        list(lines_of(file, "a pipe"))
     (tmp_path / "a.txt").write_bytes(b"one \0 NUL in a long enough line is kept\n")
     assert list(read_lines(tmp_path / "a.txt")) == ["one \0 NUL in a long enough line is kept"]
 
 
-@pytest.mark.parametrize("block", [64, 100, 126, 1 << 20])
-@pytest.mark.parametrize("begin", [b"one\n" * 300, b"one\n" * 300 + b"two"])
+@pytest.mark.parametrize("block", [64, 100, 126])
 @pytest.mark.parametrize("end", [b"", b"\nthree\n", b"three"])
-def test_nul_bytes_that_lie_across_blocks_are_found(tmp_path, monkeypatch, begin, block, end):
+def test_nul_bytes_that_lie_across_blocks_are_found(tmp_path, monkeypatch, block, end):
     monkeypatch.setattr("interlace.text.lines._BLOCK", block)
-    (tmp_path / "a.txt").write_bytes(begin + bytes(64) + end)
+    (tmp_path / "a.txt").write_bytes(b"one\n" * 300 + bytes(64) + end)
     with pytest.raises(DataError, match=r"a\.txt, line 301: 64 or more NUL bytes in a row"):
         list(read_lines(tmp_path / "a.txt"))
 
@@ -172,10 +141,8 @@ def test_all_streams_of_a_compressed_file_are_read(tmp_path, monkeypatch, suffix
     "spoil",
     [
         lambda first, second: first + b"garbage",
-        lambda first, second: first + bytes(8) + b"garbage",
         lambda first, second: first + b"XX" + second[2:] + first,
         lambda first, second: first + second[: len(second) // 2],
-        lambda first, second: first + second[: len(second) // 2] + first,
     ],
 )
 def test_what_follows_a_whole_stream_is_never_dropped(tmp_path, suffix, spoil):
@@ -183,26 +150,9 @@ def test_what_follows_a_whole_stream_is_never_dropped(tmp_path, suffix, spoil):
         COMPRESS[suffix](text.encode() * 100) for text in ("one\n", "two and some more\n")
     )
     (tmp_path / f"a.{suffix}").write_bytes(spoil(first, second))
-    place = f"the stream at byte ({len(first)}|{len(first + bytes(8))})\\b"
-    if suffix == "zst":
-        place = r"before byte \d+"
+    place = r"before byte \d+" if suffix == "zst" else rf"the stream at byte {len(first)}\b"
     with pytest.raises(DataError, match=rf"a\.{suffix}: damaged \w+ file: {place}"):
         list(read_lines(tmp_path / f"a.{suffix}"))
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_damage_inside_of_a_long_stream_has_a_place(tmp_path, suffix):
-    numbers = np.random.default_rng(0).integers(0, 1 << 62, 150_000)
-    data = bytearray(COMPRESS[suffix]("\n".join(map(str, numbers)).encode()))
-    middle = len(data) // 2
-    data[middle : middle + 100] = bytes(100)
-    (tmp_path / f"a.{suffix}").write_bytes(data)
-    with pytest.raises(
-        DataError, match=r"damaged \w+ file: (the stream at byte 0, )?before byte [\d,]+: "
-    ) as error:
-        list(read_lines(tmp_path / f"a.{suffix}"))
-    place = int(re.search(r"before byte ([\d,]+)", str(error.value))[1].replace(",", ""))
-    assert middle < place <= min(len(data), middle + (1 << 20))
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
@@ -212,12 +162,6 @@ def test_a_line_of_a_small_archive_that_would_fill_the_memory_is_named(tmp_path,
     write_lines(path, ["one", "a" * (MAX_LINE - 10), "a" * (4 * MAX_LINE) + end.replace("\n", " ")])
     with pytest.raises(DataError, match=rf"a{suffix}, line 3: a line of more than 8 MB"):
         list(read_lines(path))
-    if not suffix:
-        with (
-            path.open("rb") as file,
-            pytest.raises(DataError, match=r"^a pipe, line 3: a line of more than 8 MB"),
-        ):
-            list(lines_of(file, "a pipe"))
 
 
 def test_a_line_feed_inside_a_line_is_refused_and_nothing_is_written(tmp_path):
@@ -243,31 +187,19 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "fault"),
     [
-        OSError(errno.ENOSPC, "No space left on device"),
-        RuntimeError("I/O: No space left (os error 28)"),
+        (OSError(errno.ENOSPC, "No space left on device"), "no space left"),
+        (RuntimeError("I/O: No space left (os error 28)"), "no space left"),
+        (OSError(errno.EFBIG, "File too large"), "larger than files may be here"),
+        (RuntimeError("I/O: (os error 27)"), "larger than files may be here"),
     ],
 )
-def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error):
-    with pytest.raises(DataError, match=r"a\.txt: no space left"):
-        _fail(atomic(tmp_path / "a.txt"), error)
-    with pytest.raises(DataError, match="b: no space left"):
-        _fail(atomic_folder(tmp_path / "b"), error)
+def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error, fault):
+    for writing in (atomic, atomic_folder):
+        with pytest.raises(DataError, match=f"a: {fault}"):
+            _fail(writing(tmp_path / "a"), error)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "error", [OSError(errno.EFBIG, "File too large"), RuntimeError("I/O: (os error 27)")]
-)
-def test_a_file_that_is_too_large_is_named(tmp_path, error):
-    with pytest.raises(DataError, match=r"a\.txt: larger than files may be here"):
-        _fail(atomic(tmp_path / "a.txt"), error)
-    with (
-        pytest.raises(DataError, match=r"m\.jsonl: larger than files may be here"),
-        disk_errors(tmp_path / "m.jsonl"),
-    ):
-        raise error
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path):
@@ -278,11 +210,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     for path, kind in ((pipe, "a pipe or a device"), (folder, "a folder")):
         with pytest.raises(DataError, match=f"{path.name}: {kind} where a file is to be written"):
             write_lines(path, ["line"])
-    for inner, fault in (
-        (own / "b", "Not a directory|File exists"),
-        (own / "b/c", "Not a directory"),
-        (folder / ("b" * 300), "too long"),
-    ):
+    for inner, fault in ((own / "b/c", "Not a directory"), (folder / ("b" * 300), "too long")):
         for writing in (atomic(inner), atomic_folder(inner)):
             with pytest.raises(DataError, match=f"{inner}: cannot be written: .*({fault})"):
                 _fail(writing, ValueError())
@@ -314,10 +242,7 @@ def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, monkeypat
     (tmp_path / left).touch()
     (tmp_path / f".{left}").mkdir()  # of a writer inside a temporary folder
     elsewhere = left.replace(files._HOST, "0" * 8)
-    for name in (
-        mine,
-        elsewhere,
-    ):  # of writers that live: another of this process, one of another container
+    for name in (mine, elsewhere):  # of writers that live, one of them in another container
         (tmp_path / name).touch()
     files._cleaned.clear()
     write(tmp_path / "a.txt")
@@ -340,23 +265,7 @@ def test_files_have_the_permissions_of_the_umask(tmp_path):
     assert {path.stat().st_mode & 0o777 for path in tmp_path.rglob("a.*")} == {0o640}
 
 
-def test_an_open_file_gives_each_line_as_soon_as_it_is_there():
-    read, write = os.pipe()
-    with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb", buffering=0) as writer:
-        lines = lines_of(reader, "a pipe")
-        for text, line in (("\ufeffone\n", "one"), ("two\u2028\r\n", "two\u2028"), ("\n", "")):
-            writer.write(text.encode())
-            assert next(lines) == line
-        writer.write(b"bad \xff\n")
-        with pytest.raises(DataError, match=r"^a pipe, line 4: not valid UTF-8 at byte 5"):
-            next(lines)
-    assert list(lines_of(io.BytesIO(b"a\nb"), "bytes")) == ["a", "b"]
-    assert list(lines_of(io.BytesIO(b""), "bytes")) == []
-
-
-@pytest.mark.parametrize("data", [b"\n", b"a", b"a\n", b"a\n\nb", b"a\r\nb\n\n"])
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_lines_are_counted_as_they_are_read(data, suffix, tmp_path):
-    path = tmp_path / f"a.txt{suffix}"
-    path.write_bytes(gzip.compress(data) if suffix else data)
-    assert count_lines(path) == len(list(read_lines(path)))
+@pytest.mark.parametrize("data", [b"\n", b"a", b"a\n\nb", b"a\r\nb\n\n"])
+def test_lines_are_counted_as_they_are_read(data, tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(data))
+    assert count_lines(tmp_path / "a.gz") == len(list(read_lines(tmp_path / "a.gz")))

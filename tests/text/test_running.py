@@ -12,7 +12,6 @@ from interlace.text.running import running_text
         (["the", "doctor", "."], "the doctor ."),
         (["他", "喜欢", "2", "本", "书", "。"], "他喜欢 2 本书。"),
         (["หมอ", "อ่าน", "OK"], "หมออ่าน OK"),
-        (["나는", "책을", "읽는다"], "나는 책을 읽는다"),
         (["「", "本", "」", "を"], "「本」を"),
     ],
 )
@@ -22,4 +21,3 @@ def test_words_are_joined_as_their_script_writes_them(words, line):
     assert text.lines == ["", line, "", words[0], ""]
     assert [text.tokens(row) for row in range(5)] == [[], words, [], words[:1], []]
     assert running_text(rows.slice(2, 4), words).lines == ["", words[0]]
-    assert len(running_text(rows.slice(0, 0), words)) == 0

@@ -27,27 +27,8 @@ def test_all_that_belongs_to_a_line_or_pair_goes_with_it():
     kept = TextPairs(text(["a", "b", "c"]), text(["x", "y", "z"]), links, ["1", "2", "3"]).where(
         MASK
     )
-    assert (kept.source.lines, kept.target.lines, kept.labels) == (
-        ["a", "c"],
-        ["x", "z"],
-        ["1", "3"],
-    )
+    assert (kept.source.lines, kept.labels) == (["a", "c"], ["1", "3"])
     assert kept.links.lengths.tolist() == [1, 1]
-
-
-def test_text_is_made_of_plain_lines():
-    made = Text.of(["a cat.", ""], "en", "unicode")
-    assert ([made.tokens(line) for line in (0, 1)], made.language, made.word_tokenizer) == (
-        [["a", "cat", "."], []],
-        "en",
-        "unicode",
-    )
-    pairs = TextPairs.of(["a cat"], ["eine Katze"], ("en", "de"))
-    assert (pairs.target.tokens(0), pairs.target.language, pairs.source.word_tokenizer) == (
-        ["eine", "Katze"],
-        "de",
-        "whitespace",
-    )
 
 
 def test_lines_that_cannot_be_text_are_refused():
