@@ -111,11 +111,9 @@ def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
 
 
 def test_questions_are_no_recipe(tmp_path):
-    answer = {"text": "cat", "answer_start": 4}
-    question = {"id": "1", "question": "Who sees two dogs?", "answers": [answer]}
+    question = {"id": "1", "question": "Who sees two dogs?", "answers": []}
     paragraph = {"context": "The cat sees two dogs.", "qas": [question]}
-    (tmp_path / "a.en.json").write_text(
-        json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]})
-    )
+    content = json.dumps({"data": [{"paragraphs": [paragraph]}]})
+    (tmp_path / "a.en.json").write_text(content)
     code, found = checked(tmp_path / "a.en.json", "--reader", "squad")
     assert (code, found["reports"][0]["facts"]["rows"]) == (0, 1)

@@ -14,11 +14,12 @@ from interlace.readers.common.files import find_files
 from interlace.readers.common.hub import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.lines import MAX_LINE
+from little_hub import publish_split, take_apart
 
-datasets = pytest.importorskip("datasets")
-import pyarrow as pa  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
-from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E402 - only where it is installed
+pytest.importorskip("datasets")
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets import ClassLabel, Dataset, Sequence, Value
 
 TEXT = Value("string")
 NLI = ["entailment", "neutral", "contradiction"]
@@ -28,30 +29,15 @@ UPOS = ["NOUN", "_", "ADP", "DET"]
 
 @pytest.fixture(autouse=True)
 def _apart(tmp_path, monkeypatch):
-    """A cache of its own, and no network."""
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    take_apart(monkeypatch, tmp_path / "cache")
 
 
 @pytest.fixture
 def publish(tmp_path):
-    """Writes a split of one configuration as a parquet file of a repository; gives what names it."""
-    folder = tmp_path / "data/ada/set"
+    """Writes a split of one configuration of a repository; gives what names it."""
 
     def write(rows, features, configuration="de"):
-        place = folder / configuration
-        place.mkdir(parents=True, exist_ok=True)
-        dataset = Dataset.from_list(rows, features=Features(features))
-        dataset.to_parquet(place / "test-0.parquet")
-        lines = ["---", "configs:"]
-        for name in sorted(path.name for path in folder.iterdir() if path.is_dir()):
-            lines += [f"- config_name: {name}", "  data_files:"]
-            lines += ["  - split: test", f"    path: {name}/test-*"]
-        (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
-        return f"hub:{folder}/{configuration}/test"
+        return publish_split(tmp_path / "data", f"ada/set/{configuration}/test", rows, features)
 
     return write
 
@@ -103,24 +89,6 @@ ANSWERS = {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))}
 QUESTIONS = {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS}
 
 
-def test_squad(publish):
-    asked = [("1", "wer?", ["Ada"], [0]), ("2", "wo?", ["hier"], [3]), ("3", "wann?", [], [])]
-    rows = [
-        {
-            "id": key,
-            "context": "Ada lebt hier",
-            "question": question,
-            "answers": {"text": texts, "answer_start": starts},
-        }
-        for key, question, texts, starts in asked
-    ]
-    found = read(publish(rows, QUESTIONS), "de", "en")
-    assert (found.source.language, found.target.language) == ("de", "en")
-    assert found.source.answers == [(0, 3), (9, 13), (-1, -1)]
-    assert found.answers == [["Ada"], ["hier"], []]
-    assert found.notes["answers with a wrong answer_start, moved to their only occurrence"] == 1
-
-
 def test_selects_questions_by_language(publish):
     rows = [
         {
@@ -133,6 +101,9 @@ def test_selects_questions_by_language(publish):
     ]
     address = publish(rows, QUESTIONS)
     names = {"language_column": "id", "language_names": {"ar": "arabic", "fi": "finnish"}}
+    found = read(address, "de", "en")
+    assert (found.source.language, found.target.language) == ("de", "en")
+    assert (found.source.answers, found.answers) == ([(2, 3)] * 3, [["y"]] * 3)
     assert read(address, "ar", **names).target.lines == ["arabic", "arabic"]
     with pytest.raises(
         DataError, match="no row of 'finnish' in the column 'id', which holds arabic, english"

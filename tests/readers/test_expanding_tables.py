@@ -75,15 +75,6 @@ def test_a_table_that_expands_is_an_error_in_little_memory(tmp_path, name):
     assert int(rest[0]) < 2500, done.stdout  # MB
 
 
-def test_a_row_of_a_large_text_is_cut_from_its_batch(tmp_path):
-    path = tmp_path / "a.arrow"
-    table = pa.table({"text": ["short", "x" * (7 << 20), "y" * (7 << 20), "short"]})
-    with pa.ipc.new_stream(path, table.schema) as writer:
-        writer.write_table(table)
-    chunks = READERS.build("dataset").read_chunks([path], ["en"])
-    assert [len(line) for chunk in chunks for line in chunk.lines] == [5, 7 << 20, 7 << 20, 5]
-
-
 def test_long_values_of_parquet_are_decoded_a_few_at_a_time(tmp_path):
     table = pa.table({"text": ["a" * 7_000_000] * 60})
     parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)

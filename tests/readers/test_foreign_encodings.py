@@ -56,7 +56,6 @@ VALUES = {
         [pa.array([1]), pa.array([2])], ["a", "a"]
     ),
     "a time": pa.array([dt.datetime(2020, 1, 1)]),  # noqa: DTZ001 - as tables have it
-    "a null": pa.array([None]),
     "bytes": pa.array([b"a"]),
     "bytes that are not UTF-8": pa.Array.from_buffers(
         pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from interlace.cli import application
 
 if TYPE_CHECKING:
-    from click.testing import Result
+    from typer.testing import Result
 
 
 def command(*arguments: object, text: str | bytes = "") -> Result:

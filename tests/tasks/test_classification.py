@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import LabeledExamples, Pairs, Sentences
@@ -50,8 +49,6 @@ def test_labelled_pairs_are_one_sequence(vocab, model):
     assert batch.at[0].tolist() == [1]
     assert batch.labels.tolist() == [1]
     assert batch.counts == {"classification": 1}
-    with pytest.raises(DataError, match="no labels"):
-        batch_of(Classifier(classes=3), LabeledExamples(sentences([[100]])), vocab, model())
 
 
 def labelled(words, tags, language="en"):

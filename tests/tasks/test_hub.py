@@ -6,13 +6,12 @@ from interlace.data.vocab import Vocab
 from interlace.experiments.recipe import read_recipe, resolve_task
 from interlace.readers.common.tables import ColumnTable
 from interlace.tasks import TASKS
+from little_hub import publish_split, take_apart
 
-datasets = pytest.importorskip("datasets")
-from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E402 - only where it is installed
+pytest.importorskip("datasets")
+from datasets import ClassLabel, Sequence, Value
 
 TEXT = Value("string")
-
-
 RECIPE = read_recipe("evaluation/hub")
 
 
@@ -23,34 +22,7 @@ def vocab():
 
 @pytest.fixture(autouse=True)
 def _apart(tmp_path, monkeypatch):
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-
-
-@pytest.fixture
-def publish(tmp_path):
-    """Writes one split of a configuration of a repository under the data root."""
-
-    def write(repository, configuration, split, rows, features):
-        folder = tmp_path / repository
-        folder.mkdir(parents=True, exist_ok=True)
-        Dataset.from_list(rows, features=Features(features)).to_parquet(
-            folder / f"{configuration}-{split}.parquet"
-        )
-        files = sorted(folder.glob("*.parquet"))
-        lines = ["---", "configs:"]
-        for name in sorted({file.stem.rpartition("-")[0] for file in files}):
-            lines += [f"- config_name: {name}", "  data_files:"]
-            for file in files:
-                of, _, one = file.stem.rpartition("-")
-                lines += [f"  - split: {one}", f"    path: {file.name}"] if of == name else []
-        (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
-        return tmp_path
-
-    return write
+    take_apart(monkeypatch, tmp_path / "cache")
 
 
 def nli(count):
@@ -67,8 +39,8 @@ NLI = {
 }
 
 
-def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
-    root = publish("facebook/xnli", "en", "train", nli(30), NLI)
+def test_stops_reading_after_the_selected_rows(tmp_path, vocab, monkeypatch):
+    address = publish_split(tmp_path, "facebook/xnli/en/train", nli(30), NLI)
     monkeypatch.setattr("interlace.readers.CHUNK", 4)
     seen = []
     rows = ColumnTable.rows
@@ -82,10 +54,8 @@ def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
 
     def read(part):
         seen.clear()
-        task = TASKS.build(
-            {"name": "xnli", "files": {"train": f"hub:facebook/xnli/{{language}}/train{part}"}}
-        )
-        return len(task.examples("train", "en", vocab, root)), max(seen)
+        task = TASKS.build({"name": "xnli", "files": {"train": f"{address}{part}"}})
+        return len(task.examples("train", "en", vocab, tmp_path)), max(seen)
 
     assert read("[:3]") == (3, 8)  # chunks of 4, one ahead
     assert read("[-3:]") == (3, 30)
@@ -99,35 +69,35 @@ UPOS = {"tokens": Sequence(TEXT), "pos_tags": Sequence(ClassLabel(names=["NOUN",
 @pytest.mark.parametrize(
     ("task", "place", "rows", "features", "expected"),
     [
-        ("xnli", "facebook/xnli de test", nli(4), NLI, [0, 1, 2, 0]),
+        ("xnli", "facebook/xnli/de/test", nli(4), NLI, [0, 1, 2, 0]),
         (
             "pawsx",
-            "google-research-datasets/paws-x de validation",
+            "google-research-datasets/paws-x/de/validation",
             [{"sentence1": "the fox", "sentence2": "the dog", "label": row} for row in (0, 1)],
             PAWS,
             [0, 1],
         ),
         (
             "panx",
-            "unimelb-nlp/wikiann de test",
+            "unimelb-nlp/wikiann/de/test",
             [{"tokens": ["Ada", "runs"], "ner_tags": [1, 0]}],
             NER,
             ["B-PER", "O"],
         ),
         (
             "pos",
-            "google/xtreme udpos.German test",
+            "google/xtreme/udpos.German/test",
             [{"tokens": ["the", "fox"], "pos_tags": [2, 0]}],
             UPOS,
             ["DET", "NOUN"],
         ),
     ],
 )
-def test_labels_of_the_recipe(publish, vocab, task, place, rows, features, expected):
-    repository, configuration, split = place.split()
-    root = publish(repository, configuration, split, rows, features)
+def test_labels_of_the_recipe(tmp_path, vocab, task, place, rows, features, expected):
+    publish_split(tmp_path, place, rows, features)
     task = resolve_task(RECIPE, task)
-    found = task.examples("dev" if split == "validation" else split, "de", vocab, root)
+    split = "dev" if place.endswith("validation") else "test"
+    found = task.examples(split, "de", vocab, tmp_path)
     if found.tags is None:
         assert found.labels.tolist() == expected
     else:

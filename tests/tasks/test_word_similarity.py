@@ -66,11 +66,8 @@ def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):
     with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words"):
         scored(tmp_path, [at("en", old=0, new=1)])
     put(tmp_path / "similarity" / "en.tsv", "old\tnew\t5\nsmart\tclever\t5\nhard\ttough\t5\n")
-    vectors = at(
-        "en", old=0, new=90, smart=10, clever=20, hard=30, tough=40
-    )  # Spearman's is 0 / 0 then
-    with pytest.raises(DataError, match="all 3 pairs have the score 5"):
-        scored(tmp_path, [vectors])
+    with pytest.raises(DataError, match="all 3 pairs have the score 5"):  # Spearman's is 0 / 0
+        scored(tmp_path, [at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)])
 
 
 def test_a_header_is_a_first_line_without_a_score(tmp_path):

@@ -210,10 +210,9 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     for path, kind in ((pipe, "a pipe or a device"), (folder, "a folder")):
         with pytest.raises(DataError, match=f"{path.name}: {kind} where a file is to be written"):
             write_lines(path, ["line"])
-    for inner, fault in ((own / "b/c", "Not a directory"), (folder / ("b" * 300), "too long")):
-        for writing in (atomic(inner), atomic_folder(inner)):
-            with pytest.raises(DataError, match=f"{inner}: cannot be written: .*({fault})"):
-                _fail(writing, ValueError())
+    for writing in (atomic, atomic_folder):
+        with pytest.raises(DataError, match=r"own/b/c: cannot be written: .*Not a directory"):
+            _fail(writing(own / "b/c"), ValueError())
     assert pipe.is_fifo()
     assert sorted(tmp_path.rglob("*")) == [folder, own, pipe]
 

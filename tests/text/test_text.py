@@ -24,9 +24,8 @@ def test_all_that_belongs_to_a_line_or_pair_goes_with_it():
     assert (kept.labels, kept.answers) == (["a", "c"], [(0, 1), (0, 3)])
     assert (kept.language, kept.word_tokenizer, kept.notes) == ("en", "one", {"mended": 1})
     links = Ragged.of([[(0, 0)], [], [(0, 0)]], width=2)
-    kept = TextPairs(text(["a", "b", "c"]), text(["x", "y", "z"]), links, ["1", "2", "3"]).where(
-        MASK
-    )
+    pairs = TextPairs(text([*"abc"]), text([*"xyz"]), links, [*"123"])
+    kept = pairs.where(MASK)
     assert (kept.source.lines, kept.labels) == (["a", "c"], ["1", "3"])
     assert kept.links.lengths.tolist() == [1, 1]
 
