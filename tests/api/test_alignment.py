@@ -43,51 +43,29 @@ def test_trained_aligners_are_saved_and_used_again(aligned, tmp_path):
     assert il.align(new, il.load_aligner(tmp_path / "aligner"))[0] == [(0, 0), (1, 1)]
     with pytest.raises(SettingsError, match="leave out seed"):
         il.align(new, aligned.aligner, seed=2)
-    with pytest.raises(SettingsError, match=r"unknown key 'sed'; did you mean 'seed'"):
-        il.align(new, sed=2)
 
 
 def test_lexicon_phrases_and_projection(aligned):
     found = il.lexicon(aligned, mutual=True, words_only=True)
     assert found.translations("house") == {"Haus": 16.0}
-    assert ("house" in found, "Haus" in found, found.translations("Haus")) == (True, False, {})
     table = il.phrases(aligned, max_length=2)
     assert {len(table[row].source) for row in range(len(table))} == {1, 2}
-    tags = il.project(
-        [["DET", "NOUN", "VERB", "ADJ"], ["DET", "NOUN", "VERB", "ADJ"], ["D", "N", "P", "D", "N"]]
-        * 8,
-        aligned,
-    )
-    assert tags[0] == ["DET", "NOUN", "VERB", "ADJ"]
+    tags = [line.split() for line in ["DET NOUN VERB ADJ"] * 2 + ["D N P D N"]]
+    assert il.project(tags * 8, aligned)[0] == tags[0]
     with pytest.raises(
         DataError, match=r"line 1: 1 labels, .* 4 words; `pairs\.words\(NUMBER\)` .* 'whitespace'"
     ):
         il.project([["DET"]] * 24, aligned)
-    assert (repr(found), repr(table)) == (
-        f"<lexicon of {len(found)} entries>",
-        f"<table of {len(table)} phrase pairs>",
-    )
-    assert (
-        repr(aligned)
-        == f"<{sum(map(len, aligned))} links of <24 pairs, en-de, words by whitespace>>"
-    )
+    links = sum(map(len, aligned))
+    assert repr(aligned) == f"<{links} links of <24 pairs, en-de, words by whitespace>>"
 
 
 def test_pairs_of_files_find_languages_and_word_tokenizer(tmp_path):
-    for language, lines in (
-        ("en", ["The house, he says, is old."] * 30),
-        ("de", ["Das Haus, sagt er, ist alt."] * 30),
-    ):
-        (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n")
+    write_lines(tmp_path / "train.en", ["The house, he says, is old."] * 30)
+    write_lines(tmp_path / "train.de", ["Das Haus, sagt er, ist alt."] * 30)
     found = il.Pairs.from_files(tmp_path / "train.en", tmp_path / "train.de")
     assert (found.languages, found.word_tokenizer, len(found)) == (("en", "de"), "unicode", 30)
     assert found.words(0)[0] == ["The", "house", ",", "he", "says", ",", "is", "old", "."]
-    assert (
-        il.Pairs.from_files(
-            tmp_path / "train.en", tmp_path / "train.de", word_tokenizer="whitespace"
-        ).words(0)[0][1]
-        == "house,"
-    )
     (tmp_path / "both").write_text("the house ||| das Haus\n")
     one = il.Pairs.from_files(tmp_path / "both", languages=("en", "de"))
     assert (one.words(0), one.word_tokenizer) == ((["the", "house"], ["das", "Haus"]), "whitespace")
@@ -106,36 +84,6 @@ def test_pairs_of_a_dataset():
         assert il.Pairs.from_dataset(dataset, "en", "de").lines() == (SOURCE, TARGET)
     with pytest.raises(DataError, match="columns en, de; expected 'translation', or 'en' and 'fr'"):
         il.Pairs.from_dataset(flat, "en", "fr")
-    with pytest.raises(DataError, match="'translation' of the dataset: no 'd'; did you mean 'de'"):
-        il.Pairs.from_dataset(hub, "en", "d")
-    with pytest.raises(DataError, match="does not name a data set of the hub"):
-        il.Pairs.from_dataset("opus", "en", "de")
-
-
-def test_names_are_imported_when_they_are_used():
-    assert set(il.__all__) < set(dir(il))
-    with pytest.raises(AttributeError, match="'interlace' has no attribute 'alien'"):
-        _ = il.alien
-
-
-def test_pairs_of_several_compressed_files_and_of_a_translation_memory(tmp_path):
-    for name, lines in (
-        ("a.en.xz", ["one"]),
-        ("b.en.xz", ["two"]),
-        ("a.de.xz", ["eins"]),
-        ("b.de.xz", ["zwei"]),
-    ):
-        write_lines(tmp_path / name, lines)
-    pairs = il.Pairs.from_files(tmp_path / "*.en.xz", tmp_path / "*.de.xz")
-    assert (pairs.languages, pairs.lines()) == (("en", "de"), (["one", "two"], ["eins", "zwei"]))
-    unit = '<tu><tuv xml:lang="en-US"><seg>He, a.</seg></tuv><tuv xml:lang="de"><seg>Er, b.</seg></tuv></tu>'
-    write_lines(tmp_path / "memory.tmx.gz", [f"<tmx><body>{unit * 30}</body></tmx>"])
-    pairs = il.Pairs.from_files(tmp_path / "memory.tmx.gz", languages=("de", "en"), reader="tmx")
-    assert (len(pairs), pairs.words(0)) == (30, (["Er", ",", "b", "."], ["He", ",", "a", "."]))
-    with pytest.raises(
-        DataError, match=r"no translation unit <tu> in de and fr; other languages: de, en-us"
-    ):
-        il.Pairs.from_files(tmp_path / "memory.tmx.gz", languages=("de", "fr"), reader="tmx")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +91,6 @@ def test_pairs_of_several_compressed_files_and_of_a_translation_memory(tmp_path)
     [
         (("ab", "cd"), "found a string"),
         ((["a"], [None]), "sentence 0: expected a string, found None"),
-        (([], []), "no"),
     ],
 )
 def test_rejects_what_is_not_a_list_of_sentences(sides, message):

@@ -63,23 +63,5 @@ def results(quality, gold, gibbs, eflomal):
 
 
 def test_confidence_interval_of_the_difference(quality, gold):
-    assert (
-        results(quality, gold, [[8, 6], [8, 6]], [[8, 4], [8, 4]]).difference("enfr")
-        == "25.0 to 25.0"
-    )
-    assert (
-        results(quality, gold, [[8, 8], [8, 4]], [[8, 4], [8, 4]]).difference("enfr")
-        == "0.0 to 50.0"
-    )
-
-
-def test_every_variant_of_gibbs_aligns_the_gold_pairs(quality, gold):
-    variants = {name: gold.score(found) for name, found in quality.gibbs(gold, seed=0)}
-    assert list(variants) == [
-        "gibbs",
-        "gibbs gdfa",
-        "gibbs intersection",
-        "as new text",
-        "held out",
-    ]
-    assert all(score.links for score in variants.values())
+    found = results(quality, gold, [[8, 8], [8, 4]], [[8, 4], [8, 4]])
+    assert found.difference("enfr") == "0.0 to 50.0"

@@ -62,25 +62,9 @@ def test_resumes_by_its_results(gpu_step, monkeypatch, capsys, tmp_path):
     for _ in range(2):
         run(gpu_step, monkeypatch, output, "--tokens", "64", "--cells", *cells)
     assert started == ["mlm-250k", "weam-250k", "weam-250k"]
-    shown = capsys.readouterr().out
-    assert "mlm-20k              out of memory" in shown
-    assert "mlm-250k                  1,000    50.0%    3.00 GB    25.0%" in shown
-    assert "weam-250k            ValueError: x" in shown
+    assert "weam-250k            ValueError: x" in capsys.readouterr().out
     run(gpu_step, monkeypatch, output, "--tokens", "128", "--cells", "mlm-20k")
     assert started[3:] == ["mlm-20k"]
-
-
-def test_stops_when_its_time_is_over(gpu_step, monkeypatch, capsys, tmp_path):
-    run(gpu_step, monkeypatch, tmp_path / "cells.json", "--minutes", "0", "--cells", "mlm-20k")
-    assert "rerun the same command to resume" in capsys.readouterr().out
-    assert not (tmp_path / "cells.json").exists()
-
-
-def test_compares_measured_cells_only(gpu_step):
-    found = {"mlm-20k": {"rate": 4.0, "flops": 10.0, "peak": 80.0}, "trainer-20k": {"rate": 2.0}}
-    values = {target.name: target.value for target in gpu_step.targets(found)}
-    assert (values["share of the peak"], values["mlm / Trainer's defaults"]) == (0.5, 2.0)
-    assert (values["mlm / tuned Trainer"], values["weam / mlm"]) == (None, None)
 
 
 def losses(gpu_step, objective, precision, **how):

@@ -1,14 +1,12 @@
 """From a checkpoint to a checkpoint: every shipped recipe on a tiny checkpoint of its family, and what comes out."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
@@ -73,36 +71,19 @@ def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path)
     line = f"{' '.join(ENGLISH[:5])} {' '.join(OTHER[:3])}"
     assert after(line)["input_ids"] == before(line)["input_ids"]
     assert len(after) == len(before)
-    assert (after.mask_token_id, after.pad_token_id) == (before.mask_token_id, before.pad_token_id)
     plain, info = AutoModelForMaskedLM.from_pretrained(
         model, output_loading_info=True, trust_remote_code=False
     )
     assert not info["missing_keys"]
     assert not info["mismatched_keys"]
-    assert (
-        plain(**after(line, return_tensors="pt", return_token_type_ids=False))
-        .logits.isfinite()
-        .all()
-    )
-    told = ("architectures", "dtype", "interlace_languages", "transformers_version")
-    configs = [json.loads((folder / "config.json").read_text()) for folder in (start, model)]
-    old, new = (
-        {key: value for key, value in config.items() if key not in told} for config in configs
-    )
-    assert new == old
+    inputs = after(line, return_tensors="pt", return_token_type_ids=False)
+    assert plain(**inputs).logits.isfinite().all()
     old, new = (load_file(folder / "model.safetensors") for folder in (start, model))
     assert sorted(old) == sorted(new)
     tables = [name for name in old if "embeddings" in name and old[name].shape[0] > LONGEST]
     assert any(not torch.equal(old[name], new[name]) for name in tables)
     if pooler := POOLER.get(kind):  # is carried over
         assert torch.equal(old[pooler], new[pooler])
-        ids = torch.tensor([[2, 5, 6, 3]])
-        assert (
-            AutoModel.from_pretrained(model, trust_remote_code=False)
-            .eval()(ids)
-            .pooler_output.isfinite()
-            .all()
-        )
 
 
 def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_before_alignment(
@@ -118,13 +99,6 @@ def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_b
         SettingsError, match=f"max_length = 128, but the model's maximum is {LONGEST}"
     ):
         pretrain(recipe, tmp_path / "other")
-    (text / "gone").mkdir(exist_ok=True)
-    with pytest.raises(
-        DataError, match=r"train\.en: no such file"
-    ):  # before the checkpoint is looked for
-        pretrain(
-            read_recipe("adapt/xlm-r-alm", {"data_root": str(text / "gone")}), tmp_path / "other"
-        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,15 +108,8 @@ def test_extends_the_vocabulary(kind, starts, text, tmp_path):
     old, new = Vocab.load(starts[kind]), Vocab.load(model)
     assert new.size == old.size + 30
     line = " ".join(OTHER[:6])
-    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
-    assert (
-        tokenizer(line, add_special_tokens=False)["input_ids"] == new.encode([line]).ids[0].tolist()
-    )
     assert new.encode([line]).ids[0].max() >= old.size
-    assert (
-        AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False).config.vocab_size
-        >= new.size
-    )
+    assert load(model).vocab_size >= new.size
     again = pretrain(
         adapted("adapt/mbert:alm", model, text), tmp_path / "again"
     )  # and goes on like any other
@@ -166,14 +133,9 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
     assert load(model).traits.languages == {"de": 0, "en": 1, "english": 1, "zh": 2, "gsw": 3}
     old, new = (load_file(path / "model.safetensors") for path in (starts["xlm"], model))
     name = next(name for name in old if "lang_embeddings" in name)
-    assert new[name].shape[0] == 4
-    moved = (new[name][:3] != old[name]).any(dim=1).tolist()
-    assert moved[1]  # `english` trained the row of `en`
-    card = (model / "README.md").read_text()
-    assert "Pass the language id as `langs`: de 0, en 1, english 1, zh 2, gsw 3." in card
-    plain = AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False)
-    ids = torch.tensor([[1, 8, 9, 1]])
-    assert plain(ids, langs=torch.full_like(ids, 3)).logits.isfinite().all()
+    assert (new[name][1] != old[name][1]).any()  # `english` trained the row of `en`
+    expected = "Pass the language id as `langs`: de 0, en 1, english 1, zh 2, gsw 3."
+    assert expected in (model / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -181,11 +143,6 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
     [
         ("tiny/mlm", {"vocab.extend": "10"}, r"vocab\.extend needs a tokenizer to extend"),
         ("tiny/mlm-tlm", {"model.language_names.zh_cn": "zh"}, "need a 'start'"),
-        (
-            "tiny/mlm-tlm",
-            {"model.language_copies.gsw": "de", "model.languages": "embeddings"},
-            "need a 'start'",
-        ),
     ],
 )
 def test_rejects_settings_that_need_a_checkpoint(name, changes, message):

@@ -1,6 +1,7 @@
 """Test text of a recipe's tasks in its training text: small files, and the traps of the shared data."""
 
 import json
+import tomllib
 
 import pytest
 
@@ -9,10 +10,20 @@ from interlace.experiments.contamination import (
     contamination_of,
     held_out_text,
     stored_contamination,
-    training_text,
 )
 from interlace.experiments.recipe import Recipe
 
+RECIPE = """
+name = "r"
+evaluate = { source = "en", targets = ["de"] }
+[corpora.text]
+languages = ["en"]
+train = "train.{language}"
+[corpora.pairs]
+pairs = ["en-de"]
+train = ["pairs.{source}", "pairs.{target}"]
+[objectives.mlm]
+"""
 LONG = "the old doctor reads a long book in the small room"
 
 
@@ -24,13 +35,9 @@ def write(folder, files):
 
 
 def recipe(folder, **tasks):
-    corpora = {
-        "text": {"languages": ["en"], "train": "train.{language}"},
-        "pairs": {"pairs": ["en-de"], "train": ["pairs.{source}", "pairs.{target}"]},
-    }
-    evaluated = {"source": "en", "targets": ["de"], "tasks": tasks}
-    about = {"name": "r", "data_root": str(folder), "objectives": {"mlm": {}}}
-    return Recipe.read({**about, "corpora": corpora, "evaluate": evaluated})
+    asked = {**tomllib.loads(RECIPE), "data_root": str(folder)}
+    asked["evaluate"]["tasks"] = tasks
+    return Recipe.read(asked)
 
 
 @pytest.fixture
@@ -83,37 +90,12 @@ def test_searches_text_of_every_kind_of_task(folder):
         ("mlqa", "en"): (0, 2, 2),
         ("pawsx", "en"): (1, 1, 1),
     }
-    small = recipe(
-        folder, xnli={"files": {"test": "nli/test.{language}.tsv[1:]"}, "targets": ["en"]}
-    )
-    assert look(small) == {("xnli", "en"): (0, 1, 1)}
     small = recipe(folder, xnli={})
     english = contamination_of(small, held_out_text(small).sets)["xnli", "test", "en"]
     assert [example.where for example in english.examples] == [
         "pairs en-de:2",
         "text en:2",
     ]  # exact first
-
-
-@pytest.mark.parametrize(
-    ("task", "settings", "found"),
-    [
-        ("retrieval", {}, (1, 1, 2)),
-        ("mt", {}, (1, 1, 2)),
-        ("word_alignment", {"files": "{split}.{language}", "gold": "links"}, (1, 1, 2)),
-    ],
-)
-def test_searches_source_side_of_parallel_sets(folder, task, settings, found):
-    """Of Tatoeba each pair has sentences of its own on that side."""
-    write(
-        folder,
-        {
-            "test.en": f"a line of its own\n{LONG}\n",
-            "test.de": "ganz anderer Satz hier\nund noch einer\n",
-        },
-    )
-    small = recipe(folder, **{task: {"files": "{split}.{language}", **settings}})
-    assert look(small) == {(task, "de"): found}
 
 
 def test_warns_about_test_and_development_sets_each_time(folder, caplog):
@@ -125,10 +107,7 @@ def test_warns_about_test_and_development_sets_each_time(folder, caplog):
     for _ in range(2):  # also where the answer is kept
         found = stored_contamination(folder, small, small)
     assert [(leak["split"], leak["exact"]) for leak in found] == [("test", 50.0)]
-    kept = json.loads((folder / CONTAMINATION).read_text())["sets"]
-    assert (kept["xnli.dev.en"]["split"], kept["xnli.dev.en"]["exact"]) == ("dev", 100.0)
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert [message.partition(":")[0] for message in told].count("xnli (en)") == 4
     assert [sum(f"{share} % of the {split} examples" in message for message in told)
             for share, split in ((50, "test"), (100, "dev"))] == [2, 2]  # fmt: skip
 
@@ -145,27 +124,16 @@ def asked(monkeypatch):
     return calls
 
 
-def test_results_are_cached_per_test_set(folder, asked):
+def test_results_are_cached_per_test_set_and_its_text(folder, asked):
     small = recipe(folder, xnli={}, mlqa={"targets": ["en"]})
     first = stored_contamination(folder, small, small, ["xnli"])
     assert {leak["language"]: leak["ngram"] for leak in first} == {"en": 100.0, "de": 0.0}
     assert stored_contamination(folder, small, small, ["xnli"]) == first
     stored_contamination(folder, small, small)
     assert asked == [["xnli.test.en", "xnli.test.de"], ["mlqa.test.en"]]
-
-
-def test_cache_depends_on_text_but_not_on_tuning(folder, asked):
-    stored_contamination(folder, *[recipe(folder, xnli={})] * 2)
-    stored_contamination(folder, *[recipe(folder, xnli={"tuning": {"learning_rate": 1e-5}})] * 2)
-    assert len(asked) == 1
-    write(
-        folder,
-        {
-            "nli/test.de.tsv": f"premise\thypothesis\tlabel\n{LONG}\tnoch ein ganz anderer\tneutral\n"
-        },
-    )
-    stored_contamination(folder, *[recipe(folder, xnli={})] * 2)
-    assert asked[1:] == [["xnli.test.de"]]
+    write(folder, {"nli/test.de.tsv": f"premise\thypothesis\tlabel\n{LONG}\tja\tneutral\n"})
+    stored_contamination(folder, small, small)
+    assert asked[2:] == [["xnli.test.de"]]
 
 
 def test_unreadable_test_sets_are_reported_and_retried(folder, asked, caplog):
@@ -181,9 +149,6 @@ def test_unreadable_test_sets_are_reported_and_retried(folder, asked, caplog):
     )
     assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en", "fr"]
     assert asked[1] == ["xnli.test.fr"]
-    assert json.loads((folder / CONTAMINATION).read_text())["unread"] == {}
-    write(folder, {"nli/dev.en.tsv": "no header\n"})
-    assert ("xnli", "dev", "en") in held_out_text(small).unread
 
 
 def begun(folder, name, start, **more):
@@ -208,8 +173,6 @@ def test_searches_training_text_of_parent_runs(folder, asked):
     (leak,) = stored_contamination(folder, third, third)
     assert (leak["ngram"], leak["shown"][0]["where"]) == (50, "first: own en:1")
     assert "unknown" not in leak
-    stored_contamination(folder, third, third)
-    assert len(asked) == 1
     (alone,) = stored_contamination(folder, begun(folder, "third", None), third)
     assert (alone["ngram"], len(asked)) == (0, 2)
 
@@ -222,11 +185,7 @@ def test_reports_parents_with_unknown_training_text(folder):
         ["xlm-roberta-base"]
     ]
     (folder / "runs/first/recipe.json").write_text("damaged")
-    assert stored_contamination(folder, second, second)[0]["unknown"] == [
-        str(folder / "runs/first/model")
-    ]
+    (leak,) = stored_contamination(folder, second, second)
+    assert leak["unknown"] == [str(folder / "runs/first/model")]
     drawn = begun(folder, "drawn", "xlm-roberta-base", take="none")
     assert "unknown" not in stored_contamination(folder, drawn, drawn)[0]
-    parent = begun(folder, "parent", None)
-    model = parent.model.model_copy(update={"start": f"{folder}/runs/parent/model"})
-    assert len(list(training_text(parent.model_copy(update={"model": model})))) == 1

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from hashlib import blake2b
 
 import numpy as np
@@ -21,7 +22,6 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.readers import READERS
 from interlace.text.lines import read_lines, write_lines
-from interlace.training.run_folder import RunRecord
 from toy_settings import SHORT, TOY, VOCAB, under
 
 QUICK = TOY | VOCAB | SHORT | under("model.shape", layers="1", width="32", heads="2")
@@ -35,16 +35,32 @@ CONLLU = """# text = A cat sat.
 """
 IOB = ["Anna\tB-PER", "Lee\tI-PER", "sat\tO", "in\tO", "Rome\tB-LOC", ".\tO", ""]
 NLI = ["language\tgold_label\tsentence1\tsentence2", "en\tentailment\tA cat sat.\tThe cat sat."]
-FILES = {
-    "files": ["text/*.{language}.txt", "pos/*.{language}.conllu", "ner/*.{language}.tsv", "nli/*.{language}.tsv"],
-    "translations": {"train": "text/pairs.{pair}.{language}.txt"},
-    "alignments": "text/{pair}.alignments",
-    "dictionary": "dict/{source}-{target}.txt",
-}  # fmt: skip
-PAIRS = {
-    "pairs": ["en-en_x"],
-    "train": ["text/pairs.{pair}.{source}.txt", "text/pairs.{pair}.{target}.txt"],
-}
+
+RECIPE = """
+name = "r"
+word_tokenizer = "unicode"
+vocab.size = 300
+align = { name = "pharaoh", links = "text/{pair}.alignments" }
+[derived.en_x]
+of = "en"
+transformations = "invert+transliterate"
+files = [
+    "text/*.{language}.txt", "pos/*.{language}.conllu", "ner/*.{language}.tsv",
+    "nli/*.{language}.tsv",
+]
+translations.train = "text/pairs.{pair}.{language}.txt"
+alignments = "text/{pair}.alignments"
+dictionary = "dict/{source}-{target}.txt"
+[corpora.text]
+languages = ["en", "en_x"]
+train = "text/train.{language}.txt"
+[corpora.pairs]
+pairs = ["en-en_x"]
+train = ["text/pairs.{pair}.{source}.txt", "text/pairs.{pair}.{target}.txt"]
+[evaluate]
+dictionary = "dict/{source}-{target}.txt"
+tasks = { pos = {}, ner = {}, xnli = {}, embedding_alignment = {} }
+"""
 
 
 @pytest.fixture
@@ -64,15 +80,9 @@ def root(tmp_path):
 
 
 def recipe(root, derived=None, **more):
-    asked = {"of": "en", "transformations": "invert+transliterate", **FILES, **(derived or {})}
-    tasks = {"pos": {}, "ner": {}, "xnli": {}, "embedding_alignment": {}}
-    return Recipe.read({
-        "name": "r", "data_root": str(root), "word_tokenizer": "unicode", "vocab": {"size": 300},
-        "derived": {"en_x": asked},
-        "corpora": {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}, "pairs": PAIRS},
-        "align": {"name": "pharaoh", "links": "text/{pair}.alignments"},
-        "evaluate": {"dictionary": "dict/{source}-{target}.txt", "tasks": tasks}, **more,
-    })  # fmt: skip
+    asked = tomllib.loads(RECIPE)
+    asked["derived"]["en_x"].update(derived or {})
+    return Recipe.read({**asked, "data_root": str(root), **more})
 
 
 def lines(path):
@@ -81,21 +91,14 @@ def lines(path):
 
 def test_every_kind_of_file_is_derived(root):
     found = data_root(recipe(root, {"transformations": ["invert"]}))
-    assert lines(found / "text/train.en_x.txt") == [
-        "sat cat A.",
-        "home ran dog The.",
-        "dog a , cat a",
-        "ran cat No.",
-    ]
+    expected = ["sat cat A.", "home ran dog The.", "dog a , cat a", "ran cat No."]
+    assert lines(found / "text/train.en_x.txt") == expected
     assert lines(found / "text/train.en.txt") == TEXT
     assert lines(found / "notes.txt") == ["left alone"]
     words = [line.split("\t") for line in lines(found / "pos/test.en_x.conllu") if "\t" in line]
-    assert [(cells[1], cells[3]) for cells in words] == [
-        ("sat", "VERB"),
-        ("cat", "NOUN"),
-        ("A", "DET"),
-        (".", "PUNCT"),
-    ]
+    assert [
+        f"{cells[1]}/{cells[3]}" for cells in words
+    ] == "sat/VERB cat/NOUN A/DET ./PUNCT".split()
     tagged = [line.replace("\t", " ") for line in lines(found / "ner/test.en_x.tsv")]
     assert tagged == ["Rome B-LOC", "in O", "sat O", "Lee B-PER", "Anna I-PER", ". O", ""]
     assert lines(found / "nli/test.en_x.tsv")[1] == "entailment\tsat cat A.\tsat cat The."
@@ -117,17 +120,7 @@ def test_translations_alignments_and_dictionary(root):
         lines(found / "text/en-en_x.alignments")[0] == "0-2 1-1 2-0 3-3"
     )  # words and the full stop
     entries = dict(line.split("\t") for line in lines(found / "dict/en-en_x.txt"))
-    assert set(entries) == {
-        "A",
-        "a",
-        "The",
-        "No",
-        "cat",
-        "sat",
-        "dog",
-        "ran",
-        "home",
-    }  # letters only
+    assert set(entries) == set("A a The No cat sat dog ran home".split())  # letters only
     assert len(set(entries.values())) == len(entries)
     for line, changed in zip(original[:2], own[:2], strict=True):
         assert (
@@ -146,21 +139,11 @@ def test_files_are_cached_by_settings_and_content(root):
     first = data_key(recipe(root))
     write_lines(root / "text/another.txt", ["new"])
     assert data_key(recipe(root)) == first
-    assert data_key(recipe(root, {"transformations": "transliterate"})) != first
-    assert data_key(recipe(root, {"seed": 1})) != first
 
 
 def test_the_version_of_generated_text_is_raised_when_the_text_changes():
-    sizes = {
-        "sentences": 60,
-        "pairs": 30,
-        "labelled": 20,
-        "nli": 30,
-        "questions": 20,
-        "dev": 10,
-        "test": 10,
-    }
-    small = {f"toy.{name}": str(count) for name, count in sizes.items()}
+    small = under("toy", sentences="60", pairs="30", labelled="20", nli="30", questions="20")
+    small |= under("toy", dev="10", test="10")
     digest = blake2b(digest_size=8)
     for names in ("invert+transliterate", "syntax+transliterate"):
         found = data_root(
@@ -177,7 +160,6 @@ def test_the_version_of_generated_text_is_raised_when_the_text_changes():
     ("name", "changes"),
     [
         ("xlm", "permute+transliterate"),
-        ("dict-mlm", "invert+overlap"),
         ("weam", "syntax+transliterate"),
         ("alm-aligned", "invert+transliterate"),
     ],
@@ -187,25 +169,11 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     pretrain(asked, tmp_path)
     with safe_open(tmp_path / "words.safetensors", "np") as words:
         assert set(json.loads(words.metadata()["concepts"])[0]) == {"en", "en_x"}
-    record = json.loads((tmp_path / "run.json").read_text())
-    assert (
-        record.keys() <= RunRecord.__annotations__.keys()
-    )  # the types of all keys are checked where it is read
-    data = record["data"]
-    aligners = {row["aligner"] for row in data if row["corpus"] == "en-en_x" and "aligner" in row}
-    assert aligners == {"weam": {"pharaoh"}, "alm-aligned": {"gibbs"}}.get(name, set())
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("text/train.en_x.txt", r"train\.en_x\.txt exists already"),
-        ("text/pairs.en-en_x.en.txt", r"pairs\.en-en_x\.en\.txt exists already"),
-    ],
-)
-def test_existing_files_are_not_hidden(root, name, message):
-    write_lines(root / name, ["by hand"])
-    with pytest.raises(DataError, match=message):
+def test_existing_files_are_not_hidden(root):
+    write_lines(root / "text/train.en_x.txt", ["by hand"])
+    with pytest.raises(DataError, match=r"train\.en_x\.txt exists already"):
         data_root(recipe(root))
 
 
@@ -214,22 +182,11 @@ def test_rejects_files_that_cannot_be_told_apart(root):
         SettingsError, match=r"two files are to be written as 'text/train\.en_x\.txt'"
     ):
         data_root(recipe(root, {"files": ["text/train.{language}.txt", "text/t*.{language}.txt"]}))
-    settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
-    asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
-    assert problems(asked) == []  # no text is read
-    with pytest.raises(
-        DataError, match=r"^derived\.en_x, text/dev\.en_x\.txt: .*the text has no trees"
-    ):
-        data_root(asked)
 
 
 @pytest.mark.parametrize(
     ("derived", "message"),
     [
-        (
-            {"transformations": "inverted"},
-            "there is no transformation 'inverted'; did you mean 'invert'",
-        ),
         (
             {"transformations": "invert", "settings": {"overlap": {"share": 2}}},
             r"derived\.en_x: settings\.overlap: share: .* less than or equal to 1",
@@ -242,24 +199,11 @@ def test_rejects_files_that_cannot_be_told_apart(root):
             {"files": ["notes.txt"]},
             r"derived\.en_x\.files.*'notes\.txt' would be one file for both languages",
         ),
-        (
-            {"files": ["../{language}"]},
-            r"derived\.en_x\.files.*derived files need a relative path without",
-        ),
         ({"files": ["{lang}.txt"]}, r"unknown placeholder \{lang\}; did you mean 'language'"),
-        (
-            {"dictionary": "/dict/{source}-{target}"},
-            r"derived\.en_x.*dictionary: .*need a relative path",
-        ),
-        (
-            {"translations": {"train": "{pair}.txt"}},
-            r"derived\.en_x.*translations\.train: .*one file for both",
-        ),
         (
             {"files": [{"original": "*.txt", "derived": "{language}.txt"}]},
             r"derived\.en_x\.files.*'\{language\}\.txt' needs as many '\*' as '\*\.txt'",
         ),
-        ({"of": "en_x"}, r"derived\.en_x\.of: .*found 'en_x'"),
     ],
 )
 def test_rejects_invalid_sections(root, derived, message):
@@ -267,16 +211,11 @@ def test_rejects_invalid_sections(root, derived, message):
         recipe(root, derived)
 
 
-@pytest.mark.parametrize("pair", ["de-en_x", "en_x-en"])
-def test_rejects_pairs_without_translations(root, pair):
-    with pytest.raises(
-        SettingsError,
-        match=f"{pair}.*'en_x' has translations only with its original; write 'en-en_x'",
-    ):
-        recipe(
-            root,
-            corpora={"pairs": {"pairs": [pair], "train": ["{pair}.{source}", "{pair}.{target}"]}},
-        )
+def test_rejects_pairs_without_translations(root):
+    corpora = {"pairs": {"pairs": ["de-en_x"], "train": ["{pair}.{source}", "{pair}.{target}"]}}
+    message = "de-en_x.*'en_x' has translations only with its original; write 'en-en_x'"
+    with pytest.raises(SettingsError, match=message):
+        recipe(root, corpora=corpora)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +225,6 @@ def test_rejects_pairs_without_translations(root, pair):
             {"transformations": "syntax"},
             r"derived\.en_x\.settings: the transformation 'syntax' needs a treebank",
         ),
-        ({"transformations": "galactic"}, "the transformation 'galactic' needs the permuted"),
         (
             {
                 "transformations": "syntax",
@@ -297,10 +235,6 @@ def test_rejects_pairs_without_translations(root, pair):
         (
             {"of": "fr"},
             r"train\.fr\.txt: no such original file of derived\.en_x; did you mean 'train\.en\.txt'",
-        ),
-        (
-            {"files": ["text/*.{language}.text"]},
-            r"text/\*\.en\.text: no such original file of derived\.en_x",
         ),
     ],
 )
@@ -352,57 +286,11 @@ def test_retrieval_is_derived_from_development_text(root):
     found = data_root(asked)
     assert lines(found / "parallel/test.en-en_x.en") == TEXT
     assert lines(found / "parallel/test.en-en_x.en_x") == lines(found / "text/dev.en_x.txt")
-    del corpora["text"]["dev"]
-    (told,) = problems(recipe(root, derived, corpora=corpora, align=None))
-    assert told.startswith("derived.en_x.translations: no group of [corpora] has dev text in 'en'")
 
 
-def test_files_of_transformations_are_under_the_data_root(root):
-    cells = [line.split("\t") for line in CONLLU.split("\n") if "\t" in line]
-    swapped = [
-        ["1", *cells[1][1:6], "3", *cells[1][7:]],
-        ["2", *cells[0][1:6], "1", *cells[0][7:]],
-        *cells[2:],
-    ]
-    write_lines(
-        root / "like.conllu", ["\t".join(row) for row in swapped] + [""]
-    )  # determiners behind their nouns
-    write_lines(root / "text/train.en.txt", TEXT[:1] * 3)
-    settings = {
-        "syntax": {
-            "like": ["like.conllu"],
-            "trees": ["pos/*.en.conllu"],
-            "prior": 0.01,
-            "heads": ["NOUN"],
-        }
-    }
-    derived = {
-        "transformations": "syntax",
-        "settings": settings,
-        "files": ["text/train.{language}.txt"],
-    }
-    text = {"languages": ["en", "en_x"]}
-    corpora = {"text": {**text, "train": "text/train.{language}.txt"}}
-    asked = recipe(root, derived, corpora=corpora, evaluate={})
-    assert lines(data_root(asked) / "text/train.en_x.txt") == ["cat A sat."] * 3
-    for folder in ("none", f"{root}/none"):
-        settings["syntax"]["trees"] = [f"{folder}/*.conllu"]
-        with pytest.raises(DataError, match=r"/none/\*\.conllu: no such file of syntax\.trees"):
-            data_root(recipe(root, derived, corpora=corpora, evaluate={}))
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "text/train.en.txt",
-        "pos/test.en.conllu",
-        "ner/test.en.tsv",
-        "nli/test.en.tsv",
-    ],
-)
+@pytest.mark.parametrize("name", ["pos/test.en.conllu", "ner/test.en.tsv", "nli/test.en.tsv"])
 def test_written_files_are_read_back(root, tmp_path, name):
-    kind = {"txt": "lines", "conllu": "conllu"}.get(name.rpartition(".")[2], "iob")
-    reader = READERS.build("nli" if name.startswith("nli") else kind)
+    reader = READERS.build({"pos": "conllu", "ner": "iob", "nli": "nli"}[name[:3]])
     [before] = reader.read_chunks([root / name], ["en"])
     write_as(reader, tmp_path / "again", [before])
     [after] = reader.read_chunks([tmp_path / "again"], ["en"])

@@ -11,25 +11,22 @@ import math
 import shutil
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
-from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
+from interlace.core.errors import InterlaceError, SettingsError
 from interlace.experiments.data_root import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.score_store import folder_key, outcomes_key
 from interlace.tasks import TASKS, FineTuneTask
-from interlace.tasks.common.dictionaries import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
 from interlace.training.run_folder import read_run
 from little_checkpoints import save_plain_bert
 from paraphrase_files import add_paraphrases
-from toy_settings import EVERY_TEST_SET, TINY_RUN
+from toy_settings import EVERY_TEST_SET, TINY_RUN, under
 
 TARGETS = ["de", "hi"]
 ALL = ["en", *TARGETS]
@@ -39,48 +36,34 @@ TUNED = {"tuning": {"epochs": 1, "learning_rate": 1e-3, "tokens_per_batch": 512}
 
 @dataclass(frozen=True)
 class Case:
-    """How a task is scored here, and where its examples are counted.
+    """How a task is scored here: in which languages, with which settings."""
 
-    test: the test file by language. count: the examples that a file holds; None: that many words have vectors.
-    targets: the languages it is scored in. changes: its settings.
-    """
-
-    test: str
-    count: str | None
     targets: list[str]
     changes: dict
 
 
 def pairs_of(name):
     """A classifier of pairs in all settings; its English test set, the same rows, stands for the translated ones."""
-    files = {
-        split: name.format(split=split, language="{language}") for split in ("train", "dev", "test")
-    }
+    files = {split: name.replace("{split}", split) for split in ("train", "dev", "test")}
     files["translated"] = name.format(split="test", language="en")
     changes = {"files": files, "settings": THREE, "translations": "human", **TUNED}
-    return Case(files["test"], "lines", ALL, changes)
+    return Case(ALL, changes)
 
 
 CASES = {
     "xnli": pairs_of("nli/{split}.{language}.tsv"),
     "pawsx": pairs_of("pawsx/{split}-{language}.tsv"),
-    "pos": Case("pos/test.{language}.conllu", "blocks", ALL, TUNED),
-    "ner": Case("ner/test.{language}.tsv", "blocks", ALL, TUNED),
-    "mlqa": Case("qa/test.{language}.json", "questions", ALL, TUNED),
-    "retrieval": Case("parallel/test.en-{language}.en", "lines", TARGETS, {}),
-    "word_alignment": Case("parallel/test.en-{language}.links", "lines", TARGETS, {}),
-    "perplexity": Case("text/test.{language}.txt", "lines", ALL, {}),
-    "embedding_alignment": Case("dict/en-{language}.txt", None, TARGETS, {}),
-    "word_translation": Case(
-        "dict/en-{language}.txt", None, TARGETS, {"reading": {"multi_subword": "mean"}}
-    ),
-    "word_similarity": Case(
-        "similarity/{language}.tsv", "rows", ALL, {"reading": {"multi_subword": "mean"}}
-    ),
-    "mt": Case("parallel/test.{pair}.en", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
-    "round_trip": Case(
-        "text/test.{source}.txt", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}
-    ),
+    "pos": Case(ALL, TUNED),
+    "ner": Case(ALL, TUNED),
+    "mlqa": Case(ALL, TUNED),
+    "retrieval": Case(TARGETS, {}),
+    "word_alignment": Case(TARGETS, {}),
+    "perplexity": Case(ALL, {}),
+    "embedding_alignment": Case(TARGETS, {}),
+    "word_translation": Case(TARGETS, {"reading": {"multi_subword": "mean"}}),
+    "word_similarity": Case(ALL, {"reading": {"multi_subword": "mean"}}),
+    "mt": Case(["en-de", "hi-en"], {"search": {"beam": 2}}),
+    "round_trip": Case(["en-de", "hi-en"], {"search": {"beam": 2}}),
 }
 WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
 STATIC = {name for name in TASKS.names() if TASKS.get(name).static_vectors}
@@ -138,17 +121,8 @@ def translator(base):
 
 @pytest.fixture(scope="module")
 def vectors(base):
-    quick = {
-        "skipgram.width": "8",
-        "skipgram.min_count": "1",
-        "skipgram.epochs": "1",
-        "skipgram.buckets": "100",
-    }
-    small = (
-        EVERY_TEST_SET
-        | {"corpora.text.languages": json.dumps(ALL)}
-        | {f"embeddings.{key}": quick[key] for key in quick}
-    )
+    quick = under("embeddings.skipgram", width="8", min_count="1", epochs="1", buckets="100")
+    small = EVERY_TEST_SET | quick | {"corpora.text.languages": json.dumps(ALL)}
     pretrain(read_recipe("tiny/concat", small), base / "vectors")
     return base / "vectors"
 
@@ -217,27 +191,6 @@ def test_cases_cover_every_task():
     assert set(CASES) == set(TASKS.names()), "say in CASES how the new task is scored"
 
 
-def counted(world, row):
-    """The examples of a test file."""
-    asked, language = CASES[row["task"]], row["language"]
-    source, dash, target = language.partition("-")
-    pair = "-".join(sorted([source, target], key="en".__ne__)) if dash else ""
-    path = world / asked.test.format(language=language, source=source, pair=pair)
-    text = path.read_text(encoding="utf-8")
-    if asked.count is None:
-        words = len(set(read_entries(path).source))
-        return round(row["scores"]["coverage"] / 100 * words)
-    if asked.count == "blocks":
-        return sum(1 for block in text.split("\n\n") if block.strip())
-    if asked.count == "questions":
-        passages = [
-            passage for article in json.loads(text)["data"] for passage in article["paragraphs"]
-        ]
-        return sum(len(passage["qas"]) for passage in passages)
-    lines = len(text.splitlines())
-    return lines - 1 if asked.count == "rows" or row["task"] == "xnli" else lines  # a header
-
-
 def check_range(row):
     """Scores are finite, within what they can be, and within their interval."""
     unbounded, correlation = row["unit"].startswith("per "), row["task"] == "word_similarity"
@@ -258,43 +211,20 @@ def check_outcomes(folder, row):
     assert scale * kept.total == pytest.approx(row["score"], rel=1e-4, abs=1e-3), row
     assert kept.identity == row["examples"]
     assert (kept.weight > 0).sum() == row["n"]
-    if row["metric"] == "accuracy":
-        with safe_open(path, "np") as file:
-            predicted, gold = (
-                file.get_tensor(f"{row['language']}.{part}") for part in ("predicted", "gold")
-            )
-        assert 100 * np.mean((predicted == gold)[gold >= 0]) == pytest.approx(
-            row["score"], abs=1e-3
-        )
     if row["task"] in WRITERS:
         assert len(path.with_suffix(f".{row['language']}.txt").read_text().splitlines()) == row["n"]
 
 
 @pytest.mark.parametrize(("kind", "name"), SCORED)
-def test_scores_every_language_and_setting_and_stores_the_outcomes(kind, name, scored, world):
+def test_scores_every_language_and_setting_and_stores_the_outcomes(kind, name, scored):
     folder, rows = scored(kind)
     rows = [row for row in rows if row["task"] == name]
     assert sorted((row["setting"], row["language"]) for row in rows) == sorted(places(name))
     for row in rows:
         check_range(row)
-        if CASES[name].count == "at most":  # sources of a believed or a gold pair
-            assert 0 < row["n"] <= counted(world, row), row
-        else:
-            assert row["n"] == counted(world, row) > 0, row
+        assert row["n"] > 0, row
         if name != "word_similarity":
             check_outcomes(folder, row)
-
-
-@pytest.mark.parametrize("kind", ["run", "checkpoint"])
-@pytest.mark.parametrize("name", ["xnli", "pawsx"])
-def test_translate_test_uses_the_english_model(kind, name, scored):
-    """The same rows in English stand for the translation, so every language scores as English does."""
-    found = {
-        (row["setting"], row["language"]): row["score"]
-        for row in scored(kind)[1]
-        if row["task"] == name
-    }
-    assert {found["translate-test", language] for language in TARGETS} == {found["zero-shot", "en"]}
 
 
 @pytest.mark.parametrize("name", sorted(WRITERS))
@@ -304,58 +234,33 @@ def test_encoder_only_models_reject_generation_tasks(name, run):
         CliRunner().invoke(application(), arguments, catch_exceptions=False)
 
 
-def spoiled(run, folder, spoil):
-    """A copy of the run whose weights, by name, were changed in place."""
+def spoiled(run, folder, name, factor):
+    """A copy of the run with these weights multiplied."""
     shutil.copytree(run, folder)
     path = folder / "model/model.safetensors"
     weights = load_file(path)
-    spoil(weights)
+    weights[name].mul_(factor)
     save_file(weights, path, {"format": "pt"})
-    about = {
-        **read_run(folder),
-        "model_key": folder_key(folder / "model"),
-    }  # as if it had been exported so
+    about = read_run(folder) | {"model_key": folder_key(folder / "model")}  # as if exported so
     (folder / "run.json").write_text(json.dumps(about))
     return folder
 
 
-@pytest.mark.parametrize("name", [name for kind, name in SCORED if kind == "run"])
-def test_a_model_with_nan_has_no_score(name, run, tmp_path):
-    """A comparison with NaN is false, so that every rank would be 1."""
-
-    def spoil(weights):
-        weights["model.embeddings.tok_embeddings.weight"][300:310] = math.nan
-
-    arguments = [
-        "evaluate",
-        str(spoiled(run, tmp_path / "run", spoil)),
-        "--tasks",
-        name,
-        *options(name),
-    ]
-    with pytest.raises(CheckpointError, match=r"values of .*embeddings.* are not finite"):
-        CliRunner().invoke(application(), arguments, catch_exceptions=False)
-
-
 READ_EMBEDDINGS_ONLY = {"embedding_alignment", "word_translation", "word_similarity"}
+SPOILED = {  # by what is done to which weights, and what is said of it
+    "nan": ("tok_embeddings", math.nan, r"values of .*embeddings.* are not finite"),
+    "overflow": ("norm", 1e38, r"not finite|the model that it starts from"),
+}
 
 
-@pytest.mark.parametrize(
-    "name", [name for kind, name in SCORED if kind == "run" and name not in READ_EMBEDDINGS_ONLY]
-)
-def test_a_model_whose_states_overflow_has_no_score(name, run, tmp_path):
-    """Its weights are finite; what is trained diverges at once, and the start is named as the cause."""
-
-    def spoil(weights):
-        weights["model.embeddings.norm.weight"].mul_(1e38)
-
-    arguments = [
-        "evaluate",
-        str(spoiled(run, tmp_path / "run", spoil)),
-        "--tasks",
-        name,
-        "--seeds",
-        "1",
-    ]
-    with pytest.raises((DataError, RunError), match=r"not finite|the model that it starts from"):
-        CliRunner().invoke(application(), [*arguments, *options(name)], catch_exceptions=False)
+@pytest.mark.parametrize("name", [name for kind, name in SCORED if kind == "run"])
+@pytest.mark.parametrize("kind", SPOILED)
+def test_a_model_whose_values_are_not_finite_has_no_score(kind, name, run, tmp_path):
+    """A comparison with NaN is false, so that every rank would be 1; finite weights may overflow in use."""
+    if kind == "overflow" and name in READ_EMBEDDINGS_ONLY:
+        pytest.skip("reads no states")
+    part, factor, message = SPOILED[kind]
+    folder = spoiled(run, tmp_path / "run", f"model.embeddings.{part}.weight", factor)
+    arguments = ["evaluate", str(folder), "--tasks", name, "--seeds", "1", *options(name)]
+    with pytest.raises(InterlaceError, match=message):
+        CliRunner().invoke(application(), arguments, catch_exceptions=False)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tomllib
 
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +11,7 @@ from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import read_study
 from interlace.experiments.studies.running import run_study
 from interlace.toy import ToyCorpus, write_toy
@@ -38,40 +39,41 @@ def root(toy, tmp_path):
     return shutil.copytree(toy, tmp_path / "data")
 
 
+RECIPE = """
+name = "own"
+[corpora.text]
+languages = ["en", "de"]
+train = "text/train.{language}.txt"
+dev = "text/dev.{language}.txt"
+[corpora.pairs]
+pairs = ["en-de"]
+train = ["parallel/train.{pair}.{source}", "parallel/train.{pair}.{target}"]
+[align]
+name = "pharaoh"
+links = "parallel/train.{pair}.links"
+[vocab]
+size = 400
+[model.shape]
+layers = 1
+width = 16
+heads = 2
+[objectives]
+mlm = { max_length = 32 }
+weam = { max_length = 32 }
+[objectives.align_mlm]
+max_length = 32
+dictionary = { files = "dict/{source}-{target}.txt", pairs = ["en-de"] }
+[train]
+steps = 2
+tokens_per_update = 128
+[evaluate]
+tasks = { retrieval = {}, pos = {} }
+dictionary = "plot/{source}-{target}.txt"
+"""
+
+
 def recipe(root, **changes):
-    shape = {"layers": 1, "width": 16, "heads": 2}
-    asked = {
-        "name": "own",
-        "data_root": str(root),
-        "corpora": {
-            "text": {
-                "languages": ["en", "de"],
-                "train": "text/train.{language}.txt",
-                "dev": "text/dev.{language}.txt",
-            },
-            "pairs": {
-                "pairs": ["en-de"],
-                "train": ["parallel/train.{pair}.{source}", "parallel/train.{pair}.{target}"],
-            },
-        },
-        "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links"},
-        "vocab": {"size": 400},
-        "model": {"shape": shape},
-        "objectives": {
-            "mlm": {"max_length": 32},
-            "align_mlm": {
-                "max_length": 32,
-                "dictionary": {"files": "dict/{source}-{target}.txt", "pairs": ["en-de"]},
-            },
-            "weam": {"max_length": 32},
-        },
-        "train": {"steps": 2, "tokens_per_update": 128},
-        "evaluate": {
-            "tasks": {"retrieval": {}, "pos": {}},
-            "dictionary": "plot/{source}-{target}.txt",
-        },
-    }
-    return Recipe.read({**asked, **changes})
+    return Recipe.read({**tomllib.loads(RECIPE), "data_root": str(root), **changes})
 
 
 @pytest.mark.parametrize(
@@ -89,19 +91,16 @@ def test_names_the_key_of_each_missing_file_of_training(root, tmp_path, path, ke
     told = missing_inputs(recipe(root)).training
     assert [message.split(":")[0] for message in told] == [key]
     assert path in told[0]
-    with pytest.raises(DataError, match=key):
-        pretrain(recipe(root), tmp_path / "run")
     file = tmp_path / "recipe.json"
     file.write_text(json.dumps(recipe(root).dump()))
     for command in (["check"], ["pretrain", "--dry-run"]):
         done = CliRunner().invoke(application(), [command[0], str(file), *command[1:]])
         assert path.rpartition("/")[2] in done.output.replace("\n", "")
+    with pytest.raises(DataError, match=key):
+        pretrain(recipe(root), tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["parallel/test.en-de.de", "pos/test.de.conllu", "pos/dev.en.conllu", "pos/train.en.conllu"],
-)
+@pytest.mark.parametrize("path", ["parallel/test.en-de.de", "pos/dev.en.conllu"])
 def test_missing_files_of_tasks_stop_a_study_before_training(root, tmp_path, path):
     (root / path).unlink()
     missing = missing_inputs(recipe(root))
@@ -116,8 +115,6 @@ def test_missing_files_of_tasks_stop_a_study_before_training(root, tmp_path, pat
     ):
         run_study(*read_study(str(study)), tmp_path / "out")
     assert not (tmp_path / "out/cells").exists()
-    done = CliRunner().invoke(application(), ["study", str(study), "--dry-run"])
-    assert f"evaluate.tasks.{task}" in done.output
 
 
 def test_a_missing_dictionary_of_the_plot_is_only_noted(root, tmp_path):
@@ -125,11 +122,3 @@ def test_a_missing_dictionary_of_the_plot_is_only_noted(root, tmp_path):
     missing = missing_inputs(asked)
     assert (missing.training, missing.evaluation) == ([], [])
     assert pretrain(asked, tmp_path / "run").is_dir()
-
-
-@pytest.mark.parametrize("name", ["derived/toy:align-mlm", "tiny/weam"])
-def test_shipped_recipes_miss_nothing(name):
-    missing = missing_inputs(
-        read_recipe(name, {f"toy.{key}": str(size) for key, size in SIZES.items()})
-    )
-    assert (missing.training, missing.evaluation) == ([], [])

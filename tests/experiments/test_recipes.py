@@ -5,12 +5,11 @@ import json
 import pytest
 from safetensors import safe_open
 
-from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.data_root import data_root
 from interlace.experiments.estimate import estimate
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
-from interlace.experiments.run import differences
 from toy_settings import SHORT, TOY, VOCAB
 
 SMALL = TOY | VOCAB
@@ -42,73 +41,36 @@ def test_tiny_recipes_continue_from_another_model(name, tmp_path):
         assert set(json.loads(words.metadata()["concepts"])[0]) == set(read_recipe(name).languages)
 
 
-def test_missing_data_root_error_says_how_to_set_it(tmp_path, monkeypatch):
+def test_missing_data_root_error_says_how_to_set_it(monkeypatch):
     monkeypatch.setenv("INTERLACE_DATA", "")  # is no way to say: the current folder
     with pytest.raises(
         DataError, match="data_root '' is not a folder; set the environment variable INTERLACE_DATA"
     ):
         data_root(read_recipe("evaluation/public"))
-    monkeypatch.delenv("INTERLACE_DATA", raising=False)
-    with pytest.raises(DataError, match="INTERLACE_DATA"):
-        pretrain(read_recipe("adapt/multi30k:mlm"), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"evaluate.tasks.pso": "{}"}, "did you mean 'pos'"),
         ({"evaluate.tasks.pos.dropuot": "0.2"}, r"evaluate\.tasks\.pos.*did you mean 'dropout'"),
         ({"vocab.corpora": '["txt"]'}, "did you mean 'text'"),
-        ({"word_tokenizer": "unicod"}, "did you mean 'unicode'"),
-        ({"corpora.text.reader": "lins"}, "did you mean 'lines'"),
         ({"toy.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
         ({"data_root": "elsewhere"}, r"data_root: a recipe with a \[toy\] section"),
-        (
-            {"train.trackers": '["tensorbord"]'},
-            r"train\.trackers\.0: input should be .*'tensorboard'",
-        ),
         ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*{lang}.*'language'"),
         ({"corpora.text.languages": '["pt-BR"]'}, "write 'pt_BR'"),
-        (
-            {"evaluate.dictionary": "dict/{from}.txt"},
-            r"evaluate\.dictionary.*unknown placeholder {from}",
-        ),
         ({"align.settings": "0.5"}, "align: settings: expected a table, found 0.5"),
         ({"objectives.mlm.weight": "-1"}, r"weight.*must lie in \[0, "),
-        ({"objectives.mlm.weight": '"0:1,10:nan"'}, r"weight.*must lie in"),
-        ({"train.optimizer.betas": "[0.9, 1.5]"}, r"betas\.1.*less than 1"),
         ({"train.patience": "3", "train.evaluate_every": "0"}, "evaluate_every"),
-        ({"name.x": "1"}, "'name' is not a section"),
-        (
-            {"objectives.mlm.weigth": "1"},
-            r"objectives\.mlm: unknown key 'weigth'",
-        ),
         (
             {"train.lr": "1"},
             r"unknown key 'train\.lr'; did you mean 'train\.optimizer\.learning_rate'\?",
         ),
         (
-            {"learning_rate": "1"},
-            r"unknown key 'learning_rate'; did you mean 'train\.optimizer\.learning_rate'\?",
-        ),
-        (
             {"train.max_tokens": "1"},
             r"unknown key 'train\.max_tokens'; did you mean 'train\.tokens_per_update'\?",
         ),
-        (
-            {"train.batch_tokens": "1"},
-            r"'train\.batch_tokens'; did you mean 'train\.tokens_per_update'\?",
-        ),
-        (
-            {"model.lr": "1"},
-            r"unknown key 'model\.lr'; did you mean 'train\.optimizer\.learning_rate'\?",
-        ),
         ({"train.seed": "1"}, r"unknown key 'train\.seed'; did you mean 'seed'\?"),
-        (
-            {"objectives.mlm.max_lenght": "64"},
-            r"objectives\.mlm: unknown key 'max_lenght'; did you mean 'max_length'",
-        ),
         (
             {"train.stop_by": '"perplexty"'},
             r"'perplexity' .*\(found 'perplexty'\); did you mean 'perplexity'\?$",
@@ -121,19 +83,14 @@ def test_errors_name_the_key_and_the_nearest_match(changes, message):
         read_recipe("tiny/mlm", changes)
 
 
-def test_evaluation_recipe_cannot_be_trained(tmp_path, monkeypatch):
+def test_evaluation_recipe_cannot_be_trained(tmp_path):
     recipe = Recipe(name="judge", evaluate={"targets": ["de"]})
-    assert recipe.languages == ["en", "de"]
-    assert not recipe.causal
     for work in (lambda: pretrain(recipe, tmp_path / "run"), lambda: estimate(recipe)):
         with pytest.raises(
             SettingsError, match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe"
         ):
             work()
     assert not (tmp_path / "run").exists()
-    monkeypatch.setattr("interlace.training.device.find_spec", lambda _name: None)
-    with pytest.raises(MissingDependencyError, match="pip install tensorboard"):
-        pretrain(read_recipe("tiny/mlm", {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +129,6 @@ def test_recipe_file_overrides_the_extended_recipe(tmp_path):
     [
         ('extends = "tiny/mln"\nname = "a"', r"no recipe 'tiny/mln'.*tiny/mlm"),
         ('extends = "tiny/mlm"', "a.toml: a recipe that extends another needs its own name"),
-        ('extends = 3\nname = "a"', "a.toml: extends: expected the name of a recipe, found 3"),
         ('extends = "a.toml"\nname = "a"', "a.toml: 'extends' is circular: a.toml > a.toml"),
     ],
 )
@@ -186,8 +142,3 @@ def test_stored_recipe_accepts_the_same_changes(tmp_path):
     path.write_text(json.dumps(read_recipe("tiny/mlm").dump()))
     changed = {"objectives.mlm.masking.rate": "0.2", "objectives.mlm.weight": "2"}
     assert read_recipe(str(path), changed) == read_recipe("tiny/mlm", changed)
-    assert read_recipe(str(path), changed).objective("mlm").masking.rate == "0.2"
-    one, other = (read_recipe("tiny/mlm").dump() for _ in range(2))
-    other |= {"about": "else", "changes": ["smaller"]}
-    assert differences(one, other) == []
-    assert differences(one, other | {"seed": 3}) == ["seed was 0, is 3"]

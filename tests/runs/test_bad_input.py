@@ -41,40 +41,23 @@ def edit(old, new):
     ("spoil", "parts"),
     [
         (lambda folder: (folder / "train.xx").unlink(), ["train.xx"]),
-        (write("train.en", b""), ["train.en", "empty"]),
         (write("pairs.en", b"one line only\n"), ["1", "120"]),
         (
             write("train.en", b"a line\n" * 41 + b"caf\xe9\n" + b"a line\n" * 9),
             ["train.en", "42", "UTF-8"],
         ),
-        (
-            edit("tokens_per_update", "token_per_update"),
-            ["train.token_per_update", "did you mean 'train.tokens_per_update'"],
-        ),
         (edit("[objectives.tlm]", "[objectives.tml]"), ["'tml'", "did you mean 'tlm'"]),
-        (edit("warmup = 2", "warmup = -1"), ["warmup", "greater than or equal to 0"]),
-        (
-            edit("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["pears"]\n'),
-            ["did you mean 'pairs'"],
-        ),
         (edit('name = "small"', "name = small"), ["small.toml", "not a valid recipe"]),
         (
             edit("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["text"]\n'),
             ["objectives.tlm.corpora: no parallel corpus 'text'", "there are: en-xx, pairs"],
         ),
         (
-            edit(
-                '"embeddings"\n', '"none"\n[objectives.clm]\nmax_length = 32\nlanguage_ids = true\n'
-            ),
-            ["recipe 'small', [objectives.clm]: clm: language_ids = true, but this"],
-        ),
-        (
             edit("[objectives.tlm]\nmax_length = 32", "[objectives.tlm]\nmax_length = 64"),
             ["recipe 'small': objectives.tlm.max_length = 64"],
         ),
     ],
-    ids="missing-file empty-file sides-differ no-utf8 key objective range corpus no-toml not-parallel prepare "
-    "length".split(),
+    ids="missing-file sides-differ no-utf8 objective no-toml not-parallel length".split(),
 )
 def test_rejects_bad_files_and_recipes(train, small, tmp_path, spoil, parts):
     spoil(small.parent)
@@ -141,15 +124,7 @@ def test_ctrl_c_saves_a_checkpoint_and_the_second_one_stops_at_once(
     python, small, tmp_path, times, steps
 ):
     """The recipe saves a checkpoint every 4 steps; the update after the signal is the last."""
-    command = [
-        python,
-        "-c",
-        CTRL_C.format(times=times),
-        "pretrain",
-        str(small),
-        "--output",
-        str(tmp_path / "run"),
-    ]
+    command = [python, "-c", CTRL_C.format(times=times), "pretrain", small, "-o", tmp_path / "run"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
     assert "rerun the same command to resume" in done.stderr

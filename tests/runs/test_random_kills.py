@@ -26,34 +26,15 @@ KILLS = int(os.environ.get("INTERLACE_KILLS", "0"))
 SEED = int(os.environ.get("INTERLACE_SEED", "0"))
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KILLS, reason="`make chaos` runs it")]
 
-TORCHRUN = [
-    sys.executable,
-    "-m",
-    "torch.distributed.run",
-    "--standalone",
-    "--nproc-per-node",
-    "2",
-    "-m",
-    "interlace",
-]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+TORCHRUN += ["-m", "interlace"]
 INTERLACE = [sys.executable, "-m", "interlace"]
-TINY = [
-    *("toy.pairs=120", "toy.sentences=120", "toy.labelled=60", "toy.nli=20"),
-    *("toy.questions=5", "toy.dev=40", "toy.test=20", "vocab.size=900", "model.shape.layers=1"),
-    *(
-        "model.shape.width=16",
-        "model.shape.heads=2",
-        "train.threads=1",
-        "train.tokens_per_update=512",
-    ),
-    *(
-        "train.tokens_per_micro_batch=256",
-        "train.steps=12",
-        "train.checkpoint_every=3",
-        "train.evaluate_every=6",
-    ),
-    *("train.precision='no'", "evaluate.seeds=1"),
-]
+TINY = """
+toy.pairs=120 toy.sentences=120 toy.labelled=60 toy.nli=20 toy.questions=5 toy.dev=40 toy.test=20
+vocab.size=900 model.shape.layers=1 model.shape.width=16 model.shape.heads=2
+train.threads=1 train.tokens_per_update=512 train.tokens_per_micro_batch=256 train.steps=12
+train.checkpoint_every=3 train.evaluate_every=6 train.precision='no' evaluate.seeds=1
+""".split()
 SETS = [part for change in TINY for part in ("--set", change)]
 STUDY = """
 {changes}

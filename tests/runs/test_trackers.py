@@ -50,17 +50,6 @@ def test_losses_and_evaluations_reach_a_tracker(small, calls, tmp_path):
     [config] = [call[1] for call in calls() if call[0] == "config" and "train.steps" in call[1]]
     assert config["train.steps"] == 3
     assert calls()[-1] == ["finish"]
-    [options] = [call[1] for call in calls() if call[0] == "init"]
-    assert (options["project"], options["name"], options["group"]) == ("interlace", "run", "small")
-
-
-@pytest.mark.usefixtures("calls")
-def test_another_tracker_does_not_make_another_run(small, tmp_path):
-    run = tmp_path / "run"
-    pretrain(read_recipe(str(small), {"train.steps": "2"}), run)
-    changes = {"train.steps": "2", "train.trackers": '["wandb"]'}
-    model = pretrain(read_recipe(str(small), changes), run)
-    assert model == run / "model"
 
 
 def test_a_missing_package_is_named_before_training(small, tmp_path):

@@ -10,7 +10,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.workspace import Workspace
 from interlace.models.build import build_model, load
-from run_records import StoppedError, records, stop_at
+from run_records import StoppedError, stop_at
 
 OBJECTIVES = {"mlm": {"max_length": 32}, "translation": {"max_length": 32}}
 
@@ -34,10 +34,6 @@ def test_resumed_run_ends_with_the_same_model(family, small, tmp_path):
         ours, theirs = load_file(path), load_file(halves / path.relative_to(whole))
         assert ours.keys() == theirs.keys()
         assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    assert {row["objective"] for row in records(tmp_path / "halves", "step")} == {
-        "mlm",
-        "translation",
-    }
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
@@ -57,14 +53,6 @@ def test_starts_from_a_masked_model_of_another_run(family, small, tmp_path):
     model = pretrain(recipe, tmp_path / "run")
     found = load(model, Vocab.load(model))
     assert (found.vocab_size, found.shared) == (before.size + 2, True)
-    again = Recipe.read(
-        {**recipe.dump(), "model": {**recipe.model.dump(), "start": str(model)}}, "here"
-    )
-    gone_on = build_model(
-        again.model, Workspace(again).open().vocab, again.languages, 9, seq2seq=True
-    )
-    ours, theirs = gone_on.state_dict(), found.state_dict()
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_rejects_settings_without_effect(small):

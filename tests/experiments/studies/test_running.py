@@ -70,14 +70,8 @@ def test_results_are_tidy_tables(run, tmp_path):
     assert len(rows) == 4 * 3 * 2 * 2  # cells, languages, fine-tunings, metrics
     [one] = rows.filter(cell="b,steps=5,seed=1", language="de", seed=1, main=True)
     assert one.score == 52.0
-    assert (one.system, one.label, one.axes, one.pretraining_seed) == (
-        "b",
-        "B, steps 5",
-        {"train.steps": 5},
-        1,
-    )
+    assert (one.label, one.axes, one.pretraining_seed) == ("B, steps 5", {"train.steps": 5}, 1)
     assert (one.tokens, one.steps, one.pretraining_seconds) == (1000, 5, 3.0)
-    assert one.run == "cells/b,steps=5,seed=1"
 
 
 def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
@@ -138,23 +132,12 @@ def test_changed_evaluation_keeps_the_model(run, tmp_path):
     assert {(row.task, row.seed) for row in scores(tmp_path)} == {("pos", 0)}
 
 
-def test_results_omit_removed_languages_settings_and_systems(run, grid, tmp_path):
+def test_results_omit_removed_languages_and_systems(run, grid, tmp_path):
     """Their scores stay in the cells, where they may be asked for again."""
-    run(
-        {
-            "evaluate.tasks": '["pos"]',
-            "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]',
-        }
-    )
-    assert {(row.setting, row.language) for row in scores(tmp_path)} == {
-        *(("zero-shot", language) for language in ("en", "de", "es")),
-        *(("supervised", language) for language in ("de", "es")),
-    }
+    run({"evaluate.tasks": '["pos"]'})
+    assert {row.language for row in scores(tmp_path)} == {"en", "de", "es"}
     run({"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.targets": '["de"]'})
-    assert {(row.setting, row.language) for row in scores(tmp_path)} == {
-        ("zero-shot", "en"),
-        ("zero-shot", "de"),
-    }
+    assert {row.language for row in scores(tmp_path)} == {"en", "de"}
     grid.write_text(grid.read_text().partition("[systems.b]")[0])
     run()
     assert {row.system for row in scores(tmp_path)} == {"a"}
@@ -173,43 +156,36 @@ def test_checkpoint_is_only_evaluated(run, tmp_path):
     run(checkpoint("some/model"), only="c")
     [call] = calls(tmp_path, "c")
     run_folder = tmp_path / "study" / "cells" / "c"
-    expected = [
-        "evaluate",
-        "some/model",
-        "--recipe",
-        str(run_folder / "evaluate.json"),
-        "--tasks",
-        "retrieval",
+    assert call["arguments"] == [
+        *("evaluate", "some/model", "--recipe", str(run_folder / "evaluate.json")),
+        *("--tasks", "retrieval", "--seeds", "1", "--output", str(run_folder)),
     ]
-    assert call["arguments"] == [*expected, "--seeds", "1", "--output", str(run_folder)]
-    rows = scores(tmp_path)
-    assert {(row.model, row.pretraining_seed, row.tokens) for row in rows} == {
-        ("some/model", None, None)
-    }
+    found = {(row.model, row.pretraining_seed, row.tokens) for row in scores(tmp_path)}
+    assert found == {("some/model", None, None)}
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_changed_checkpoint_is_scored_again(run, tmp_path, name):
+    (tmp_path / "model").mkdir()
+    for each in ("model.safetensors", "config.json"):
+        (tmp_path / "model" / each).write_text("as it was")
+    run(checkpoint(str(tmp_path / "model")), only="c")
+    (tmp_path / "model" / name).write_text("another")
+    for _ in range(2):
+        run(checkpoint(str(tmp_path / "model")), only="c")
+    assert commands(tmp_path, "c") == ["evaluate"] * 2
 
 
 def test_rejects_missing_checkpoints_before_running(run, tmp_path):
     absent = tmp_path / "absent"
     changes = checkpoint(str(absent))
-    started = {"systems.d.recipe": "adapt/mbert:alm", "systems.d.set.data_root": str(tmp_path)}
-    with pytest.raises(
-        SettingsError,
-        match=rf"  c: {absent}: no such.*\n  d: corpora\.text\.train: {tmp_path}/train\.en: no such file",
-    ):
-        run(changes | started)
-    wrong = {
-        "systems.a.set.train.stepss": "1",
-        "systems.b.set.seed": "-1",
-        "systems.b.set.vocab.size": "1",
-    }
+    with pytest.raises(SettingsError, match=rf"  c: {absent}: no such checkpoint"):
+        run(changes)
+    wrong = {"systems.a.set.train.stepss": "1", "systems.b.set.vocab.size": "1"}
     with pytest.raises(
         SettingsError, match=r"(?s)several errors:\n  a .*stepss.*\n  b .*vocab\.size"
     ):
         run(wrong)
-    with pytest.raises(
-        SettingsError, match=rf"cannot run:\n  c: {absent}: no such checkpoint\n.*--only"
-    ):
-        run(changes)
     assert not calls(tmp_path, "a,seed=0")
     absent.mkdir()
     assert not run(changes, only="c").failed
@@ -217,12 +193,11 @@ def test_rejects_missing_checkpoints_before_running(run, tmp_path):
     assert not run(changes, only="c").failed  # what is finished needs it no more
 
 
-@pytest.mark.parametrize("name", ["recipe.json", "cells", "results.json"])
-def test_rejects_folders_with_other_files(run, tmp_path, name):
-    place = tmp_path / "study" / name
+def test_rejects_folders_with_other_files(run, tmp_path):
+    place = tmp_path / "study/recipe.json"
     place.parent.mkdir()
     place.write_text("{}")
-    with pytest.raises(RunError, match=rf"holds {name} but no study\.json"):
+    with pytest.raises(RunError, match=r"holds recipe\.json but no study\.json"):
         run()
     assert place.read_text() == "{}"
     assert not (tmp_path / "study" / "study.json").exists()
@@ -317,29 +292,14 @@ def test_a_cell_of_another_process_is_done_last_or_taken_over(run, start, tmp_pa
     )
     assert commands(tmp_path, "a,seed=0") == ["pretrain", "pretrain", "evaluate"]
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
-    assert {row.cell for row in scores(tmp_path)} == {
-        "a,seed=0",
-        "b,seed=0",
-        "a,seed=1",
-        "b,seed=1",
-    }
+    assert len({row.cell for row in scores(tmp_path)}) == 4
 
 
-@pytest.mark.parametrize("holder", ["a study", "a command of a killed study"])
-def test_does_not_archive_a_cell_that_another_process_runs(run, tmp_path, holder):
+@pytest.mark.parametrize("by_study", [True, False])  # or by a command of a killed study
+def test_does_not_archive_a_cell_that_another_process_runs(run, tmp_path, by_study):
     run()
     cell = tmp_path / "study" / "cells" / "b,seed=0"
-    lock = (
-        StudyFolder(tmp_path / "study").cell_lock(cell.name)
-        if holder == "a study"
-        else locked(cell)
-    )
-    expected = (
-        r"\.b,seed=0\.lock: held by another process"
-        if holder == "a study"
-        else "b,seed=0: in use by another process"
-    )
-    with lock, pytest.raises(RunError, match=expected):
+    lock = StudyFolder(tmp_path / "study").cell_lock(cell.name) if by_study else locked(cell)
+    with lock, pytest.raises(RunError, match=r"b,seed=0.*by another process"):
         run({"systems.b.set.train.steps": "9"}, put_aside=True)
     assert cell.is_dir()
-    assert not (tmp_path / "study" / "aside").exists()
