@@ -134,6 +134,12 @@ def test_wpt_lines(put):
     assert list(pharaoh_lines(spread.sure)) == ["1-0 1-1", "", "0-0"]
 
 
+@pytest.mark.parametrize("lines", [("0 0 0", "2 1 1"), ("1 0 0", "3 1 1")])
+def test_sentences_count_from_zero_or_one(put, lines):
+    gold = read_alignments(put(*lines), lengths((4, 4), (4, 4), (4, 4)))
+    assert list(pharaoh_lines(gold.sure)) == ["0-0", "", "1-1"]
+
+
 PAIR = {"src_words": ["a", "b"], "tgt_words": ["x"], "alignment": [[1, 0], [0, 0], [1, 0]]}
 
 
@@ -174,6 +180,8 @@ def test_rejects_damaged_json(put, line, message):
         ([], {}, DataError, "the file is empty"),
         (["0-0"], {"lengths": THREE}, DataError, "alignments of 1 pairs, but the text has 3"),
         (["4\t0-0", "4\t0-1"], {}, DataError, "several pairs have the number 4"),
+        (["0\t0-0", "x"], {}, DataError, "line 2: 'x'; expected the number of a pair"),
+        (["5 0 0", "7 1 1"], {"lengths": THREE}, DataError, "but the text has 3 pairs; give"),
         (["1 2 3", "1 2 x"], {}, DataError, "line 2: '1 2 x'; expected a sentence number"),
         (
             ["5 0 0", "7 1 1"],

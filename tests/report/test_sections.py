@@ -244,6 +244,12 @@ def test_sides_are_recorded_or_cut_at_the_first_closing_token(tokens, corpus, si
     assert shown == expected
 
 
+def test_mixed_sentences_are_one_part_with_the_side_of_each_token():
+    row = SampleRow(tokens="the Hund sees eine cat".split(), sides=[0, 1, 0, 1, 0])
+    [part] = shown_sample(Sample(objective="alm", corpus="en-de", rows=[row])).parts
+    assert [token.side for token in part.tokens] == [0, 1, 0, 1, 0]
+
+
 @pytest.mark.parametrize(
     ("tokens", "joined"),
     [

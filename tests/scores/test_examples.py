@@ -136,6 +136,13 @@ def test_mean_of_corpus_scores_is_the_mean_of_the_scores_of_each_set():
     assert whole.total == pytest.approx((first.total + second.total) / 2)
 
 
+def test_groups_of_several_sets_are_joined():
+    parts = [right([1] * 6)]
+    for groups in ([0, 0, 1, 1, 2, 3], [0, 1, 1, 2, 3, 4]):
+        parts.append(replace(right([1] * 6), groups=np.array(groups)))
+    assert mean_over_sets(parts).groups.tolist() == [0, 0, 0, 0, 1, 2]
+
+
 def test_crossed_test_by_hand():
     """Two runs a side over four examples; the variance of runs is that which runs and examples share."""
     a, b = [right([1, 1, 1, 0]), right([1, 1, 0, 0])], [right([1, 0, 0, 0])] * 2
