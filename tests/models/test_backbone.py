@@ -113,5 +113,4 @@ def test_padding_never_counts_and_empty_rows_are_pooled_to_zeros(how):
 
 def test_half_precision_is_summed_in_float32():
     states = torch.full((1, 1000, 1), 1.001).to(torch.bfloat16)
-    assert pool(states).item() == states[0, 0, 0].item()
-    assert pool(states).dtype == torch.bfloat16
+    assert torch.equal(pool(states), states[:, 0])
