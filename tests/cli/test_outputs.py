@@ -255,3 +255,12 @@ def test_a_folder_with_files_of_others_is_not_replaced(text, command, mark):
     done = invoke(line)
     assert (done.code, "deleted" in done.text) == (2, True), done.text
     assert (text / "out" / "mine.en").read_text() == "kept"
+
+
+def test_an_open_file_that_is_an_input_is_rejected(text):
+    before = (text / "de").read_bytes()
+    with (text / "de").open("ab") as file:
+        for name in (f"/dev/fd/{file.fileno()}", f"/proc/{os.getpid()}/fd/{file.fileno()}"):
+            with pytest.raises(DataError, match=r"/fd/\d+: is also the input de"):
+                check_outputs([Output("--output", Path(name))], [Path("en"), Path("de")])
+    assert (text / "de").read_bytes() == before
