@@ -169,3 +169,27 @@ def test_known_translations_are_those_of_the_dictionary_and_the_word_itself(
         if word == other or (word, other) in entries
     ]
     assert sorted(arrays["align_known"].T.tolist()) == known
+
+
+@pytest.mark.parametrize("settings", [{}, {"pairs_per_step": 2, "alignment_loss": "hinge"}])
+def test_micro_batches_give_the_same_gradient(settings):
+    objective, prepared = made(
+        alignment_weight=3, masking={"rate": 1, "mask_share": 1, "random_share": 0}, **settings
+    )
+
+    def gradient(parts):
+        model = backbone()
+        keys = map(np.random.default_rng, range(len(parts)))
+        batches = [
+            objective.batch(TEXT.take(rows), prepared, 5, key)
+            for rows, key in zip(parts, keys, strict=True)
+        ]
+        counts = {name: sum(batch.counts[name] for batch in batches) for name in batches[0].counts}
+        for batch in batches:
+            terms = objective.loss(model, objective.modules(model), batch.to(torch.device("cpu")))
+            sum(term.weight * term.total / counts[name] for name, term in terms.items()).backward()
+        return model.input_embeddings.grad
+
+    torch.testing.assert_close(
+        gradient([range(6)]), gradient([range(2), range(2, 6)]), atol=1e-6, rtol=1e-5
+    )

@@ -207,3 +207,16 @@ def test_expansion_of_word_links(expansion, expected):
     at = np.nonzero(layout.content & (layout.sides == 0))
     found = exchange_states(layout, PAIR.links, at, expansion=expansion, mean=False, every=True)
     assert list(zip(at[1][found.to].tolist(), found.places.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_initial_layers_leave_the_vocabulary_head_unchanged(family):
+    backbone = from_shape(
+        Shape(family=family, layers=1, width=16, heads=2, max_length=32, dropout=0.0), VOCAB
+    ).eval()
+    weam = all_masked()
+    batch = make(weam, masked="green grüne").to(CPU)
+    total = weam.loss(backbone, weam.modules(backbone), batch)["cross_lingual"].total
+    states = backbone.encode(batch.inputs)[0]
+    wanted = cross_entropy(backbone.logits(states[[7, 3]]), batch.labels, reduction="sum")
+    torch.testing.assert_close(total, wanted)

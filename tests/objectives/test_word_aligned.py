@@ -125,3 +125,16 @@ def test_links_of_truncated_words_are_ignored():
     links = Ragged.of([[(0, 2), (1, 0), (7, 1)], [(0, 9)]], width=2)
     pairs = Pairs(side([range(8), [0]], 4, "en"), side([[0, 1, 2], range(10)], 20, "de"), links)
     assert linked(make(WordAligned(max_length=8), pairs)) == [(4, 22), (5, 20)]
+
+
+def test_initial_encoder_is_neither_trained_nor_exported(backbone, tmp_path):
+    learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
+    heads = [
+        parameter for name, parameter in learning.named_parameters() if name.startswith("heads.")
+    ]
+    assert heads
+    assert not any(parameter.requires_grad for parameter in heads)
+    before = set(backbone.model.state_dict())
+    backbone.save_pretrained(tmp_path / "model", VOCAB)
+    assert set(type(backbone.model).from_pretrained(tmp_path / "model").state_dict()) == before
+    assert len(WordAligned(anchor_weight=0).modules(backbone)) == 0
