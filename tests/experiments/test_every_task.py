@@ -249,7 +249,7 @@ def spoiled(run, folder, name, factor):
 READ_EMBEDDINGS_ONLY = {"embedding_alignment", "word_translation", "word_similarity"}
 SPOILED = {  # by what is done to which weights, and what is said of it
     "nan": ("tok_embeddings", math.nan, r"values of .*embeddings.* are not finite"),
-    "overflow": ("norm", 1e38, r"not finite|the model that it starts from"),
+    "overflow": ("norm", 1e38, r"not finite|started from such weights"),
 }
 
 
