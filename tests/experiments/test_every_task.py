@@ -255,6 +255,7 @@ SPOILED = {  # by what is done to which weights, and what is said of it
 
 @pytest.mark.parametrize("name", [name for kind, name in SCORED if kind == "run"])
 @pytest.mark.parametrize("kind", SPOILED)
+@pytest.mark.usefixtures("world")
 def test_a_model_whose_values_are_not_finite_has_no_score(kind, name, run, tmp_path):
     """A comparison with NaN is false, so that every rank would be 1; finite weights may overflow in use."""
     if kind == "overflow" and name in READ_EMBEDDINGS_ONLY:
