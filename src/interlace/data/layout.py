@@ -169,11 +169,13 @@ def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]
     """Write one side's subwords into the padded arrays, each row from its own start index."""
     width = layout.ids.shape[1]
     lengths = ids.lengths
-    shift = np.arange(len(lengths)) * width + starts - (ids.offsets[:-1] - ids.offsets[0])
-    where = np.repeat(shift, lengths) + np.arange(len(ids.flat))
-    layout.ids.reshape(-1)[where] = ids.flat
-    layout.words.reshape(-1)[where] = words.flat
-    layout.content.reshape(-1)[where] = words.flat >= 0
+    # (B,) each: where the subwords of a row begin in the flattened arrays, and in `ids.flat`
+    row_starts = np.arange(len(lengths)) * width + starts
+    flat_starts = ids.offsets[:-1] - ids.offsets[0]
+    cells = np.repeat(row_starts - flat_starts, lengths) + np.arange(len(ids.flat))  # (T,)
+    layout.ids.reshape(-1)[cells] = ids.flat
+    layout.words.reshape(-1)[cells] = words.flat
+    layout.content.reshape(-1)[cells] = words.flat >= 0
 
 
 def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:

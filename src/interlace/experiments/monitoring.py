@@ -60,10 +60,14 @@ def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
         batches += _on_sentences(workspace, traits, sentence_objective)
     # Running text: masked, causal, or both. The first of translation, masked and causal perplexity is `perplexity`.
     if "masked" in architectures:
-        score = f"masked_{MAIN}" if "seq2seq" in architectures else MAIN
+        score = MAIN
+        if "seq2seq" in architectures:
+            score = f"masked_{MAIN}"
         batches += _on_text(workspace, traits, Mlm(max_length=max_length), score)
     if "causal" in architectures:
-        score = MAIN if architectures == {"causal"} else f"causal_{MAIN}"
+        score = MAIN
+        if architectures & {"seq2seq", "masked"}:
+            score = f"causal_{MAIN}"
         batches += _on_text(workspace, traits, Clm(max_length=max_length), score)
     return batches
 

@@ -273,8 +273,8 @@ def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run
         for step in steps(training, progress, weights_are_read):
             for callback in callbacks:
                 callback(step)
-    if progress.ended and progress.done < training.last:
-        _stop(progress, received)
+    if progress.ended and progress.done < training.last:  # by a signal; early stopping has a reason
+        _raise_for_signal(progress, received)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
 
@@ -291,7 +291,7 @@ def _resume(training: Training, callbacks: Sequence[Any], run: Run) -> int:
     return resumed_step
 
 
-def _stop(progress: Progress, received: list[int]) -> NoReturn:
+def _raise_for_signal(progress: Progress, received: list[int]) -> NoReturn:
     """Raise what the first of the received signals would have; none: another process received it."""
     number = received[0] if received else signal.SIGTERM
     name = signal.Signals(number).name

@@ -161,7 +161,7 @@ class CorpusWriter:
         """Write every kind of data."""
         for code in self.toy.languages:
             for split in SPLITS:
-                self._text(split, code)
+                self._write_text(split, code)
             self._similarity(code, code, code)
             if code != PIVOT:
                 self._similarity(PIVOT, code, f"{PIVOT}-{code}")
@@ -170,7 +170,7 @@ class CorpusWriter:
         for split in ("dev", "test"):
             columns = [_texts(self.held_out[split, code]) for code in self.toy.languages]
             rows = zip(*columns, strict=True)
-            self._table(f"parallel/{split}.tsv", self.toy.languages, list(rows))
+            self._write_table(f"parallel/{split}.tsv", self.toy.languages, list(rows))
         for split in SPLITS:
             self._inference(split)
             self._questions(split)
@@ -183,29 +183,37 @@ class CorpusWriter:
             sides = []
             for side in (PIVOT, code):
                 sentences = self._sentences("pairs", f"parallel/{pair}", split, side)
-                self._lines(f"{path}.{side}", _texts(sentences))
-                self._lines(f"{path}.{side}.tok", [_tokenized(sentence) for sentence in sentences])
+                self._write_lines(f"{path}.{side}", _texts(sentences))
+                self._write_lines(
+                    f"{path}.{side}.tok", [_tokenized(sentence) for sentence in sentences]
+                )
                 sides.append(sentences)
-            self._lines(f"{path}.links", [_pharaoh(*both) for both in zip(*sides, strict=True)])
+            self._write_lines(
+                f"{path}.links", [_pharaoh(*both) for both in zip(*sides, strict=True)]
+            )
 
     def write_dictionaries(self, code: str) -> None:
         """Write the bilingual dictionaries of English and another language, in both directions."""
         for source, target in ((PIVOT, code), (code, PIVOT)):
             entries = dictionary(source, target)
-            self._lines(f"dict/{source}-{target}.txt", ["\t".join(entry) for entry in entries])
+            self._write_lines(
+                f"dict/{source}-{target}.txt", ["\t".join(entry) for entry in entries]
+            )
 
-    def _text(self, split: str, code: str) -> None:
+    def _write_text(self, split: str, code: str) -> None:
         """Write plain text, and sentences with tags and names, in training from scenes of this language's own."""
         sentences = self._sentences("sentences", f"text/{code}", split, code)
-        self._lines(f"text/{split}.{code}.txt", _texts(sentences))
-        self._trees(f"text/{split}.{code}", sentences)
+        self._write_lines(f"text/{split}.{code}.txt", _texts(sentences))
+        self._write_trees(f"text/{split}.{code}", sentences)
         tagged = self._sentences("labelled", f"labelled/{code}", split, code)
-        self._lines(f"pos/{split}.{code}.conllu", _conllu(tagged, f"{code}-{split}"), len(tagged))
-        self._lines(f"ner/{split}.{code}.tsv", [_iob2(sentence) for sentence in tagged])
+        self._write_lines(
+            f"pos/{split}.{code}.conllu", _conllu(tagged, f"{code}-{split}"), len(tagged)
+        )
+        self._write_lines(f"ner/{split}.{code}.tsv", [_iob2(sentence) for sentence in tagged])
 
     def _similarity(self, source: str, target: str, name: str) -> None:
         header = ("word 1", "word 2", "score")
-        self._table(f"similarity/{name}.tsv", header, similarity(source, target))
+        self._write_table(f"similarity/{name}.tsv", header, similarity(source, target))
 
     def _inference(self, split: str) -> None:
         from interlace.toy.inference import inferences
@@ -219,8 +227,8 @@ class CorpusWriter:
                 premise, hypothesis = realize(code, [pair.premise, pair.hypothesis])
                 rows.append((code, pair.label, premise.text, hypothesis.text, str(number), "toy"))
                 sentences += [premise, hypothesis]
-            self._table(f"nli/{split}.{code}.tsv", header, rows)
-            self._trees(f"nli/{split}.{code}", sentences)
+            self._write_table(f"nli/{split}.{code}.tsv", header, rows)
+            self._write_trees(f"nli/{split}.{code}", sentences)
 
     def _questions(self, split: str) -> None:
         from interlace.toy.questions import paragraph, passages
@@ -233,12 +241,12 @@ class CorpusWriter:
                 paragraphs.append(paragraph(passage, code, f"{split}-{number}"))
             squad = {"version": "1.1", "data": [{"title": "toy", "paragraphs": paragraphs}]}
             text = json.dumps(squad, ensure_ascii=False, indent=1)
-            self._lines(f"qa/{split}.{code}.json", [text], count)
+            self._write_lines(f"qa/{split}.{code}.json", [text], count)
 
-    def _trees(self, name: str, sentences: Sequence[ToySentence]) -> None:
+    def _write_trees(self, name: str, sentences: Sequence[ToySentence]) -> None:
         if self.toy.trees:
             lines = _conllu(sentences, name.replace("/", "-"))
-            self._lines(f"{name}.conllu", lines, len(sentences))
+            self._write_lines(f"{name}.conllu", lines, len(sentences))
 
     def _sentences(self, kind: str, stream_name: str, split: str, code: str) -> list[ToySentence]:
         """Return the sentences of a language: in training from the scenes of a stream, else the held-out ones."""
@@ -248,11 +256,11 @@ class CorpusWriter:
         scenes = sample(toy.size(kind, split), split, toy.seed, stream(stream_name), toy.habits)
         return realize(code, scenes)
 
-    def _table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def _write_table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write tab-separated lines under a header; no cell holds a tab, so nothing is quoted."""
-        self._lines(name, ["\t".join(row) for row in [header, *rows]], len(rows))
+        self._write_lines(name, ["\t".join(row) for row in [header, *rows]], len(rows))
 
-    def _lines(self, name: str, lines: Sequence[str], count: int | None = None) -> None:
+    def _write_lines(self, name: str, lines: Sequence[str], count: int | None = None) -> None:
         """Write lines; count: of the items that they hold, by default an item a line."""
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)

@@ -42,9 +42,11 @@ class TrainingPairs:
         self.chunks = 0
         for _ in self:  # grows the vocabularies, before those of a prior
             self.chunks += 1
+        is_used = cells_of(pairs) > 0  # with words on both sides, and not too long
+        # Both lengths of a pair as one number, because numbers are sorted faster than rows.
         width = int(pairs.target.lengths.max(initial=0)) + 1
-        keys = (pairs.source.lengths * width + pairs.target.lengths)[cells_of(pairs) > 0]
-        distinct, self.times = np.unique(keys, return_counts=True)
+        keys = pairs.source.lengths * width + pairs.target.lengths
+        distinct, self.times = np.unique(keys[is_used], return_counts=True)
         self.shapes = np.stack(np.divmod(distinct, width), axis=1)
 
     def __iter__(self) -> Iterator[tuple[Ragged, Ragged]]:
