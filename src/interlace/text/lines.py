@@ -90,13 +90,11 @@ def read_lines(path: Path | str, max_line: int = MAX_LINE) -> Iterator[str]:
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
     """Iterate over the lines of an open UTF-8 file as they arrive; errors name the file `name`."""
-    number = 0
-    while data := file.readline(MAX_LINE + 1):
-        number += 1
+    # `iter` calls `readline` without a step of Python for each line
+    for number, data in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
         check_length(len(data), f"{name}, line {number}")
-        if number == 1:
-            data = data.removeprefix(_BOM)
-        yield from _decoded(data.removesuffix(b"\n"), name, number)
+        raw = data.removeprefix(_BOM) if number == 1 else data
+        yield from _decoded(raw.removesuffix(b"\n"), name, number)
 
 
 def check_length(size: int, place: str, what: str = "a line", max_bytes: int = MAX_LINE) -> None:
