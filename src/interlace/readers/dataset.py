@@ -251,8 +251,17 @@ class _PairRows(_PlainRows):
     needs = ("first", "second")
 
 
-class _TextRows(_PlainRows):
+class _TextRows(_RowFormat):
+    """One text per row: no list for each, which the garbage collector would visit."""
+
     needs = ("text",)
+
+    def item(self, row: Row, notes: Counter[str]) -> str:
+        return common.one_line(row.text(self.columns[0]), notes)
+
+    def text_of(self, chunk: list[str], notes: Counter[str]) -> Text | TextPairs:
+        word_tokenizer = self.reader.word_tokenizer
+        return common.plain([chunk], self.languages[:1], word_tokenizer, notes=notes)
 
 
 class _TranslationRows(_PlainRows):
