@@ -229,8 +229,10 @@ class _TaggedRows(_RowFormat):
         return common.tagged_text(chunk, self.languages[0], self.kind, "dataset", notes)
 
 
-class _PlainRows(_RowFormat):
-    """One text per row, or two with or without a label."""
+class _PairRows(_RowFormat):
+    """Two texts per row, with or without a label."""
+
+    needs = ("first", "second")
 
     def item(self, row: Row, notes: Counter[str]) -> list[str]:
         cells = [common.one_line(row.text(column), notes) for column in self.columns]
@@ -247,10 +249,6 @@ class _PlainRows(_RowFormat):
         return text
 
 
-class _PairRows(_PlainRows):
-    needs = ("first", "second")
-
-
 class _TextRows(_RowFormat):
     """One text per row: no list for each, which the garbage collector would visit."""
 
@@ -259,13 +257,13 @@ class _TextRows(_RowFormat):
     def item(self, row: Row, notes: Counter[str]) -> str:
         return common.one_line(row.text(self.columns[0]), notes)
 
-    def text_of(self, chunk: list[str], notes: Counter[str]) -> Text | TextPairs:
-        word_tokenizer = self.reader.word_tokenizer
-        return common.plain([chunk], self.languages[:1], word_tokenizer, notes=notes)
+    def text_of(self, chunk: list[str], notes: Counter[str]) -> Text:
+        text: Text = common.plain([chunk], self.languages, self.reader.word_tokenizer, notes=notes)
+        return text
 
 
-class _TranslationRows(_PlainRows):
-    """The same text in several languages per row: a column each, or all in the column `translation`."""
+class _TranslationRows(_PairRows):
+    """The same text in one or two languages per row: a column each, or all in the column `translation`."""
 
     def rows_with_text(self, rows: Iterable[Row], notes: Counter[str]) -> Iterator[Row]:
         if _TRANSLATION in self.table.columns:
