@@ -84,14 +84,14 @@ def _finish(tokenizer: Tokenizer, names: dict[str, str], between: str = "", **mo
     return make(tokenizer_object=tokenizer, **names, **more)
 
 
-def wordpiece(lines: Iterable[str] = TRAINED_ON, size: int = WORDPIECES) -> Any:
+def wordpiece(lines: Iterable[str] = TRAINED_ON, size: int | None = None) -> Any:
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     names["mask_token"] = "[MASK]"
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=list(names.values()), show_progress=False
+        vocab_size=size or WORDPIECES, special_tokens=list(names.values()), show_progress=False
     )
     tokenizer.train_from_iterator(lines, trainer)
     tokenizer.decoder = decoders.WordPiece()
