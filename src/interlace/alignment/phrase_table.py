@@ -217,10 +217,6 @@ class PhraseIndex:
         """
         return self._phrases[self._trie.find(words, spans, first)]
 
-    def find_whole(self, phrases: Ragged) -> NDArray[np.int32]:
-        """(n,) the number of each phrase, -1 if it is not indexed."""
-        return self.find(phrases, whole_rows(phrases))
-
 
 def whole_rows(rows: Ragged) -> Ragged:
     """Return a span for each row, of the whole row."""

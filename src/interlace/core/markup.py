@@ -49,16 +49,6 @@ def markdown_text(text: str) -> str:
     return _TAG.sub("&lt;", _ENTITY.sub("&amp;", escaped))
 
 
-def code_span(text: str) -> str:
-    r"""Return text as a code span of Markdown, also in a table; backticks become quotation marks.
-
-    >>> print(code_span("a`|<b>"))
-    `a'\|&lt;b>`
-    """
-    escaped = one_line(text).replace("`", "'").replace("|", r"\|")
-    return f"`{_TAG.sub('&lt;', escaped)}`" if escaped else ""
-
-
 def latex_text(text: str) -> str:
     r"""Escape text for a LaTeX table or caption; no cell begins with what `\\` or `\midrule` take for an option.
 
