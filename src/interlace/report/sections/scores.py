@@ -1,15 +1,13 @@
 """Scores by language and system."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from statistics import fmean
 from typing import Any
 
 from interlace.core.errors import DataError
 from interlace.report import axes, captions, svg
-from interlace.report.comparison_table import ComparisonTable
+from interlace.report.comparison_table import ComparisonTable, headline
 from interlace.report.example_tests import compare_over_examples
 from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
 from interlace.report.published_rows import CitedRow, rows_on
@@ -18,7 +16,7 @@ from interlace.report.sections import Section
 from interlace.report.tables import Column, Line, Table, html_fragment, number_entries
 from interlace.report.text import language_name, number, render, task_name
 from interlace.scores import ScoreTable
-from interlace.scores.aggregation import OTHERS, Measure, Result, Results
+from interlace.scores.aggregation import OTHERS, Measure, Result, Results, aggregate
 from interlace.scores.published import find_rows
 
 
@@ -86,26 +84,24 @@ def scores(runs: Sequence[ReportedRun]) -> Section | None:
 
 def other_metrics(scores: ScoreTable, main: Measure) -> Table:
     """Return the metrics besides the main one of a task and setting: means over runs and languages but the source."""
-    rows = []
-    for row in scores:
-        of_task = (row.task, row.setting) == (main.task, main.setting)
-        if of_task and not row.main and math.isfinite(row.score) and row.language != row.source:
-            rows.append(row)
-    values: dict[tuple[str, str], list[float]] = {}  # by system and metric
-    for row in rows:
-        values.setdefault((row.system, row.metric), []).append(row.score)
-    metrics = list(dict.fromkeys(row.metric for row in rows))
+    of_task = scores.filter(task=main.task, setting=main.setting)
+    metrics = of_task.filter(main=False).unique("metric")
+    results = aggregate(of_task, {main.task: metrics})
+    measures: list[Measure] = []
+    for metric in metrics:
+        targets = [key for key in results if key.metric == metric and not key.is_source]
+        measures += headline(targets)
     lines = []
-    for system in dict.fromkeys(row.system for row in rows):
-        means = []
-        for metric in metrics:
-            scored = values.get((system, metric))
-            means.append(fmean(scored) if scored else None)
-        lines.append(Line(system, number_entries(means, ".2f")))
+    for system in dict.fromkeys(chain.from_iterable(results.values())):
+        means: list[float | None] = []
+        for measure in measures:
+            result = results[measure].get(system)
+            means.append(None if result is None else result.mean)
+        lines.append(Line(system.label, number_entries(means, ".2f")))
     return Table(
         name=f"{main.task}.others",
         title=f"{task_name(main.task, main.setting)}: means of other metrics",
-        columns=tuple(Column(metric) for metric in metrics),
+        columns=tuple(Column(measure.metric) for measure in measures),
         lines=tuple(lines),
     )
 
