@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from interlace.api.alignment import align, lexicon, phrases, project
     from interlace.api.runs import encode, evaluate, pretrain
     from interlace.integrations.collator import collator
-    from interlace.integrations.trainer import ObjectiveTrainer as Trainer
 
 __version__ = VERSION
 
@@ -32,11 +31,9 @@ _HOMES = {
     },
     **{name: ("interlace.api.runs", name) for name in ("encode", "evaluate", "pretrain")},
     "collator": ("interlace.integrations.collator", "collator"),
-    "Trainer": ("interlace.integrations.trainer", "ObjectiveTrainer"),
 }
 __all__ = [
     "Pairs",
-    "Trainer",
     "align",
     "collator",
     "encode",

@@ -48,7 +48,6 @@ Columns = dict[str, list[Any]]
 TEXT = "text"
 TRANSLATION = "translation"
 LANGUAGE = "language"
-_SIDES = ("source", "target")
 # Values per entry of a row of these columns; of the others one.
 _WIDTHS = {"links": 2, "phrases": 4, "scores": 4, "source_spans": 2, "target_spans": 2}
 _FLOATS = {"confidence", "scores"}
@@ -194,26 +193,25 @@ class ObjectiveCollator:
 
     # ---- text to columns ----
 
-    def map(self, rows: Any) -> Columns:
+    def map(self, rows: Mapping[str, Any]) -> Columns:
         """Return the columns of text, for `dataset.map(collator.map, batched=True, remove_columns=...)`.
 
-        rows: a batch of a dataset: with the column `translation`, or the column `text` in the first language; or
-            sentence pairs of `interlace.Pairs`, aligned or not. An objective that reads single sentences reads both
-            sides of pairs.
+        rows: a batch of a dataset: with the column `translation`, or the column `text` in the first language. An
+            objective that reads single sentences reads both sides of translations.
 
         Raises:
             DataError: there are no such columns, or a row is no text.
         """
+        sides = self._sides(rows)
+        encoded = [Sentences.concatenate(list(self.vocab.encode_texts([side]))) for side in sides]
         columns: Columns = {name: [] for name in self.columns}
-        for examples in self.examples(rows):
-            if isinstance(examples, Pairs):
-                ragged = _columns_of_pairs(examples)
-            else:
-                ragged = {"input_ids": examples.ids, "words": examples.words}
-                columns[LANGUAGE] += [self.languages.index(examples.language)] * len(examples)
-            for name, column in columns.items():
-                if name != LANGUAGE:
-                    column += [row.reshape(-1) for row in ragged[name]]
+        if self.objective.reads is Pairs:
+            self._extend(columns, _columns_of_pairs(self._pairs(sides, encoded)))
+        else:
+            for language_number, sentences in enumerate(encoded):
+                packed = self._packed(sentences)
+                self._extend(columns, {"input_ids": packed.ids, "words": packed.words})
+                columns[LANGUAGE] += [language_number] * len(packed)
         if not columns[self.columns[0]]:
             log.warning(
                 "%s: no sequence is left of a mapped batch; map more rows at a time (batch_size)",
@@ -221,53 +219,26 @@ class ObjectiveCollator:
             )
         return columns
 
-    def examples(self, rows: Any) -> list[Any]:
-        """Return the tokenized text of the input of `map`: `Pairs`, or `Sentences` by language."""
-        if isinstance(rows, Mapping):
-            chunks = self._chunks(rows)
-        else:
-            chunks = list(getattr(rows, "pairs", rows).chunks)
-        if isinstance(chunks[0], Text):
-            texts = [chunks]
-        else:
-            texts = [[chunk.source for chunk in chunks], [chunk.target for chunk in chunks]]
-        sides: list[Any] = [self._encoded(side) for side in texts]
-        if self.objective.reads is not Pairs:
-            return [self._packed(side) for side in sides]
-        if len(sides) == 1:
-            raise DataError(
-                f"{self.objective.name} reads pairs; expected sentences in {' and '.join(self.languages)}"
-            )
-        pairs = self._packed(Pairs(sides[0], sides[1]))
-        if self.aligner is None or not self.objective.needs:
-            return [pairs]
-        words = WordPairs.of(chunks)
-        alignments = getattr(rows, "alignments", None) or self.aligner.align(words)
-        links = alignments.links
-        confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
-        pairs = replace(pairs, links=links, confidence=confidence)
-        if "text" in self.objective.needs:
-            lines = [TextColumns.concatenate(list(map(TextColumns.of, side))) for side in texts]
-            pairs = replace(pairs, text=(lines[0], lines[1]))
-        if self.phrases is not None:
-            pairs = self.phrases.find(pairs, words)
-        return [pairs]
+    @staticmethod
+    def _extend(columns: Columns, ragged: Mapping[str, Ragged]) -> None:
+        """Append rows, each as one flat list of numbers, to the columns of these names."""
+        for name, rows in ragged.items():
+            if name in columns:
+                columns[name] += [row.reshape(-1) for row in rows]
 
-    def _chunks(self, rows: Mapping[str, Any]) -> list[Any]:
-        """Return a dataset's batch as `Text` or `TextPairs`; raise a DataError if it has no text."""
+    def _sides(self, rows: Mapping[str, Any]) -> list[Text]:
+        """Return the text of a dataset's batch by language; raise a DataError if it has none."""
         if TRANSLATION in rows and any(self.languages):
             sides = []
             for language in self.languages:
                 lines = [(row or {}).get(language) for row in rows[TRANSLATION]]
                 sides.append(self._text(lines, language))
-            if len(sides) == 1:
-                return sides
-            return [TextPairs(sides[0], sides[1])]
-        if TEXT in rows:
+            return sides
+        if TEXT in rows and self.objective.reads is not Pairs:
             return [self._text(rows[TEXT], self.languages[0])]
         raise DataError(
-            f"the rows have the columns {listed(rows)}; expected {TEXT!r}, or {TRANSLATION!r} and a collator of two "
-            'languages, such as languages=("en", "de")'
+            f"the rows have the columns {listed(rows)}; expected {TEXT!r} for objectives of single sentences, or "
+            f'{TRANSLATION!r} and a collator of two languages, such as languages=("en", "de")'
         )
 
     def _text(self, lines: Sequence[Any], language: str) -> Text:
@@ -279,14 +250,23 @@ class ObjectiveCollator:
         joined = [" ".join(line.splitlines()) for line in lines]
         return Text.of(joined, language, self.word_tokenizer)
 
-    def _encoded(self, texts: list[Text]) -> Sentences:
-        """Return the tokens of a side; raise a DataError if it is in another language."""
-        for text in texts:
-            if text.language not in self.languages:
-                raise DataError(
-                    f"text in {text.language}; the collator's languages are {self.languages}"
-                )
-        return Sentences.concatenate(list(self.vocab.encode_texts(texts)))
+    def _pairs(self, sides: Sequence[Text], encoded: Sequence[Sentences]) -> Pairs:
+        """Return sentence pairs with the links and phrases that the objective needs."""
+        pairs: Pairs = self._packed(Pairs(encoded[0], encoded[1]))
+        if self.aligner is None or not self.objective.needs:
+            return pairs
+        words = WordPairs.of([TextPairs(sides[0], sides[1])])
+        alignments = self.aligner.align(words)
+        pairs = replace(
+            pairs,
+            links=alignments.links,
+            confidence=Ragged(alignments.confidence, alignments.links.offsets),
+        )
+        if "text" in self.objective.needs:
+            pairs = replace(pairs, text=(TextColumns.of(sides[0]), TextColumns.of(sides[1])))
+        if self.phrases is not None:
+            pairs = self.phrases.find(pairs, words)
+        return pairs
 
     def _packed(self, examples: Any) -> Any:
         """Return whole sentences packed into long sequences, or running text cut into them, as the settings say."""
@@ -302,12 +282,25 @@ class ObjectiveCollator:
 
     # ---- columns to batches ----
 
-    def gather(self, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Return rows of `map`'s columns as `Pairs`, or as `Sentences` by language.
+    def batches(self, rows: Sequence[Mapping[str, Any]], step: int | None = None) -> list[Batch]:
+        """Return the objective's batch of rows of `map`'s columns; of single sentences, a batch a language.
+
+        step: key of the masks, as in our own loop. None: the key is the content of the rows, so that masks depend
+            neither on worker processes nor on interruptions, and differ between epochs if rows are shuffled.
 
         Raises:
-            DataError: a column is missing.
+            DataError: a column is missing. SettingsError: masking follows a schedule, and there is no step.
         """
+        examples = self._examples(rows)
+        slot = 0
+        if step is None:
+            step = 0
+            slot = self._key_of(examples)
+        rng = generator(Purpose.BATCH, self.seed, step, slot)
+        return [self.objective.batch(part, self.prepared, step, rng) for part in examples]
+
+    def _examples(self, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Return rows as one `Pairs`, or as `Sentences` by language."""
         missing = [name for name in self.columns if name not in rows[0]]
         if missing:
             raise DataError(
@@ -316,15 +309,7 @@ class ObjectiveCollator:
             )
         columns: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
         if self.objective.reads is Pairs:
-            for side, language in zip(_SIDES, self.languages, strict=True):
-                ids = columns.pop(f"{side}_ids")
-                columns[side] = Sentences(ids, columns.pop(f"{side}_words"), language)
-            if "text" in self.objective.needs:
-                columns["text"] = (
-                    TextColumns(columns.pop("source_characters"), columns.pop("source_spans")),
-                    TextColumns(columns.pop("target_characters"), columns.pop("target_spans")),
-                )
-            return [Pairs(**columns)]
+            return [_pairs_of(columns, self.languages)]
         sentences = Sentences(columns["input_ids"], columns["words"], "")
         language_numbers = columns[LANGUAGE].flat  # (B,)
         by_language = []
@@ -333,31 +318,18 @@ class ObjectiveCollator:
             by_language.append(replace(of_language, language=self.languages[number]))
         return by_language
 
-    def batches(
-        self, examples: Sequence[Any], step: int | None = None, slot: int = 0
-    ) -> list[Batch]:
-        """Return the objective's batch of each part of `gather`.
-
-        step, slot: key of the masks, as in our own loop. None: the key is the content of the rows, so that masks depend
-            neither on worker processes nor on interruptions, and differ between epochs if rows are shuffled.
-
-        Raises:
-            SettingsError: masking follows a schedule, and there is no step.
-        """
-        if step is None:
-            rate = getattr(getattr(self.objective, "masking", None), "rate", "")
-            if ":" in rate:
-                raise SettingsError(
-                    f"masking.rate = {rate!r} depends on the step; give it, or use a number"
-                )
-            digest = blake2b(digest_size=8)
-            for part in examples:
-                sentences = part.source if isinstance(part, Pairs) else part
-                digest.update(sentences.ids.flat.tobytes())
-            slot = int.from_bytes(digest.digest())
-            step = 0
-        rng = generator(Purpose.BATCH, self.seed, step, slot)
-        return [self.objective.batch(part, self.prepared, step, rng) for part in examples]
+    def _key_of(self, examples: Sequence[Any]) -> int:
+        """Return a hash of the examples' tokens; raise a SettingsError if masking depends on the step."""
+        rate = getattr(getattr(self.objective, "masking", None), "rate", "")
+        if ":" in rate:
+            raise SettingsError(
+                f"masking.rate = {rate!r} depends on the step; give it, or use a number"
+            )
+        digest = blake2b(digest_size=8)
+        for part in examples:
+            sentences = part.source if isinstance(part, Pairs) else part
+            digest.update(sentences.ids.flat.tobytes())
+        return int.from_bytes(digest.digest())
 
     def __call__(
         self, rows: Sequence[Mapping[str, Any]], step: int | None = None
@@ -367,17 +339,17 @@ class ObjectiveCollator:
         `labels` are -100 where nothing is predicted, and shifted by one for a causal model, as transformers expects.
 
         Raises:
-            SettingsError: the objective has further losses, which only `interlace.Trainer` trains.
+            SettingsError: the objective has further losses or heads, which only `interlace.pretrain` trains.
         """
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
         if type(self.objective).loss not in _LABELS_ONLY:
             raise SettingsError(
-                f"{self.objective.name} has a loss of its own; train it with interlace.Trainer"
+                f"{self.objective.name} has a loss of its own; train it with interlace.pretrain"
             )
         columns: dict[str, list[Tensor]] = {}  # sequences of all batches by input
-        for batch in self.batches(self.gather(rows), step):
+        for batch in self.batches(rows, step):
             labels = np.full_like(batch.inputs["input_ids"], -100, np.int64)
             labels[batch.at[0], batch.at[1] + int(self.causal)] = batch.labels
             inputs = {"attention_mask": np.ones_like(labels), **batch.inputs, "labels": labels}
@@ -458,22 +430,44 @@ def _renumbered(words: Ragged, numbers: NDArray[np.int32]) -> Ragged:
     return Ragged(numbers[words.flat], words.offsets - words.offsets[0])
 
 
-def _columns_of_pairs(pairs: Pairs) -> dict[str, Any]:
-    """Return all columns that pairs may have."""
-    columns: dict[str, Any] = {
+def _columns_of_pairs(pairs: Pairs) -> dict[str, Ragged]:
+    """Return all columns that pairs have."""
+    columns = {
+        "source_ids": pairs.source.ids,
+        "source_words": pairs.source.words,
+        "target_ids": pairs.target.ids,
+        "target_words": pairs.target.words,
         "links": pairs.links,
         "confidence": pairs.confidence,
         "phrases": pairs.phrases,
         "scores": pairs.scores,
     }
-    for side, sentences in zip(_SIDES, (pairs.source, pairs.target), strict=True):
-        columns[f"{side}_ids"] = sentences.ids
-        columns[f"{side}_words"] = sentences.words
     if pairs.text is not None:
-        for side, lines in zip(_SIDES, pairs.text, strict=True):
-            columns[f"{side}_characters"] = lines.characters
-            columns[f"{side}_spans"] = lines.words
-    return columns
+        source, target = pairs.text
+        columns["source_characters"] = source.characters
+        columns["source_spans"] = source.words
+        columns["target_characters"] = target.characters
+        columns["target_spans"] = target.words
+    return {name: column for name, column in columns.items() if column is not None}
+
+
+def _pairs_of(columns: Mapping[str, Ragged], languages: Sequence[str]) -> Pairs:
+    """Return the pairs that `_columns_of_pairs` returned the columns of."""
+    text = None
+    if "source_spans" in columns:
+        text = (
+            TextColumns(columns["source_characters"], columns["source_spans"]),
+            TextColumns(columns["target_characters"], columns["target_spans"]),
+        )
+    return Pairs(
+        Sentences(columns["source_ids"], columns["source_words"], languages[0]),
+        Sentences(columns["target_ids"], columns["target_words"], languages[1]),
+        links=columns.get("links"),
+        confidence=columns.get("confidence"),
+        phrases=columns.get("phrases"),
+        scores=columns.get("scores"),
+        text=text,
+    )
 
 
 def vocab_of(tokenizer: Any) -> Vocab:
