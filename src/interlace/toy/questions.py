@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from interlace.core.randomness import Generator
-from interlace.text.scripts import is_unspaced
 from interlace.toy.concepts import NOUNS, TOWNS
 from interlace.toy.inference import CONTRADICTION, nli_label
 from interlace.toy.languages import language
@@ -48,11 +47,10 @@ def paragraph(passage: Passage, code: str, name: str) -> dict[str, Any]:
     """Return a passage as a SQuAD paragraph in one language."""
     grammar = language(code)
     statements = [grammar.realize(scene) for scene in passage.scenes]
-    gap = "" if any(is_unspaced(character) for character in statements[0].text) else " "
     context = ""
     starts = []  # of each statement in the context
     for statement in statements:
-        context += gap if context else ""
+        context += " " if context else ""
         starts.append(len(context))
         context += statement.text
     questions = []

@@ -3,8 +3,8 @@
 Every choice is one that every language has to express:
 
 - A count noun has a determiner from `DETERMINERS`, which marks definiteness and number at once: the, a, this, these,
-  two .. ten, many, some (several), every, no. There is no bare plural and no plural "the", because Chinese and (often)
-  Hindi do not distinguish them from the singular. Names and mass nouns have no determiner.
+  two .. ten, many, some (several), every, no. There is no bare plural and no plural "the", because Hindi
+  (often) does not distinguish them from the singular. Names and mass nouns have no determiner.
 - Tense is the verb's (inflection, particle or auxiliary). Where a language cannot mark it (states, copular clauses,
   verbs flagged `timed`), the past and the future always name their time, and each time phrase has exactly one tense.
 - `negated` denies the whole clause; quantifiers that would fight with it for scope are left out of negated scenes, so

@@ -12,7 +12,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.text import Text, TextPairs
 from interlace.toy.scenes import Scene
-from interlace.toy.sentences import Clause, Token, ToySentence, ToyWord, finish
+from interlace.toy.sentences import Clause, ToySentence, ToyWord, finish
 
 T = TypeVar("T")
 
@@ -32,7 +32,6 @@ class ToyLanguage:
         type[Clause]
     ]  # the grammar; not read by a language that defines `realize` itself
     stop: ClassVar[str] = "."
-    question_mark: ClassVar[str] = "?"
 
     def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
         """Return the statement of a scene with its gold annotation, or the question for its role `wh_role`.
@@ -41,12 +40,7 @@ class ToyLanguage:
             "object.count" it is the span of "subject.determiner" or "object.determiner".
         """
         clause = self.clause(scene, wh_role, self.words)
-        tokens = self.spelled(clause.tokens())
-        return finish(tokens, clause.root, self.question_mark if wh_role else self.stop)
-
-    def spelled(self, tokens: list[Token]) -> list[Token]:
-        """Apply the language's rules of writing; by default none."""
-        return tokens
+        return finish(clause.tokens(), clause.root, "?" if wh_role else self.stop)
 
 
 PIVOT = "en"  # one side of all translations
