@@ -1,11 +1,7 @@
 """Dictionaries: the split, tokenization, unusable entries and scores."""
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +11,6 @@ from interlace.objectives.common.dictionaries import (
     Dictionary,
     DictionaryPart,
     EntryStatus,
-    dictionary_scores,
     split_dictionary,
 )
 from little_words import LittleWords
@@ -42,10 +37,9 @@ def prepared(entries, most=4, **settings):
 
 def spelled(dictionaries):
     rows = [" ".join(TOKENS.names(row)) for row in dictionaries.words]
-    return sorted(
-        (rows[one], rows[two])
-        for one, two in zip(dictionaries.source, dictionaries.target, strict=True)
-    )
+    [entries] = dictionaries.entries
+    usable = entries[:, dictionaries.splits[0].statuses == EntryStatus.USED]
+    return sorted((rows[source], rows[target]) for source, target in usable.T)
 
 
 def test_split_depends_on_seed_and_languages_but_not_on_the_order():
@@ -89,12 +83,12 @@ def test_held_out_entries_have_no_embedding_row_of_training_entries_of_any_dicti
     }
     for seed in range(8):
         found = Dictionary(share=0.5, seed=seed).prepare(lexicons, VOCAB, "x", seed=0, max_tokens=4)
-        held, trained = (found.of(part) for part in (DictionaryPart.HELD_OUT, DictionaryPart.TRAIN))
-        rows = [
-            found.words.take(np.append(found.source[at], found.target[at])).flat
-            for at in (held, trained)
-        ]
-        assert not np.isin(*rows).any()
+        held_out = []
+        for split, entries in zip(found.splits, found.entries, strict=True):
+            held_out.append(entries[:, split.parts == DictionaryPart.HELD_OUT].reshape(-1))
+        held_out_ids = found.words.take(np.concatenate(held_out)).flat
+        trained_ids = found.words.take(found.trained().reshape(-1)).flat
+        assert not np.isin(held_out_ids, trained_ids).any()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -139,39 +133,3 @@ def test_errors_without_dictionary_or_usable_entry():
 def test_rejects_wrong_settings(settings, message):
     with pytest.raises(SettingsError, match=message):
         Dictionary(**settings)
-
-
-def scores(rows, entries, parts):
-    """Scores of entries in the parts, by the embeddings of some tokens."""
-    lexicon = Lexicon.of((source, target, 1.0) for source, target in entries)
-    found = Dictionary().prepare({PAIR: lexicon}, VOCAB, "x", seed=0, max_tokens=4)
-    table = torch.zeros(18, 4)
-    for word, row in rows.items():
-        table[ID[word]] = torch.tensor(row)
-    dictionaries = {"x": replace(found, parts=np.array(parts, np.uint8)), "mlm": None}
-    return dictionary_scores(SimpleNamespace(input_embeddings=table), dictionaries)
-
-
-TRAIN, HELD_OUT, OVERLAP = DictionaryPart.TRAIN, DictionaryPart.HELD_OUT, DictionaryPart.OVERLAP
-
-
-def test_scores_of_training_and_held_out_entries():
-    rows = {"old": [1.0, 0, 0, 0], "alt": [1.0, 0, 0, 0]}  # cosine 1
-    rows |= {"doctor": [0, 2.0, 0, 0], "Arzt": [0, 3.0, 3, 0]}  # 0.70711
-    rows |= {"house": [0, 0, 1.0, 0], "Haus": [0, 0, 1.0, 0]}  # 1
-    rows |= {
-        "the": [0, 1.0, 0, 0],
-        "##e": [0, 0, 0, 1.0],
-    }  # alte = (alt + ##e) / 2: 0; Arzt is nearer
-    entries = [("old", "alt"), ("doctor", "Arzt"), ("house", "Haus"), ("the", "alte")]
-    train = {"x/train/cosine": 0.85355, "x/train/p@1": 100.0}
-    held_out = {"x/held-out/cosine": 0.5, "x/held-out/p@1": 50.0}
-    assert scores(rows, entries, [TRAIN, TRAIN, HELD_OUT, HELD_OUT]) == train | held_out
-
-
-def test_translations_of_other_parts_are_no_candidates():
-    """`old` is nearest to `alt`, its translation in another part."""
-    rows = {"old": [1.0, 0, 0, 0], "alt": [1.0, 0, 0, 0], "Haus": [1.0, 1, 0, 0]}
-    rows |= {"the": [0, 0, 1.0, 0], "Arzt": [0, 0, 1.0, 0]}
-    entries = [("old", "alt"), ("old", "Haus"), ("the", "Arzt")]
-    assert scores(rows, entries, [OVERLAP, HELD_OUT, TRAIN])["x/held-out/p@1"] == 100.0

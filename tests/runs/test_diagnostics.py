@@ -25,16 +25,15 @@ def trained(small, into, changes):
 
 
 def test_diagnostics_do_not_change_the_run(small, tmp_path):
-    (tmp_path / "dict").write_text("cat\ttaco\ndog\tgodo\n")
     without = trained(small, tmp_path / "without", {})
-    into = trained(small, tmp_path / "with", ON | {"evaluate.dictionary": '"dict"'})
+    into = trained(small, tmp_path / "with", ON)
     one, other = weights(without), weights(into)
     assert all(torch.equal(value, other[name]) for name, value in one.items())
     losses = [[row["losses"] for row in records(run, "step")] for run in (into, without)]
     assert losses[0] == losses[1]
     assert [step for step, *_ in diagnoses(into)] == [0, 5, 10, 12]
     found = diagnoses(into)[-1][1]
-    assert {name.partition("/")[0] for name in found} == {"alignment", "retrieval", "gap"}
+    assert {name.partition("/")[0] for name in found} == {"retrieval", "gap"}
 
 
 def test_resumed_run_has_the_lines_of_a_whole_one(small, tmp_path):
@@ -47,10 +46,8 @@ def test_resumed_run_has_the_lines_of_a_whole_one(small, tmp_path):
     assert diagnoses(cut) == diagnoses(whole)
 
 
-def test_a_recipe_without_pairs_and_dictionary_has_nothing_to_measure(small, tmp_path):
+def test_a_recipe_without_pairs_has_nothing_to_measure(small, tmp_path):
     """Found before the first update."""
-    with pytest.raises(
-        SettingsError, match=r"train\.diagnostics: .*evaluate\.dictionary.*retrieval"
-    ):
+    with pytest.raises(SettingsError, match=r"train\.diagnostics: .*retrieval"):
         trained(small, tmp_path / "run", {"train.diagnostics.every": "5"})
     assert not (tmp_path / "run/metrics.jsonl").exists()

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.alignment.lexicon import Lexicon
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
-from interlace.objectives.common.dictionaries import Dictionary
 from interlace.tasks.retrieval import Retrieval
 from interlace.training.diagnostics import (
     DiagnosticProbes,
@@ -50,23 +48,6 @@ def test_cosine_gap_by_hand():
     # translations have 0.6 both times, the two other combinations 0.8
     assert cosine_gap(source, target) == pytest.approx(-0.2)
     assert cosine_gap(source, source) == pytest.approx(1)
-
-
-def test_finds_translations_with_equal_rows(backbone, vocab):
-    entries = [(one, other) for one, other in zip(ENGLISH, GERMAN, strict=True)][:6]
-    lexicon = Lexicon.of((one, other, 1.0) for one, other in entries)
-    with torch.no_grad():
-        for number, entry in enumerate(entries):
-            for word in entry:
-                row = vocab.encode_words([word])[0]
-                assert len(row) == 1
-                backbone.input_embeddings[row] = 0
-                backbone.input_embeddings[row, number] = 1
-        wrong = vocab.encode_words([entries[0][1]])[0]
-        backbone.input_embeddings[wrong] *= -1  # `das` now lies opposite to `the`
-    dictionary = Dictionary().prepare({("en", "de"): lexicon}, vocab, "test", seed=0, max_tokens=4)
-    probes = DiagnosticProbes(vocab, Retrieval(), dictionaries={"en-de": dictionary})
-    assert diagnose(backbone, probes) == {"alignment/en-de": 83.333, "alignment/mean": 83.333}
 
 
 def test_finds_equal_sentences_at_their_row_only(backbone, vocab):

@@ -91,8 +91,8 @@ def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[Mixtur
     )
     prepared = objective.prepare(resources)
     if prepared.dictionaries is not None:
-        for note in prepared.dictionaries.notes:
-            log.info("%s", note)
+        for split in prepared.dictionaries.splits:
+            log.info("%s: %s", name, split.note())
     numbers = {corpus: number for number, corpus in enumerate(workspace.readable)}
     for corpus in corpora:
         data = workspace.readable[corpus]
@@ -222,5 +222,4 @@ def _lines(split: DictionarySplit) -> Iterator[str]:
     statuses = [status.name.lower().replace("_", "-") for status in EntryStatus]
     for entry, part in enumerate(split.parts):
         source, target, _ = split.lexicon[entry]
-        status = EntryStatus.USED if split.statuses is None else split.statuses[entry]
-        yield f"{source}\t{target}\t{parts[part]}\t{statuses[status]}"
+        yield f"{source}\t{target}\t{parts[part]}\t{statuses[split.statuses[entry]]}"

@@ -11,7 +11,6 @@ import numpy as np
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
-from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -25,7 +24,6 @@ from interlace.experiments.recipe import (
 from interlace.experiments.workspace import Workspace, sides_of
 from interlace.objectives import Objective, Resources
 from interlace.objectives.clm import Clm
-from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
@@ -191,10 +189,7 @@ def diagnostics_callback(
     recipe = workspace.recipe
     accelerator = training.accelerator
     backbone = accelerator.unwrap_model(training.model).backbone
-    learned: dict[str, Dictionaries | None] = {}
-    for source in training.mixture.sources:
-        learned[source.objective] = source.prepared.dictionaries
-    probes = _probes(workspace, learned)
+    probes = _probes(workspace)
 
     def measure() -> dict[str, float]:
         return diagnose(backbone, probes) if accelerator.is_main_process else {}
@@ -207,31 +202,23 @@ def diagnostics_callback(
     )
 
 
-def _probes(workspace: Workspace, learned: dict[str, Dictionaries | None]) -> DiagnosticProbes:
+def _probes(workspace: Workspace) -> DiagnosticProbes:
     """Return the data of the recipe's diagnostics; raise a SettingsError if it has none."""
     recipe = workspace.recipe
     task: Any = resolve_task(recipe, "retrieval")
     # no larger batches than in training
     limit = min(task.tokens_per_batch, recipe.train.micro_batch_tokens)
     retrieval = task.model_copy(update={"tokens_per_batch": limit})
+    if "retrieval" not in recipe.evaluate.tasks:
+        raise SettingsError(
+            "train.diagnostics: nothing to measure; set [evaluate.tasks.retrieval] with files of a dev split"
+        )
     pairs: list[Pairs] = []
-    dictionaries: dict[str, Dictionaries] = {}
     for language in recipe.languages:
-        if language == recipe.evaluate.source:
-            continue
-        if "retrieval" in recipe.evaluate.tasks:
+        if language != recipe.evaluate.source:
             examples = task.examples("dev", language, workspace.vocab, workspace.root)
             pairs.append(_probe_rows(examples, recipe.train.diagnostics.pairs))
-        if recipe.evaluate.dictionary is not None:
-            name = f"{recipe.evaluate.source}-{language}"
-            dictionaries[name] = _dictionary(workspace, language)
-    has_learned = any(dictionary is not None for dictionary in learned.values())
-    if not pairs and not dictionaries and not has_learned:
-        raise SettingsError(
-            "train.diagnostics: nothing to measure; set evaluate.dictionary, or [evaluate.tasks.retrieval] with files "
-            "of a dev split"
-        )
-    return DiagnosticProbes(workspace.vocab, retrieval, tuple(pairs), dictionaries, learned)
+    return DiagnosticProbes(workspace.vocab, retrieval, tuple(pairs))
 
 
 def _probe_rows(pairs: Pairs, limit: int) -> Pairs:
@@ -239,13 +226,3 @@ def _probe_rows(pairs: Pairs, limit: int) -> Pairs:
     count = min(len(pairs), limit)
     rows = pairs.take(np.arange(count) * len(pairs) // max(count, 1))
     return rows.take(np.flatnonzero((rows.source.lengths > 0) & (rows.target.lengths > 0)))
-
-
-def _dictionary(workspace: Workspace, target: str) -> Dictionaries:
-    """Return the evaluation's dictionary of a target language; longer words are spelled in shared letters."""
-    source = workspace.recipe.evaluate.source
-    pattern = str(workspace.recipe.evaluate.dictionary)
-    lexicon = Lexicon.read(workspace.root / pattern.format(source=source, target=target))
-    return Dictionary().prepare(
-        {(source, target): lexicon}, workspace.vocab, "evaluate.dictionary", seed=0, max_tokens=4
-    )

@@ -35,7 +35,6 @@ from interlace.models.adapters import merge_adapters
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model
-from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import checkpoint, run_folder
 from interlace.training.callbacks import (
@@ -207,18 +206,14 @@ def _callbacks(
             run_folder.append_line(metrics, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    dictionaries = {
-        source.objective: source.prepared.dictionaries for source in training.mixture.sources
-    }
     translates = train.stop_by == "bleu"
     translation_scores = (
         monitoring.dev_scores(prepared.workspace, accelerator) if translates else None
     )
 
     def measure() -> dict[str, float]:
-        """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
+        """Measure perplexity and, for early stopping by them, translations."""
         scores = perplexities(prepared.backbone, prepared.held_out, accelerator.device)
-        scores |= dictionary_scores(prepared.backbone, dictionaries)
         if translation_scores is not None:
             with accelerator.autocast():
                 scores |= translation_scores(prepared.backbone)

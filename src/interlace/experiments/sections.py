@@ -292,8 +292,7 @@ Alpha = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0
 class DiagnosticSettings(Settings):
     """Cross-lingual diagnostics, measured on fixed rows during training without changing it.
 
-    Word translation from input embeddings, over evaluate.dictionary and the dictionaries of objectives; retrieval of
-    sentences in both directions; and the cosine of translations minus that of other pairs.
+    Retrieval of sentences in both directions, and the cosine of translations minus that of other pairs.
     """
 
     every: int = Field(

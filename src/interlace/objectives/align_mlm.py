@@ -27,7 +27,7 @@ from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.models.settings import layer_number
 from interlace.objectives import Batch, BoolOrAuto, Preview, Resources, Term
-from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart
+from interlace.objectives.common.dictionaries import Dictionary
 from interlace.objectives.common.masking import PreparedMasked
 from interlace.objectives.mlm import Mlm
 
@@ -116,9 +116,7 @@ class AlignMlm(Mlm):
         dictionaries = self.dictionary.prepare(
             lexicons, resources.vocab, self.name, seed=seed, max_tokens=self.max_subwords
         )
-        trained = dictionaries.of(DictionaryPart.TRAIN)
-        pairs = np.stack([dictionaries.source[trained], dictionaries.target[trained]])
-        source, target = np.unique(pairs, axis=1)
+        source, target = np.unique(dictionaries.trained(), axis=1)
         count = len(source)
         if self.pairs_per_step != "all":
             count = min(self.pairs_per_step, count)

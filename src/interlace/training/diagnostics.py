@@ -10,8 +10,6 @@ neither predicted nor counted. Of a translation model it is per token of the ref
 
 Diagnostics are
 
-    alignment/en-de        % of words whose nearest neighbor in the input embeddings is a translation (ALIGN-MLM, 5)
-    align_mlm/train/p@1    the same for dictionary entries of an objective, and for `held-out` ones
     retrieval/en-de        % of English sentences whose nearest German one is their translation (XTREME's Tatoeba)
     gap/en-de              mean cosine of translations minus that of all other combinations
 
@@ -23,8 +21,8 @@ Legend: N predictions, V vocabulary, H width, n translations; row i of one side 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +30,6 @@ import torch
 from numpy.typing import NDArray
 
 from interlace.core.neighbors import unit
-from interlace.objectives.common.dictionaries import Dictionaries, dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways
@@ -76,22 +73,16 @@ class DiagnosticProbes:
     """What diagnostics measure, prepared once before training.
 
     retrieval: chooses the compared layer and how sentences are read.
-    dictionaries: by language pair. learned: of objectives, with training and held-out entries.
     """
 
     vocab: Vocab
     retrieval: Retrieval
-    pairs: tuple[Pairs, ...] = ()
-    dictionaries: Mapping[str, Dictionaries] = field(default_factory=dict)
-    learned: Mapping[str, Dictionaries | None] = field(default_factory=dict)
+    pairs: tuple[Pairs, ...]
 
 
 def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     """Return the diagnostics, rounded."""
-    by_dictionary = dictionary_scores(backbone, probes.dictionaries)
-    scores = {
-        f"alignment/{name}": by_dictionary[f"{name}/train/p@1"] for name in probes.dictionaries
-    }
+    scores: dict[str, float] = {}
     for pairs in probes.pairs:
         scores |= _pair_scores(backbone, probes, pairs)
     by_measure: dict[str, list[float]] = {}  # over corpora
@@ -99,7 +90,6 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
         by_measure.setdefault(name.partition("/")[0], []).append(score)
     for measure, values in by_measure.items():
         scores[f"{measure}/mean"] = float(np.mean(values))
-    scores |= dictionary_scores(backbone, probes.learned)
     return {name: round(value, 5) for name, value in scores.items()}
 
 

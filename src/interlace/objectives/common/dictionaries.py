@@ -31,13 +31,8 @@ from interlace.core.settings import Settings
 from interlace.readers.common.files import check_pattern
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from interlace.alignment.lexicon import Lexicon
     from interlace.data.vocab import Vocab
-    from interlace.models.backbone import Backbone
-
-MAX_QUERIES = 1000  # scored words of a dictionary part, evenly spaced
 
 
 class DictionaryPart(IntEnum):
@@ -137,22 +132,11 @@ class Dictionary(Settings):
             statuses = _statuses(source, target, lengths, max_tokens)
             splits[number] = replace(splits[number], statuses=statuses)
         splits = _hold_out(splits, entries, words)
-        used = np.concatenate([split.statuses == EntryStatus.USED for split in splits])
-        parts = np.concatenate([split.parts for split in splits])[used]
-        notes = [split.note() for split in splits]
-        if not (parts == DictionaryPart.TRAIN).any():
-            raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(notes)}")
-        source, target = np.concatenate(entries, axis=1)[:, used]
-        owners = np.repeat(np.arange(len(splits)), [len(split.parts) for split in splits])
-        return Dictionaries(
-            splits=tuple(splits),
-            words=words,
-            source=source,
-            target=target,
-            parts=parts,
-            owner=owners[used],
-            notes=tuple(f"{name}: {note}" for note in notes),
-        )
+        dictionaries = Dictionaries(tuple(splits), words, tuple(entries))
+        if not dictionaries.trained().size:
+            notes = "; ".join(split.note() for split in splits)
+            raise DataError(f"{name}: no entry of its dictionary is usable: {notes}")
+        return dictionaries
 
 
 @dataclass(frozen=True)
@@ -161,24 +145,28 @@ class DictionarySplit:
 
     languages: of the source and target words.
     parts: (m,) uint8 of `DictionaryPart`.
-    statuses: (m,) uint8 of `EntryStatus`; None before the entries are tokenized.
+    statuses: (m,) uint8 of `EntryStatus`; all are used before they are tokenized.
     """
 
     languages: tuple[str, str]
     lexicon: Lexicon
     parts: NDArray[np.uint8]
-    statuses: NDArray[np.uint8] | None = None
+    statuses: NDArray[np.uint8]
 
     @property
     def name(self) -> str:
         """The language pair."""
         return "-".join(self.languages)
 
+    @property
+    def is_trained(self) -> NDArray[np.bool_]:
+        """(m,) whether an entry is trained on."""
+        is_usable = self.statuses == EntryStatus.USED
+        return np.asarray(is_usable & (self.parts == DictionaryPart.TRAIN), np.bool_)
+
     def note(self) -> str:
         """Return the number of usable entries of each part, and of unusable ones."""
         statuses = self.statuses
-        if statuses is None:
-            statuses = np.full(len(self.parts), EntryStatus.USED)
         usable = self.parts[statuses == EntryStatus.USED]
         train, held_out, overlap = np.bincount(usable, minlength=len(DictionaryPart)).tolist()
         unusable = np.bincount(statuses, minlength=len(EntryStatus))
@@ -195,32 +183,27 @@ class DictionarySplit:
 class Dictionaries:
     """All dictionaries of an objective, as token ids.
 
-    splits: each dictionary with the status of its entries.
+    splits: each dictionary with the part and the status of its entries.
     words: W distinct rows of int32 token ids.
-    source, target: (n,) int64 word indices of each usable entry.
-    parts: (n,) uint8 of `DictionaryPart`. owner: (n,) int64 index into `splits`.
-    notes: how many entries are unusable and why.
+    entries: of each dictionary (2, m) int64, the numbers of the source and target words.
     """
 
     splits: tuple[DictionarySplit, ...]
     words: Ragged
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    parts: NDArray[np.uint8]
-    owner: NDArray[np.int64]
-    notes: tuple[str, ...]
+    entries: tuple[NDArray[np.int64], ...]
 
-    def of(self, part: DictionaryPart) -> NDArray[np.int64]:
-        """Return the indices of the usable entries of a part."""
-        return np.flatnonzero(self.parts == part)
+    def trained(self) -> NDArray[np.int64]:
+        """(2, n) the source and target words of the training entries of all dictionaries."""
+        parts = []
+        for split, word_numbers in zip(self.splits, self.entries, strict=True):
+            parts.append(word_numbers[:, split.is_trained])
+        return np.concatenate(parts, axis=1)
 
     def directions(self) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
         """Yield each dictionary in both directions: two languages and the (2, ...) words of its training entries."""
-        at = self.of(DictionaryPart.TRAIN)
-        both = np.stack([self.source[at], self.target[at]])
-        for number, split in enumerate(self.splits):
+        for split, word_numbers in zip(self.splits, self.entries, strict=True):
             source, target = split.languages
-            words = both[:, self.owner[at] == number]
+            words = word_numbers[:, split.is_trained]
             yield source, target, words
             yield target, source, words[::-1]
 
@@ -276,7 +259,8 @@ def split_dictionary(
     parts = np.full(len(source), DictionaryPart.HELD_OUT, np.uint8)
     parts[np.isin(target, target[train])] = DictionaryPart.OVERLAP
     parts[train] = DictionaryPart.TRAIN
-    return DictionarySplit(languages, lexicon, parts)
+    statuses = np.full(len(source), EntryStatus.USED, np.uint8)
+    return DictionarySplit(languages, lexicon, parts, statuses)
 
 
 def _folded(words: Sequence[str]) -> NDArray[np.int64]:
@@ -293,8 +277,7 @@ def _hold_out(
     """Return splits without held-out entries that have a row of a trained one; entries: (2, m) words of each."""
     trained = []
     for split, word_numbers in zip(splits, entries, strict=True):
-        is_trained = (split.parts == DictionaryPart.TRAIN) & (split.statuses == EntryStatus.USED)
-        trained.append(word_numbers[:, is_trained])
+        trained.append(word_numbers[:, split.is_trained])
     trained_ids = words.take(np.unique(np.concatenate(trained, axis=1))).flat
     shares = shares_rows(words, trained_ids)
     changed = []
@@ -331,73 +314,3 @@ def spellings(vocab: Vocab, words: Sequence[str]) -> Ragged:
 def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
     """Return the number of special or unknown tokens of each row."""
     return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
-
-
-def dictionary_scores(
-    backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]
-) -> dict[str, float]:
-    """Score word translation from the input embeddings, of training and held-out entries (ALIGN-MLM's code: together).
-
-    `NAME/train/p@1` is the percentage of source words whose nearest target word by cosine is one of their translations
-    in that part, `NAME/train/cosine` the mean cosine of its entries; the same for `held-out`. Words of several tokens
-    are the mean of their embeddings. Parts without entries are omitted.
-    """
-    import torch
-
-    scores: dict[str, float] = {}
-    with torch.inference_mode():
-        for name, dictionary in dictionaries.items():
-            if dictionary is None:
-                continue
-            vectors = _word_vectors(backbone.input_embeddings, dictionary.words)
-            for label, part in _SCORED_PARTS.items():
-                entries = dictionary.of(part)
-                if not len(entries):
-                    continue
-                source = vectors[dictionary.source[entries]]
-                target = vectors[dictionary.target[entries]]
-                cosine = (source * target).sum(dim=1)
-                hits: list[bool] = []
-                for owner in np.unique(dictionary.owner[entries]):
-                    hits += _hits(vectors, dictionary, part, owner)
-                scores[f"{name}/{label}/cosine"] = round(float(cosine.mean()), 5)
-                scores[f"{name}/{label}/p@1"] = round(100 * sum(hits) / len(hits), 3)
-    return scores
-
-
-_SCORED_PARTS = {"train": DictionaryPart.TRAIN, "held-out": DictionaryPart.HELD_OUT}
-
-
-def _word_vectors(embeddings: Tensor, words: Ragged) -> Tensor:
-    """Return (W, H) normalized means of the embeddings of each word's tokens."""
-    import torch
-    from torch.nn.functional import embedding_bag, normalize
-
-    ids = torch.from_numpy(words.flat.astype(np.int64)).to(embeddings.device)
-    starts = torch.from_numpy(words.offsets[:-1]).to(embeddings.device)
-    return normalize(embedding_bag(ids, embeddings, starts, mode="mean").float())
-
-
-def _hits(
-    vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int
-) -> list[bool]:
-    """Return whether each source word's nearest target, except itself and those of other parts, is correct."""
-    import torch
-
-    is_owned = dictionary.owner == owner
-    queries = np.unique(dictionary.source[is_owned & (dictionary.parts == part)])
-    queries = queries[:: -(-len(queries) // MAX_QUERIES)]
-    words = np.unique(dictionary.target[is_owned])
-    similarity = vectors[queries] @ vectors[words].T  # (queries, target words)
-    entries = np.flatnonzero(is_owned & np.isin(dictionary.source, queries))
-    rows = np.searchsorted(queries, dictionary.source[entries])
-    columns = np.searchsorted(words, dictionary.target[entries])
-    correct = dictionary.parts[entries] == part
-    best = torch.full((len(queries),), -2.0, device=similarity.device)
-    correct_rows = torch.from_numpy(rows[correct]).to(similarity.device)
-    best = best.scatter_reduce(0, correct_rows, similarity[rows[correct], columns[correct]], "amax")
-    similarity[rows, columns] = -2.0
-    itself = np.flatnonzero(np.isin(queries, words))
-    similarity[itself, np.searchsorted(words, queries[itself])] = -2.0
-    hits: list[bool] = (best > similarity.amax(dim=1)).tolist()
-    return hits
