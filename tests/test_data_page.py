@@ -1,6 +1,5 @@
 """The recipes of docs/data.md read files of these formats."""
 
-import bz2
 import json
 import re
 import tomllib
@@ -19,8 +18,10 @@ LINES = [f"line {number} of text" for number in range(9)]
 datasets = pytest.importorskip("datasets")
 
 
-def page_of_wiki(text):
-    return f"<page><ns>0</ns><revision><text>{text}</text></revision></page>"
+def write_hub_set(folder, configuration, rows):
+    write_lines(folder / "train.jsonl", map(json.dumps, rows))
+    header = f"---\nconfigs:\n- config_name: {configuration}\n  data_files: train.jsonl\n---"
+    write_lines(folder / "README.md", header.split("\n"))
 
 
 @pytest.fixture
@@ -35,18 +36,15 @@ def folder(tmp_path, monkeypatch):
     write_lines(tmp_path / "crawl/a.jsonl.gz", map(json.dumps, rows))
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "crawl/b.parquet")
     datasets.Dataset.from_dict({"text": LINES}).save_to_disk(tmp_path / "saved")
-    hub = tmp_path / "ada/pairs"
-    write_lines(hub / "train.jsonl", (json.dumps({"src": line, "tgt": line}) for line in LINES))
-    header = "---\nconfigs:\n- config_name: en-de\n  data_files: train.jsonl\n---"
-    write_lines(hub / "README.md", header.split("\n"))
+    pairs = [{"src": line, "tgt": line} for line in LINES]
+    articles = [{"id": line, "text": line} for line in LINES]
+    write_hub_set(tmp_path / "ada/pairs", "en-de", pairs)
+    write_hub_set(tmp_path / "wikimedia/wikipedia", "20231101.en", articles)
     table = ["english\tswahili", *(f"{line}\t{line}" for line in LINES)]
     write_lines(tmp_path / "pairs.tsv.gz", table)
     segment = '<tuv xml:lang="{}"><seg>a segment</seg></tuv>'
     segments = segment.format("en-US") + segment.format("de")
     write_lines(tmp_path / "memories/a.tmx.gz", [f"<tmx>{f'<tu>{segments}</tu>' * 9}</tmx>"])
-    dump = f"<w>{''.join(page_of_wiki(line * 9) for line in LINES)}</w>"
-    with bz2.open(tmp_path / "enwiki-latest-pages-articles.xml.bz2", "wt") as file:
-        file.write(dump)
     return tmp_path
 
 

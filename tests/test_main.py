@@ -146,7 +146,7 @@ INTERRUPTS = {
             os.killpg(0, signal.SIGINT)
             return child
         popen, subprocess.Popen = subprocess.Popen, start
-        interlace.alignment.lexicon.Lexicon.count = lambda *_: next(guarded.GuardedFunction(guarded.serve).map([[]]))
+        interlace.alignment.lexicon.Lexicon.count = lambda *_: guarded.guarded_results(guarded.serve, [], 1)
     """,
     "while workers start": """
         import os, signal, time

@@ -44,10 +44,6 @@ def _unit(source, target):
     return f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de-AT"><seg>{target}</seg></tuv></tu>\n'
 
 
-def _page(text):
-    return f"<page><ns>0</ns><revision><text>{text}</text></revision></page>\n"
-
-
 EXAMPLES = {
     "lines": [
         Example(("one é\n", "two\n", "three\n")),
@@ -105,14 +101,6 @@ EXAMPLES = {
             invalid="invalid XML",
         )
         for languages in (("en",), ("en", "de"))
-    ],
-    "wikipedia": [
-        Example(
-            (_page("''one'' é"), _page("two"), _page("three")),
-            head="<mediawiki>\n",
-            tail="</mediawiki>\n",
-            invalid="invalid XML",
-        )
     ],
     "conllu": [Example((_conllu("réad"), _conllu("take"), _conllu("see")))],
 }

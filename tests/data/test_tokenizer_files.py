@@ -113,7 +113,7 @@ def test_a_regular_expression_that_takes_long_is_named(tmp_path, parts, expressi
 
 @pytest.mark.parametrize("kind", ["byte-bpe", "bpe"])
 def test_well_known_regular_expressions_are_not_tried(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("interlace.data.expressions.GuardedFunction", None)
+    monkeypatch.setattr("interlace.data.expressions.guarded_results", None)
     normalization = Normalization(lower_case=True, remove_accents=True, form="NFKC")
     vocab = Vocab.learn({"en": LINES * 4}, size=400, kind=kind).with_normalization(normalization)
     vocab.save(tmp_path / "t")

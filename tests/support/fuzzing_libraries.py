@@ -1,11 +1,9 @@
-"""Corrupted inputs of libraries with compiled code, and of the hub: Arrow, wiki markup, tokenizers, HTTP answers."""
+"""Corrupted inputs of libraries with compiled code, and of the hub: Arrow, tokenizers, HTTP answers."""
 
 from __future__ import annotations
 
 import contextlib
-import html
 import json
-import signal
 import socket
 import struct
 import tempfile
@@ -30,37 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 60  # of computing
-MARKS: tuple[str, ...] = (
-    "{{a|",
-    "{{",
-    "}}",
-    "{|\n|",
-    "\n{|\n|a",
-    "|}",
-    "<a b=",
-    "<a ",
-    "<ref>",
-    "</ref>",
-    "[[a|",
-    "]]",
-    "== ",
-    "\n== ",
-)
-MARKS += (
-    "{{{a|",
-    "}}}",
-    "<!--",
-    "<nowiki>",
-    "''",
-    "-{",
-    "}-",
-    "\n*#:;",
-    "[http://x ",
-    "&lt;",
-    "'''",
-    ESCAPES,
-    "a b. ",
-)
 EXPRESSIONS = (
     "(a+)+$",
     "(",
@@ -90,7 +57,6 @@ MODEL: dict[str, Any] = {"id": "me/x", "sha": "a" * 40, "siblings": [{"rfilename
 
 def outcome(work: Callable[[], object]) -> str:
     """Return what is wrong with how some work ends: a traceback, or raw control characters in a message."""
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         work()
     except InterlaceError as error:
@@ -131,36 +97,6 @@ def read_arrow(data: str) -> str:
         path = Path(folder, "a.arrow")
         path.write_bytes(bytes.fromhex(data))
         return outcome(lambda: list(READERS.build("dataset").read_chunks([path], ["en"])))
-
-
-def markup_case(rng: random.Random) -> str:
-    """Return wiki markup of a few marks, each repeated and nested."""
-    parts = [
-        rng.choice(MARKS) * rng.choice([1, 10, 300, 3000, 100_000])
-        for _ in range(rng.randint(1, 6))
-    ]
-    return "".join(parts)[:400_000]
-
-
-def read_markup(markup: str) -> str:
-    """Return what is wrong with how a page is read between two others."""
-    text = RAW.sub("", html.escape(markup, quote=False))
-    page = "<page><ns>0</ns><revision><text>{}</text></revision></page>"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "a.xml")
-        path.write_text(
-            "<mediawiki>" + "".join(map(page.format, ("before", text, "after"))) + "</mediawiki>"
-        )
-        lines: list[str] = []
-
-        def read() -> None:
-            for chunk in READERS.build("wikipedia").read_chunks([path], ["en"]):
-                lines.extend(chunk.lines)
-
-        fault = outcome(read)
-        return fault or (
-            "" if {lines[0], lines[-1]} == {"before", "after"} else f"lost pages: {lines[:3]}"
-        )
 
 
 def tokenizer_case(rng: random.Random) -> str:

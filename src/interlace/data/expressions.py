@@ -15,7 +15,7 @@ from tokenizers import Regex, Tokenizer
 from tokenizers.pre_tokenizers import Split
 
 from interlace.core.errors import DataError
-from interlace.core.guarded import GuardedFunction
+from interlace.core.guarded import guarded_results
 from interlace.data.tokenizer_training import EXPRESSIONS
 
 SECONDS = 5.0  # of computing, for all tried texts
@@ -65,13 +65,11 @@ def check_expressions(tokenizer: Tokenizer, path: Path) -> None:
 
 
 def _try_all(expressions: list[str], path: Path) -> None:
-    with GuardedFunction(try_expression, SECONDS) as guarded:
-        for expression in expressions:
-            fault = next(guarded.map([[expression]]))
-            if fault is None:
-                fault = f"takes more than {SECONDS:g} seconds on short texts"
-            if fault:
-                raise DataError(f"{path}: its regular expression {expression[:100]!r} {fault}")
+    faults = guarded_results(try_expression, expressions, SECONDS)
+    faults.append(f"takes more than {SECONDS:g} seconds on short texts")
+    for expression, fault in zip(expressions, faults, strict=False):
+        if fault:
+            raise DataError(f"{path}: its regular expression {expression[:100]!r} {fault}")
 
 
 def _expressions(state: Any) -> Iterator[str]:

@@ -22,7 +22,7 @@ HUB = (
 BY_SUFFIX = {  # readers of files that are not plain lines
     **dict.fromkeys((".jsonl", ".ndjson", ".parquet", ".arrow"), "dataset"),
     ".tmx": "tmx",
-    ".xml": "wikipedia",
+    ".xml": "tmx",
 }
 ROWS_PATTERN = r"^$|^\d*:\d*$"
 _ALL = 1 << 62  # in place of the last row

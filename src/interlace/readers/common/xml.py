@@ -1,36 +1,31 @@
 """Elements of XML files, one at a time."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers.expat import ExpatError, ParserCreate
-from xml.parsers.expat.errors import XML_ERROR_UNDEFINED_ENTITY, codes
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError
-from interlace.text.lines import binary_format, check_length, read_blocks
+from interlace.text.lines import check_length, read_blocks
 
 _MAX_DEPTH = 100  # of elements around those that are read
 
 
 class _Elements:
-    """Collects the elements with some tags, and the prefixes of these, from the events of an XML parser."""
+    """Collects the elements with a tag from the events of an XML parser."""
 
-    def __init__(self, parser: Any, path: Path, tags: Sequence[str]) -> None:
+    def __init__(self, parser: Any, path: Path, tag: str) -> None:
         self._parser = parser
         self._path = path
-        self._tags = tags
+        self._tag = tag
         self._builder: TreeBuilder | None = None  # of the element that is read
-        self._tag = ""
         self._line = 0
         self._depth = 0
         self.start = -1  # byte at which the element that is read begins; -1: none is read
-        self.whole: list[
-            tuple[int, Element]
-        ] = []  # elements that were read, with the lines that they begin in
+        self.whole: list[tuple[int, Element]] = []  # with the lines that they begin in
         parser.StartElementHandler = self._begin
         parser.EndElementHandler = self._end
         parser.EntityDeclHandler = self._refuse
@@ -42,21 +37,20 @@ class _Elements:
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._builder is None and self._depth > _MAX_DEPTH:
+        if self._builder is not None:
+            if tag == self._tag:
+                raise DataError(
+                    f"{self.place}: <{tag}> inside of <{tag}>; is </{tag}> missing before it?"
+                )
+        elif self._depth > _MAX_DEPTH:
             raise DataError(f"{self.place}: elements inside of more than {_MAX_DEPTH} others")
-        if self._builder is not None and tag == self._tag:
-            raise DataError(
-                f"{self.place}: <{tag}> inside of <{tag}>; is </{tag}> missing before it?"
-            )
-        if self._builder is None:
-            if tag not in self._tags:
-                return
+        elif tag == self._tag:
             self._builder = TreeBuilder()
-            self._tag = tag
             self._line = self._parser.CurrentLineNumber
             self.start = self._parser.CurrentByteIndex
             self._parser.CharacterDataHandler = self._builder.data
-        self._builder.start(tag, attributes)
+        if self._builder is not None:
+            self._builder.start(tag, attributes)
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
@@ -73,48 +67,38 @@ class _Elements:
         raise DataError(f"{self.place}: declares the entity {name!r}; remove the declaration")
 
 
-def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
-    """Yield the elements of an XML file with one of these tags and prefixes, with the line that each begins in.
+def read_elements(path: Path, tag: str) -> Iterator[tuple[int, Element]]:
+    """Yield the elements of an XML file with a tag, with the line that each begins in.
 
-    Encodings are UTF-8, UTF-16 and those with a byte a character; a DataError names the conversion of others.
+    Encodings are UTF-8, UTF-16 and those with a byte a character.
     """
     parser = ParserCreate()
     parser.buffer_text = True
-    elements = _Elements(parser, path, tags)
-    encodings = _declared_encodings(parser)
+    elements = _Elements(parser, path, tag)
     size = 0  # of what was read
     try:
         for block in chain(read_blocks(path), [b""]):
             if not block and not size:
                 raise DataError(f"{path}: the file is empty")
             part = block if size else _standalone(block)
-            _parse(parser, part, path, encodings)
+            parser.Parse(part, not part)
             size += len(part)
-            begin = (
-                parser.CurrentByteIndex if elements.start < 0 else elements.start
-            )  # of an element, or else a tag
+            begin = elements.start  # of an element, or else a tag
+            if begin < 0:
+                begin = parser.CurrentByteIndex
             check_length(size - begin, elements.place, "an element")
             yield from elements.whole
             elements.whole.clear()
     except ExpatError as error:
-        remedy = binary_format(block[:1024])
-        if error.code == codes[XML_ERROR_UNDEFINED_ENTITY]:
-            remedy = "an entity that is not declared: replace it by its character"
         raise DataError(
-            f"{path}, line {error.lineno}: invalid XML: {error}; {remedy}".rstrip("; ")
+            f"{path}, line {error.lineno}: invalid XML: {error}; expected the encoding that it declares (convert it "
+            "by iconv), and no entities but those of XML (replace each by its character)"
         ) from None
-
-
-def _declared_encodings(parser: Any) -> list[str]:
-    """Return a list to which the parser adds the encoding that a file declares."""
-    encodings: list[str] = []
-
-    def declare(_version: str, encoding: str | None, _standalone: int) -> None:
-        if encoding is not None:
-            encodings.append(encoding)
-
-    parser.XmlDeclHandler = declare
-    return encodings
+    except (LookupError, ValueError) as error:  # of Python's codecs
+        raise DataError(
+            f"{path}: the encoding that it declares cannot be read ({error}); expected UTF-8: convert the file by "
+            "iconv, and declare UTF-8 in its first line"
+        ) from error
 
 
 # the byte order mark, and the fields of the declaration of XML
@@ -138,15 +122,3 @@ def _standalone(begin: bytes) -> bytes:
     fields = _STANDALONE.sub("", fields or " version='1.0'")
     written = f"{mark or ''}<?xml{fields} standalone='yes'?>"
     return written.encode(codec) + begin[len(declaration[0].encode(codec)) :]
-
-
-def _parse(parser: Any, block: bytes, path: Path, encodings: list[str]) -> None:
-    """Parse a block, the last one if it is empty; encodings: those that were declared before."""
-    try:
-        parser.Parse(block, not block)
-    except (LookupError, ValueError) as error:  # of Python's codecs
-        name = listed(encodings)
-        raise DataError(
-            f"{path}: the encoding {name!r} that it declares cannot be read ({error}); expected UTF-8: convert the "
-            f"file (iconv -f {name.upper()} -t UTF-8), and declare UTF-8 in its first line"
-        ) from error
