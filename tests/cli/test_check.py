@@ -54,17 +54,6 @@ def recipe(tmp_path):
     return path
 
 
-def test_the_chosen_word_tokenizer_is_said_by_check_and_dry_run(recipe):
-    own = recipe.read_text().replace('word_tokenizer = "whitespace"', "")
-    recipe.write_text(own + "[model.shape]\nfamily = 'bert'\nlayers = 1\nwidth = 32\n")
-    write_lines(recipe.parent / "train.de", ["er arbeitet heute, sie auch."] * 4 * 5)
-    write_lines(recipe.parent / "train.en", ["he works today, she does too."] * 4 * 5)
-    said = "words are found by 'unicode', since text is untokenized"
-    assert said in check(recipe).stdout.replace("\n", " ")
-    done = command("pretrain", recipe, "--dry-run", "--json")
-    assert any(said in note for note in json.loads(done.stdout)["notes"])
-
-
 def test_files_are_sides_and_named_by_language(tmp_path):
     write_lines(tmp_path / "a.en.gz", ["the cat", "the cat"])
     write_lines(tmp_path / "a.de.gz", ["die Katze", "die Katze"])

@@ -93,9 +93,8 @@ def test_names_the_key_of_each_missing_file_of_training(root, tmp_path, path, ke
     assert path in told[0]
     file = tmp_path / "recipe.json"
     file.write_text(json.dumps(recipe(root).dump()))
-    for command in (["check"], ["pretrain", "--dry-run"]):
-        done = CliRunner().invoke(application(), [command[0], str(file), *command[1:]])
-        assert path.rpartition("/")[2] in done.output.replace("\n", "")
+    done = CliRunner().invoke(application(), ["check", str(file)])
+    assert path.rpartition("/")[2] in done.output.replace("\n", "")
     with pytest.raises(DataError, match=key):
         pretrain(recipe(root), tmp_path / "run")
 

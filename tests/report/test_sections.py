@@ -10,7 +10,7 @@ import pytest
 
 from interlace.report.page import cautions, title_of
 from interlace.report.runs import ReportedRun, Sample, SampleRow, read_runs
-from interlace.report.sections.examples import shown_sample, word_alignments
+from interlace.report.sections.examples import shown_sample
 from interlace.report.sections.scores import scores
 from interlace.report.sections.settings import compute, mixture, recipe
 from interlace.report.sections.training import evaluation, losses
@@ -262,17 +262,6 @@ def test_tokens_of_a_word_are_joined(tokens, joined):
     row = SampleRow(tokens=tokens.split())
     [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[row])).parts
     assert [token.joined for token in part.tokens] == joined
-
-
-def test_word_alignments_are_of_each_corpus_by_turns(make_run):
-    folder = make_run("alm", gain=0.0)
-    matrix = {"source": ["a"], "target": ["b"], "links": [[0, 0]]}
-    matrices = [{"corpus": corpus, **matrix} for corpus in ("en-de", "en-de", "en-hi")]
-    (folder / "alignments.json").write_text(json.dumps(matrices))
-    section = word_alignments(read_runs([folder]))
-    names = re.findall(r'class="over">([^<]*)<', section.body)
-    german, hindi = f"English {DASH} German", f"English {DASH} Hindi"
-    assert names == [german, hindi, german]
 
 
 # ---- settings ----

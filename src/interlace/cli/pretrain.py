@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, notes, print_json, print_line
+from interlace.cli import Code, load_plugins, print_json, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
-    from interlace.experiments.estimate import Cost, Estimate, ModelSize
+    from interlace.experiments.estimate import Estimate
 
 
 def pretrain(
@@ -62,52 +62,23 @@ def pretrain(
 
 
 def _print_estimate(estimate: Estimate, *, as_json: bool) -> None:
-    """Print the estimate, and notes on missing data to standard error."""
+    """Print the estimate, a fact a line."""
+    from interlace.data.cache import cache_folder
+    from interlace.report.text import duration
+
     if as_json:
         print_json(asdict(estimate))
         return
-    for name, fact in _facts(estimate).items():
-        print_line(f"{name:<10} {fact}")
-    for note in estimate.notes:
-        print_line(f"note: {note}", notes)
-
-
-def _facts(estimate: Estimate) -> dict[str, str]:
-    from interlace.data.cache import cache_folder
-
-    facts = {"recipe": estimate.recipe}
-    if estimate.text_files:
-        facts["text"] = (
-            f"{estimate.text_files:,} files, {estimate.text_bytes / 1e6:,.2f} MB on disk"
-        )
-    if estimate.model is not None:
-        facts["model"] = _size_text(estimate.model)
+    memory_of = "the process" if estimate.device.startswith("a CPU") else "the GPU"
     updates = f"{estimate.steps:,} updates of {estimate.tokens_per_step:,} with padding"
-    if estimate.cost is None:
-        unknown = "speed, memory and time, which are measured once the training files are there"
-        return {**facts, "tokens": updates, "not known": unknown}
-    facts["data"] = f"prepared in {cache_folder()} and kept there for the run"
-    facts["tokens"] = f"{estimate.cost.tokens:,} in {updates}"
-    return {**facts, **_cost_facts(estimate.cost)}
-
-
-def _size_text(size: ModelSize) -> str:
-    text = f"{size.parameters:,} parameters, {size.table:,} of them in the input embeddings"
-    if size.decoder:
-        text += f", {size.decoder:,} in the decoder"
-    if size.trainable < size.parameters:
-        text += f"; {size.trainable:,} are trained"
-    return text
-
-
-def _cost_facts(cost: Cost) -> dict[str, str]:
-    from interlace.report.text import duration
-
-    passes = ", ".join(f"{name} {count:.2g}" for name, count in cost.passes.items())
-    memory_of = "the process" if cost.device.startswith("a CPU") else "the GPU"
-    return {
-        "passes": f"over the text of each objective: {passes}",
-        "memory": f"{cost.memory / 1e9:,.2f} GB of {memory_of}",
-        "speed": f"{cost.speed:,.0f} tokens/s without padding, measured on {cost.device}",
-        "time": f"{duration(cost.seconds)} for the updates of one process on this machine; without evaluation",
+    facts = {
+        "recipe": estimate.recipe,
+        "model": f"{estimate.parameters:,} parameters, of which {estimate.trainable:,} are trained",
+        "data": f"prepared in {cache_folder()} and kept there for the run",
+        "tokens": f"{estimate.tokens:,} in {updates}",
+        "memory": f"{estimate.memory / 1e9:,.2f} GB of {memory_of}",
+        "speed": f"{estimate.speed:,.0f} tokens/s without padding, measured on {estimate.device}",
+        "time": f"{duration(estimate.seconds)} for the updates of one process; without evaluation",
     }
+    for name, fact in facts.items():
+        print_line(f"{name:<10} {fact}")

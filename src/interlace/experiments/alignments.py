@@ -1,6 +1,6 @@
 """The word alignments of a corpus.
 
-They are cached apart from the vocabulary, by the text, the aligner with its settings and code, and its prior lexicon.
+They are cached apart from the vocabulary, by the text and the aligner with its settings and code.
 """
 
 import logging
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from interlace.aligners import Aligner, FittedAligner
 from interlace.alignment import WordPairs
-from interlace.alignment.lexicon import Lexicon
 from interlace.core.data_root import Root
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
@@ -24,7 +23,6 @@ from interlace.data.alignments import WordAlignments
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, content_key, plugin_hash
 from interlace.data.corpus_text import CorpusText
-from interlace.data.tokenization import is_untokenized
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import AlignSettings, names_of
 from interlace.text import TextPairs
@@ -36,30 +34,26 @@ log = logging.getLogger(__name__)
 class CorpusAlignments(Artifact[WordAlignments]):
     """The word alignments of a parallel text; row i is the same pair as row i of the corpus of that text.
 
-    aligner: with the paths of its files. priors: a dictionary.
-    warns_of_raw_text: whether untokenized text that is split at whitespace gets a warning.
+    aligner: with the paths of its files.
     """
 
     kind: ClassVar[str] = "alignments"
 
     text: CorpusText
     aligner: Aligner
-    priors: Path | None = None
-    warns_of_raw_text: bool = True
 
     def __str__(self) -> str:
         return f"the word alignments of {self.text} by {self.aligner.name!r}"
 
     @cached_property
     def key(self) -> dict[str, Any]:
-        """The text, the aligner with the contents of its files and its code, and the priors."""
+        """The text, and the aligner with the contents of its files and its code."""
         contents = {
             setting: content_key(path) for setting, path in aligner_files(self.aligner).items()
         }
         return {
             **self.text.key,
             "aligner": [self.aligner.name, {**self.aligner.dump(), **contents}],
-            "priors": None if self.priors is None else content_key(self.priors),
             "version": [code_hash("alignment", "aligners"), plugin_hash(type(self.aligner))],
         }
 
@@ -67,28 +61,15 @@ class CorpusAlignments(Artifact[WordAlignments]):
         """Train the aligner on all pairs, and write their links."""
         spool = folder / "words"  # removed when the alignments replace the folder
         spool.mkdir()
-        words = WordPairs.of(self._pairs(), spool)
-        priors = None if self.priors is None else Lexicon.read(self.priors)
-        fitted = self.aligner.fit(words, priors, _progress_of(self.text))
+        pairs = (TextPairs(source, target) for source, target in self.text.chunks())
+        words = WordPairs.of(pairs, spool)
+        fitted = self.aligner.fit(words, progress=_progress_of(self.text))
         about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
         WordAlignments.write(folder, _aligned(words, fitted), about=about)
 
     def open(self, folder: Path) -> WordAlignments:
         """Map the alignments into memory."""
         return WordAlignments.open(folder)
-
-    def _pairs(self) -> Iterator[TextPairs]:
-        for number, (source, target) in enumerate(self.text.chunks()):
-            if number == 0 and self.warns_of_raw_text:
-                for side in (source, target):
-                    if side.word_tokenizer == "whitespace" and is_untokenized(side):
-                        log.warning(
-                            "%s: words of untokenized text in %s are split at whitespace; set word_tokenizer = "
-                            "'unicode' or 'by_language' in the recipe",
-                            self.text,
-                            side.language,
-                        )
-            yield TextPairs(source, target)
 
 
 def aligner_of(recipe: Recipe, corpus: str, root: Root) -> Aligner:

@@ -26,9 +26,6 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     reports = [files] if files.findings else []
     root = data_root(recipe)
     texts = RecipeTexts(recipe, root)
-    if texts.word_tokenizer_note:
-        finding = Finding("note", "word tokenizer", 1, 1, texts.word_tokenizer_note)
-        reports.append(InspectionReport("words", {}, [finding]))
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
     inspector = Inspector(texts.word_tokenizer, rules, progress)
     dev_sets: list[HeldOutSet] = []

@@ -11,7 +11,6 @@ from interlace.core.errors import DataError
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import plugin_hash
 from interlace.experiments.recipe import Recipe
-from interlace.readers import is_hub
 from interlace.toy import ToyCorpus, toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
 
@@ -91,16 +90,3 @@ def data_key(recipe: Recipe) -> list[Any]:
             "transformations": described_chain(language.chain),
         }
     return [*key, described]
-
-
-def corpus_files(recipe: Recipe, *splits: str) -> list[Path]:
-    """Return the files of the corpora, except derived text and data sets of the hub; they may be missing."""
-    paths: dict[Path, None] = {}
-    for group in recipe.corpora.values():
-        for corpus in (*group.languages, *group.pairs):
-            if recipe.derived.keys() & set(corpus.split("-")):
-                continue
-            for split in splits:
-                files = group.files(split, corpus, recipe.root)
-                paths |= dict.fromkeys(path for path in files if not is_hub(path))
-    return list(paths)

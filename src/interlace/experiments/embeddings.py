@@ -113,9 +113,6 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; add them, or set embeddings.vectors"
         )
-    note = workspace.texts.word_tokenizer_note
-    if note:
-        log.info("%s", note)
     if settings.units == "subwords":
         return EmbeddingSources(texts={SUBWORDS: token_lines(workspace)}), workspace.vocab
     texts = {language: _words(workspace, language) for language in recipe.languages}

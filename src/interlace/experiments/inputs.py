@@ -21,7 +21,6 @@ from interlace.experiments.data_root import original_root
 from interlace.experiments.deriving import derived_languages, planned_root
 from interlace.experiments.lexicons import check_dictionaries, vector_dictionaries
 from interlace.experiments.recipe import Recipe, resolve_task
-from interlace.experiments.sections import names_of
 from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.readers import is_hub
 from interlace.training.selection import runs_of_task, sets_read
@@ -154,10 +153,6 @@ def _check_aligner(recipe: Recipe, corpus: str, root: Root, messages: list[str])
     for setting, path in aligner_files(aligner_of(recipe, corpus, root)).items():
         with _noting(messages, f"align.{setting}"):
             must_exist(path)
-    priors = None if recipe.align is None else recipe.align.priors
-    if priors is not None:
-        with _noting(messages, "align.priors"):
-            must_exist(root / priors.format(**names_of(corpus)))
 
 
 def _check_embeddings(recipe: Recipe, root: Root, messages: list[str]) -> None:

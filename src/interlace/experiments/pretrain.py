@@ -101,8 +101,6 @@ def _run(
         store_dictionaries(training.mixture, prepared.recipe, run.folder)
         precision = accelerator.mixed_precision.replace("no", "float32")
         log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-        for note in prepared.backbone.notes:
-            log.info("%s", note)
     progress = Progress()
     if recipe.train.trackers:
         start_trackers(accelerator, run.folder, recipe.name, dict(leaves(prepared.recipe.dump())))
@@ -150,6 +148,8 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
         causal=recipe.causal,
         seq2seq=recipe.seq2seq,
     )
+    for note in backbone.notes:
+        log.info("%s", note)
     recipe = with_limited_lengths(recipe, backbone.traits)  # before text is encoded and aligned
     with accelerator.main_process_first():
         workspace = Workspace(recipe, vocab).open()
@@ -347,9 +347,6 @@ def _finish(
     write_json(run.folder / run_folder.SAMPLES, training_samples(training.mixture, vocab))
     after = samples.concept_vectors(backbone, vocab, prepared.words)
     samples.write_words(run.folder / run_folder.WORDS, prepared.words, prepared.before, after)
-    alignments = samples.sample_alignments(prepared.workspace.train)
-    if alignments:
-        write_json(run.folder / run_folder.ALIGNMENTS, alignments)
     seconds["export"] = time.perf_counter() - begun
     rounded = {stage: round(spent, 3) for stage, spent in seconds.items()}
     record = {

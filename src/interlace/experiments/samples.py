@@ -1,12 +1,11 @@
-"""Samples of a run for its report: word alignments, and the words of the embedding plot."""
+"""The words of the embedding plot of a run's report, with their vectors."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,6 @@ from safetensors.numpy import save_file
 from interlace.alignment.lexicon import read_translations
 from interlace.core.data_root import Root
 from interlace.core.files import atomic
-from interlace.data.corpus import ParallelCorpus
-from interlace.data.corpus_text import AnyCorpus
 from interlace.experiments.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -26,30 +23,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_CONCEPTS = 24  # of the embedding plot
-
-
-def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
-    """Return words, links and confidences of the first pairs of medium length of each aligned corpus."""
-    samples: list[dict[str, Any]] = []
-    for name, corpus in corpora.items():
-        if not isinstance(corpus, ParallelCorpus) or corpus.alignments is None:
-            continue
-        aligned = corpus.alignments
-        source, target = aligned.words(np.arange(min(len(aligned), 1000)))
-        lengths = np.stack([source.lengths, target.lengths])  # (2, pairs)
-        distance = np.maximum(5 - lengths, 0) + np.maximum(lengths - 14, 0)  # from 5 to 14 words
-        rows = np.sort(np.argsort(distance.sum(axis=0), kind="stable")[:pairs])
-        chosen = aligned.take(rows)
-        for number, row in enumerate(rows.tolist()):
-            sample = {
-                "corpus": name,
-                "source": [aligned.types[0][word] for word in source[row]],
-                "target": [aligned.types[1][word] for word in target[row]],
-                "links": chosen.links[number].tolist(),
-                "confidence": [round(value, 3) for value in chosen.confidence[number].tolist()],
-            }
-            samples.append(sample)
-    return samples
 
 
 def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:

@@ -203,10 +203,6 @@ class AlignSettings(EntrySettings):
     """
 
     name: str = Field(DEFAULT_ALIGNER, description="Aligner: see `interlace list aligners`.")
-    priors: Annotated[str, pattern_of("pair", "source", "target")] | None = Field(
-        None,
-        description="Prior lexicon of the aligner: a dictionary with `source<TAB>target` lines, as a path pattern.",
-    )
     phrases: TableRules | None = Field(
         None, description="Rules of phrase extraction; default: only if an objective needs phrases."
     )

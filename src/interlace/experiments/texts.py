@@ -65,18 +65,6 @@ class RecipeTexts:
                     names.add(self._suitable_tokenizer(group, corpus))
         return WORD_TOKENIZERS.build("unicode" if "unicode" in names else "whitespace")
 
-    @property
-    def word_tokenizer_note(self) -> str:
-        """What the word tokenizer `auto` means for the recipe; empty for one that is named."""
-        if self.recipe.word_tokenizer != AUTO or not self.recipe.corpora:
-            return ""
-        name = self.word_tokenizer.name
-        if name == "unicode":
-            why = "text is untokenized"
-        else:
-            why = "no text is recognized as untokenized"
-        return f"words are found by {name!r}, since {why}; word_tokenizer = NAME in the recipe sets another"
-
     def _suitable_tokenizer(self, group: CorpusGroup, corpus: str) -> str:
         """Return the name of the word tokenizer that suits the first rows of a corpus; empty if they cannot be read.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from interlace.core.data_root import Root
@@ -17,7 +16,6 @@ from interlace.experiments.alignments import CorpusAlignments, aligner_of
 from interlace.experiments.data_root import data_root
 from interlace.experiments.phrases import CorpusPhrases, phrase_rules
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.sections import names_of
 from interlace.experiments.texts import RecipeTexts
 from interlace.experiments.vocabulary import vocabulary_of
 
@@ -94,8 +92,6 @@ class Workspace:
         return CorpusAlignments(
             self.text(name),
             aligner_of(self.recipe, corpus, self.root),
-            self._priors(corpus),
-            warns_of_raw_text=self.recipe.toy is None,
         )
 
     def phrases(self, name: str) -> CorpusPhrases:
@@ -132,9 +128,7 @@ class Workspace:
 
     def open(self) -> Workspace:
         """Build what is missing, open everything that training reads, and return the workspace itself."""
-        note = self.texts.word_tokenizer_note
-        if note:
-            log.info("%s", note)
+        log.info("word_tokenizer: %s", self.texts.word_tokenizer.name)
         _ = self.vocab, self.train, self.dev
         return self
 
@@ -182,13 +176,6 @@ class Workspace:
             if getattr(self.recipe.corpora[group], split):
                 names.append(name)
         return names
-
-    def _priors(self, corpus: str) -> Path | None:
-        """Return the path of the prior lexicon."""
-        align = self.recipe.align
-        if align is None or align.priors is None:
-            return None
-        return self.root / align.priors.format(**names_of(corpus))
 
 
 def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:

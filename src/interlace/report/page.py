@@ -13,7 +13,7 @@ from interlace.report import figure_files, svg
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.runs import ReportedRun, all_scores, first_of_each, read_runs
 from interlace.report.sections import Section
-from interlace.report.sections.examples import training_examples, word_alignments
+from interlace.report.sections.examples import training_examples
 from interlace.report.sections.scores import scores
 from interlace.report.sections.settings import compute, mixture, recipe
 from interlace.report.sections.training import evaluation, losses
@@ -33,7 +33,6 @@ _SECTIONS = (
     losses,
     mixture,
     training_examples,
-    word_alignments,
     recipe,
     compute,
 )

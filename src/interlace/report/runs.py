@@ -18,7 +18,6 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.experiments.score_store import outcomes_key, scores_of_model
-from interlace.report.figures.alignment_matrix import AlignmentMatrix
 from interlace.report.text import short_labels
 from interlace.scores import Scale, Score, ScoreTable, table_of_entries
 from interlace.scores.examples import Examples
@@ -135,7 +134,6 @@ class ReportedRun:
     evaluations: dict[int, dict[str, float | None]] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     scores: ScoreTable = field(default_factory=ScoreTable)
-    alignments: list[AlignmentMatrix] = field(default_factory=list)
     words: MappedWords | None = None
 
 
@@ -243,7 +241,6 @@ def _read_run(folder: Path) -> ReportedRun:
         recipe = {**recipe, "evaluate": evaluation["evaluate"]}
     scores_path = folder / run_folder.SCORES
     entries = scores_of_model(folder, read_json(scores_path, list[dict[str, Any]], None) or [])
-    alignments = read_json(folder / run_folder.ALIGNMENTS, list[AlignmentMatrix], None)
     run = ReportedRun(
         folder=folder,
         recipe=recipe,
@@ -257,7 +254,6 @@ def _read_run(folder: Path) -> ReportedRun:
             run=str(folder),
             pretrained=bool(recipe),
         ),
-        alignments=alignments or [],
         words=_read_words(folder / run_folder.WORDS),
     )
     metrics_path = folder / run_folder.METRICS

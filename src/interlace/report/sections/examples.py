@@ -1,17 +1,14 @@
-"""Training examples as the model reads them, and word alignments of the training text."""
+"""Training examples as the model reads them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 
-from interlace.report.figures.alignment_matrix import alignment_matrix
 from interlace.report.runs import ReportedRun, Sample, SampleRow, of_first_runs
 from interlace.report.sections import Section
 from interlace.report.text import language_name, render
 
 _MAX_TOKENS = 80
 _MAX_CORPORA = 3  # of an objective
-_MAX_MATRICES = 6
 _MASKS = {"<mask>", "[MASK]", "<special1>"}
 _CLOSING = {"</s>", "[SEP]", "<eos>", "[EOS]"}
 _SPECIALS = _CLOSING | {"<s>", "<bos>", "<pad>", "<unk>", "[BOS]", "[CLS]", "[PAD]", "[UNK]"}
@@ -148,28 +145,3 @@ def _bare(token: str) -> str:
     if token.startswith("##") and len(token) > 2:
         return token[2:]
     return token[1:] if token.startswith(_STARTS) and len(token) > 1 else token
-
-
-def word_alignments(runs: Sequence[ReportedRun]) -> Section | None:
-    """Return the section `Word alignments`: the first pairs of each corpus by turns."""
-    by_corpus = of_first_runs(
-        runs,
-        lambda run: run.alignments,
-        lambda matrix: matrix.corpus,
-    )
-    figures = []
-    for matrices in zip_longest(*by_corpus.values()):
-        for matrix in matrices:
-            if matrix is not None:
-                figures.append((language_name(matrix.corpus), alignment_matrix(matrix)))
-    if not figures:
-        return None
-    figures = figures[:_MAX_MATRICES]
-    lead = "Sentence pairs of the training text with the word alignments that objectives read."
-    drawings = [drawing for _, drawing in figures]
-    return Section(
-        "Word alignments",
-        lead,
-        render("figures", figures=figures),
-        drawings,
-    )
