@@ -62,7 +62,7 @@ mlm = { max_length = 32 }
 weam = { max_length = 32 }
 [objectives.align_mlm]
 max_length = 32
-dictionary = { files = "dict/{source}-{target}.txt", pairs = ["en-de"] }
+dictionary = "dict/en-de.txt"
 [train]
 steps = 2
 tokens_per_update = 128

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from interlace.core.data_root import DataRoot
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.settings import Settings
@@ -171,19 +168,6 @@ class DerivedLanguageFiles(Artifact[Path]):
 def derived_languages(recipe: Recipe, root: Path) -> list[DerivedLanguageFiles]:
     """Return the files of each derived language of a recipe; root: of the original files."""
     return [DerivedLanguageFiles(recipe, root, name) for name in recipe.derived]
-
-
-@contextmanager
-def planned_root(root: Path, languages: Sequence[DerivedLanguageFiles]) -> Iterator[DataRoot]:
-    """Yield a data root that has empty files in place of derived ones: it shows which files a run will find."""
-    with TemporaryDirectory() as folder:
-        for language in languages:
-            for file in language.files:
-                for output in file.outputs:
-                    path = Path(folder, output)
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.touch()
-        yield DataRoot(root, (Path(folder),))
 
 
 def _renamed(path: str, original: str, target: str) -> str:

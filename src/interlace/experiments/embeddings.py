@@ -68,7 +68,11 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
             return into / VECTORS
         start = time.perf_counter()
         check_inputs(recipe)
-        splits = _dictionaries(recipe, settings)
+        paths = vector_dictionaries(settings, recipe.languages, Workspace(recipe).root)
+        splits = [
+            split_dictionary(Lexicon.read(path), pair, settings.dictionary_share, recipe.seed)
+            for pair, path in paths.items()
+        ]
         write_dictionaries({f"embeddings.{split.name}": split for split in splits}, into)
         sources, vocab = _sources(recipe, settings)
         dictionaries = {split.languages: _training_entries(split) for split in splits}
@@ -117,17 +121,6 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
         return EmbeddingSources(texts={SUBWORDS: token_lines(workspace)}), workspace.vocab
     texts = {language: _words(workspace, language) for language in recipe.languages}
     return EmbeddingSources(texts=texts), None
-
-
-def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[DictionarySplit]:
-    """Return the dictionaries of all language pairs, in either direction, split into training entries and others."""
-    if settings.dictionary is None:
-        return []
-    paths = vector_dictionaries(recipe, settings.dictionary, Workspace(recipe).root)
-    return [
-        split_dictionary(Lexicon.read(path), pair, settings.dictionary_share, recipe.seed)
-        for pair, path in paths.items()
-    ]
 
 
 def _training_entries(split: DictionarySplit) -> Lexicon:

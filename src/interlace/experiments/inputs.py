@@ -1,7 +1,7 @@
 """Find the files that a recipe reads and that are missing, before work starts.
 
 Pre-training, studies, `interlace check` and dry runs ask here, so that all of them agree. Nothing is read but the names
-of files. Derived languages count as present if they can be derived.
+of files, and the originals of derived languages, which are derived first.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from interlace.aligners import Aligner
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.files import must_exist
 from interlace.experiments.alignments import aligner_files, aligner_of
-from interlace.experiments.data_root import original_root
-from interlace.experiments.deriving import derived_languages, planned_root
-from interlace.experiments.lexicons import check_dictionaries, vector_dictionaries
+from interlace.experiments.data_root import data_root
+from interlace.experiments.lexicons import check_dictionary, vector_dictionaries
 from interlace.experiments.recipe import Recipe, resolve_task
+from interlace.experiments.sections import EmbeddingSettings
 from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.readers import is_hub
 from interlace.training.selection import runs_of_task, sets_read
@@ -47,7 +48,7 @@ def missing_inputs(
     training: bool = True,
     fetch: bool = False,
 ) -> MissingInputs:
-    """Find the missing files and checkpoints of a recipe; the toy corpus is written if needed.
+    """Find the missing files and checkpoints of a recipe; the toy corpus and derived languages are written if needed.
 
     tasks: to evaluate; default: all of the recipe. training: False to look at the evaluation alone. fetch: download
     checkpoints of the hub to start from, if everything else exists; else their names are not checked.
@@ -87,28 +88,15 @@ def _noting(messages: list[str], key: str = "") -> Iterator[None]:
 def _check_files(
     recipe: Recipe, tasks: Iterable[str], missing: MissingInputs, *, training: bool
 ) -> None:
-    """Note the missing files of the data root, and of `training` if that is set."""
+    """Note the missing files of the data root, and of `training` if that is set; derive languages if needed."""
     if recipe.data_root is None and recipe.toy is None and not training:
         return  # --data of `evaluate` may still name it
-    errors = missing.training if training else missing.evaluation
-    try:
-        root = original_root(recipe)
-    except InterlaceError as error:
-        errors.append(str(error))
-        return
-    languages = derived_languages(recipe, root)
-    problems: list[str] = []
-    for language in languages:
-        with _noting(problems):
-            _ = language.chain, language.files
-    if problems:
-        errors += problems
-        return
-    with planned_root(root, languages) as planned:
+    with _noting(missing.training if training else missing.evaluation):
+        root = data_root(recipe)
         if training:
-            _check_training(recipe, planned, missing.training)
+            _check_training(recipe, root, missing.training)
         for name in tasks:
-            _check_task(recipe, name, planned, missing.evaluation)
+            _check_task(recipe, name, root, missing.evaluation)
 
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -116,11 +104,10 @@ _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 def _check_starts(recipe: Recipe, messages: list[str], *, fetch: bool) -> None:
     """Note the checkpoints to start from that are missing: folders, or names of the hub, which are downloaded."""
-    decoder = recipe.model.decoder
-    starts = {
-        "model.start": recipe.model.start,
-        "model.decoder.start": None if decoder is None else decoder.start,
-    }
+    model = recipe.model
+    starts = {"model.start": model.start}
+    if model.decoder is not None:
+        starts["model.decoder.start"] = model.decoder.start
     for key, start in starts.items():
         if not start:
             continue
@@ -131,7 +118,7 @@ def _check_starts(recipe: Recipe, messages: list[str], *, fetch: bool) -> None:
 
 
 def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
-    """Note the missing files of corpora, word alignment, dictionaries of objectives, and early stopping."""
+    """Note the missing files of corpora, word alignment, and dictionaries and vectors to learn from."""
     splits = ["train"] if recipe.embeddings else ["train", "dev"]  # vectors read no held-out text
     for label, group in recipe.corpora.items():
         for split in splits:
@@ -142,29 +129,30 @@ def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
                             must_exist(path)
         for corpus in group.trained:
             if "-" in corpus and recipe.annotations(label, corpus):
-                _check_aligner(recipe, corpus, root, messages)
+                _check_aligner(aligner_of(recipe, corpus, root), messages)
     for name in recipe.objectives:
         with _noting(messages):
-            check_dictionaries(recipe, name, root)
-    _check_embeddings(recipe, root, messages)
+            check_dictionary(recipe, name, root)
+    if recipe.embeddings is not None:
+        _check_embeddings(recipe.embeddings, recipe.languages, root, messages)
 
 
-def _check_aligner(recipe: Recipe, corpus: str, root: Root, messages: list[str]) -> None:
-    for setting, path in aligner_files(aligner_of(recipe, corpus, root)).items():
+def _check_aligner(aligner: Aligner, messages: list[str]) -> None:
+    for setting, path in aligner_files(aligner).items():
         with _noting(messages, f"align.{setting}"):
             must_exist(path)
 
 
-def _check_embeddings(recipe: Recipe, root: Root, messages: list[str]) -> None:
-    settings = recipe.embeddings
-    if settings is None:
-        return
-    for language in recipe.languages if settings.vectors is not None else ():
-        with _noting(messages, "embeddings.vectors"):
-            must_exist(root / str(settings.vectors).format(language=language))
-    if settings.dictionary is not None:
-        with _noting(messages):
-            vector_dictionaries(recipe, settings.dictionary, root)
+def _check_embeddings(
+    settings: EmbeddingSettings, languages: list[str], root: Root, messages: list[str]
+) -> None:
+    """Note the missing files of vectors and dictionaries to learn from."""
+    if settings.vectors is not None:
+        for language in languages:
+            with _noting(messages, "embeddings.vectors"):
+                must_exist(root / settings.vectors.format(language=language))
+    with _noting(messages):
+        vector_dictionaries(settings, languages, root)
 
 
 def _check_task(recipe: Recipe, name: str, root: Root, messages: list[str]) -> None:

@@ -11,15 +11,14 @@ from typing import Any, ClassVar
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.data_root import Root
-from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.files import must_exist
+from interlace.core.errors import DataError, SettingsError
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash
 from interlace.embeddings import WordVectors, induce_lexicon, languages_in
 from interlace.experiments.alignments import CorpusAlignments
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.sections import EmbeddingSettings
 from interlace.experiments.workspace import Workspace
-from interlace.objectives import Objective
 from interlace.objectives.common.dictionaries import Dictionary
 
 log = logging.getLogger(__name__)
@@ -68,103 +67,54 @@ class CountedLexicon(Artifact[Lexicon]):
 
 
 def lexicons_of(
-    workspace: Workspace, name: str, objective: Objective, corpora: Sequence[str]
+    workspace: Workspace, name: str, corpora: Sequence[str]
 ) -> dict[LanguagePair, Lexicon]:
     """Return the dictionaries that an objective learns from, by language pair; empty if it needs none.
 
-    Without `dictionary.pairs`: all language pairs of the recipe with a language of the objective's corpora, if there is
-    a file or a parallel corpus.
+    They are those of all language pairs of the recipe with a language of the objective's corpora, if there is a file,
+    word vectors or a parallel corpus.
 
     Raises:
-        DataError: a dictionary is missing or malformed.
+        DataError: there is no dictionary, or one is malformed.
     """
-    if "lexicon" not in objective.needs:
+    recipe = workspace.recipe
+    settings = _settings_of(recipe, name)
+    if settings is None:
         return {}
-    settings, key, pairs = _request(workspace.recipe, name, corpora)
+    languages: set[str] = set()
+    for corpus in corpora:
+        languages |= set(corpus.rpartition(":")[2].split("-"))
+    pairs = [pair for pair in combinations(recipe.languages, 2) if languages & set(pair)]
+    key = f"objectives.{name}.dictionary"
     if settings.files is not None:
-        paths = _dictionary_paths(settings, key, workspace.root, pairs)
+        paths = dictionary_files(f"{key}.files", settings.files, workspace.root, pairs)
         return {pair: Lexicon.read(path) for pair, path in paths.items()}
     if settings.vectors is not None:
         return _induced_lexicons(settings, key, pairs)
     return _counted_lexicons(workspace, settings, key, pairs)
 
 
-def check_dictionaries(recipe: Recipe, name: str, root: Root) -> None:
-    """Raise the error of `lexicons_of` about files of dictionaries or vectors that are missing, without reading any."""
-    if "lexicon" not in recipe.objective(name).needs:
+def check_dictionary(recipe: Recipe, name: str, root: Root) -> None:
+    """Raise a DataError if an objective's files of dictionaries or vectors are missing."""
+    settings = _settings_of(recipe, name)
+    pairs = list(combinations(recipe.languages, 2))
+    key = f"objectives.{name}.dictionary"
+    if settings is None:
         return
-    corpora: list[str] = []
-    for label in recipe.objectives[name].corpora or recipe.corpora:
-        group = recipe.corpora.get(label)
-        corpora += [label] if group is None else group.trained
-    settings, key, pairs = _request(recipe, name, corpora)
     if settings.files is not None:
-        _dictionary_paths(settings, key, root, pairs)
+        dictionary_files(f"{key}.files", settings.files, root, pairs)
     elif settings.vectors is not None:
         _pairs_with_vectors(settings, key, pairs)
 
 
-def vector_dictionaries(recipe: Recipe, pattern: str, root: Root) -> dict[LanguagePair, Path]:
-    """Return the dictionaries of `embeddings.dictionary` by language pair, in either direction; at least one."""
-    pairs = list(combinations(recipe.languages, 2))
-    return _existing_files("embeddings.dictionary", pattern, root, pairs)
-
-
-def _request(
-    recipe: Recipe, name: str, corpora: Sequence[str]
-) -> tuple[Dictionary, str, list[LanguagePair]]:
-    """Return an objective's settings of dictionaries, their key, and the language pairs.
-
-    The pairs are those of the settings, or all with a language of the corpora.
-    """
-    settings: Dictionary = getattr(recipe.objective(name), "dictionary", Dictionary())
-    key = f"objectives.{name}.dictionary"
-    if not settings.pairs:
-        languages: set[str] = set()
-        for corpus in corpora:
-            languages |= set(corpus.rpartition(":")[2].split("-"))
-        wanted = [pair for pair in combinations(recipe.languages, 2) if languages & set(pair)]
-        return settings, key, wanted
-    pairs: list[LanguagePair] = []
-    for pair in settings.pairs:
-        source, target = pair.split("-")
-        for language in (source, target):
-            if language not in recipe.languages:
-                hint = did_you_mean(language, recipe.languages)
-                raise SettingsError(f"{key}.pairs: no language {language!r}{hint}")
-        pairs.append((source, target))
-    return settings, key, pairs
-
-
-# ---- from files ----
-
-
-def _dictionary_paths(
-    settings: Dictionary, key: str, root: Root, pairs: Sequence[LanguagePair]
-) -> dict[LanguagePair, Path]:
-    """Return the files of either direction; those of `dictionary.pairs` are required."""
-    pattern = str(settings.files)
-    if len(pairs) > 1 and "{" not in pattern:
-        raise SettingsError(
-            f"{key}.files: {pattern!r} is one file for {len(pairs)} language pairs; set {key}.pairs, or use "
-            "{source} and {target} in the pattern"
-        )
-    if not settings.pairs:
-        return _existing_files(f"{key}.files", pattern, root, pairs)
-    paths: dict[LanguagePair, Path] = {}
-    for source, target in pairs:
-        path = root / pattern.format(source=source, target=target)
-        try:
-            paths[source, target] = must_exist(path, "dictionary")
-        except DataError as error:
-            raise DataError(f"{key}.files: {error}") from None
-    return paths
-
-
-def _existing_files(
+def dictionary_files(
     key: str, pattern: str, root: Root, pairs: Sequence[LanguagePair]
 ) -> dict[LanguagePair, Path]:
     """Return the existing file of each pair, in either direction; raise a DataError if there are none."""
+    if len(pairs) > 1 and "{" not in pattern:
+        raise SettingsError(
+            f"{key}: {pattern!r} is one file for {len(pairs)} language pairs; use {{source}} and {{target}} in it"
+        )
     paths: dict[LanguagePair, Path] = {}
     searched: list[str] = []
     for pair in pairs:
@@ -179,21 +129,37 @@ def _existing_files(
     return paths
 
 
-# ---- from word vectors ----
+def vector_dictionaries(
+    settings: EmbeddingSettings, languages: Sequence[str], root: Root
+) -> dict[LanguagePair, Path]:
+    """Return the dictionaries that word vectors are learned from; empty if they need none."""
+    if settings.dictionary is None:
+        return {}
+    pairs = list(combinations(languages, 2))
+    return dictionary_files("embeddings.dictionary", settings.dictionary, root, pairs)
+
+
+def _settings_of(recipe: Recipe, name: str) -> Dictionary | None:
+    """Return an objective's settings of dictionaries; None if it needs none."""
+    objective = recipe.objective(name)
+    if "lexicon" not in objective.needs:
+        return None
+    settings: Dictionary = getattr(objective, "dictionary", Dictionary())
+    return settings
 
 
 def _induced_lexicons(
     settings: Dictionary, key: str, pairs: Sequence[LanguagePair]
 ) -> dict[LanguagePair, Lexicon]:
-    """Induce dictionaries of mutual nearest neighbors; languages of `dictionary.pairs` are required."""
+    """Induce dictionaries of mutual nearest neighbors from word vectors."""
     folder = _vector_folder(settings)
     lexicons: dict[LanguagePair, Lexicon] = {}
-    vectors: dict[str, WordVectors] = {}
     for source, target in _pairs_with_vectors(settings, key, pairs):
-        for language in (source, target):
-            if language not in vectors:
-                vectors[language] = WordVectors.load(folder, language)
-        lexicon = induce_lexicon(vectors[source], vectors[target], max_words=settings.max_words)
+        lexicon = induce_lexicon(
+            WordVectors.load(folder, source),
+            WordVectors.load(folder, target),
+            max_words=settings.max_words,
+        )
         log.info("%s-%s: %d mutual nearest neighbors in %s", source, target, len(lexicon), folder)
         lexicons[source, target] = lexicon
     return lexicons
@@ -210,11 +176,11 @@ def _vector_folder(settings: Dictionary) -> Path:
 def _pairs_with_vectors(
     settings: Dictionary, key: str, pairs: Sequence[LanguagePair]
 ) -> list[LanguagePair]:
-    """Return the pairs with word vectors of both languages; raise a DataError if there are too few."""
+    """Return the pairs with word vectors of both languages; raise a DataError if there are none."""
     folder = _vector_folder(settings)
     languages = languages_in(folder)
     usable = [pair for pair in pairs if set(pair) <= set(languages)]
-    if not usable or (settings.pairs and len(usable) < len(pairs)):
+    if not usable:
         raise DataError(
             f"{key}.vectors: {folder} has word vectors of {languages or 'no language'}, but those of two languages "
             "are needed: learn them by `interlace pretrain` with a recipe that has [embeddings]"
@@ -222,35 +188,25 @@ def _pairs_with_vectors(
     return usable
 
 
-# ---- from word alignments ----
-
-
 def _counted_lexicons(
     workspace: Workspace, settings: Dictionary, key: str, pairs: Sequence[LanguagePair]
 ) -> dict[LanguagePair, Lexicon]:
     """Count mutually best translations in the alignments of the recipe's parallel corpora."""
-    counted: dict[LanguagePair, list[Lexicon]] = {}
+    lexicons: dict[LanguagePair, Lexicon] = {}
     for name in workspace.train:
         source, _, target = workspace.names[name].corpus.partition("-")
         is_reversed = (target, source) in pairs
         if not is_reversed and (source, target) not in pairs:
             continue
         lexicon = CountedLexicon(workspace.alignments(name), settings.min_count).get()
+        pair = (source, target)
         if is_reversed:
-            counted.setdefault((target, source), []).append(lexicon.reversed())
-        else:
-            counted.setdefault((source, target), []).append(lexicon)
-    lexicons: dict[LanguagePair, Lexicon] = {}
-    for pair in pairs:
-        parts = counted.get(pair, [])
-        lexicon = parts[0] if len(parts) == 1 else _joined(parts)
+            lexicon = lexicon.reversed()
+            pair = (target, source)
+        if pair in lexicons:
+            lexicon = Lexicon.of([*_entries(lexicons[pair]), *_entries(lexicon)])
         if len(lexicon):
             lexicons[pair] = lexicon
-        elif settings.pairs:
-            raise DataError(
-                f"{key}: no entry of {pair[0]}-{pair[1]} could be counted from parallel text; add such text to "
-                f"[corpora], lower {key}.min_count, or set {key}.files"
-            )
     if not lexicons:
         raise DataError(
             f"{key}: no entry could be counted from parallel text; add a group with 'pairs' to [corpora], lower "
@@ -259,6 +215,5 @@ def _counted_lexicons(
     return lexicons
 
 
-def _joined(lexicons: Sequence[Lexicon]) -> Lexicon:
-    """Return the entries of several lexicons as one."""
-    return Lexicon.of(lexicon[entry] for lexicon in lexicons for entry in range(len(lexicon)))
+def _entries(lexicon: Lexicon) -> list[tuple[str, str, float]]:
+    return [lexicon[entry] for entry in range(len(lexicon))]

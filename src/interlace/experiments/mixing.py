@@ -86,7 +86,7 @@ def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[Mixtur
         traits,
         _frequencies(workspace, corpora) if objective.needs_frequencies else None,
         recipe.seed,
-        lexicons_of(workspace, name, objective, corpora),
+        lexicons_of(workspace, name, corpora),
         tuple(recipe.languages),
     )
     prepared = objective.prepare(resources)

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
 from interlace.core.errors import DataError
-from interlace.core.names import PairName
 from interlace.core.ragged import Ragged, distinct_rows
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
@@ -76,10 +75,6 @@ class Dictionary(Settings):
         ge=2,
         description="With vectors: number of most frequent words per language to match (MUSE: 15,000). Rare words of a "
         "small corpus mostly match wrong translations.",
-    )
-    pairs: list[PairName] = Field(
-        [],
-        description="Language pairs such as 'en-de'; none: all pairs of the recipe's languages that have a dictionary.",
     )
     share: float = Field(
         1.0,
