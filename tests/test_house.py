@@ -1,4 +1,4 @@
-"""The design under test: floors, lengths, and what the source never does. Each check is shown to be able to fail."""
+"""The design under test: layers, figures, and what the source never does. Each check is shown to be able to fail."""
 
 import json
 import os
@@ -22,9 +22,8 @@ def ours():
 
 
 @pytest.fixture
-def build(tmp_path, monkeypatch):
-    """Build a small package from sources by path, held to lower limits than ours."""
-    monkeypatch.setattr(house, "LONGEST_FUNCTION", 50)
+def build(tmp_path):
+    """Build a small package from sources by path."""
 
     def write(files):
         for name, text in files.items():
@@ -36,7 +35,7 @@ def build(tmp_path, monkeypatch):
     return write
 
 
-RULES = "wrong_layers heavy_imports private_imports cycles prints duplicate_classes asserts pickles"
+RULES = "wrong_layers private_imports cycles duplicate_classes pickles"
 
 
 @pytest.mark.parametrize("rule", RULES.split())
@@ -144,22 +143,6 @@ def test_dense_lines_are_counted(build, line, figure):
     assert house.figures(build({"text/a.py": line + "\n"}))[figure] == 1000
 
 
-def test_functions_are_short(ours):
-    assert len(house.functions(ours)) > 100
-    assert list(house.long_functions(ours)) == []
-
-
-def function_of(lines, name="f", docstring=""):
-    return f'def {name}():\n    """{docstring}."""\n' + "    x = 1\n" * lines
-
-
-def test_a_long_function_is_found(build):
-    source = "".join(function_of(3, f"f{number}") for number in range(20)) + function_of(51, "g")
-    assert list(house.long_functions(build({"text/lines.py": source}))) == [
-        "text/lines.py:101: g has 51 lines, more than 50"
-    ]
-
-
 def test_no_loading_call_may_run_a_checkpoints_code():
     roots = (ROOT / "src", ROOT / "tests", ROOT / "benchmarks")
     assert (
@@ -246,29 +229,12 @@ def test_a_machine_path_is_found(tmp_path, line, complaints):
             "def pretrain():\n    from interlace.experiments.pretrain import pretrain",
             0,
         ),
-        ("heavy_imports", "text/lines.py", "import numpy, torch.nn", 1),
-        (
-            "heavy_imports",
-            "text/lines.py",
-            "if TYPE_CHECKING:\n    pass\nelse:\n    import torch",
-            1,
-        ),
-        ("heavy_imports", "text/lines.py", "def f():\n    import torch", 0),
-        ("heavy_imports", "text/lines.py", "if TYPE_CHECKING:\n    from torch import Tensor", 0),
-        (
-            "prints",
-            "training/loop.py",
-            "import sys\nprint('x')\nsys.stderr.write('x')\nplot.print_it()\n",
-            2,
-        ),
         (
             "duplicate_classes",
             "data/a.py",
             "class A:\n    pass\nclass A:\n    pass\nclass _B:\n    pass",
             1,
         ),
-        ("asserts", "data/a.py", "def f(x):\n    assert x, 'x'\n", 1),
-        ("pickles", "training/checkpoint.py", "import pickle", 1),
         ("pickles", "training/checkpoint.py", "torch.load(path, weights_only=False)", 1),
         ("pickles", "training/checkpoint.py", "torch.save(x, path)", 1),
         ("pickles", "training/checkpoint.py", "accelerator.save_state(path)", 1),

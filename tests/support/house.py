@@ -24,11 +24,6 @@ LAYERS = (  # a package imports only packages above it in this list
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LAYER_OF = {package: layer for layer, package in enumerate(LAYERS)}
 LIGHT = {*LAYERS[: LAYERS.index("toy") + 1], "aligners"}
-HEAVY = {"torch", "transformers", "accelerate"}
-PRINTERS = {"cli", "__main__"}
-STREAMS = {"sys.stdout", "sys.stderr"}
-PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
-LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 66, 28, 0.9
 NOT_CODE = {
     getattr(tokenize, name)
     for name in "COMMENT NL NEWLINE INDENT DEDENT ENDMARKER ENCODING".split()
@@ -226,16 +221,6 @@ def _code_lines(module: Module) -> set[int]:
     return lines
 
 
-def heavy_imports(package: list[Module]) -> Iterator[str]:
-    """Imports of torch and its like that run when a module of a light package_name is imported."""
-    for module in package:
-        if module.package_name in LIGHT:
-            for node in _run_on_import(module.tree.body):
-                for imported, _ in _imported(module, node):
-                    if imported.partition(".")[0] in HEAVY:
-                        yield f"{module.at(node)}: imports {imported} at module level"
-
-
 def _run_on_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Nodes that run when the module is imported: not those of functions, nor under TYPE_CHECKING."""
     for node in body:
@@ -248,46 +233,7 @@ def _run_on_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield from _run_on_import(ast.iter_child_nodes(node))
 
 
-# ---- lengths ----
-
-
-def functions(package: list[Module]) -> dict[str, int]:
-    """Lines of the body of each function, docstring left out, by place and name."""
-    return {
-        f"{module.at(node)}: {node.name}": _body_lines(node)
-        for module in package
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-
-
-def _body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-
-
-def long_functions(package: list[Module]) -> Iterator[str]:
-    """Functions over the limit, and all long ones where too few are short."""
-    lengths = functions(package)
-    for name, lines in lengths.items():
-        if lines > LONGEST_FUNCTION:
-            yield f"{name} has {lines} lines, more than {LONGEST_FUNCTION}"
-    long = [f"{name} ({lines})" for name, lines in lengths.items() if lines >= LONG_FUNCTION]
-    if len(long) > (1 - LEAST_SHORT) * len(lengths):
-        yield f"{len(long)} of {len(lengths)} functions have {LONG_FUNCTION} lines or more: {', '.join(long)}"
-
-
 # ---- what the source never does ----
-
-
-def prints(package: list[Module]) -> Iterator[str]:
-    """Printing outside the command line."""
-    for module, node in _nodes(package):
-        if module.package_name not in PRINTERS:
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
-                yield f"{module.at(node)}: print()"
-            elif isinstance(node, ast.Attribute) and ast.unparse(node) in STREAMS:
-                yield f"{module.at(node)}: {ast.unparse(node)}"
 
 
 def _nodes(package: list[Module]) -> Iterator[tuple[Module, ast.AST]]:
@@ -306,19 +252,9 @@ def duplicate_classes(package: list[Module]) -> Iterator[str]:
     yield from (f"{name}: {', '.join(places)}" for name, places in found.items() if len(places) > 1)
 
 
-def asserts(package: list[Module]) -> Iterator[str]:
-    """Assert statements: a user would get a bare AssertionError, and `python -O` drops them."""
-    for module, node in _nodes(package):
-        if isinstance(node, ast.Assert):
-            yield f"{module.at(node)}: assert"
-
-
 def pickles(package: list[Module]) -> Iterator[str]:
-    """Pickles read or written, and code run from checkpoints."""
+    """Calls that read or write pickles, or run code of checkpoints; ruff finds imports of pickle."""
     for module, node in _nodes(package):
-        for imported, _ in _imported(module, node):
-            if imported.partition(".")[0] in PICKLERS:
-                yield f"{module.at(node)}: imports {imported}"
         if isinstance(node, ast.Call) and (fault := _unsafe_call(node)):
             yield f"{module.at(node)}: {fault}"
 
