@@ -35,7 +35,6 @@ def folder(tmp_path, monkeypatch):
     rows = [{"body": line} for line in LINES]
     write_lines(tmp_path / "crawl/a.jsonl.gz", map(json.dumps, rows))
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "crawl/b.parquet")
-    datasets.Dataset.from_dict({"text": LINES}).save_to_disk(tmp_path / "saved")
     pairs = [{"src": line, "tgt": line} for line in LINES]
     articles = [{"id": line, "text": line} for line in LINES]
     write_hub_set(tmp_path / "ada/pairs", "en-de", pairs)
@@ -62,7 +61,6 @@ def test_recipes_of_the_page_read_their_files(folder):
         "text de (train)": 27,
         "pairs en-de (train)": 18,
         "web en (train)": 18,
-        "saved en (train)": 9,
         "hub en-de (train)": 9,
         "table en-sw (train)": 9,
         "memory en-de (train)": 9,

@@ -19,11 +19,10 @@ pytestmark = pytest.mark.skipif(not COUNT, reason="`make fuzz` runs it")
 @pytest.mark.parametrize(
     ("draw", "work"),
     [
-        (lambda rng: cases.arrow_case(rng).hex(), cases.read_arrow),
         (cases.tokenizer_case, cases.use_tokenizer),
         (cases.answer_case, cases.ask_hub),
     ],
-    ids=["arrow", "tokenizer", "hub"],
+    ids=["tokenizer", "hub"],
 )
 def test_no_corrupted_input_of_a_library_breaks_it(draw, work, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -1,7 +1,6 @@
 """Data sets as the hub lays them out, written to a folder in place of a repository, and read through `datasets`."""
 
 import json
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.readers import READERS
-from interlace.readers.common.files import find_files
 from interlace.readers.common.hub import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.lines import MAX_LINE
@@ -183,11 +181,10 @@ def test_names_the_row_of_wrong_values(tmp_path, row, message):
         read(tmp_path / "a.jsonl")
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_columns_of_one_name_are_an_error_if_they_are_read(tmp_path, suffix):
+def test_columns_of_one_name_are_an_error_if_they_are_read(tmp_path):
     table = pa.table([[name] for name in "abcdef"], ["text", "label", "x", "text", "x.1", "x"])
-    path = tmp_path / f"a.{suffix}"
-    (pq.write_table if suffix == "parquet" else write_arrow)(table, path)
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
     with pytest.raises(DataError, match="several columns are named 'text'; rename"):
         read(path)
     assert read(path, text="label").lines == ["b"]
@@ -287,28 +284,16 @@ def test_names_the_extra_of_a_missing_package(monkeypatch):
 FRUIT = ["apple", "pear", "fig"]
 
 
-def test_parquet_and_arrow_files_and_folders_of_datasets(tmp_path, monkeypatch):
+def test_parquet_files(tmp_path, monkeypatch):
     monkeypatch.setattr("interlace.readers.CHUNK", 2)
-    dataset = Dataset.from_list([{"body": name, "vector": [0.0] * 9} for name in FRUIT])
-    dataset.to_parquet(tmp_path / "a.parquet")
-    dataset.save_to_disk(tmp_path / "saved", num_shards=2)
-    write_arrow(dataset.data.table, tmp_path / "b.arrow")
-    for name, count in (("a.parquet", 1), ("saved", 2), ("b.arrow", 1)):
-        paths = find_files(tmp_path, name)
-        assert len(paths) == count
-        reader = READERS.build({"name": "dataset", "text": "body"})
-        assert [
-            line for chunk in reader.read_chunks(paths, ["en"]) for line in chunk.lines
-        ] == FRUIT
-        damaged = tmp_path / f"damaged{paths[0].suffix}"
-        damaged.write_bytes(paths[0].read_bytes()[:-20])
-        with pytest.raises(DataError, match=rf"{damaged.name}: damaged {paths[0].suffix[1:]} file"):
-            list(reader.read_chunks([damaged], ["en"]))
-
-
-def write_arrow(table, path):
-    with pa.ipc.new_stream(str(path), table.schema) as writer:
-        writer.write_table(table)
+    path = tmp_path / "a.parquet"
+    Dataset.from_list([{"body": name, "vector": [0.0] * 9} for name in FRUIT]).to_parquet(path)
+    reader = READERS.build({"name": "dataset", "text": "body"})
+    lines = [line for chunk in reader.read_chunks([path], ["en"]) for line in chunk.lines]
+    assert lines == FRUIT
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match=r"a\.parquet: damaged"):
+        list(reader.read_chunks([path], ["en"]))
 
 
 READ = """
@@ -327,80 +312,33 @@ print(int(peak) // 1024, result)
 """
 
 
-def read_apart(path):
-    command = [sys.executable, "-c", READ, path]
-    return subprocess.run(command, capture_output=True, text=True, check=True)
-
-
 @pytest.mark.parametrize("length", [1_000_000, 12_000_000])
-@pytest.mark.parametrize(
-    ("name", "write"), [("a.parquet", pq.write_table), ("a.arrow", write_arrow)]
-)
-def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(
-    tmp_path, name, write, length
-):
+def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(tmp_path, length):
     rows = 500
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["a" * length])
-    write(pa.table({"text": texts}), tmp_path / name)
-    done = read_apart(tmp_path / name)
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": texts}), path)
+    done = subprocess.run(
+        [sys.executable, "-c", READ, path], capture_output=True, text=True, check=True
+    )
     memory, _, result = done.stdout.strip().partition(" ")
     assert int(memory) < 700, memory  # MB, of which the interpreter and its packages have 300
     if length > MAX_LINE:
-        assert f"{name}: a row of more than 8 MB" in result
+        assert "a.parquet: a row of more than 8 MB" in result
     else:
         assert int(result) == rows
 
 
-SHORT = [f"{number:04d}" for number in range(100)]
-
-
-@pytest.mark.parametrize(
-    ("column", "offsets", "damaged"),
-    [
-        (
-            pa.array(SHORT),
-            struct.pack("<2i", 40, 44),
-            struct.pack("<2i", 40, 1 << 30),
-        ),  # SIGBUS without the check
-        (
-            pa.array(SHORT),
-            struct.pack("<3i", 0, 4, 8),
-            struct.pack("<3i", -(1 << 20), 4, 8),
-        ),  # SIGSEGV
-        (
-            pa.array([["a", "b"]] * 50),
-            struct.pack("<3i", 0, 2, 4),
-            struct.pack("<3i", 0, 1 << 30, 4),
-        ),
-    ],
-)
-def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(
-    tmp_path, column, offsets, damaged
-):
-    path = tmp_path / "a.arrow"
-    write_arrow(pa.table({"text": column}), path)
-    assert path.read_bytes().count(offsets) == 1
-    path.write_bytes(path.read_bytes().replace(offsets, damaged))
-    printed = read_apart(path).stdout
-    assert "a.arrow: damaged arrow file" in printed
-    assert "ffset" in printed
-
-
-@pytest.mark.parametrize("is_repeated", [True, False])
-def test_what_follows_arrow_data_is_an_error(tmp_path, is_repeated):
-    path = tmp_path / "a.arrow"
-    write_arrow(pa.table({"text": ["a"]}), path)
-    data = path.read_bytes()
-    path.write_bytes(data + (data if is_repeated else b"garbage!" * 10))
-    with pytest.raises(DataError, match=r"a\.arrow: damaged arrow file"):
-        read(path)
-
-
-def test_arrow_files_are_not_read_by_datasets_which_does_not_check_them(tmp_path):
-    (tmp_path / "set").mkdir()
-    write_arrow(pa.table({"text": ["a"]}), tmp_path / "set" / "train.arrow")
+def test_arrow_files_are_not_read(tmp_path):
+    table = pa.table({"text": ["a"]})
+    path = tmp_path / "set" / "train.arrow"
+    path.parent.mkdir()
+    with pa.ipc.new_stream(str(path), table.schema) as writer:
+        writer.write_table(table)
     with pytest.raises(DataError, match="of kind 'arrow', not tables"):
         read(f"hub:{tmp_path}/set/default/train")
+    with pytest.raises(DataError, match=r"train\.arrow: .*write it as Parquet"):
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -411,11 +349,3 @@ def test_damaged_metadata_of_a_parquet_file(tmp_path, metadata):
     pq.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(DataError, match=r"a\.parquet: damaged metadata"):
         read(tmp_path / "a.parquet")
-
-
-def test_a_saved_folder_with_an_index_mapping_is_rejected(tmp_path):
-    (tmp_path / "state.json").write_text(
-        '{"_data_files": [], "_indices_data_files": [{"filename": "indices.arrow"}]}'
-    )
-    with pytest.raises(DataError, match="has an index mapping"):
-        find_files(tmp_path, ".")

@@ -1,18 +1,16 @@
-"""Corrupted inputs of libraries with compiled code, and of the hub: Arrow, tokenizers, HTTP answers."""
+"""Corrupted inputs of libraries with compiled code, and of the hub: tokenizers, HTTP answers."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import socket
-import struct
 import tempfile
 import threading
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from huggingface_hub import constants
 
 from fuzzing import ESCAPES, ODD, RAW, corrupt_value
@@ -20,7 +18,6 @@ from interlace.core import hub
 from interlace.core.errors import InterlaceError
 from interlace.data.tokenizer_files import download
 from interlace.data.vocab import Vocab
-from interlace.readers import READERS
 from little_translators import little_vocab
 
 if TYPE_CHECKING:
@@ -65,38 +62,6 @@ def outcome(work: Callable[[], object]) -> str:
     except BaseException:  # noqa: BLE001 - a panic too
         return traceback.format_exc()[-1500:]
     return ""
-
-
-def arrow_case(rng: random.Random) -> bytes:
-    """Return an Arrow file in whose buffers and metadata some numbers are replaced."""
-    text = [f"{number:04d}" for number in range(100)]
-    columns = (
-        pa.array(text),
-        pa.array(text, pa.large_string()),
-        pa.array([text[:2]] * 50),
-        pa.array(text * 2),
-    )
-    column = rng.choice(
-        [*columns, columns[3].dictionary_encode(), pa.array(text, pa.string_view())]
-    )
-    batch, sink = pa.record_batch([column], names=["text"]), pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    data = bytearray(sink.getvalue().to_pybytes())
-    for _ in range(rng.randint(1, 3)):
-        form = rng.choice(["<i", "<q"])
-        place = rng.randrange(8, len(data) - 16) // 4 * 4
-        number = rng.choice([-1, 0, 7, 401, 3400, 1 << 20, 1 << 30, -(1 << 20), (1 << 31) - 1])
-        struct.pack_into(form, data, place, number)
-    return bytes(data)
-
-
-def read_arrow(data: str) -> str:
-    """Return what is wrong with how an Arrow file, as hexadecimal digits, is read."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "a.arrow")
-        path.write_bytes(bytes.fromhex(data))
-        return outcome(lambda: list(READERS.build("dataset").read_chunks([path], ["en"])))
 
 
 def tokenizer_case(rng: random.Random) -> str:

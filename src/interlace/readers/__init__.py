@@ -20,7 +20,7 @@ HUB = (
     "hub:"  # begins the name of a data set of the Hugging Face hub, which stands in place of a path
 )
 BY_SUFFIX = {  # readers of files that are not plain lines
-    **dict.fromkeys((".jsonl", ".ndjson", ".parquet", ".arrow"), "dataset"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".parquet"), "dataset"),
     ".tmx": "tmx",
     ".xml": "tmx",
 }

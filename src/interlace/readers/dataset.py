@@ -1,8 +1,8 @@
-"""Rows with named columns: JSON Lines, Parquet and Arrow files, and data sets of the Hugging Face hub.
+"""Rows with named columns: JSON Lines and Parquet files, and data sets of the Hugging Face hub.
 
 A data set of the hub is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION` for a revision other than
 `main`. `OWNER/NAME` may be a folder. The package `datasets` downloads and caches. Only tables are read, so no code of a
-data set is ever run. A folder of `save_to_disk` is read by its Arrow files.
+data set is ever run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _column_field(setting: str, what: str) -> Any:
 class DatasetReader(TokenizingReader):
     """Questions, tagged words, pairs, translations or plain text: the first of these whose columns are present.
 
-    Files are Parquet (`.parquet`), Arrow (`.arrow`) or else JSON Lines, which may be compressed. The usual column names
+    Files are Parquet (`.parquet`) or else JSON Lines, which may be compressed. The usual column names
     include those of XNLI, PAWS-X, WikiANN, XTREME, SQuAD, XQuAD and MLQA; settings name others. Tags are entities in
     IOB2 if their column's name contains `ner`, else parts of speech. Line feeds become spaces. Pairs without a label
     have an empty one.

@@ -36,6 +36,7 @@ _MARKS = {
     b"%PDF-": "a PDF document",
     b"PK\3\4": "a zip archive or an office document",
     b"PAR1": "Parquet (reader 'dataset')",
+    b"\xff\xff\xff\xff": "Arrow: write it as Parquet, by `Dataset.to_parquet`",
     b"\x1f\x8b": "gzip: its name must end in .gz",
     b"BZh91AY&SY": "bzip2: its name must end in .bz2",
     b"\xfd7zXZ\0": "xz: its name must end in .xz",

@@ -7,39 +7,23 @@ from glob import escape, glob
 from pathlib import Path
 from string import Formatter
 
-from typing_extensions import TypedDict
-
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_exist, walk
-from interlace.core.json_files import json_record, read_json
-from interlace.core.names import file_in
 from interlace.readers import is_hub
 from interlace.readers.common.hub import HubAddress
-
-
-@json_record
-class _DataFile(TypedDict):
-    filename: str
-
-
-@json_record
-class _SavedDataset(TypedDict):
-    """What is read of the `state.json` of `datasets`."""
-
-    _data_files: list[_DataFile]
 
 
 def find_files(root: Root, pattern: str) -> list[Path]:
     """Return the files below `root` that a pattern names, sorted, each once: links give a file several names.
 
-    pattern: a path with `*`, `?` and `**`; a folder, for all files in it and its folders; one of `save_to_disk`, for
-        its Arrow files; or `hub:...`. A path that matches no file is returned as it is: readers say what is missing.
+    pattern: a path with `*`, `?` and `**`; a folder, for all files in it and its folders; or `hub:...`. A path that
+        matches no file is returned as it is: readers say what is missing.
         What accompanies data is left out if a pattern matches other files, too: README, LICENSE and `.md` files, and
         `.json` files.
 
     Raises:
-        DataError: a folder of `save_to_disk` has an index mapping, or a name `hub:...` is incomplete.
+        DataError: a name `hub:...` is incomplete.
     """
     rows = _without_repeats([[file] for file in _matching_files(root, pattern)])
     return [row[0] for row in rows]
@@ -92,8 +76,6 @@ def _matching_files(root: Root, pattern: str) -> list[Path]:
         except ValueError as error:
             raise DataError(str(error)) from None
     path = root / pattern
-    if (path / "state.json").is_file():
-        return _saved_files(path)
     pattern_of_files = _with_wildcards(path)
     files = [path]
     if _WILDCARD.search(pattern_of_files):
@@ -102,14 +84,6 @@ def _matching_files(root: Root, pattern: str) -> list[Path]:
     for accompanying in _ACCOMPANYING:
         files = [file for file in files if not accompanying.fullmatch(file.name)] or files
     return files
-
-
-def _saved_files(folder: Path) -> list[Path]:
-    """Return the Arrow files of a folder of `save_to_disk`."""
-    state = read_json(folder / "state.json", _SavedDataset)
-    if state.get("_indices_data_files") or state.get("_indices_files"):
-        raise DataError(f"{folder}: has an index mapping; save it again after `flatten_indices()`")
-    return [file_in(folder, file["filename"]) for file in state["_data_files"]]
 
 
 def _expanded(pattern: str) -> Iterator[str]:

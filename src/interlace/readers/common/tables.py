@@ -1,8 +1,7 @@
-"""Tables of named columns: JSON Lines, Parquet and Arrow files, and data sets of the Hugging Face hub."""
+"""Tables of named columns: JSON Lines and Parquet files, and data sets of the Hugging Face hub."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,14 +14,15 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.json_files import parse_json
 from interlace.readers import is_hub
-from interlace.readers.common.arrow import MAX_EXPANDED, MAX_RATIO, check_messages, small_parts
+from interlace.readers.common.arrow import small_parts
 from interlace.readers.common.hub import first_line, open_dataset
-from interlace.text.lines import plain_name, read_lines
+from interlace.text.lines import read_lines
 
 _BATCH_ROWS = 1000
 _MEAN_BYTES = 1 << 26  # that a batch may have if all rows are of mean length
 _BATCH_BYTES = 1 << 30  # that a batch may have if all rows hold the longest value
-_RANDOM_ACCESS = b"ARROW1"  # begins a file of that format
+_MAX_EXPANDED = 1 << 30  # bytes of a column chunk that is stored in fewer
+_MAX_RATIO = 20  # of what may be larger
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,10 @@ class ColumnTable:
         """Open the data set that `hub:..` names, or a file; raise a DataError if it is missing or damaged."""
         if is_hub(path):
             return _open_hub(path)
-        suffix = plain_name(path).suffix
-        if suffix not in {".parquet", ".arrow"}:
+        if path.suffix != ".parquet":
             return _open_json_lines(path)
         with _damage(path):
-            must_exist(path)
-            if suffix == ".parquet":
-                return _open_parquet(path)
-            return _open_arrow(path)
+            return _open_parquet(must_exist(path))
 
     def rows(self, columns: list[str]) -> Iterator[Row]:
         """Yield and count all rows with the values of some columns."""
@@ -89,11 +85,9 @@ class ColumnTable:
 def _open_hub(path: Path) -> ColumnTable:
     dataset = open_dataset(path)
 
-    def batches(columns: list[str]) -> Iterable[Any]:
-        batch_iterator: Iterable[Any] = (
-            dataset.select_columns(columns).with_format("arrow").iter(_BATCH_ROWS)
-        )
-        return batch_iterator
+    def batches(columns: list[str]) -> Iterator[Any]:
+        for table in dataset.select_columns(columns).with_format("arrow").iter(_BATCH_ROWS):
+            yield from table.to_batches()
 
     return _table_of_batches(path, dataset.features.arrow_schema, batches)
 
@@ -129,8 +123,7 @@ def _table_of_batches(
     def read(columns: list[str]) -> Iterator[Mapping[str, Any]]:
         with _damage(path):
             for batch in batches(columns):
-                # Arrow trusts offsets, and reads outside of a buffer or crashes
-                batch.validate(full=True)
+                batch.validate(full=True)  # Arrow trusts what it reads
                 for part in small_parts(batch, path):
                     yield from _python_rows(part, path)
 
@@ -174,8 +167,8 @@ def _damage(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, UnicodeError, struct.error) as error:
-        raise DataError(f"{path}: damaged {path.suffix[1:]} file: {first_line(error)}") from error
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise DataError(f"{path}: damaged data: {first_line(error)}") from error
 
 
 def _open_parquet(path: Path) -> ColumnTable:
@@ -201,7 +194,7 @@ def _open_parquet(path: Path) -> ColumnTable:
 def _check_expansion(path: Path, chunk: Any) -> None:
     """Raise a DataError if a column chunk expands to more than is to be expected of its compressed size."""
     size = chunk.total_uncompressed_size
-    limit = max(MAX_EXPANDED, MAX_RATIO * chunk.total_compressed_size)
+    limit = max(_MAX_EXPANDED, _MAX_RATIO * chunk.total_compressed_size)
     if size > limit:
         raise DataError(
             f"{path}: column {chunk.path_in_schema!r} has {chunk.total_compressed_size:,} bytes that expand to "
@@ -240,26 +233,3 @@ def _longest_value(path: Path, chunk: Any) -> int:
         if byte < 0x80:
             break
     return size >> 1  # zigzag
-
-
-def _open_arrow(path: Path) -> ColumnTable:
-    """Open a file of the streaming format, as `datasets` writes; nothing may follow the stream."""
-    import pyarrow as pa
-
-    source = pa.memory_map(str(path))
-    if source.read(len(_RANDOM_ACCESS)) == _RANDOM_ACCESS:
-        raise DataError(
-            f"{path}: Arrow's random access format; expected the streaming format, or Parquet"
-        )
-    source.seek(0)
-    check_messages(source, path)
-    following = source.size() - source.tell()
-    if following:
-        raise DataError(
-            f"{path}: damaged arrow file: {following:,} bytes follow the end of the stream"
-        )
-    source.seek(0)
-    stream = pa.ipc.open_stream(source)
-    return _table_of_batches(
-        path, stream.schema, lambda columns: (batch.select(columns) for batch in stream)
-    )
