@@ -1,6 +1,5 @@
-"""Text of recipes, metrics and files in Markdown and LaTeX: shown as it is, never as markup."""
+"""Text of recipes, metrics and files in Markdown: shown as it is, never as markup."""
 
-import re
 from itertools import pairwise
 
 import pytest
@@ -8,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from interlace.core.markup import latex_text, markdown_text, one_line
-from interlace.report.tables import Column, Entry, Line, Table, latex, markdown
+from interlace.core.markup import markdown_text, one_line
+from interlace.report.tables import Column, Entry, Line, Table, markdown
 
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 MARKUP = st.text(
@@ -73,26 +72,6 @@ def test_a_table_of_markdown_has_its_cells(evil, text):
     assert texts == [line, twice, x, line, line, "–", a, x, line]
 
 
-@given(MARKUP)
-@pytest.mark.parametrize(
-    "evil", ["[x] a", "* a", "a & b \\\\ c", "50 % }{ $x$", "a\n\nb", "\x1b", "a_b^c~d#"]
-)
-def test_a_table_of_latex_has_its_cells(evil, text):
-    lines = latex(table_of(evil + text)).split("\n")
-    rows = [line for line in lines if line.endswith(r" \\")]
-    plain = [re.sub(r"\\text\w+\{\}|\\[&%$#_{}]", "", row) for row in rows]
-    assert [row.count("&") for row in plain] == [2, 2, 2, 2]
-    assert all(
-        row.count("{") == row.count("}") and row.count("$") % 2 == 0 and "%" not in row
-        for row in plain
-    )
-    assert not any(row.startswith(("[", "*")) for row in rows)
-    assert "" not in lines[:-1]  # an empty line would end the paragraph inside a table
-
-
 def test_ordinary_names_and_numbers_stay_readable():
     for text in ("pos, zero-shot (accuracy, %)", "-5.4 ± 0.3†", "p < 0.001", "A & B", "2 of 3."):
         assert markdown_text(text) == text
-    assert (
-        latex_text("1\N{NARROW NO-BREAK SPACE}204 ± 3") == "1\N{NARROW NO-BREAK SPACE}204 $\\pm$ 3"
-    )

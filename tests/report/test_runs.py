@@ -30,7 +30,7 @@ def test_missing_files_are_empty_parts(tmp_path):
         ("scores.json", b'[{"task": "pos", "language": "", "metric": "f1", "score": 1}]', "key 'language': string"),
         ("run.json", b'{"seconds": {"training": "long"}}', "run.json: damaged: key 'seconds', key 'training'"),
         ("recipe.json", b"{", "recipe.json: damaged: Expecting property name"),
-        ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [1], "targets": [""]}]}]', "outside"),
+        ("samples.json", b'[{"objective": "m", "corpus": "en", "lines": {"reads": [1]}}]', "key 'lines'"),
         (
             "scores.json",
             b'[{"task": "pos", "language": "en", "metric": "f1", "score": 1, "contamination": {"ngram": []}}]',

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from interlace.report.page import cautions, title_of
-from interlace.report.runs import ReportedRun, Sample, SampleRow, read_runs
-from interlace.report.sections.examples import shown_sample
+from interlace.report.runs import ReportedRun, read_runs
+from interlace.report.sections.examples import training_examples
 from interlace.report.sections.scores import scores
 from interlace.report.sections.settings import compute, mixture, recipe
 from interlace.report.sections.training import evaluation, losses
-from interlace.report.sections.transfer import derived_gaps, transfer
 from interlace.report.sections.words import word_maps
-from interlace.scores import ScoreTable, table_of_entries
+from interlace.scores import ScoreTable
 from interlace.scores.examples import Examples
 from interlace.training.predictions import outcomes_file, write_outcomes
 from report_runs import bare_run, score, write_words
@@ -40,7 +39,7 @@ def rows_of(section):
 
 
 def titles(section):
-    return re.findall(r'class="title">([^<]*)<', section.body)
+    return re.findall(r'class="title"[^>]*>([^<]*)<', section.body)
 
 
 # ---- scores ----
@@ -125,35 +124,6 @@ def test_cautions_name_unfinished_and_single_runs(make_run, caplog):
     assert notes[1].startswith("Single pre-training run: b;")
 
 
-# ---- transfer ----
-
-INV = ["invert", "transliterate"]
-
-
-def transferred(label, steps, supervised, zero_shot, folder="x"):
-    name = f"{label}, transformations {'+'.join(steps)}"
-    rows = [score("en", 95.0), score("en_x", zero_shot), score("en", 95.0, setting="supervised")]
-    rows.append(score("en_x", supervised, setting="supervised"))
-    table = table_of_entries(rows, run=folder, system=name, label=name)
-    derived = {"derived": {"en_x": {"transformations": steps}}}
-    return ReportedRun(Path(folder), derived, {}, name, scores=ScoreTable(table))
-
-
-def test_gaps_on_derived_languages_are_drawn():
-    runs = [
-        transferred("MLM", ["transliterate"], 90, 80),
-        transferred("MLM", INV, 90, 40),
-        transferred("ALIGN", INV, 91, 61),
-        transferred("ALIGN", INV, 91, 71, "y"),
-    ]
-    gaps = {(gap.system, gap.transformation): gap for gap in derived_gaps(runs)}
-    assert list(gaps) == [("MLM", "Trans"), ("MLM", "Trans + Inv"), ("ALIGN", "Trans + Inv")]
-    assert gaps["ALIGN", "Trans + Inv"].gap.difference.values == [30.0, 20.0]
-    [drawing] = transfer(runs).figures
-    assert drawing.label.startswith("Part-of-speech tagging: transfer gap: ")
-    assert "ALIGN, Trans + Inv: supervised 91.0, zero-shot 66.0, gap 25.0" in drawing.label
-
-
 # ---- training ----
 
 LOGGED = {
@@ -229,39 +199,12 @@ def test_words_are_drawn_by_both_methods_before_and_after_training(make_run):
 # ---- examples ----
 
 
-@pytest.mark.parametrize(
-    ("tokens", "corpus", "sides", "expected"),
-    [
-        ("<s> a b c", "en-de", [0, 0, 1, 1], {"en": "<s> a", "de": "b c"}),
-        ("<s> a </s> </s> b c </s>", "en-de", [], {"en": "<s> a </s> </s>", "de": "b c </s>"}),
-        ("<s> a </s> b </s>", "en", [], {"en": "<s> a </s> b </s>"}),
-    ],
-)
-def test_sides_are_recorded_or_cut_at_the_first_closing_token(tokens, corpus, sides, expected):
-    row = SampleRow(tokens=tokens.split(), sides=sides)
-    parts = shown_sample(Sample(objective="tlm", corpus=corpus, rows=[row])).parts
-    shown = {part.language: " ".join(token.text for token in part.tokens) for part in parts}
-    assert shown == expected
-
-
-def test_mixed_sentences_are_one_part_with_the_side_of_each_token():
-    row = SampleRow(tokens="the Hund sees eine cat".split(), sides=[0, 1, 0, 1, 0])
-    [part] = shown_sample(Sample(objective="alm", corpus="en-de", rows=[row])).parts
-    assert [token.side for token in part.tokens] == [0, 1, 0, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("tokens", "joined"),
-    [
-        ("[CLS] play ##ing [MASK] ball", [False, False, True, False, False]),
-        ("<s> play ing \u2581ball <mask> s", [False, False, True, False, False, True]),
-        ("a b c", [False, False, False]),
-    ],
-)
-def test_tokens_of_a_word_are_joined(tokens, joined):
-    row = SampleRow(tokens=tokens.split())
-    [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[row])).parts
-    assert [token.joined for token in part.tokens] == joined
+def test_examples_have_the_lines_of_the_preview(make_run):
+    section = training_examples(read_runs([make_run("tlm", gain=0.0, tlm=True)]))
+    assert f"English {DASH} German" in section.body
+    rows = rows_of(section)
+    assert "[M]" in rows["reads"]
+    assert "kleine" in rows["predicts"]
 
 
 # ---- settings ----
@@ -270,8 +213,8 @@ def test_tokens_of_a_word_are_joined(tokens, joined):
 def test_mixture_is_by_objective_and_corpus():
     facts = {"shares": {"mlm/de": 0.75, "tlm/en-de": 0.25}}
     rows = rows_of(mixture([ReportedRun(Path("a"), {}, facts, "a")]))
-    assert rows["mlm"] == rows["German"] == ["75.0\u202f%"]
-    assert rows[f"English {DASH} German"] == ["25.0\u202f%"]
+    assert rows["mlm, German"] == ["75.0\u202f%"]
+    assert rows[f"tlm, English {DASH} German"] == ["25.0\u202f%"]
 
 
 def test_shared_fine_tuning_counts_once(make_run):

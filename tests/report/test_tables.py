@@ -10,9 +10,7 @@ from interlace.experiments.recipe import Recipe
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.published_rows import cited_by
 from interlace.report.tables import (
-    Entry,
     html_fragment,
-    latex,
     markdown,
     terminal,
     write_tables,
@@ -91,7 +89,6 @@ def test_lower_may_be_better(results):
     pos = tables(changed(results, greater_is_better=False))[1]
     assert pos.columns[1].group == "pos ↓ (accuracy, %)"
     assert "↓: lower is better." in pos.caption
-    assert r"pos $\downarrow$ (accuracy, \%)" in latex(pos)
 
 
 def test_a_checkpoint_counts_as_one_run(results):
@@ -123,7 +120,6 @@ def test_collapsed_fine_tunings_are_marked_in_all_formats(results):
     assert shown.endswith("‡")
     for text in (printed(terminal(pos)), markdown(pos), html_fragment(pos)):
         assert shown in text
-    assert "$^\\ddagger$ &" in latex(pos)
     assert "‡" not in cell(pos, "B", "de").text
 
 
@@ -160,19 +156,11 @@ def test_formats_escape_names(results):
     line = replace(main.lines[0], label="<b> | A − B < C")
     table = replace(main, lines=(line,))
     assert "| &lt;b> \\| A − B < C |" in markdown(table)
-    text = latex(table)
-    assert "\n$<$b$>$ | A $-$ B $<$ C & " in text
-    assert r"\caption{A \& B." in text
-    assert r"\multicolumn{2}{c}{pos (accuracy, \%)}" in text
-    assert r"\cmidrule(lr){3-4}" in text
-    cells = ("-5.4 ± 1.2", "1e-05", "see 2016–2018", "p-1")
-    table = replace(main, lines=(replace(line, label="A", entries=tuple(map(Entry, cells))),))
-    assert r"A & $-5.4$ $\pm$ 1.2 & 1e-05 & see 2016--2018 & p-1 \\" in latex(table)
 
 
 def test_files_are_written_and_shown_in_the_terminal(results, tmp_path):
     main, pos = tables(results)
     paths = write_tables(tmp_path / "tables", [main, pos])
-    assert [path.name for path in paths] == ["main.md", "main.tex", "pos.md", "pos.tex"]
+    assert [path.name for path in paths] == ["main.md", "pos.md"]
     assert f"**{cell(main, 'B', 'others')}**" in paths[0].read_text()
     assert str(cell(main, "B", "others")) in printed(terminal(main))

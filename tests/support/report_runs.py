@@ -76,14 +76,13 @@ def write_words(folder: Path, gain: float = 0.5) -> Path:
 
 
 def _samples(tlm: bool) -> list[dict[str, Any]]:
-    english = "<s> the big <mask> sees a small cat . </s>".split()
-    german = "der große Hund sieht eine <mask> Katze . </s>".split()
-    row = {"tokens": english, "changed": [3], "targets": ["dog"], "at": [3]}
-    samples = [{"objective": "mlm", "corpus": "en", "rows": [row]}]
+    english = "<s> the big [M] sees a small cat . </s>".split()
+    german = "der große Hund sieht eine [M] Katze . </s>".split()
+    lines = {"reads": english, "predicts": ["", "", "", "dog"]}
+    samples = [{"objective": "mlm", "corpus": "en", "lines": lines}]
     if tlm:
-        sides = [0] * len(english) + [1] * len(german)
-        pair = {**row, "tokens": english + german, "at": [15], "targets": ["kleine"]}
-        samples.append({"objective": "tlm", "corpus": "en-de", "rows": [{**pair, "sides": sides}]})
+        lines = {"reads": english + german, "predicts": [""] * 15 + ["kleine"]}
+        samples.append({"objective": "tlm", "corpus": "en-de", "lines": lines})
     return samples
 
 

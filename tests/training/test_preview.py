@@ -5,7 +5,7 @@ import numpy as np
 from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES, Batch
 from interlace.objectives.tlm import Tlm
-from interlace.training.preview import _sequence, preview_batch
+from interlace.training.preview import preview_batch
 
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
@@ -62,11 +62,6 @@ def test_padding_is_not_shown():
     reads = lines(preview_batch(found, VOCAB, tlm, ("en", "de")))["reads"]
     assert list(reads.values()) == [*SOURCE, *TARGET]
     assert list(reads)[len(SOURCE)] == 32
-    sample = _sequence(found, VOCAB, 0, causal=False)
-    assert (sample["tokens"], sample["sides"]) == (
-        [*SOURCE, *TARGET],
-        [0] * len(SOURCE) + [1] * len(TARGET),
-    )
 
 
 def test_causal_previews_show_the_next_subword():

@@ -1,4 +1,4 @@
-"""Escape text for Markdown and LaTeX: it shows as it is, on one line, and starts no markup, link, picture or HTML."""
+"""Escape text for Markdown: it shows as it is, on one line, and starts no markup, link, picture or HTML."""
 
 import re
 
@@ -15,23 +15,6 @@ _BACKSLASHED = re.compile(
 _ITEM = re.compile(r"^(\d{1,9})([.)](?= |$))")  # of a numbered list
 _TAG = re.compile("<(?=[a-zA-Z/!?])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
-_LATEX = str.maketrans(
-    {
-        **{char: f"\\{char}" for char in "&%$#_{}"},
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "\\": r"\textbackslash{}",
-        "±": r"$\pm$",
-        "\N{DAGGER}": r"$^\dagger$",
-        "\N{DOUBLE DAGGER}": r"$^\ddagger$",
-        "↓": r"$\downarrow$",
-        "°": r"$^\circ$",
-        "–": "--",
-        "−": "$-$",  # pdflatex has no letter for it
-        "<": r"$<$",
-        ">": r"$>$",
-    }
-)
 
 
 def one_line(text: str) -> str:
@@ -47,18 +30,3 @@ def markdown_text(text: str) -> str:
     """
     escaped = _ITEM.sub(r"\1\\\2", _BACKSLASHED.sub(r"\\\g<0>", one_line(text)))
     return _TAG.sub("&lt;", _ENTITY.sub("&amp;", escaped))
-
-
-def latex_text(text: str) -> str:
-    r"""Escape text for a LaTeX table or caption; no cell begins with what `\\` or `\midrule` take for an option.
-
-    >>> latex_text("[50 % & more]")
-    '{}[50 \\% \\& more]'
-    """
-    line = one_line(text)
-    return ("{}" if line.startswith(("[", "*")) else "") + line.translate(_LATEX)
-
-
-def latex_label(name: str) -> str:
-    """Return a name as a label of LaTeX: letters, digits and punctuation that LaTeX takes."""
-    return re.sub(r"[^\w.:+-]", "-", name)

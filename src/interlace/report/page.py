@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from markupsafe import Markup
-
 from interlace.core.errors import DataError
 from interlace.core.outputs import is_stream, output_file
-from interlace.report import figure_files, svg
+from interlace.report import figure_files
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.runs import ReportedRun, all_scores, first_of_each, read_runs
 from interlace.report.sections import Section
@@ -20,7 +18,7 @@ from interlace.report.sections.training import evaluation, losses
 from interlace.report.sections.transfer import transfer
 from interlace.report.sections.words import word_maps
 from interlace.report.tables import html_fragment
-from interlace.report.text import language_names, render, style_sheet
+from interlace.report.text import language_names, render
 from interlace.scores import ScoreTable
 
 log = logging.getLogger(__name__)
@@ -106,7 +104,6 @@ def _page(runs: Sequence[ReportedRun], sections: Sequence[Section]) -> str:
         abouts=[(run.label, run.recipe["about"]) for run in columns if run.recipe.get("about")],
         sections=sections,
         version=runs[0].facts.get("interlace"),
-        style=style_sheet() + Markup(svg.style_sheet()),  # noqa: S704 - our own file
     )
 
 

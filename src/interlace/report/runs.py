@@ -10,7 +10,7 @@ from typing import Any, Required, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from interlace.core.display import listed
@@ -71,34 +71,12 @@ class _LoggedScores(_Part):
     scores: dict[str, float | None]
 
 
-class SampleRow(_Part):
-    """A training example: the changed positions, the predicted ones with their targets, and the side of each token."""
-
-    tokens: list[str]
-    changed: list[int] = []
-    targets: list[str] = []
-    at: list[int] = []
-    sides: list[int] = []
-
-    @model_validator(mode="after")
-    def _check(self) -> SampleRow:
-        if len(self.at) != len(self.targets):
-            raise ValueError(
-                f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} tokens"
-            )
-        if any(not 0 <= position < len(self.tokens) for position in [*self.at, *self.changed]):
-            raise ValueError(f"a position is outside the row of {len(self.tokens)} tokens")
-        if self.sides and len(self.sides) != len(self.tokens):
-            raise ValueError(f"'sides' has {len(self.sides)} entries for {len(self.tokens)} tokens")
-        return self
-
-
 class Sample(_Part):
-    """Training examples of one objective on one corpus."""
+    """A training example of an objective on a corpus: the texts of its tokens by line, as in previews."""
 
     objective: str
-    corpus: str = ""
-    rows: list[SampleRow]
+    corpus: str
+    lines: dict[str, list[str]]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
-"""Tables of results as Markdown, LaTeX, HTML and terminal output."""
+"""Tables of results as Markdown, HTML and terminal output."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,15 +11,14 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from interlace.core.files import atomic
-from interlace.core.markup import latex_label, latex_text, markdown_text
+from interlace.core.markup import markdown_text
 from interlace.core.names import file_in
-from interlace.report.text import render
+from interlace.report.text import DASH, render
 
 if TYPE_CHECKING:
     import rich.table
 
 LOWER = " \N{DOWNWARDS ARROW}"  # behind the name of a metric of which lower is better
-_NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.]*)")  # not the hyphen of 1e-05 or of a range of years
 
 
 @dataclass(frozen=True)
@@ -83,14 +81,13 @@ class Table:
 
 
 def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
-    """Write each table as `NAME.md` and `NAME.tex`."""
+    """Write each table as `NAME.md`."""
     paths = []
     for table in tables:
-        for suffix, text in (("md", markdown(table)), ("tex", latex(table))):
-            path = file_in(folder, f"{table.name}.{suffix}")
-            with atomic(path) as partial:
-                partial.write_text(text, encoding="utf-8")
-            paths.append(path)
+        path = file_in(folder, f"{table.name}.md")
+        with atomic(path) as partial:
+            partial.write_text(markdown(table), encoding="utf-8")
+        paths.append(path)
     return paths
 
 
@@ -103,104 +100,22 @@ def markdown(table: Table) -> str:
         label = markdown_text(line.label)
         if line.theirs:
             label = f"*{label}*"
-        rows.append(
-            [
-                label,
-                *_texts(
-                    line,
-                    markdown_text,
-                    bold="**{}**",
-                    missing="–",
-                ),
-            ]
-        )
+        rows.append([label, *_texts(line, markdown_text, "**{}**")])
     body = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return f"## {markdown_text(table.title)}\n\n{body}\n\n{markdown_text(table.caption)}\n"
 
 
-def _texts(
-    line: Line,
-    escape: Callable[[str], str],
-    *,
-    bold: str,
-    missing: str,
-) -> list[str]:
+def _texts(line: Line, escape: Callable[[str], str], bold: str) -> list[str]:
     """Return the cells of a line as escaped text; bold: a template."""
     texts = []
     for entry in line.entries:
         if entry is None:
-            texts.append(missing)
+            texts.append(DASH)
         elif entry.bold:
             texts.append(bold.format(escape(str(entry))))
         else:
             texts.append(escape(str(entry)))
     return texts
-
-
-def latex(table: Table) -> str:
-    """Return a `table` for the package booktabs."""
-    alignments = "".join("l" if column.is_text else "r" for column in table.columns)
-    heads = [latex_text(table.head)]
-    heads += [latex_text(column.name) for column in table.columns]
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        "\\begin{table}",
-        "\\centering",
-        f"\\begin{{tabular}}{{l{alignments}}}",
-        "\\toprule",
-        *_latex_groups(table),
-        " & ".join(heads) + r" \\",
-        "\\midrule",
-        *_latex_body(table),
-        "\\bottomrule",
-        "\\end{tabular}",
-        f"\\caption{{{latex_text(f'{table.title}. {table.caption}')}}}",
-        f"\\label{{tab:{latex_label(table.name)}}}",
-        "\\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_groups(table: Table) -> list[str]:
-    """Return a row with the heads of groups of columns, and rules below them; none without groups."""
-    heads = [""]
-    rules = []
-    first_column = 2
-    for group, span in table.groups:
-        last_column = first_column + span - 1
-        if group:
-            heads.append(f"\\multicolumn{{{span}}}{{c}}{{{latex_text(group)}}}")
-            rules.append(f"\\cmidrule(lr){{{first_column}-{last_column}}}")
-        else:
-            heads += [""] * span
-        first_column = last_column + 1
-    if not rules:
-        return []
-    return [" & ".join(heads) + r" \\", " ".join(rules)]
-
-
-def _latex_body(table: Table) -> list[str]:
-    """Return the rows, with a rule above published ones."""
-    rows = []
-    for theirs, lines in groupby(table.lines, key=lambda line: line.theirs):
-        if theirs:
-            rows.append("\\midrule")
-        for line in lines:
-            label = latex_text(line.label)
-            if theirs:
-                label = f"\\textit{{{label}}}"
-            cells = _texts(
-                line,
-                _latex_cell,
-                bold=r"\textbf{{{}}}",
-                missing="--",
-            )
-            rows.append(" & ".join([label, *cells]) + r" \\")
-    return rows
-
-
-def _latex_cell(text: str) -> str:
-    return _NEGATIVE.sub(r"$-\1$", latex_text(text))
 
 
 def html_fragment(table: Table, kind: str = "scores") -> Markup:
@@ -219,12 +134,7 @@ def terminal(table: Table) -> rich.table.Table:
         head = escape(f"{column.group}\n{column.name}".strip())
         shown.add_column(head, justify="left" if column.is_text else "right")
     for line in table.lines:
-        cells = _texts(
-            line,
-            escape,
-            bold="[bold]{}[/]",
-            missing="–",
-        )
+        cells = _texts(line, escape, "[bold]{}[/]")
         shown.add_row(
             escape(line.label),
             *cells,

@@ -162,16 +162,19 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_short,
     )
+
+
+def _short(value: object) -> object:
+    """Return a coordinate of a figure with at most two decimals; anything else as it is."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
 
 
 def render(template: str, **values: Any) -> Markup:
     """Fill in `templates/TEMPLATE.html.jinja`; all strings are escaped except `Markup`, control characters visible."""
     page = _environment().get_template(f"{template}.html.jinja").render(**values)
-    return Markup(visible(page))  # noqa: S704 - autoescaped
-
-
-def style_sheet() -> Markup:
-    """Return the page's style sheet."""
-    source = _environment().loader.get_source(_environment(), "page.css")[0]  # type: ignore[union-attr]
-    return Markup(source)  # noqa: S704 - our own file
+    text = re.sub(
+        "[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(page)
+    )  # not allowed in XML
+    return Markup(text)  # noqa: S704 - autoescaped

@@ -130,66 +130,15 @@ def _width(text: str) -> int:
     return width
 
 
-def training_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str, Any]]:
-    """Return the first sequences of the first batch of each source, exactly as step 1 would build them."""
+def training_samples(mixture: Mixture, vocab: Vocab) -> list[dict[str, Any]]:
+    """Return the first sequence of each source, as step 1 would build it: its first tokens by line of the preview."""
     samples = []
     for number, source in enumerate(mixture.sources):
-        batch = mixture.first_batch(number)
-        architecture = source.learner.architecture
-        sequences = []
-        for row in range(min(rows, len(batch.inputs["input_ids"]))):
-            if architecture == "seq2seq":
-                sequences.append(_translation(batch, vocab, row, source.language))
-            else:
-                sequences.append(_sequence(batch, vocab, row, causal=architecture == "causal"))
-        samples.append({"objective": source.objective, "corpus": source.corpus, "rows": sequences})
+        languages = source.language.split("-")
+        preview = preview_batch(mixture.first_batch(number), vocab, source.learner, languages)
+        columns = sorted({column for line in preview.rows[0] for column in line.cells})
+        lines = {}
+        for line in preview.rows[0]:
+            lines[line.name] = [line.cells.get(column, "") for column in columns[:MAX_TOKENS]]
+        samples.append({"objective": source.objective, "corpus": source.corpus, "lines": lines})
     return samples
-
-
-def _translation(batch: Batch, vocab: Vocab, row: int, corpus: str) -> dict[str, Any]:
-    """Return a source and, after it, its target, each on its side of the corpus."""
-    source = _first_tokens(batch.inputs["input_ids"][row], vocab)
-    target = _first_tokens(batch.extra["decoder_ids"][row], vocab)
-    predicted = (batch.at[0] == row) & (batch.at[1] < len(target))
-    languages = {number: language for language, number in vocab.targets.items()}
-    pair = corpus.split("-")
-    target_side = 1
-    if len(pair) == 2:
-        target_side = pair.index(languages[int(target[0])])
-    source_sides = [1 - target_side] * len(source)
-    if batch.sides is not None:
-        source_sides = batch.sides[row][: len(source)].tolist()
-    return {
-        "tokens": vocab.tokens([*source, *target]),
-        "at": (batch.at[1][predicted] + len(source)).tolist(),
-        "targets": vocab.tokens(batch.labels[predicted]),
-        "changed": [],
-        "sides": source_sides + [target_side] * len(target),
-    }
-
-
-def _first_tokens(ids: NDArray[Any], vocab: Vocab) -> NDArray[Any]:
-    """Return the tokens of a padded sequence that a sample shows."""
-    tokens: NDArray[Any] = ids[ids != vocab.pad][:MAX_TOKENS]
-    return tokens
-
-
-def _sequence(batch: Batch, vocab: Vocab, row: int, *, causal: bool) -> dict[str, Any]:
-    """Return a sequence without padding, with its targets; a causal one has no changed tokens."""
-    real = _real_tokens(batch)[row]
-    tokens = batch.inputs["input_ids"][row][real][:MAX_TOKENS]
-    columns = (np.cumsum(real) - 1)[batch.at[1]]  # padding may also be between two sides
-    predicted = (batch.at[0] == row) & (columns < len(tokens))
-    columns = columns[predicted]
-    labels = batch.labels[predicted]
-    changed = [] if causal else columns[tokens[columns] != labels].tolist()
-    sides = [0] * len(tokens)
-    if batch.sides is not None:
-        sides = batch.sides[row][real][: len(tokens)].tolist()
-    return {
-        "tokens": vocab.tokens(tokens),
-        "at": columns.tolist(),
-        "targets": vocab.tokens(labels),
-        "changed": changed,
-        "sides": sides,
-    }

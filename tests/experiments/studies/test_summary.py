@@ -42,9 +42,7 @@ def test_writes_tables_and_comparisons(finished):
     study, folder, into = finished
     names = [table.name for table in summarize(study, folder, into)]
     assert names == ["main", "retrieval", "transfer"]
-    assert sorted(path.name for path in (into / "tables").iterdir()) == sorted(
-        f"{name}.{kind}" for name in names for kind in ("md", "tex")
-    )
+    assert sorted(path.stem for path in (into / "tables").iterdir()) == names
     assert units(into) == {("seeds", language) for language in ("", "en", "de", "es")}
     row = next(row for row in compared(into) if row["language"] == "de")
     assert (row["system"], row["against"], row["difference"], row["n"]) == ("B", "a", 0.0, 2)

@@ -4,10 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from interlace.report import axes, svg
-from interlace.report.text import clipped, number, significant
+from interlace.report.text import clipped, number, render, significant
 
 Point = tuple[float, float]  # step, value
 
@@ -31,6 +29,17 @@ class Curve:
     def last_value(self) -> str:
         """The value at the last step, as text."""
         return significant(self.points[-1][1])
+
+
+@dataclass(frozen=True)
+class _DrawnCurve:
+    """A curve in the coordinates of the figure; level: of its label, which keeps clear of the others."""
+
+    style: int
+    points: Sequence[Point]
+    label: str
+    level: float
+    title: str
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ def smoothed(points: Sequence[Point], max_points: int = 60) -> list[Point]:
 def line_panel(
     title: str, curves: Sequence[Curve], values: Domain, last_step: float
 ) -> svg.Drawing:
-    """Draw curves from step 0 to the last step."""
+    """Draw curves from step 0 to the last step, with a marker and a label at the end of each."""
     has_names = len({curve.label for curve in curves}) > 1
     labels = []
     for curve in curves:
@@ -80,86 +89,27 @@ def line_panel(
         labels.append(name + curve.last_value)
     right = _WIDTH - max(svg.text_width(label, _TYPE_SIZE) for label in labels) - 14
     across = axes.Scale(0.0, last_step, _LEFT, right)
-    up = axes.Scale(
-        values.low,
-        values.high,
-        _BOTTOM,
-        _TOP,
-        log=values.log,
-    )
+    up = axes.Scale(values.low, values.high, _BOTTOM, _TOP, log=values.log)
     make_ticks = axes.log_ticks if values.log else axes.ticks
-    parts = [svg.text(0, 14, title, "title")]
-    for value in make_ticks(values.low, values.high):
-        tick = number(value, 0) if value.is_integer() else significant(value, 2)
-        parts += svg.value_line(up(value), _LEFT, right, tick)
-    parts.append(
-        svg.text(
-            _LEFT,
-            _HEIGHT - 8,
-            "0",
-            "tick",
-            "start",
-        )
+    ends = [up(curve.points[-1][1]) + 4 for curve in curves]
+    levels = axes.apart(ends, _TYPE_SIZE + 2, _TOP, _BOTTOM + 4)
+    drawn = []
+    for curve, label, level in zip(curves, labels, levels, strict=True):
+        points = [(across(step), up(value)) for step, value in curve.points]
+        drawn.append(_DrawnCurve(curve.style, points, label, level, f"{curve.label}: {label}"))
+    body = render(
+        "line_panel",
+        title=title,
+        curves=drawn,
+        ticks=make_ticks(values.low, values.high),
+        up=up,
+        left=_LEFT,
+        right=right,
+        height=_HEIGHT,
+        last_step=last_step,
+        labels_at=max(across(curve.points[-1][0]) for curve in curves) + 8,
+        number=number,
+        significant=significant,
     )
-    parts.append(
-        svg.text(
-            right,
-            _HEIGHT - 8,
-            f"step {number(last_step, 0)}",
-            "tick",
-            "end",
-        )
-    )
-    for curve in curves:
-        line = [(across(step), up(value)) for step, value in curve.points]
-        parts.append(svg.path(line, curve.style))
-    parts += _ends(curves, labels, across, up)
     spoken = ", ".join(f"{curve.label} {curve.last_value}" for curve in curves)
-    return svg.Drawing(
-        _WIDTH,
-        _HEIGHT,
-        f"{title}: at the last step {spoken}",
-        parts,
-        "panel",
-    )
-
-
-def _ends(
-    curves: Sequence[Curve], labels: Sequence[str], across: axes.Scale, up: axes.Scale
-) -> list[Markup]:
-    """Return a marker at the end of each curve, and its label to the right, moved so that labels do not overlap."""
-    xs = [across(curve.points[-1][0]) for curve in curves]
-    ys = [up(curve.points[-1][1]) for curve in curves]
-    levels = axes.apart(
-        [y + 4 for y in ys],
-        _TYPE_SIZE + 2,
-        _TOP,
-        _BOTTOM + 4,
-    )
-    parts = []
-    for curve, label, x, y, level in zip(
-        curves,
-        labels,
-        xs,
-        ys,
-        levels,
-        strict=True,
-    ):
-        parts.append(
-            svg.marker(
-                x,
-                y,
-                curve.style,
-                f"{curve.label}: {label}",
-                half=3.2,
-            )
-        )
-        parts.append(
-            svg.text(
-                max(xs) + 8,
-                level,
-                label,
-                f"name c{curve.style % svg.STYLES}",
-            )
-        )
-    return parts
+    return svg.Drawing(_WIDTH, _HEIGHT, f"{title}: at the last step {spoken}", body, "panel")

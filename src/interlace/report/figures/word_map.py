@@ -1,12 +1,13 @@
 """Words as points, with their translations joined by lines and as many labels as fit."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.report import svg
-from interlace.report.text import language_name
+from interlace.report.text import language_name, render
 
 Points = NDArray[np.float64]  # (words, 2)
 
@@ -15,7 +16,18 @@ HEIGHT = 416.0
 _MARGIN = 16.0
 _HALF = 3.4  # half the width of a point
 _TYPE_SIZE = 12.0
-_DISC = 1  # the style whose marker is a filled circle
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A word in the figure."""
+
+    text: str
+    language: str
+    language_name: str
+    style: int
+    x: float
+    y: float
 
 
 def word_map(
@@ -29,26 +41,16 @@ def word_map(
     words: (language, word). pairs: numbers of words that a line joins. coordinates: (words, 2). styles: of languages.
     """
     points = map_points(coordinates)
-    lines = []
-    for start, stop in points[np.array(pairs)].tolist():
-        lines.append(f"M{start[0]:.1f} {start[1]:.1f}L{stop[0]:.1f} {stop[1]:.1f}")
-    # one path, so that crossing lines do not darken each other
-    parts = [svg.element("path", d="".join(lines), class_="links")]
+    drawn = []
     for (language, word), (x, y) in zip(words, points.tolist(), strict=True):
-        title = f"{word} ({language_name(language)})"
-        parts.append(svg.marker(x, y, _DISC, title, _HALF, colour=styles[language]))
-    for index in free_labels(words, points):
-        language, word = words[index]
-        label = svg.element(
-            "text",
-            word,
-            class_=f"word c{styles[language] % svg.STYLES}",
-            x=points[index, 0] + _HALF + 3,
-            y=points[index, 1] + _TYPE_SIZE * 0.36,
-            lang=language,
-        )
-        parts.append(label)
-    return svg.Drawing(WIDTH, HEIGHT, f"Map of {len(words)} words", parts, "map")
+        drawn.append(_Point(word, language, language_name(language), styles[language], x, y))
+    body = render(
+        "word_map",
+        words=drawn,
+        lines=points[np.array(pairs)].tolist(),
+        labelled=[drawn[index] for index in free_labels(words, points)],
+    )
+    return svg.Drawing(WIDTH, HEIGHT, f"Map of {len(words)} words", body, "map")
 
 
 def map_points(coordinates: Points) -> Points:

@@ -21,47 +21,21 @@ _NOTE = (
 
 def mixture(runs: Sequence[ReportedRun]) -> Section | None:
     """Return the section `Mixture`; none without recorded shares."""
-    trained = [run for run in first_of_each(runs) if run.facts.get("shares")]
-    if not trained:
+    shares = {run.label: run.facts.get("shares", {}) for run in first_of_each(runs)}
+    names = sorted(set().union(*shares.values()))
+    if not names:
         return None
-    columns = tuple(Column(run.label) for run in trained)
-    title = "Objectives and their corpora"
-    body = html_fragment(
-        Table(
-            "mixture",
-            title,
-            columns,
-            _corpus_lines(trained),
-        )
-    )
-    return Section("Mixture", "Shares of the training tokens.", body)
-
-
-def _corpus_lines(runs: Sequence[ReportedRun]) -> tuple[Line, ...]:
-    """Return a line for each objective, followed by those of its corpora."""
-    names = set()
-    for run in runs:
-        for name in run.facts["shares"]:
-            names |= {name, name.partition("/")[0]}
     lines = []
-    for name in sorted(names):
+    for name in names:
         objective, _, corpus = name.partition("/")
         entries = []
-        for run in runs:
-            share = 0.0
-            for key, part in run.facts["shares"].items():
-                if key == name or key.startswith(f"{name}/"):
-                    share += part
+        for shares_of_run in shares.values():
+            share = shares_of_run.get(name)
             entries.append(Entry(percent(100 * share, 1)) if share else None)
-        label = language_name(corpus) or objective
-        lines.append(
-            Line(
-                label,
-                tuple(entries),
-                kind="" if corpus else "mean",
-            )
-        )
-    return tuple(lines)
+        lines.append(Line(f"{objective}, {language_name(corpus)}", tuple(entries)))
+    columns = tuple(map(Column, shares))
+    table = Table("mixture", "Objectives and their corpora", columns, tuple(lines))
+    return Section("Mixture", "Shares of the training tokens.", html_fragment(table))
 
 
 def recipe(runs: Sequence[ReportedRun]) -> Section | None:
