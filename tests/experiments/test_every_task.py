@@ -20,9 +20,9 @@ from interlace.core.errors import InterlaceError, SettingsError
 from interlace.experiments.data_root import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.experiments.score_store import folder_key, outcomes_key
+from interlace.experiments.score_store import folder_key
 from interlace.tasks import TASKS, FineTuneTask
-from interlace.training.predictions import outcomes_file, read_outcomes
+from interlace.training.predictions import outcomes_file, outcomes_key, read_outcomes
 from interlace.training.run_folder import read_run
 from little_checkpoints import save_plain_bert
 from paraphrase_files import add_paraphrases

@@ -9,28 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.display import visible
-from interlace.report import axes, text
-from interlace.report.figures.alignment_matrix import AlignmentMatrix, alignment_matrix
-from interlace.report.figures.line_panel import smoothed
+from interlace.report import charts, text
+from interlace.report.alignment_matrix import AlignmentMatrix, alignment_matrix
+from interlace.report.charts import smoothed
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
 def test_line_labels_do_not_overlap(wanted):
-    placed = axes.apart(wanted, 12, 0, 200)
+    placed = charts.apart(wanted, 12, 0, 200)
     assert (np.diff(sorted(placed)) >= 12 - 1e-9).all()
     assert np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
 
 
 def test_ticks_and_smoothed_values_by_hand():
-    assert axes.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
-    assert axes.log_ticks(4, 80) == [5, 10, 20, 50]
-    assert axes.log_ticks(4, 12_000) == [10, 100, 1000, 10_000]
-    assert axes.Scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
+    assert charts.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
+    assert charts.log_ticks(4, 80) == [5, 10, 20, 50]
+    assert charts.log_ticks(4, 12_000) == [10, 100, 1000, 10_000]
+    assert charts.Scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
     points = smoothed([(float(step), float(step % 7)) for step in range(420)])
     assert [value for _, value in points] == pytest.approx([3] * 60)
-    assert axes.round_ends([(31.0, 42.0), (35.0, 58.0)]) == (30.0, 60.0)
+    assert charts.round_ends([(31.0, 42.0), (35.0, 58.0)]) == (30.0, 60.0)
 
 
 def test_numbers_times_and_names():

@@ -12,8 +12,9 @@ from study_rows import row
 
 def test_entries_become_a_row_for_each_metric():
     about = {"task": "mlqa", "metric": "f1", "language": "de", "score": 50.0, "low": 40.0}
-    entry = {**about, "scores": {"f1": 50.0, "exact": 30.0}}
-    main, other = table_of_entries([entry], scale=lambda _task, metric: (metric, False), run="r")
+    scales = {"exact": ("exact", False)}
+    entry = {**about, "scores": {"f1": 50.0, "exact": 30.0}, "scales": scales}
+    main, other = table_of_entries([entry], run="r")
     assert (main.metric, main.main, main.score, main.low, main.run) == ("f1", True, 50, 40, "r")
     assert (other.metric, other.main, other.score, other.low) == ("exact", False, 30.0, None)
     assert (main.unit, other.unit, other.greater_is_better) == ("%", "exact", False)

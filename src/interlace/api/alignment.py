@@ -18,6 +18,7 @@ from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.ragged import Ragged
 from interlace.data.tokenization import AUTO, reader_of_words, word_tokenizer_for
 from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.files import find_files, find_sides
@@ -217,9 +218,20 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
 
     def plot(self, number: int = 0) -> Drawing:
         """Return the alignment matrix of a pair, which notebooks show and `str` turns into SVG."""
-        from interlace.report.figures.alignment_matrix import AlignmentMatrix, alignment_matrix
+        from interlace.report.alignment_matrix import AlignmentMatrix, alignment_matrix
 
-        return alignment_matrix(AlignmentMatrix.of(self.pairs.types, self.alignments, number))
+        words = self.pairs.types
+        links = self.alignments.links
+        confidence = Ragged(self.alignments.confidence, links.offsets - links.offsets[0])
+        is_known = words.languages != ("source", "target")
+        matrix = AlignmentMatrix(
+            corpus="-".join(words.languages) if is_known else "",
+            source=[words.source_types[word] for word in words.source[number]],
+            target=[words.target_types[word] for word in words.target[number]],
+            links=links[number].tolist(),
+            confidence=confidence[number].tolist(),
+        )
+        return alignment_matrix(matrix)
 
 
 def align(

@@ -14,7 +14,7 @@ from interlace.core.store import merged
 from interlace.experiments.evaluate import evaluate as evaluate_target
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.pretrain import pretrain as pretrain_recipe
-from interlace.experiments.recipe import Recipe, read_recipe, resolve_task, score_languages
+from interlace.experiments.recipe import Recipe, read_recipe, score_languages
 from interlace.scores import ScoreTable, table_of_entries
 from interlace.text.lines import write_lines
 from interlace.training.run_folder import RECIPE, check_folder
@@ -201,10 +201,9 @@ def evaluate(
         )
     if languages:
         target = replace(target, recipe=score_languages(target.recipe, languages))
-    scale = lambda task, metric: resolve_task(target.recipe, task).scale(metric)  # noqa: E731 - as tables take it
     rows = evaluate_target(target, tasks, seeds)
     return table_of_entries(
-        rows, str(target.into), scale, label=target.recipe.name, system=target.recipe.name
+        rows, str(target.into), label=target.recipe.name, system=target.recipe.name
     )
 
 

@@ -18,12 +18,11 @@ from interlace.core.markup import markdown_text
 from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
 from interlace.experiments.run_record import DIGEST
-from interlace.experiments.score_store import scores_of_model
 from interlace.models.families import LANGUAGES_KEY, SEQ2SEQ
 from interlace.readers import is_hub
 from interlace.readers.common.hub import HubAddress
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
-from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run
+from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run, read_scores
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -152,7 +151,7 @@ def _objectives(recipe: Recipe, about: dict[str, Any]) -> list[list[str]]:
 def _scores(into: Path) -> list[dict[str, Any]]:
     """Return the mean over seeds of each task, setting, metric and language; all text is escaped."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in scores_of_model(into, plain(read_json(into / SCORES, list[ScoreEntry], []))):
+    for row in checked(plain(read_scores(into)), list[ScoreEntry], str(into / SCORES)):
         if row["score"] is not None:
             task = f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")
             groups.setdefault((task, row["metric"], row["language"]), []).append(row)

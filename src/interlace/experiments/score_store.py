@@ -6,14 +6,13 @@ fine-tuned, a hash of the files that are read, and the task's scoring version. `
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, RunError
@@ -24,6 +23,7 @@ from interlace.scores import ScoreEntry
 from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.files import MissingDataError
 from interlace.training.evaluation_job import EvaluationJob, Score
+from interlace.training.predictions import hashed, outcomes_key
 from interlace.training.run_folder import SCORES
 from interlace.training.selection import FineTuneRun, sets_read
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_Row = TypeVar("_Row", bound=Mapping[str, Any])
 Place = tuple[Any, ...]  # task, seed, setting, language
 
 _MODEL_FILES = (
@@ -66,11 +65,6 @@ class ScoreIdentity:
         is_same = outcomes_key(row) == self.outcomes_key
         stored_files = row.get("files_key") or self.files_key
         return is_same and self.files_key in {"", stored_files}
-
-
-def outcomes_key(row: Mapping[str, Any]) -> str:
-    """Return the key under which the outcomes of a score's test examples are stored."""
-    return hashed([str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")])
 
 
 def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
@@ -120,22 +114,6 @@ def folder_key(folder: Path) -> str:
     return ""
 
 
-def scores_of_model(run: Path, rows: Sequence[_Row]) -> list[_Row]:
-    """Return the rows that are scores of the model that a run has now; say how many are of previous weights.
-
-    A run without a model, as a folder of scores of another checkpoint, keeps all rows.
-    """
-    key = folder_key(run / "model")
-    current = [row for row in rows if not key or row.get("model_key", key) == key]
-    if len(current) < len(rows):
-        log.warning(
-            "%s: leaving out %d scores of previous weights of this model; evaluate it again",
-            run,
-            len(rows) - len(current),
-        )
-    return current
-
-
 def files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
     """Return a hash of the contents of all files that a fine-tuning or probe reads; "" if one is missing.
 
@@ -155,11 +133,6 @@ def _files_read(task: Task, source: str, root: Root, run: FineTuneRun) -> Iterat
         for other in tuned.held_out_splits(read.split) if read.split != "test" else ():
             with suppress(MissingDataError):  # then there is nothing to decontaminate against
                 yield from task.read_files(other, read.language, root)
-
-
-def hashed(parts: Sequence[str]) -> str:
-    """Return a hash of 16 hexadecimal digits."""
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
 
 class ScoreStore:

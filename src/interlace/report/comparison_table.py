@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from markupsafe import Markup
 
 from interlace.report import captions
 from interlace.report.published_rows import CitedRow, published_lines, published_notes, with_printed
+from interlace.report.runs import outcomes_path, read_outcomes
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, html_fragment, markdown
 from interlace.report.text import DASH, p_value
-from interlace.scores import COLLAPSED, ZERO_SHOT, ScoreTable, from_to
+from interlace.scores import COLLAPSED, ZERO_SHOT, Score, ScoreTable, from_to
 from interlace.scores.aggregation import OTHERS, Measure, Results, System, aggregate, systems_of
 from interlace.scores.comparison import Comparison, Unit, compare
+from interlace.scores.examples import Examples
 from interlace.scores.held_out import add_all_words, comparable_metrics
 from interlace.scores.statistics import mean_interval
 
+log = logging.getLogger(__name__)
+
+_DRAWS = 2000
 _UNITS: dict[Unit, str] = {
     "seeds": "over runs",
     "examples": "over examples",
@@ -209,6 +216,38 @@ class ComparisonTable:
                 )
             )
         return lines
+
+
+def compare_over_examples(
+    scores: ScoreTable, baseline: str, root: Path = Path()
+) -> list[Comparison]:
+    """Compare over test examples, and over runs and examples, in every task that has outcomes.
+
+    root: the folder that runs are relative to. Comparisons over examples that are impossible are logged.
+    """
+
+    def read(row: Score) -> Examples:
+        return read_outcomes(row, root)
+
+    comparisons = []
+    impossible: list[str] = []
+    for rows in scores.group("task", "setting").values():
+        paths = {outcomes_path(row, root) for row in rows}
+        if any(path.is_file() for path in paths) and len(rows.filter(system=baseline)):
+            comparisons += compare(
+                rows, baseline, "examples", outcomes=read, draws=_DRAWS, impossible=impossible
+            )
+            # with too few runs, or for the reasons above
+            comparisons += compare(
+                rows,
+                baseline,
+                "both",
+                outcomes=read,
+                impossible=[],
+            )
+    for message in impossible:
+        log.warning("%s", message)
+    return comparisons
 
 
 def headline(measures: Sequence[Measure]) -> list[Measure]:

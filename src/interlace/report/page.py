@@ -2,27 +2,28 @@
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from interlace.core.errors import DataError
+from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.outputs import is_stream, output_file
-from interlace.report import figure_files
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.runs import ReportedRun, all_scores, first_of_each, read_runs
 from interlace.report.sections import Section
 from interlace.report.sections.examples import training_examples
-from interlace.report.sections.scores import scores
+from interlace.report.sections.scores import scores, transfer
 from interlace.report.sections.settings import compute, mixture, recipe
 from interlace.report.sections.training import evaluation, losses
-from interlace.report.sections.transfer import transfer
 from interlace.report.sections.words import word_maps
+from interlace.report.svg import Drawing
 from interlace.report.tables import html_fragment
 from interlace.report.text import language_names, render
 from interlace.scores import ScoreTable
 
 log = logging.getLogger(__name__)
 _GENERATOR = b'<meta name="generator" content="interlace">'  # of the page's template
+_FIGURES_MARK = "figures.txt"  # the file that tells a folder of figures
 _SECTIONS = (
     scores,
     transfer,
@@ -61,16 +62,38 @@ def write_report(
     folder = into.with_name(f"{into.stem}-figures")
     figures = {section.anchor: section.figures for section in sections if section.figures}
     try:
-        figure_files.check_figures_folder(folder)
+        _check_figures_folder(folder)
         with output_file(into) as partial:
             partial.write_text(_page(read, sections), encoding="utf-8")
         if not is_stream(into):
-            figure_files.write_figures(figures, folder)
+            _write_figures(figures, folder)
     except OSError as error:
         raise DataError(
             f"{error.filename or into}: cannot be written: {error.strerror or error}"
         ) from None
     return into
+
+
+def _write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> None:
+    """Write figures as `NAME-NUMBER.svg` into a folder, in place of an older folder of figures."""
+    _check_figures_folder(folder)
+    with atomic_folder(folder) as partial:
+        mark = partial / _FIGURES_MARK
+        mark.write_text("Figures of a report, written by interlace.\n", encoding="utf-8")
+        for name, drawings in figures.items():
+            for number, drawing in enumerate(drawings, 1):
+                path = partial / f"{name}-{number}.svg"
+                path.write_text(str(drawing.document()), encoding="utf-8")
+
+
+def _check_figures_folder(folder: Path) -> None:
+    """Reject a folder to write that is there and holds anything but figures of an older report."""
+    must_be_replaceable(
+        folder,
+        _FIGURES_MARK,
+        "folder of figures",
+        ["*-*.svg"],
+    )
 
 
 def is_report(path: Path) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Required, TypeVar
+from typing import Any, Required
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +19,9 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special
 from interlace.core.json_files import checked, json_record, parse_json, read_json
-from interlace.experiments.score_store import outcomes_key, scores_of_model
-from interlace.report.text import short_labels
-from interlace.scores import Scale, Score, ScoreTable, table_of_entries
+from interlace.scores import Score, ScoreTable, table_of_entries
 from interlace.scores.examples import Examples
-from interlace.tasks import TASKS
 from interlace.training import predictions, run_folder
-
-T = TypeVar("T")
 
 
 @json_record
@@ -123,30 +120,9 @@ def first_of_each(runs: Iterable[ReportedRun]) -> list[ReportedRun]:
     return list(columns.values())
 
 
-def of_first_runs(
-    runs: Sequence[ReportedRun],
-    items: Callable[[ReportedRun], Iterable[T]],
-    key: Callable[[T], str],
-) -> dict[str, list[T]]:
-    """Group the items of runs by key; all items of a key are from the first run that has it."""
-    groups: dict[str, list[T]] = {}
-    for run in first_of_each(runs):
-        of_run: dict[str, list[T]] = {}
-        for item in items(run):
-            of_run.setdefault(key(item), []).append(item)
-        groups |= {name: members for name, members in of_run.items() if name not in groups}
-    return groups
-
-
 def all_scores(runs: Sequence[ReportedRun]) -> ScoreTable:
     """Return the scores of all runs as one table, whose systems are the columns of the page."""
     return ScoreTable(chain.from_iterable(run.scores for run in runs))
-
-
-def short_names(runs: Sequence[ReportedRun]) -> dict[str, str]:
-    """Return by column its name in figures, without the words that all share."""
-    labels = [run.label for run in first_of_each(runs)]
-    return dict(zip(labels, short_labels(labels), strict=True))
 
 
 def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
@@ -159,32 +135,43 @@ def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise DataError(f"a run folder is given twice: {listed(folders)}")
     columns = _columns([_read_run(folder) for folder in folders])
-    by_label = dict(zip(_labels(columns), columns, strict=True))
-    baseline_label = _baseline_label(by_label, baseline)
+    baseline_label = _baseline_label(columns, baseline)
     runs = []
-    for style, label in enumerate(sorted(by_label, key=lambda label: label != baseline_label)):
-        for run in by_label[label]:
+    for style, label in enumerate(sorted(columns, key=lambda label: label != baseline_label)):
+        for run in columns[label]:
             scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
-            runs.append(
-                replace(
-                    run,
-                    label=label,
-                    style=style,
-                    scores=scores,
-                )
-            )
+            runs.append(replace(run, label=label, style=style, scores=scores))
     return runs
 
 
-def _labels(columns: Sequence[Sequence[ReportedRun]]) -> list[str]:
-    """Return the names of columns; those with the same name get folder names behind it."""
-    names = [runs[0].label for runs in columns]
-    folders = _shortest([runs[0].folder for runs in columns])
-    labels = []
-    for name, folder in zip(names, folders, strict=True):
-        is_unique = names.count(name) == 1 or name == folder
-        labels.append(name if is_unique else f"{name} ({folder})")
-    return labels
+def _columns(runs: Sequence[ReportedRun]) -> dict[str, list[ReportedRun]]:
+    """Return the runs of each column by its label; folders tell columns of the same name apart."""
+    by_settings: dict[Hashable, list[ReportedRun]] = {}
+    for run in runs:
+        by_settings.setdefault(_conditions(run), []).append(run)
+    columns = list(by_settings.values())
+    names = Counter(column[0].label for column in columns)
+    folders = Counter(column[0].folder.name for column in columns)
+    by_label = {}
+    for column in columns:
+        label = column[0].label
+        folder = column[0].folder
+        if names[label] > 1:
+            label += f" ({folder.name if folders[folder.name] == 1 else folder})"
+        by_label[label] = column
+    return by_label
+
+
+def _conditions(run: ReportedRun) -> Hashable:
+    """Return what runs of a column share: all settings of pre-training but the seed, and what scores depend on."""
+    if not run.recipe:
+        return run.folder
+    ignored = {"seed", "evaluate", "about", "changes", "published"}
+    pretraining = {key: value for key, value in run.recipe.items() if key not in ignored}
+    scoring = set()
+    for row in run.scores:
+        scoring.add((row.task, row.setting, row.language, row.settings_key, row.files_key))
+    return json.dumps(pretraining, sort_keys=True), frozenset(scoring)
 
 
 def _baseline_label(by_label: Mapping[str, Sequence[ReportedRun]], baseline: str) -> str:
@@ -202,7 +189,7 @@ def read_outcomes(row: Score, root: Path = Path()) -> Examples:
 
     root: the folder that `row.run` is relative to.
     """
-    key = outcomes_key(vars(row)) if row.key else None
+    key = predictions.outcomes_key(vars(row)) if row.key else None
     return predictions.read_outcomes(outcomes_path(row, root), key)
 
 
@@ -217,8 +204,6 @@ def _read_run(folder: Path) -> ReportedRun:
     evaluation: dict[str, Any] = read_json(folder / run_folder.EVALUATION, _Recipe, None) or {}
     if recipe and "evaluate" in evaluation:  # what the scores were computed with
         recipe = {**recipe, "evaluate": evaluation["evaluate"]}
-    scores_path = folder / run_folder.SCORES
-    entries = scores_of_model(folder, read_json(scores_path, list[dict[str, Any]], None) or [])
     run = ReportedRun(
         folder=folder,
         recipe=recipe,
@@ -226,9 +211,8 @@ def _read_run(folder: Path) -> ReportedRun:
         label=recipe.get("name") or folder.resolve().name,
         samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
         scores=table_of_entries(
-            entries,
-            str(scores_path),
-            _scale,
+            run_folder.read_scores(folder),
+            str(folder / run_folder.SCORES),
             run=str(folder),
             pretrained=bool(recipe),
         ),
@@ -287,67 +271,3 @@ def _read_words(path: Path) -> MappedWords | None:
         sizes = f"{len(words)} words, {len(before)} and {len(after)} vectors"
         raise DataError(f"{path}: damaged: {sizes}")
     return MappedWords(words, pairs, before, after)
-
-
-def _scale(task: str, metric: str) -> Scale:
-    """Return unit and direction of a metric; "" and unknown for tasks that are not installed."""
-    if task not in TASKS.names():
-        return "", None
-    entry = TASKS.get(task)
-    unit, greater_is_better = entry.other_scales.get(
-        metric.split(", ", maxsplit=1)[0], (entry.unit, entry.greater_is_better)
-    )
-    # of some tasks these are properties, which only an instance has
-    return (
-        unit if isinstance(unit, str) else "",
-        greater_is_better if isinstance(greater_is_better, bool) else None,
-    )
-
-
-def _columns(runs: Sequence[ReportedRun]) -> list[list[ReportedRun]]:
-    """Return the runs of each column."""
-    columns: list[list[ReportedRun]] = []
-    for run in runs:
-        for members in columns:
-            if all(_is_same_column(run, member) for member in members):
-                members.append(run)
-                break
-        else:
-            columns.append([run])
-    return columns
-
-
-def _is_same_column(run: ReportedRun, member: ReportedRun) -> bool:
-    """Return whether two runs share name and pre-training settings but for the seed, and were scored alike."""
-    if run.label != member.label or not run.recipe or _pretraining(run) != _pretraining(member):
-        return False
-    conditions = _scoring_conditions(run)
-    for evaluation, condition in _scoring_conditions(member).items():
-        if conditions.get(evaluation, condition) != condition:
-            return False
-    return True
-
-
-def _pretraining(run: ReportedRun) -> dict[str, Any]:
-    ignored = {"seed", "evaluate", "about", "changes", "published"}
-    return {key: value for key, value in run.recipe.items() if key not in ignored}
-
-
-def _scoring_conditions(run: ReportedRun) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Return the keys of the settings and files that scores were computed with, by task, setting and language."""
-    conditions = {}
-    for row in run.scores:
-        conditions[row.task, row.setting, row.language] = (row.settings_key, row.files_key)
-    return conditions
-
-
-def _shortest(folders: Sequence[Path]) -> list[str]:
-    """Return the last parts of the paths, as many as distinguish them."""
-    parts = [folder.resolve().parts for folder in folders]
-    longest = max(len(folder_parts) for folder_parts in parts)
-    names: list[str] = []
-    for length in range(1, longest + 1):
-        names = ["/".join(folder_parts[-length:]) for folder_parts in parts]
-        if len(set(names)) == len(names):
-            break
-    return names

@@ -8,8 +8,7 @@ from typing import Any
 from interlace.core.json_files import read_json, write_json
 from interlace.experiments.studies import Study, cells_of
 from interlace.experiments.studies.folder import RESULTS, StudyFolder
-from interlace.report.comparison_table import ComparisonTable
-from interlace.report.example_tests import compare_over_examples
+from interlace.report.comparison_table import ComparisonTable, compare_over_examples
 from interlace.report.published_rows import cited_by
 from interlace.report.tables import Table, write_tables
 from interlace.report.transfer import transfer_table

@@ -142,6 +142,7 @@ class ScoreEntry(TypedDict, total=False):
     score: Required[float | None]
     seed: int
     scores: dict[str, float]
+    scales: dict[str, Scale]
     setting: str
     unit: str
     translations: str
@@ -286,14 +287,13 @@ _COLUMNS = tuple(item.name for item in fields(Score))
 def table_of_entries(
     entries: Iterable[Mapping[str, Any]],
     where: str = "scores.json",
-    scale: Callable[[str, str], Scale] = lambda _task, _metric: ("", True),
     **columns: Any,
 ) -> ScoreTable:
     """Return the rows of evaluation entries (`scores.json`): the main metric of each, then its other metrics.
 
-    entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric. where: names the file in errors.
-    scale: unit and direction of the metrics other than the main one, by task and metric. columns: values of further
-    columns, the same in all rows. Raise a DataError if an entry lacks a column or has a wrong type.
+    entries: each with `task`, `metric`, `language`, `score`, and by metric `scores` and `scales`, unit and direction
+    (default: unknown). where: names the file in errors. columns: values of further columns, the same
+    in all rows. Raise a DataError if an entry lacks a column or has a wrong type.
     """
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):
@@ -316,7 +316,7 @@ def table_of_entries(
         for metric, value in read.get("scores", {}).items():
             if metric == main.metric:
                 continue
-            unit, greater_is_better = scale(main.task, metric)
+            unit, greater_is_better = read.get("scales", {}).get(metric, ("", None))
             row = replace(
                 main,
                 metric=metric,

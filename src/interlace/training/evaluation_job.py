@@ -133,6 +133,7 @@ class EvaluationJob:
             "score": rounded[metric],
             "n": count,
             "scores": rounded,
+            "scales": {name: task.scale(name) for name in rounded},
             "seconds": round(seconds, 3),
         }
 

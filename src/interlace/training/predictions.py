@@ -26,10 +26,11 @@ Generated text is in `...LANGUAGE.txt`, a line per example; answers to questions
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,11 +44,11 @@ from interlace.core.json_files import checked, parse_json, write_json
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
-from interlace.training.selection import Item
 
 if TYPE_CHECKING:
     from interlace.tasks import Scores
     from interlace.training.evaluation_job import EvaluationJob
+    from interlace.training.selection import Item
 
 FOLDER = "predictions"
 
@@ -66,6 +67,16 @@ def outcomes_file(
     parts = [task, setting.removesuffix(ORACLE), str(seed), language]
     name = ".".join(map(safe_file_name, parts))
     return run / FOLDER / f"{name}.safetensors"
+
+
+def outcomes_key(row: Mapping[str, Any]) -> str:
+    """Return the key under which the outcomes of a score's test examples are stored."""
+    return hashed([str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")])
+
+
+def hashed(parts: Sequence[str]) -> str:
+    """Return a hash of 16 hexadecimal digits."""
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def safe_file_name(name: str) -> str:

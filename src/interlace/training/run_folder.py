@@ -1,6 +1,7 @@
 """The folder of a run: its lock and its plain files."""
 
 import json
+import logging
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from interlace.core.errors import DataError, RunError
 from interlace.core.files import atomic, disk_errors, must_not_be_special, open_no_link
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.text.lines import MAX_LINE
+
+log = logging.getLogger(__name__)
 
 RECIPE = "recipe.json"
 RUN = "run.json"
@@ -153,6 +156,16 @@ def read_run(folder: Path) -> dict[str, Any]:
         folder / RUN, RunRecord, {}, remedy="remove it, and rerun the command to write it again"
     )
     return record
+
+
+def read_scores(folder: Path) -> list[dict[str, Any]]:
+    """Return the entries of `scores.json`, without those of previous weights of a run that was trained again."""
+    entries: list[dict[str, Any]] = read_json(folder / SCORES, list[dict[str, Any]], [])
+    key = read_run(folder).get("model_key")
+    current = [entry for entry in entries if not key or entry.get("model_key", key) == key]
+    if len(current) < len(entries):
+        log.warning("%s: leaving out scores of previous weights; evaluate it again", folder)
+    return current
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -192,7 +192,6 @@ class StudyFolder:
         return table_of_entries(
             entries,
             str(folder / SCORES),
-            lambda task, metric: resolve_task(cell.recipe, task).scale(metric),
             tokens=run.get("tokens"),
             steps=run.get("steps"),
             parameters=run.get("parameters"),

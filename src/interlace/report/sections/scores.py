@@ -1,4 +1,4 @@
-"""Scores by language and system."""
+"""Scores by language and system, and transfer gaps."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -6,15 +6,15 @@ from itertools import chain
 from typing import Any
 
 from interlace.core.errors import DataError
-from interlace.report import axes, captions, svg
-from interlace.report.comparison_table import ComparisonTable, headline
-from interlace.report.example_tests import compare_over_examples
-from interlace.report.figures.dot_chart import Dot, DotRow, dot_chart
+from interlace.report import captions, svg
+from interlace.report.charts import Dot, DotRow, dot_chart, round_ends
+from interlace.report.comparison_table import ComparisonTable, compare_over_examples, headline
 from interlace.report.published_rows import CitedRow, rows_on
 from interlace.report.runs import ReportedRun, all_scores, first_of_each
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Line, Table, html_fragment, number_entries
 from interlace.report.text import language_name, number, render, task_name
+from interlace.report.transfer import transfer_table
 from interlace.scores import ScoreTable
 from interlace.scores.aggregation import OTHERS, Measure, Result, Results, aggregate
 from interlace.scores.published import find_rows
@@ -130,7 +130,7 @@ def _dots(
     return dot_chart(
         title,
         rows,
-        axes.round_ends([result.ends for result in drawn]),
+        round_ends([result.ends for result in drawn]),
     )
 
 
@@ -142,3 +142,12 @@ def _dot(
     low, high = result.ends
     title = f"{name}: {number(result.mean)} ({number(low)} to {number(high)})"
     return Dot(style, result.mean, low, high, title)
+
+
+def transfer(runs: Sequence[ReportedRun]) -> Section | None:
+    """Return the section `Transfer gap`."""
+    table = transfer_table(all_scores(runs), "Transfer and alignment", cited_rows(runs))
+    if table is None:
+        return None
+    lead = "What models lose from the language that they are fine-tuned on to other languages."
+    return Section("Transfer gap", lead, html_fragment(table))

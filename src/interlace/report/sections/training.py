@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from interlace.report import svg
-from interlace.report.figures.line_panel import Curve, domain, line_panel, smoothed
-from interlace.report.runs import ReportedRun, first_of_each, short_names
+from interlace.report.charts import Curve, domain, line_panel, smoothed
+from interlace.report.runs import ReportedRun, first_of_each
 from interlace.report.sections import Section
-from interlace.report.text import language_name, render
+from interlace.report.text import language_name, render, short_labels
 
 _MAX_PANELS = 12
 _LOSS = "Loss in nats per predicted token, or the share that a panel names; a point is the mean over some steps."
@@ -122,7 +122,8 @@ def _curves(
     runs: Sequence[ReportedRun], points_of: Callable[[ReportedRun], Points]
 ) -> dict[str, list[Curve]]:
     """Return the smoothed curves by panel, one a run, without values that are not finite."""
-    short = short_names(runs)
+    labels = [run.label for run in first_of_each(runs)]
+    short = dict(zip(labels, short_labels(labels), strict=True))
     curves: dict[str, list[Curve]] = {}
     for run in runs:
         for panel, values in points_of(run).items():

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from math import cos, radians, sin
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from interlace.core.ragged import Ragged
 from interlace.report import svg
 from interlace.report.text import clipped, language_name, render
-
-if TYPE_CHECKING:
-    from interlace.aligners import Alignments
-    from interlace.alignment import WordPairs
 
 _CELL = 22.0
 _TYPE_SIZE = 13.0
@@ -34,19 +28,6 @@ class AlignmentMatrix(BaseModel):
     target: list[str]
     links: list[tuple[int, int]]
     confidence: list[float] = []
-
-    @classmethod
-    def of(cls, words: WordPairs, alignments: Alignments, row: int) -> AlignmentMatrix:
-        """Return the matrix of a pair by its alignments; raise an IndexError if there is no such pair."""
-        links = alignments.links
-        confidence = Ragged(alignments.confidence, links.offsets - links.offsets[0])
-        return cls(
-            corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
-            source=[words.source_types[word] for word in words.source[row]],
-            target=[words.target_types[word] for word in words.target[row]],
-            links=links[row].tolist(),
-            confidence=confidence[row].tolist(),
-        )
 
     @model_validator(mode="after")
     def _check(self) -> AlignmentMatrix:

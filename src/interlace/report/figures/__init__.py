@@ -1,1 +1,0 @@
-"""Figures: curves over steps, dots, scatter plots, shaded tables, alignment matrices and maps of words; one a file."""
