@@ -12,7 +12,7 @@ from study_rows import row
 
 def test_entries_become_a_row_for_each_metric():
     about = {"task": "mlqa", "metric": "f1", "language": "de", "score": 50.0, "low": 40.0}
-    scales = {"exact": ("exact", False)}
+    scales = {"exact": {"unit": "exact", "greater_is_better": False}}
     entry = {**about, "scores": {"f1": 50.0, "exact": 30.0}, "scales": scales}
     main, other = table_of_entries([entry], run="r")
     assert (main.metric, main.main, main.score, main.low, main.run) == ("f1", True, 50, 40, "r")

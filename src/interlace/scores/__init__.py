@@ -133,6 +133,14 @@ class Score:
 
 
 @json_record
+class MetricScale(TypedDict):
+    """Unit and direction of a metric."""
+
+    unit: str
+    greater_is_better: bool | None
+
+
+@json_record
 class ScoreEntry(TypedDict, total=False):
     """What is read of an entry of `scores.json` as it is; its other keys are columns of `Score`."""
 
@@ -142,7 +150,7 @@ class ScoreEntry(TypedDict, total=False):
     score: Required[float | None]
     seed: int
     scores: dict[str, float]
-    scales: dict[str, Scale]
+    scales: dict[str, MetricScale]
     setting: str
     unit: str
     translations: str
@@ -316,13 +324,13 @@ def table_of_entries(
         for metric, value in read.get("scores", {}).items():
             if metric == main.metric:
                 continue
-            unit, greater_is_better = read.get("scales", {}).get(metric, ("", None))
+            scale = read.get("scales", {}).get(metric, {"unit": "", "greater_is_better": None})
             row = replace(
                 main,
                 metric=metric,
                 main=False,
-                unit=unit,
-                greater_is_better=greater_is_better,
+                unit=scale["unit"],
+                greater_is_better=scale["greater_is_better"],
                 score=value,
                 low=None,
                 high=None,

@@ -117,6 +117,10 @@ class EvaluationJob:
         task: Any = self.task
         metric = scores.metric or task.metric
         rounded = {name: round(value, 4) for name, value in scores.metrics.items()}
+        scales = {}
+        for name in rounded:
+            unit, greater_is_better = task.scale(name)
+            scales[name] = {"unit": unit, "greater_is_better": greater_is_better}
         row = {
             "task": self.name,
             "metric": metric,
@@ -133,7 +137,7 @@ class EvaluationJob:
             "score": rounded[metric],
             "n": count,
             "scores": rounded,
-            "scales": {name: task.scale(name) for name in rounded},
+            "scales": scales,
             "seconds": round(seconds, 3),
         }
 
