@@ -162,17 +162,6 @@ def test_a_decoder_of_fewer_layers_takes_the_lowest(words, tmp_path):
     assert same(parts(model.decoder.model)[1], load(start).model.state_dict())
 
 
-@pytest.mark.parametrize(
-    ("family", "language_input"), [("bert", "token_type_ids"), ("modernbert", None)]
-)
-def test_a_decoder_may_have_a_shape_of_its_own(family, language_input, words):
-    own = DecoderSettings(shape=shape("bert", layers=1, max_length=12))
-    model = build(settings_of(family, shape=shape(family), decoder=own), words)
-    assert (model.traits.family, model.decoder.family.name) == (family, "bert")
-    assert (model.decoder.depth, model.max_target_length, model.shared) == (1, 12, True)
-    assert model.decoder_language_input == language_input
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(family, words, tmp_path):
     start = checkpoint(tmp_path, family, words, 7)
@@ -226,10 +215,6 @@ def test_rejects_other_widths_and_more_layers_than_the_start_has(words, tmp_path
 
 
 def test_rejects_take_without_a_start():
-    with pytest.raises(SettingsError, match="give either 'shape', of a fresh decoder, or 'start'"):
-        DecoderSettings.read({"shape": {}, "layers": 2}, "model.decoder")
-    with pytest.raises(SettingsError, match="needs a start, but this decoder has a 'shape'"):
-        DecoderSettings.read({"shape": {}, "take": "none"}, "model.decoder")
     for settings in ({"take": "none"}, {"shape": {}, "decoder": {"take": "none"}}):
         with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
             ModelSettings.read(settings, "model")

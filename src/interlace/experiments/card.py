@@ -18,7 +18,7 @@ from interlace.core.markup import markdown_text
 from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
 from interlace.experiments.run_record import DIGEST
-from interlace.models.families import LANGUAGES_KEY, SEQ2SEQ
+from interlace.models.families import LANGUAGES_KEY
 from interlace.readers import is_hub
 from interlace.readers.common.hub import HubAddress
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
@@ -117,7 +117,8 @@ def _base(recipe: Recipe) -> str | None:
 
 def _loading(recipe: Recipe, config: dict[str, Any]) -> dict[str, Any]:
     """Return the template values of the code that loads the model."""
-    is_xlm = config.get("model_type") == "xlm"
+    kind = config.get("model_type")
+    is_causal = recipe.causal and kind != "modernbert"
     encoder = config.get("encoder", {})
     language_ids = {**config, **encoder}.get(LANGUAGES_KEY, {})
     if not language_ids and config.get("n_langs", 1) > 1:
@@ -125,11 +126,11 @@ def _loading(recipe: Recipe, config: dict[str, Any]) -> dict[str, Any]:
     language_ids = dict(sorted(language_ids.items(), key=lambda item: int(item[1])))
     lengths = max_source_lengths(recipe) if recipe.seq2seq else {}
     return {
-        "auto_class": "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM",
+        "auto_class": "AutoModelForCausalLM" if is_causal else "AutoModelForMaskedLM",
         "is_translation": recipe.seq2seq,
         "directions": list(lengths),
         "max_new_tokens": max(lengths.values(), default=0),
-        "language_argument": "langs" if is_xlm else "token_type_ids",
+        "language_argument": "langs" if kind == "xlm" else "token_type_ids",
         "language_ids": plain(language_ids),
     }
 
@@ -199,12 +200,13 @@ def _metadata(
         for score in scores
     ]
     objectives = [plain(name).replace("_", "-") for name in recipe.objectives]
+    is_modernbert_decoder = config.get("decoder", {}).get("model_type") == "modernbert"
     return ModelCardData(
         license=license_id or None,
         datasets=_datasets(recipe) or None,
         language=[code for code in codes if re.fullmatch(r"[a-z]{2,3}", code)] or None,
         base_model=_base(recipe),
-        library_name="interlace" if config.get("model_type") == SEQ2SEQ[1] else "transformers",
+        library_name="interlace" if is_modernbert_decoder else "transformers",
         pipeline_tag=pipeline_tag,
         tags=["interlace", "cross-lingual", *objectives],
         **({"model_name": plain(recipe.name), "eval_results": results} if results else {}),

@@ -26,15 +26,6 @@ Pooling = Literal["first", "mean", "max"]
 # Layers are numbered in a list of modules; XLM has four such lists, one a part of a layer.
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|attentions|layer_norm[12]|ffns)\.(\d+)\.")
 _EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
-_PARTS = "qkv"
-_OWN_KEYS = (
-    "model_type",
-    "architectures",
-    "transformers_version",
-    "is_causal",
-    "use_cache",
-    "tie_word_embeddings",
-)
 
 
 class Backbone(nn.Module):
@@ -162,8 +153,11 @@ class Backbone(nn.Module):
         fold_language: str | None,
         dtype: torch.dtype,
     ) -> None:
-        """Write weights and configuration; a causal model as transformers' class for causal language modeling."""
-        from transformers import AutoModelForCausalLM
+        """Write weights and configuration; a causal model as transformers' class for causal language modeling.
+
+        transformers has none for a ModernBERT of this form: it opens a causal one as a masked model.
+        """
+        from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
         model: Any = self.model
         tensors: dict[str, Tensor] = dict(model.state_dict())
@@ -172,13 +166,11 @@ class Backbone(nn.Module):
             tensors = fold_weights(model, tensors, fold_language)
             changes[FOLDED_KEY] = fold_language
         tensors = cpu_copies({**self.extra_weights, **tensors}, dtype)
-        if self.causal and self.family.name == "modernbert":
-            model, tensors = to_decoder_form(model, tensors)
-        elif self.causal and self.family.name == "xlm":
-            changes["causal"] = True
-        elif self.causal:
-            kind: Any = AutoModelForCausalLM._model_mapping[type(model.config)]  # noqa: SLF001 - no public name
-            changes |= {"is_decoder": True, "architectures": [kind.__name__]}
+        if self.causal:
+            changes[self.family.causal_key] = True
+            class_name = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(model.config.model_type)
+            if class_name is not None:
+                changes["architectures"] = [class_name]
         with quiet():
             model.save_pretrained(folder, state_dict=tensors)
         config = without_code(read_json(folder / CONFIG))
@@ -289,63 +281,3 @@ def freeze_unused_bias(model: Any) -> None:
     bias = unused_bias(model)
     if bias is not None:
         bias.requires_grad_(False)
-
-
-# ModernBERT has two forms in transformers: the causal class keeps query, key and value apart and renames the head. A
-# backbone holds the encoder's form, which does both kinds of attention; export of a causal model writes the other.
-
-
-def to_decoder_form(model: Any, tensors: dict[str, Tensor]) -> tuple[Any, dict[str, Tensor]]:
-    """Return a `ModernBertDecoderForCausalLM` without weights, for its configuration, and the weights in its form."""
-    from transformers import ModernBertDecoderConfig, ModernBertDecoderForCausalLM
-
-    config = ModernBertDecoderConfig(**_shared_settings(model.config, ModernBertDecoderConfig))
-    with torch.device("meta"):
-        decoder = ModernBertDecoderForCausalLM(config)
-    renamed: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        if ".attn.Wqkv." in name:
-            for part, third in zip(_PARTS, tensor.chunk(3), strict=True):
-                renamed[name.replace("Wqkv", f"{part}_proj")] = third.clone()
-        else:
-            renamed[re.sub(r"^head\.", "lm_head.", name)] = tensor
-    return decoder, renamed
-
-
-def to_encoder_form(decoder: Any) -> Any:
-    """Return the `ModernBertForMaskedLM` with the weights of a `ModernBertDecoderForCausalLM`."""
-    from transformers import ModernBertConfig, ModernBertForMaskedLM
-
-    config = ModernBertConfig(**_shared_settings(decoder.config, ModernBertConfig))
-    make: Any = ModernBertForMaskedLM._from_config  # noqa: SLF001 - the way to choose the attention kernel
-    model = make(
-        config,
-        dtype=torch.float32,
-        attn_implementation=decoder.config._attn_implementation,  # noqa: SLF001
-    )
-    tensors = decoder.state_dict()
-    renamed: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        if ".q_proj." in name:
-            parts = [tensors[name.replace("q_proj", f"{part}_proj")] for part in _PARTS]
-            renamed[name.replace("q_proj", "Wqkv")] = torch.cat(parts)
-        elif ".k_proj." not in name and ".v_proj." not in name:
-            renamed[encoder_weight_name(name)] = tensor
-    model.load_state_dict(renamed)
-    return model.eval()
-
-
-def encoder_weight_name(name: str) -> str:
-    """Return the name in the encoder's form of a weight of the decoder's head."""
-    return re.sub(r"^lm_head\.", "head.", name)
-
-
-def _shared_settings(config: Any, kind: Any) -> dict[str, Any]:
-    """Return the settings that both configurations have."""
-    fields = set(kind().to_dict()) - set(_OWN_KEYS)
-    shared = {name: value for name, value in config.to_dict().items() if name in fields}
-    return {
-        **shared,
-        "local_attention": 2 * config.sliding_window,
-        "tie_word_embeddings": config.tie_word_embeddings,
-    }

@@ -18,13 +18,7 @@ from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
 from interlace.models.adapters import add_adapters
 from interlace.models.attention import install_kernels
-from interlace.models.backbone import (
-    Backbone,
-    encoder_weight_name,
-    freeze_unused_bias,
-    parts_of,
-    to_encoder_form,
-)
+from interlace.models.backbone import Backbone, freeze_unused_bias, parts_of
 from interlace.models.checkpoint_files import (
     find_checkpoint,
     opening,
@@ -33,7 +27,7 @@ from interlace.models.checkpoint_files import (
     read_weights,
     weight_files,
 )
-from interlace.models.families import DECODER, LANGUAGES_KEY, MODEL_TYPES, SEQ2SEQ, family_of
+from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 from interlace.models.languages import (
     LanguageMapping,
     add_languages,
@@ -43,7 +37,6 @@ from interlace.models.languages import (
 from interlace.models.seq2seq import (
     DECODER_SIDE,
     ENCODER_SIDE,
-    SEQ2SEQ_KEY,
     Seq2Seq,
     copy_weights,
     empty_decoder,
@@ -61,10 +54,6 @@ from interlace.models.token_embeddings import extend_embeddings, initialize_from
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from interlace.models.decoder import CrossAttentionDecoder
-
-_CAUSAL_KEYS = ("is_decoder", "causal")  # of causal configurations of BERT and RoBERTa, and of XLM
 
 
 def build_model(
@@ -142,8 +131,6 @@ class _ModelBuilder:
             return backbone
         encoder = self._with_taken_weights(backbone)
         shared = decoding.embeddings == "shared"
-        if decoding.shape is not None:
-            return join(encoder, self._decoder_of_shape(decoding.shape, encoder), share=shared)
         same_start = decoding.start in {None, settings.start}
         source = backbone if same_start else self._decoder_start(str(decoding.start))
         available = int(source.model.config.num_hidden_layers)
@@ -200,16 +187,6 @@ class _ModelBuilder:
             model.get_input_embeddings().weight.data.copy_(backbone.input_embeddings.data)
         equalize_segments(model)
         return Backbone(_ready(model), causal=backbone.causal)
-
-    def _decoder_of_shape(self, shape: Shape, encoder: Backbone) -> CrossAttentionDecoder:
-        """Return a fresh decoder with the encoder's language ids, if its family has language embeddings."""
-        config = encoder_config(shape, self.vocab)
-        config.vocab_size = encoder.vocab_size
-        languages = encoder.traits.languages
-        if languages and family_of(config).language_input is not None:
-            config.type_vocab_size = max(config.type_vocab_size, 1 + max(languages.values()))
-            setattr(config, LANGUAGES_KEY, languages)
-        return fresh_decoder(config, self.seed)
 
     def _decoder_start(self, start: str) -> Backbone:
         """Return the checkpoint of a decoder that starts from another one than the encoder; check its vocabulary."""
@@ -343,7 +320,7 @@ def load(
     folder = find_checkpoint(start)
     config = read_config(folder)
     adaptation = _Adaptation(vocab, languages, mapping, seed)
-    if config["model_type"] in SEQ2SEQ:
+    if config["model_type"] == SEQ2SEQ:
         with opening(folder):
             return _load_seq2seq(folder, config, adaptation)
     return _load_encoder(folder, config, adaptation, causal)
@@ -369,42 +346,111 @@ class _Adaptation:
 def _load_encoder(
     folder: Path, config: dict[str, Any], adaptation: _Adaptation, causal: bool | None
 ) -> Backbone:
+    family = MODEL_TYPES[config["model_type"]]
     vocab = adaptation.vocab
     if vocab is not None:
         check_vocab(config, vocab, folder)
         config = _with_padding(config, vocab.pad)
+    stored_causal = (
+        config.pop(family.causal_key, None) is True
+    )  # the model is opened as a masked one
     files = weight_files(folder)
-    opened = _open(folder, config, adaptation.seed)
-    model = opened.model
+    model, info = _open(folder, config, adaptation.seed)
+    random = sorted(info["missing_keys"])
+    of_encoder = [name for name in random if not family.is_head(name)]
+    if of_encoder:
+        raise CheckpointError(
+            f"{folder}: lacks {len(of_encoder)} weights of a {family.name} encoder, such as {of_encoder[0]}"
+        )
     adaptation.apply(model, folder)
     prefix = f"{model.base_model_prefix}."
-    extra_weights = read_weights(files, opened.unused & set(files))
+    extra_weights = read_weights(files, set(info["unexpected_keys"]) & set(files))
     if not any(name.startswith(prefix) for name in files):  # written from an encoder alone
         extra_weights = {prefix + name: tensor for name, tensor in extra_weights.items()}
     notes: tuple[str, ...] = ()
-    if opened.random:
-        notes = (
-            f"{folder}: its vocabulary head is incomplete; random weights: {listed(opened.random)}",
-        )
-    if causal is None:
-        causal = config["model_type"] == DECODER or any(
-            config.get(key) is True for key in _CAUSAL_KEYS
-        )
+    if random:
+        notes = (f"{folder}: its vocabulary head is incomplete; random weights: {listed(random)}",)
     return Backbone(
-        _ready(model), extra_weights, notes, causal=causal, fresh_head=bool(opened.random)
+        _ready(model),
+        extra_weights,
+        notes,
+        causal=stored_causal if causal is None else causal,
+        fresh_head=bool(random),
+    )
+
+
+def _open(folder: Path, config: dict[str, Any], seed: int) -> tuple[Any, dict[str, Any]]:
+    """Return a checkpoint as a masked language model, and transformers' report on its weights.
+
+    Raise a CheckpointError if weights have other shapes than the configuration says.
+    """
+    from transformers import AutoModelForMaskedLM
+
+    with opening(folder):
+        parsed = parsed_config(config, folder)
+        with quiet(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(torch_seed(Purpose.INIT, seed))
+            model, info = AutoModelForMaskedLM.from_pretrained(
+                folder,
+                config=parsed,
+                dtype=torch.float32,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,
+            )
+    for name, shape, expected in sorted(info["mismatched_keys"]):
+        raise _misshapen(f"{folder}: {name}", shape, expected)
+    return model, info
+
+
+def _misshapen(name: str, shape: Sequence[int], expected: Sequence[int]) -> CheckpointError:
+    return CheckpointError(
+        f"{name} has shape {tuple(shape)}, its configuration says {tuple(expected)}"
     )
 
 
 def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation) -> Seq2Seq:
-    sides = _open_sides(folder, config)
-    for model in (sides.encoder.model, sides.decoder.model):
+    """Open a translation model; its sides share input embeddings if these are equal in the file."""
+    files = weight_files(folder)
+    model = _random_model(parsed_config(config[ENCODER_SIDE], folder), None)
+    encoder_weights = _weights_of_side(files, ENCODER_SIDE)
+    _fill(model.base_model, encoder_weights, f"{folder}, {ENCODER_SIDE}")
+    extra_weights = {}
+    for name in sorted(encoder_weights.keys() - model.base_model.state_dict().keys()):
+        extra_weights[f"{model.base_model_prefix}.{name}"] = encoder_weights[name]
+    with quiet(), torch.random.fork_rng(devices=[]):
+        decoder = empty_decoder(parsed_config(config[DECODER_SIDE], folder))
+    _fill(decoder.model, _weights_of_side(files, DECODER_SIDE), f"{folder}, {DECODER_SIDE}")
+    shared = torch.equal(
+        model.get_input_embeddings().weight, decoder.model.get_input_embeddings().weight
+    )
+    for side in (model, decoder.model):
         if adaptation.vocab is not None:
-            check_vocab(model.config.to_dict(), adaptation.vocab, folder)
-        adaptation.apply(model, folder)
-    install_kernels(sides.encoder.model, own_attention=True)
-    # again, with the traits of its new languages
-    encoder = Backbone(sides.encoder.model, sides.encoder.extra_weights)
-    return join(encoder, sides.decoder, share=sides.shared)
+            check_vocab(side.config.to_dict(), adaptation.vocab, folder)
+        adaptation.apply(side, folder)
+    install_kernels(model, own_attention=True)
+    return join(Backbone(model, extra_weights), decoder, share=shared)
+
+
+def _weights_of_side(files: dict[str, Path], side: str) -> dict[str, Tensor]:
+    """Return the weights of a side of a translation model, by their names within it."""
+    prefix = f"{side}."
+    weights = read_weights(files, [name for name in files if name.startswith(prefix)])
+    return {name.removeprefix(prefix): tensor for name, tensor in weights.items()}
+
+
+def _fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
+    """Copy weights into a model, in place; a CheckpointError names one that is missing, unless tied, or misshapen."""
+    for name, weight in untied_state(model).items():
+        if name not in tensors:
+            raise CheckpointError(
+                f"{where}: lacks the weight {name}; copy or write the checkpoint again"
+            )
+        if tensors[name].shape != weight.shape:
+            raise _misshapen(f"{where}: {name}", tensors[name].shape, weight.shape)
+        weight.copy_(tensors[name])
 
 
 def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
@@ -433,141 +479,10 @@ def _with_padding(config: dict[str, Any], pad: int) -> dict[str, Any]:
     return {**config, **padding}
 
 
-@dataclass(frozen=True)
-class _OpenedModel:
-    """A transformers model of a checkpoint.
-
-    random: sorted names of weights of its head that the files lack. unused: names of weights that only the files have.
-    """
-
-    model: Any
-    random: list[str]
-    unused: set[str]
-
-
-def _open(folder: Path, config: dict[str, Any], seed: int) -> _OpenedModel:
-    """Open a checkpoint; raise a CheckpointError if weights of its encoder are missing or have other shapes."""
-    import transformers
-
-    kind = config["model_type"]
-    opener: Any = (
-        transformers.AutoModelForCausalLM if kind == DECODER else transformers.AutoModelForMaskedLM
-    )
-    bidirectional = {key: False for key in _CAUSAL_KEYS if config.get(key) is True}
-    with opening(folder):
-        parsed = transformers.CONFIG_MAPPING[kind].from_dict({**config, **bidirectional})
-        _check_size(parsed, folder)
-        with quiet(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(torch_seed(Purpose.INIT, seed))
-            model, info = opener.from_pretrained(
-                folder,
-                config=parsed,
-                dtype=torch.float32,
-                use_safetensors=True,
-                local_files_only=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,
-            )
-    missing = set(info["missing_keys"])
-    if kind == DECODER:
-        model = to_encoder_form(model)
-        missing = {encoder_weight_name(key) for key in missing}
-    for name, shape, expected in sorted(info["mismatched_keys"]):
-        path = weight_files(folder).get(name, folder)
-        raise CheckpointError(
-            f"{path}: {name} has shape {tuple(shape)}, its configuration says {tuple(expected)}"
-        )
-    family = MODEL_TYPES[kind]
-    of_encoder = [name for name in sorted(missing) if not name.startswith(family.head)]
-    if of_encoder:
-        raise CheckpointError(
-            f"{folder}: lacks {len(of_encoder)} weights of a {family.name} encoder, such as {of_encoder[0]}"
-        )
-    return _OpenedModel(model, sorted(missing), set(info["unexpected_keys"]))
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """Both sides of a translation model; `shared`: whether they share input embeddings."""
-
-    encoder: Backbone
-    decoder: CrossAttentionDecoder
-    shared: bool
-
-
-def _open_sides(folder: Path, config: dict[str, Any]) -> _Sides:
-    """Open both sides of a translation model."""
-    embeddings = config.get(SEQ2SEQ_KEY, {}).get("embeddings")
-    if config["model_type"] == SEQ2SEQ[1]:
-        return _open_two_folders(folder, shared=embeddings == "shared")
-    files = weight_files(folder)
-    encoder = Backbone(_random_model(parsed_config(config[ENCODER_SIDE], folder), None))
-    base = encoder.model.base_model
-    weights = _weights_of_side(files, ENCODER_SIDE)
-    fill(base, weights, f"{folder}, {ENCODER_SIDE}")
-    for name in sorted(weights.keys() - base.state_dict().keys()):
-        encoder.extra_weights[f"{encoder.model.base_model_prefix}.{name}"] = weights[name]
-    decoder = _random_decoder(config[DECODER_SIDE], folder)
-    fill(decoder.model, _weights_of_side(files, DECODER_SIDE), f"{folder}, {DECODER_SIDE}")
-    if embeddings is not None:
-        return _Sides(encoder, decoder, embeddings == "shared")
-    weight = decoder.model.get_input_embeddings().weight
-    equal = weight.shape == encoder.input_embeddings.shape and torch.equal(
-        weight, encoder.input_embeddings
-    )
-    return _Sides(encoder, decoder, equal)
-
-
-def _open_two_folders(folder: Path, *, shared: bool) -> _Sides:
-    """Open a translation model that has a folder for each side."""
-    encoder = load(folder / ENCODER_SIDE)
-    decoder = _random_decoder(read_config(folder / DECODER_SIDE), folder)
-    files = weight_files(folder / DECODER_SIDE)
-    tensors = read_weights(files, files)
-    if shared:
-        tensors["model.model.embeddings.tok_embeddings.weight"] = encoder.input_embeddings.data
-    fill(decoder, tensors, str(folder / DECODER_SIDE))
-    return _Sides(encoder, decoder, shared)
-
-
-def _weights_of_side(files: dict[str, Path], side: str) -> dict[str, Tensor]:
-    """Return the weights of a side of a transformers translation model, by their names within it."""
-    prefix = f"{side}."
-    weights = read_weights(files, [name for name in files if name.startswith(prefix)])
-    return {name.removeprefix(prefix): tensor for name, tensor in weights.items()}
-
-
-def fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
-    """Copy weights into a model, in place; a CheckpointError names one that is missing, unless tied, or misshapen."""
-    for name, weight in untied_state(model).items():
-        if name not in tensors:
-            raise CheckpointError(
-                f"{where}: lacks the weight {name}; copy or write the checkpoint again"
-            )
-        if tensors[name].shape != weight.shape:
-            shape = tuple(tensors[name].shape)
-            raise CheckpointError(
-                f"{where}: {name} has shape {shape}, its configuration says {tuple(weight.shape)}"
-            )
-        weight.copy_(tensors[name])
-
-
-def _random_decoder(data: Mapping[str, Any], folder: Path) -> CrossAttentionDecoder:
-    with quiet(), torch.random.fork_rng(devices=[]):
-        return empty_decoder(parsed_config(data, folder))
-
-
 def parsed_config(data: Mapping[str, Any], folder: Path) -> Any:
     """Return a model's configuration as transformers' class; raise a CheckpointError if its weights would not fit."""
     from transformers import AutoConfig
 
-    kind = str(data.get("model_type", "unknown"))
-    if kind not in MODEL_TYPES:
-        known = ", ".join(MODEL_TYPES)
-        raise CheckpointError(
-            f"{folder}: a translation model with a {kind!r} side; supported are {known}"
-        )
     with opening(folder):
         config: Any = AutoConfig.for_model(**data)
         _check_size(config, folder)

@@ -27,22 +27,24 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "extension.json")
-_ENCODER_FILES = (
+CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
     CONFIG,
     WEIGHTS,
     INDEX,
     "model-*-of-*.safetensors",
     "generation_config.json",
-    *_TOKENIZER_FILES,
-)
-CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
-    *_ENCODER_FILES,
-    *(f"encoder/{name}" for name in _ENCODER_FILES),
-    *(f"decoder/{name}" for name in (CONFIG, WEIGHTS)),
-    *("README.md", "interlace.json", "modules.json", "sentence_bert_config.json"),
-    *("1_WordWeights/config.json", "1_Pooling/config.json", "2_Normalize/config.json"),
-    *(f"1_WeightedLayerPooling/{name}" for name in (CONFIG, WEIGHTS)),
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "extension.json",
+    "README.md",
+    "interlace.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "1_WordWeights/config.json",
+    "1_Pooling/config.json",
+    "2_Normalize/config.json",
+    "1_WeightedLayerPooling/config.json",
+    "1_WeightedLayerPooling/model.safetensors",
 )
 
 
@@ -81,6 +83,8 @@ class ModelConfig(TypedDict, total=False):
     max_position_embeddings: _Size
     num_attention_heads: _Size
     n_heads: _Size
+    encoder: ModelConfig
+    decoder: ModelConfig
 
 
 @json_record
@@ -99,15 +103,19 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = read_json(
         path, ModelConfig, remedy="expected a model's configuration", error=CheckpointError
     )
-    kind = config["model_type"]
     if config.get("quantization_config"):
         raise CheckpointError(
             f"{path}: its weights are quantised; start from the original checkpoint"
         )
-    if kind not in MODEL_TYPES and kind not in SEQ2SEQ:
-        raise CheckpointError(
-            f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}"
-        )
+    models = [config]
+    if config["model_type"] == SEQ2SEQ:
+        models = [config.get(side, {"model_type": "missing"}) for side in ("encoder", "decoder")]
+    for model in models:
+        kind = model["model_type"]
+        if kind not in MODEL_TYPES:
+            raise CheckpointError(
+                f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}"
+            )
     return dict(without_unused(without_code(config)))
 
 

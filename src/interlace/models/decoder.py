@@ -300,7 +300,7 @@ class ModernBertCrossAttention(nn.Module):
 
 
 class ModernBertDecoder(CrossAttentionDecoder):
-    """ModernBERT's masked model with causal attention and a cross-attention a layer in `cross`.
+    """ModernBERT's masked model with causal attention and, in its new part `cross`, a cross-attention for each layer.
 
     transformers' ModernBERT has no cross-attention. Ours is between a layer's attention and its gated part and built
     like them: normalized before, without biases where they have none, added to the states. Its query is not rotated,
@@ -311,7 +311,7 @@ class ModernBertDecoder(CrossAttentionDecoder):
     def __init__(self, model: Any) -> None:
         super().__init__(model, model.base_model.layers)
         self.attention_dropout = float(model.config.attention_dropout)
-        self.cross: Any = nn.ModuleList(ModernBertCrossAttention(model.config) for _ in self.layers)
+        model.cross = nn.ModuleList(ModernBertCrossAttention(model.config) for _ in self.layers)
 
     def _embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Any:  # noqa: ARG002
         return self.model.base_model.embeddings(input_ids=ids)
@@ -338,7 +338,7 @@ class ModernBertDecoder(CrossAttentionDecoder):
         query, key = apply_rotary_pos_emb(query, key, *rotations[block.attention_type])
         attended = attend(query, key, self._split_heads(value))
         states = states + block.attn.out_drop(block.attn.Wo(attended))
-        cross = self.cross[layer]
+        cross = self.model.cross[layer]
         query = self._split_heads(cross.Wq(cross.norm(states)))
         states = states + cross.drop(cross.Wo(attend_to_source(query)))
         return states + block.mlp(block.mlp_norm(states))
@@ -349,7 +349,7 @@ class ModernBertDecoder(CrossAttentionDecoder):
         return None
 
     def _source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
-        key, value = self.cross[layer].Wkv(states).chunk(2, dim=-1)
+        key, value = self.model.cross[layer].Wkv(states).chunk(2, dim=-1)
         return self._split_heads(key), self._split_heads(value)
 
     def _final_norm(self, states: Tensor) -> Tensor:

@@ -111,15 +111,21 @@ class VocabularyHead:
 class Family:
     """A kind of encoder.
 
-    head: prefixes of the weights of its vocabulary head.
+    head: modules of its vocabulary head.
     language_input: name of the input for language ids, or None.
     language_path: path of the language embedding below the encoder.
+    causal_key: key of a configuration that says whether attention is causal.
     """
 
     name: str
     head: tuple[str, ...]
     language_input: str | None = None
     language_path: str = ""
+    causal_key: str = "is_decoder"
+
+    def is_head(self, weight: str) -> bool:
+        """Return whether a weight, given by its name in the model, is one of the vocabulary head."""
+        return weight.partition(".")[0] in self.head
 
     def vocabulary_head(self, model: Any) -> VocabularyHead:
         """Return the parts of the checkpoint's own vocabulary head."""
@@ -158,18 +164,12 @@ class Family:
         return int(config.pad_token_id) + 1 if self.name == "roberta" else 0
 
 
-_BERT = Family("bert", ("cls.",), "token_type_ids", "embeddings.token_type_embeddings")
-_ROBERTA = Family("roberta", ("lm_head.",), "token_type_ids", "embeddings.token_type_embeddings")
-_MODERNBERT = Family("modernbert", ("head.", "decoder."))
-_XLM = Family("xlm", ("pred_layer.",), "langs", "lang_embeddings")
+_BERT = Family("bert", ("cls",), "token_type_ids", "embeddings.token_type_embeddings")
+_ROBERTA = Family("roberta", ("lm_head",), "token_type_ids", "embeddings.token_type_embeddings")
+_MODERNBERT = Family("modernbert", ("head", "decoder"))
+_XLM = Family("xlm", ("pred_layer",), "langs", "lang_embeddings", causal_key="causal")
 
-SEQ2SEQ = (
-    "encoder-decoder",
-    "interlace-seq2seq",
-)  # transformers' translation models, and ours for ModernBERT
-DECODER = (
-    "modernbert-decoder"  # ModernBERT's causal class; a backbone holds it in the encoder's form
-)
+SEQ2SEQ = "encoder-decoder"  # `model_type` of a translation model
 
 # `model_type` of a transformers configuration -> family
 MODEL_TYPES: dict[str, Family] = {
@@ -178,7 +178,6 @@ MODEL_TYPES: dict[str, Family] = {
     "xlm-roberta": _ROBERTA,
     "camembert": _ROBERTA,
     "modernbert": _MODERNBERT,
-    DECODER: _MODERNBERT,
     "xlm": _XLM,
 }
 

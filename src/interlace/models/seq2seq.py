@@ -7,10 +7,9 @@ and encoder tasks fine-tune its encoder.
 The target language is the first token that the decoder reads (`Vocab.target`). With language embeddings, every token
 has its language's vector too.
 
-On disk a BERT or RoBERTa decoder makes an `EncoderDecoderModel` of transformers. That class shares no embeddings
-between its sides, so each side is written with its own; `interlace_seq2seq` in the configuration records that they
-are shared. transformers has no ModernBERT decoder: such a model is a folder with `encoder/`, an ordinary checkpoint,
-and `decoder/` with the other weights; its `config.json` has the model type `interlace-seq2seq`.
+On disk it is an `EncoderDecoderModel` of transformers. That class shares no embeddings between its sides, so each side
+is written with its own; equal ones are shared again when the model is loaded. transformers has no ModernBERT decoder,
+so it cannot open a model with one; the format is the same.
 
 Legend: B sequences, L tokens of the longest source, T of the longest target, H width, N predictions, R sequences in
 generation, V vocabulary.
@@ -31,7 +30,7 @@ from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias
 from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_config
 from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, KVCache, ModernBertDecoder
-from interlace.models.families import SEQ2SEQ, VocabularyHead, family_of, language_ids
+from interlace.models.families import VocabularyHead, family_of, language_ids
 from interlace.models.languages import equalize_segments
 
 if TYPE_CHECKING:
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
 
 ENCODER_SIDE = "encoder"  # prefixes of weights, or folders
 DECODER_SIDE = "decoder"
-SEQ2SEQ_KEY = "interlace_seq2seq"  # of a configuration: whether both sides share embeddings
-
-_HEADS = {"bert": ("cls",), "roberta": ("lm_head",), "modernbert": ("head", "decoder")}
 
 
 class Seq2Seq(Backbone):
@@ -133,13 +129,40 @@ class Seq2Seq(Backbone):
     def _write(
         self, folder: Path, vocab: Vocab, fold_language: str | None, dtype: torch.dtype
     ) -> None:
-        """Write both sides, a BERT or RoBERTa decoder as an `EncoderDecoderModel`; `models.build.load` opens it."""
+        """Write one file of weights, `encoder.*` and `decoder.*`, each with its own embeddings."""
+        from safetensors.torch import save_file
+        from transformers import EncoderDecoderConfig
+
         if fold_language is not None:
             raise SettingsError("fold_language: a translation model has two languages")
-        if self.decoder.family.name == "modernbert":
-            _save_in_two_folders(self, folder, vocab, dtype)
-        else:
-            _save_encoder_decoder(self, folder, vocab, dtype)
+        prefix = f"{self.model.base_model_prefix}."
+        encoder = {}
+        for name, weight in self.extra_weights.items():
+            if name.startswith(prefix):
+                encoder[name.removeprefix(prefix)] = weight
+        encoder |= self.model.base_model.state_dict()
+        sides = {ENCODER_SIDE: encoder, DECODER_SIDE: untied_state(self.decoder.model)}
+        tensors = {}
+        for side, weights in sides.items():
+            for name, weight in cpu_copies(weights, dtype).items():
+                tensors[f"{side}.{name}"] = weight.clone()
+        save_file(tensors, folder / WEIGHTS, {"format": "pt"})
+        config = EncoderDecoderConfig.from_encoder_decoder_configs(
+            self.model.config, self.decoder.config
+        )
+        write_config(
+            folder / CONFIG,
+            {
+                **config.to_dict(),
+                "architectures": ["EncoderDecoderModel"],
+                "vocab_size": self.vocab_size,
+                "pad_token_id": vocab.pad,
+                "bos_token_id": vocab.begin,
+                "eos_token_id": vocab.end,
+                "is_encoder_decoder": True,
+                "dtype": str(dtype).removeprefix("torch."),
+            },
+        )
 
     def _check_length(self, length: int) -> None:
         if length > self.max_target_length:
@@ -155,19 +178,17 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
     Raise a SettingsError if the family cannot be a decoder.
     """
     family = family_of(config).name
-    if family not in _HEADS:
+    if family == "xlm":
         raise SettingsError(
-            f"a model of the {family} family cannot be a decoder; give the decoder a shape of its own, "
-            "[model.decoder.shape] family = 'bert'"
+            "a model of the xlm family cannot be a decoder; name a checkpoint of another family in model.decoder.start"
         )
     config = copy.deepcopy(config)
+    config.is_decoder = True
+    config.add_cross_attention = True
     if layers is not None:
         config.num_hidden_layers = layers
         if family == "modernbert":
             config.layer_types = config.layer_types[:layers]
-    if family != "modernbert":
-        config.is_decoder = True
-        config.add_cross_attention = True
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=1))  # 0 is an encoder's
         decoder = empty_decoder(config)
@@ -193,7 +214,7 @@ def copy_weights(decoder: CrossAttentionDecoder, source: Any) -> None:
     """Copy all weights of a masked or causal model of the same shape into a decoder, except cross-attention."""
     weights = dict(source.state_dict())
     for name, tensor in decoder.model.state_dict().items():
-        if ".crossattention." not in name:  # masked models have none
+        if name in weights:
             tensor.copy_(weights[name])
 
 
@@ -205,7 +226,7 @@ def join(encoder: Backbone, decoder: CrossAttentionDecoder, *, share: bool = Tru
     rows, width = decoder.model.get_input_embeddings().weight.shape
     if width != encoder.width:
         raise SettingsError(
-            f"the encoder has width {encoder.width}, the decoder {width}; give model.decoder a start or a shape "
+            f"the encoder has width {encoder.width}, the decoder {width}; give model.decoder a start "
             "of that width"
         )
     if rows != encoder.vocab_size:
@@ -234,68 +255,14 @@ def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: boo
         if tied:
             decoder_output.weight = weight
     if embeddings and encoder.family.name == decoder.family.name:
-        for name in _HEADS[decoder.family.name]:
+        for name in decoder.family.head:
             setattr(encoder.model, name, getattr(decoder.model, name))
     else:
         for name, parameter in encoder.model.named_parameters():
-            if name.startswith(encoder.family.head) and parameter is not weight:
+            if encoder.family.is_head(name) and parameter is not weight:
                 parameter.requires_grad_(
                     requires_grad=False
                 )  # the encoder's own head is never used
-
-
-def _save_encoder_decoder(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torch.dtype) -> None:
-    """Write one file of weights, `encoder.*` and `decoder.*`, each with its own embeddings."""
-    from safetensors.torch import save_file
-    from transformers import EncoderDecoderConfig
-
-    prefix = f"{model.model.base_model_prefix}."
-    encoder = {}
-    for name, weight in model.extra_weights.items():
-        if name.startswith(prefix):
-            encoder[name.removeprefix(prefix)] = weight
-    encoder |= model.model.base_model.state_dict()
-    tensors = {}
-    for side, weights in (
-        (ENCODER_SIDE, encoder),
-        (DECODER_SIDE, untied_state(model.decoder.model)),
-    ):
-        for name, weight in cpu_copies(weights, dtype).items():
-            tensors[f"{side}.{name}"] = weight.clone()
-    save_file(tensors, folder / WEIGHTS, {"format": "pt"})
-    config = EncoderDecoderConfig.from_encoder_decoder_configs(
-        model.model.config, model.decoder.config
-    )
-    data = {
-        **config.to_dict(),
-        "architectures": ["EncoderDecoderModel"],
-        "vocab_size": model.vocab_size,
-        "pad_token_id": vocab.pad,
-        "bos_token_id": vocab.begin,
-        "eos_token_id": vocab.end,
-        "is_encoder_decoder": True,
-    }
-    write_config(folder / CONFIG, {**data, **_common_settings(model, dtype)})
-
-
-def _save_in_two_folders(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torch.dtype) -> None:
-    """Write an encoder's checkpoint, and the decoder's weights that are not in it."""
-    from safetensors.torch import save_file
-
-    model.encoder.save_pretrained(folder / ENCODER_SIDE, vocab, dtype=dtype)
-    (folder / DECODER_SIDE).mkdir()
-    tensors = untied_state(model.decoder)
-    if model.shared:
-        shared = model.input_embeddings.data_ptr()
-        tensors = {name: weight for name, weight in tensors.items() if weight.data_ptr() != shared}
-    save_file(cpu_copies(tensors, dtype), folder / DECODER_SIDE / WEIGHTS, {"format": "pt"})
-    write_config(folder / DECODER_SIDE / CONFIG, model.decoder.config.to_dict())
-    write_config(folder / CONFIG, {"model_type": SEQ2SEQ[1], **_common_settings(model, dtype)})
-
-
-def _common_settings(model: Seq2Seq, dtype: torch.dtype) -> dict[str, Any]:
-    embeddings = "shared" if model.shared else "own"
-    return {"dtype": str(dtype).removeprefix("torch."), SEQ2SEQ_KEY: {"embeddings": embeddings}}
 
 
 def untied_state(model: Any) -> dict[str, Tensor]:

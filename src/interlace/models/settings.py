@@ -90,9 +90,6 @@ class DecoderSettings(Settings):
         description="Weights to take from the start: all layers and the head ('whole'), the input embeddings alone "
         "('embeddings'), or none. Cross-attention is always random.",
     )
-    shape: Shape | None = Field(
-        None, description="Shape of a fresh decoder; none: that of the start or the encoder."
-    )
     layers: int | None = Field(
         None, ge=1, le=1000, description="Number of layers, the lowest of the start; none: all."
     )
@@ -100,17 +97,6 @@ class DecoderSettings(Settings):
         "shared",
         description="Whether encoder and decoder share input embeddings, or the decoder has its own.",
     )
-
-    def model_post_init(self, _context: object) -> None:
-        """Check that a decoder has either a shape or a start."""
-        if self.shape is not None and (self.start is not None or self.layers is not None):
-            raise ValueError(
-                "model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'"
-            )
-        if self.shape is not None and self.take != "whole":
-            raise ValueError(
-                f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it"
-            )
 
 
 class LoraSettings(Settings):
