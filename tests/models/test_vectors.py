@@ -106,9 +106,8 @@ def test_vectors_can_be_a_file(vocab, folder, tmp_path):
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
 @pytest.mark.parametrize("table", ["shared", "own"])
-@pytest.mark.parametrize("decoder", [{}, {"shape": shape(layers=2)}])
-def test_encoder_and_decoder_start_with_the_vectors(family, table, decoder, vocab, folder):
-    settings = settings_of(folder, family, decoder=DecoderSettings(embeddings=table, **decoder))
+def test_encoder_and_decoder_start_with_the_vectors(family, table, vocab, folder):
+    settings = settings_of(folder, family, decoder=DecoderSettings(embeddings=table))
     model, drawn = (
         build_model(settings, vocab, (), 3, seq2seq=True),
         plain(settings, vocab, seq2seq=True),
