@@ -42,7 +42,6 @@ from interlace.models.search import (
     encode_source,
     encoder_inputs,
     eval_mode,
-    greedy_search,
 )
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import SearchSettings, Shape
@@ -157,11 +156,7 @@ class Comparison:
                     decoding = FixedLengths(decoding, self.lengths[rows[part]], self.vocab.end)
                 limits = torch.from_numpy(search.limits(ids.lengths[part], SHAPE.max_length - 1))
                 first = torch.full((len(part),), self.vocab.target(self.languages[1]))
-                arguments = (decoding, first, limits, constraints)
-                if self.beam == 1:
-                    beams = greedy_search(*arguments)
-                else:
-                    beams = beam_search(*arguments, self.beam)
+                beams = beam_search(decoding, first, limits, constraints, self.beam)
                 found |= dict(zip(part.tolist(), beams.best().to_lists(), strict=True))
         return [found[row] for row in range(len(rows))]
 

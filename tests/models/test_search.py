@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import CheckpointError
 from interlace.models import search
-from interlace.models.search import TokenConstraints, beam_search, greedy_search, top_k
-from little_decodings import END, Little, everything
+from interlace.models.search import TokenConstraints, beam_search, top_k
+from little_decodings import END, Little, everything, logprobs_of
 from waiting import Waiting
 
 RULES = TokenConstraints(end=END, pad=0, banned_ids=(0,))
@@ -54,66 +54,65 @@ def test_an_exhaustive_beam_equals_enumeration(seed, limits, penalty):
         )
 
 
-@given(st.integers(0, 10**6), st.integers(0, 6))
-def test_greedy_is_a_beam_of_one(seed, limit):
-    seeds = [seed, seed + 1, seed + 2]
-    args = (firsts(3), torch.full((3,), limit), RULES)
-    one = greedy_search(Little(seeds, 7), *args)
-    other = beam_search(Little(seeds, 7), *args, 1, penalty=PLAIN)
-    assert torch.equal(one.ids, other.ids)
-    assert torch.equal(one.lengths, other.lengths)
-    torch.testing.assert_close(one.logprobs, other.logprobs)
+@given(st.integers(0, 10**6), st.integers(0, 6), penalties)
+def test_a_beam_of_one_takes_the_likeliest_subword_at_each_step(seed, limit, penalty):
+    found = beam_search(Little([seed], 7), firsts(1), torch.tensor([limit]), RULES, 1, penalty)
+    said, total = (), 0.0
+    while END not in said:
+        logprobs = logprobs_of(seed, said, 7)
+        following = END if len(said) == limit else 1 + int(logprobs[1:].argmax())
+        total += logprobs[following]
+        said += (following,)
+    [(ids, logprob)] = hypotheses(found, 0)
+    assert (*ids, END) == said
+    assert logprob == pytest.approx(total, abs=1e-4)
 
 
-def searches():
-    return {
-        "greedy": lambda little, limits, rows: greedy_search(
-            little, firsts(len(limits)), limits, RULES
-        ),
-        "beam": lambda little, limits, rows: beam_search(
-            little, firsts(len(limits)), limits, RULES, 3, penalty=PLAIN
-        ),
-    }
+def search_of(width):
+    """Beam search by a fixed number of beams; 1 is greedy search."""
+    return lambda little, limits: beam_search(
+        little, firsts(len(limits)), limits, RULES, width, penalty=PLAIN
+    )
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam"])
+@pytest.mark.parametrize("width", [1, 3])
 @given(data=st.data())
 @settings(max_examples=15)
-def test_results_do_not_depend_on_other_rows(name, data):
+def test_results_do_not_depend_on_other_rows(width, data):
     """Scores are rounded, so that there are ties: even these fall alike."""
     count = data.draw(st.integers(2, 6))
     limits = torch.tensor(data.draw(st.lists(st.integers(0, 7), min_size=count, max_size=count)))
     order = torch.tensor(data.draw(st.permutations(range(count))))
-    search = searches()[name]
-    together = search(Little(order.tolist(), 6, steps=1), limits[order], order)
+    search = search_of(width)
+    together = search(Little(order.tolist(), 6, steps=1), limits[order])
     for place, row in enumerate(order.tolist()):
-        alone = search(Little([row], 6, steps=1), limits[row : row + 1], torch.tensor([row]))
+        alone = search(Little([row], 6, steps=1), limits[row : row + 1])
         assert [ids for ids, _ in hypotheses(together, place)] == [
             ids for ids, _ in hypotheses(alone, 0)
         ]
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam"])
+@pytest.mark.parametrize("width", [1, 3])
 @given(
     st.integers(0, 10**6),
     st.lists(st.integers(0, 9), min_size=1, max_size=5),
     st.sampled_from([2, 3, 8]),
 )
 @settings(max_examples=30)
-def test_results_do_not_depend_on_how_often_the_device_is_read(name, seed, limits, every):
+def test_results_do_not_depend_on_how_often_the_device_is_read(width, seed, limits, every):
     """Scores are rounded, so that there are ties."""
     seeds, maximum = [seed + row for row in range(len(limits))], torch.tensor(limits)
     found = []
     for steps in (1, every):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(search, "steps_between_reads", lambda _, steps=steps: steps)
-            found.append(searches()[name](Little(seeds, 6, steps=1), maximum, None))
+            found.append(search_of(width)(Little(seeds, 6, steps=1), maximum))
     for part in ("ids", "lengths", "logprobs"):
         assert torch.equal(getattr(found[0], part), getattr(found[1], part))
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam"])
-def test_a_step_that_is_not_read_does_not_wait(name, monkeypatch):
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_step_that_is_not_read_does_not_wait(width, monkeypatch):
     monkeypatch.setattr(search, "steps_between_reads", lambda _: 100)
     waits = Waiting()
 
@@ -132,28 +131,28 @@ def test_a_step_that_is_not_read_does_not_wait(name, monkeypatch):
 
     state = Steps()
     with waits:
-        searches()[name](state, torch.tensor([7, 7]), None)
+        search_of(width)(state, torch.tensor([7, 7]))
     assert len(state.found) == 8
     assert len(set(state.found)) == 1
 
 
 def test_finished_rows_are_not_decoded_further():
     little = Little(list(range(20)), 5)
-    found = greedy_search(little, firsts(20), torch.full((20,), 15), RULES)
+    found = search_of(1)(little, torch.full((20,), 15))
     lengths = found.lengths[:, 0]
     assert little.walked == [
         int((lengths >= place).sum()) for place in range(int(lengths.max()) + 1)
     ]
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam"])
-def test_rejects_nan_scores(name):
+@pytest.mark.parametrize("width", [1, 3])
+def test_rejects_nan_scores(width):
     class Broken(Little):
         def step(self, tokens):
             return super().step(tokens) * float("nan")
 
     with pytest.raises(CheckpointError, match="NaN"):
-        searches()[name](Broken([1], 5), torch.tensor([3]), torch.arange(1))
+        search_of(width)(Broken([1], 5), torch.tensor([3]))
 
 
 @given(

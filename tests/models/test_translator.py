@@ -1,7 +1,6 @@
 """Translation of lines: search with whole models, batch budgets, and pieces of long lines."""
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,13 +18,8 @@ from interlace.models.search import (
 )
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import (
-    MAX_SCORES,
-    SCORES,
-    TOKENS,
-    BatchBudget,
     Translator,
     batches,
-    cache_bytes,
     join_pieces,
     split_line,
 )
@@ -120,27 +114,9 @@ def test_batches_hold_rows_of_like_length_within_their_budget():
     assert [rows.tolist() for rows in batches(np.array([], np.int64), 22, 3)] == []
 
 
-GIB = 1 << 30
-
-
 @pytest.fixture(scope="module")
 def model(vocab):
     return little_model("modernbert", vocab)
-
-
-def test_memory_budget_by_hand(model, monkeypatch):
-    token = cache_bytes(512, 6)
-    budget = BatchBudget.within(40 * GIB, token)
-    assert budget.tokens == 20 * GIB // token == 97_090
-    assert budget.scores == 10 * GIB // 16
-    assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of(model)
-    assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
-    decoder = SimpleNamespace(config=SimpleNamespace(num_hidden_layers=6))
-    on_gpu = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=decoder)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
-    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
-    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
-    assert BatchBudget.of(on_gpu) == budget  # what torch has reserved counts as free
 
 
 class Tight(Translator):
@@ -170,7 +146,8 @@ def test_batches_shrink_when_memory_runs_out(model, vocab):
 
 
 def by_character(line):
-    return np.array([place for place, character in enumerate(line) if not character.isspace()])
+    places = [place for place, character in enumerate(line) if not character.isspace()]
+    return np.array(places, np.int64)
 
 
 def cut(line, most):

@@ -1,4 +1,4 @@
-"""Generation: models that have encoded a batch of sources, and greedy search and beam search over them.
+"""Generation: models that have encoded a batch of sources, and beam search over them.
 
 A search steps through a `ModelState`, or anything else with its `step` and `select`.
 Sequences end at different times. Finished ones leave the batch, so none costs more than its own length; on a GPU, where
@@ -6,10 +6,10 @@ to look costs more than a step, every few steps (`steps_between_reads`). Results
 
 Beam search follows XLM: each source has K live beams and the K best finished hypotheses. At each step the 2K best
 continuations are candidates, so K beams stay alive however many end; a candidate that ends counts if fewer than K
-better ones continue.
+better ones continue. Greedy search, a beam of 1, has one candidate.
 
 Legend: B sources of a batch, L tokens of the longest source, R sequences in generation, G live beams of a source (1 at
-first, then K), K beam size, N hypotheses of a source, T tokens of the longest hypothesis, V vocabulary.
+first, then K), K beam size, C candidates, N hypotheses of a source, T tokens of the longest hypothesis, V vocabulary.
 """
 
 from __future__ import annotations
@@ -169,55 +169,6 @@ def steps_between_reads(device: torch.device) -> int:
 
 
 @torch.no_grad()
-def greedy_search(
-    state: ModelState, first: Tensor, limits: Tensor, constraints: TokenConstraints
-) -> Hypotheses:
-    """Return one hypothesis a source, of the most likely token at each step; the lowest id among equals.
-
-    state: a batch of encoded sources. first: (B,) first token of each sequence: the target language.
-    limits: (B,) maximum length of each sequence. constraints: which tokens may be generated.
-    Raise a CheckpointError if scores are NaN.
-    """
-    device = first.device
-    sources = len(first)
-    max_steps = int(limits.max()) + 1 if sources else 0
-    every = steps_between_reads(device)
-    mask = _ConstraintMask(constraints, limits, device)
-    ids = torch.full((sources, max_steps), constraints.pad, device=device)
-    lengths = torch.full((sources,), -1, device=device)
-    logprobs = torch.zeros(sources, device=device)
-    rows = torch.arange(sources, device=device)  # (R,) sources whose sequences are in generation
-    done = torch.zeros(sources, dtype=torch.bool, device=device)  # (R,)
-    tokens = first  # (R,)
-    for length in range(max_steps):
-        scores = state.step(tokens)  # (R, V)
-        log_total = mask.log_normalizer(scores)
-        mask.apply(scores, length)
-        tokens = scores.argmax(1).masked_fill(done, constraints.end)
-        token_scores = scores.gather(1, tokens[:, None])[:, 0]
-        logprobs[rows] += (token_scores - log_total).masked_fill(done, 0.0)
-        ids[rows, length] = tokens
-        ended = tokens == constraints.end
-        lengths[rows] = lengths[rows].masked_fill(ended & ~done, length)
-        done = ended
-        if (length + 1) % every and length + 1 < max_steps:
-            continue
-        mask.check()
-        if bool(done.any()):
-            unfinished = (~done).nonzero()[:, 0]
-            if not len(unfinished):
-                break
-            rows = rows[unfinished]
-            tokens = tokens[unfinished]
-            done = done[unfinished]
-            state = state.select(unfinished, sources=unfinished)
-            mask.select(unfinished)
-    ids[ids == constraints.end] = constraints.pad
-    longest = int(lengths.max()) if sources else 0
-    return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
-
-
-@torch.no_grad()
 def beam_search(
     state: ModelState,
     first: Tensor,
@@ -228,14 +179,21 @@ def beam_search(
 ) -> Hypotheses:
     """Return the best `width` hypotheses of each source, ordered by penalized score; fewer where there are no more.
 
-    A source is finished once no live beam would be among the best K if it ended next.
-    For other arguments and errors see `greedy_search`.
+    A source is finished once no live beam would be among the best K if it ended next. A beam of 1 is greedy search: it
+    takes the most likely token at each step, the lowest id among equals, and ends with the first end token.
+    Raise a CheckpointError if scores are NaN.
 
+    state: a batch of encoded sources. first: (B,) first token of each sequence: the target language.
+    limits: (B,) maximum length of each sequence. constraints: which tokens may be generated.
     width: K. penalty: exponent of the length, with the end token, that divides a log-probability before hypotheses are
         ranked (XLM: 1; 0 compares sums).
     """
     device = first.device
     sources = len(first)
+    candidate_count = 2 * width
+    if width == 1:
+        candidate_count = 1
+        penalty = 0.0  # no hypothesis is likelier than the one that it begins with
     max_length = int(limits.max()) if sources else 0
     every = steps_between_reads(device)
     mask = _ConstraintMask(constraints, limits, device)
@@ -248,30 +206,32 @@ def beam_search(
     tokens = first  # (B * G,) last token of each live beam
     while len(rows):
         beams = live.sums.shape[1]  # G
-        candidates = _Candidates.of(state.step(tokens), live, mask, width, wait=every == 1)
+        scores = state.step(tokens)
+        candidates = _Candidates.of(scores, live, mask, candidate_count, wait=every == 1)
         finished = finished.updated(candidates, live, penalty, done, wait=every == 1)
         live, parents = live.extended(candidates)
         best_sums = live.sums[:, 0]
         next_scores = best_sums / torch.full_like(best_sums, live.length + 1) ** penalty
         # negated, so that a source at its limit is finished whatever its scores are
         done = done | ~(finished.scores[:, -1] < next_scores)
+        numbers = torch.arange(len(rows), device=device)[:, None]
+        sequences = numbers * beams + parents  # (B, K) that are extended
         reading = live.length % every == 0 or live.length > max_length
-        unfinished = torch.arange(len(rows), device=device)  # indices of sources
         remaining = None  # indices of sources, or None: all
         if reading:
             mask.check()
             if bool(done.any()):
                 results.put(rows[done], finished.take(done))
-                unfinished = (~done).nonzero()[:, 0]
-                remaining = unfinished
-        # (B * K,) the sequences that are extended
-        sequences = (unfinished[:, None] * beams + parents[unfinished]).view(-1)
-        mask.select(sequences, read=reading)
-        state = state.select(sequences, width, remaining)
-        rows = rows[unfinished]
-        done = done[unfinished]
-        finished = finished.take(unfinished)
-        live = _LiveBeams(live.sums[unfinished], live.ids[unfinished])
+                remaining = (~done).nonzero()[:, 0]
+                sequences = sequences[remaining]
+                rows = rows[remaining]
+                done = done[remaining]
+                finished = finished.take(remaining)
+                live = _LiveBeams(live.sums[remaining], live.ids[remaining])
+        if width > 1 or remaining is not None:  # a single beam keeps its position
+            sequences = sequences.view(-1)
+            mask.select(sequences, read=reading)
+            state = state.select(sequences, width, remaining)
         tokens = live.ids[:, :, -1].reshape(-1)
     longest = int(results.lengths.max()) if sources else 0
     padding = torch.arange(longest, device=device) >= results.lengths[:, :, None]
@@ -281,9 +241,9 @@ def beam_search(
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """The 2K best continuations of each source, best first; among equals that of the better beam comes first.
+    """The C best continuations of each source, best first; among equals that of the better beam comes first.
 
-    sums: (B, 2K) log-probabilities, -inf where there are fewer. tokens: next token. parents: index of the beam that is
+    sums: (B, C) log-probabilities, -inf where there are fewer. tokens: next token. parents: index of the beam that is
     continued. ends: whether it ends here.
     """
 
@@ -294,9 +254,9 @@ class _Candidates:
 
     @classmethod
     def of(
-        cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, width: int, *, wait: bool
+        cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, count: int, *, wait: bool
     ) -> _Candidates:
-        """Return the candidates from (B * G, V) scores of the next token.
+        """Return `count` candidates from (B * G, V) scores of the next token.
 
         Of K = 2 beams with sums -1 and -2, let the next tokens a and b have log-probabilities -1 and -3 after the first
         beam, -0.5 and -4 after the second. The candidates are a after the first (sum -2), a after the second (-2.5), b
@@ -304,16 +264,16 @@ class _Candidates:
         """
         log_totals = mask.log_normalizer(scores)  # (B * G,)
         mask.apply(scores, live.length)
-        values, ids = top_k(scores, 2 * width, wait=wait)  # (B * G, C), C = min(2K, V)
+        values, ids = top_k(scores, count, wait=wait)  # (B * G, min(C, V))
         sources = len(live.sums)
         choices = ids.shape[1]
         sums = values - log_totals[:, None] + live.sums.view(-1, 1)
         sums, order = sums.view(sources, -1).sort(dim=1, descending=True, stable=True)
-        sums = sums[:, : 2 * width]
-        order = order[:, : 2 * width]
+        sums = sums[:, :count]
+        order = order[:, :count]
         tokens = ids.view(sources, -1).gather(1, order)
         ends = (tokens == mask.end) & (sums > NEVER)
-        missing = (0, 2 * width - order.shape[1])
+        missing = (0, count - order.shape[1])
         return cls(
             sums=pad(sums, missing, value=NEVER),
             tokens=pad(tokens, missing),
@@ -344,9 +304,9 @@ class _LiveBeams:
     def extended(self, candidates: _Candidates) -> tuple[_LiveBeams, Tensor]:
         """Return the K best candidates that do not end, and (B, K) indices of the beams that they extend.
 
-        There are always K: each of at most K beams ends in one way only.
+        There are always K of 2K: each of at most K beams ends in one way only.
         """
-        width = candidates.ends.shape[1] // 2
+        width = max(1, candidates.ends.shape[1] // 2)
         continuing = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # (B, K)
         parents = candidates.parents.gather(1, continuing)
         tokens = candidates.tokens.gather(1, continuing)
@@ -404,7 +364,7 @@ class _FinishedBeams:
         finishing = candidates.ends & (better_continuing < width) & ~done[:, None]
         if wait and not bool(finishing.any()):
             return self
-        length = torch.full_like(candidates.tokens, live.length)  # (B, 2K)
+        length = torch.full_like(candidates.tokens, live.length)  # (B, C)
         new_logprobs = candidates.sums.masked_fill(~finishing, NEVER)
         new_scores = new_logprobs / (length + 1).float() ** penalty
         new_ids = pad(live.ids_of(candidates.parents), (0, self.ids.shape[2] - live.length))
@@ -473,6 +433,9 @@ def top_k(scores: Tensor, count: int, *, wait: bool = True) -> tuple[Tensor, Ten
 
     wait: look whether it had a choice; else correct its choice in any case.
     """
+    if count == 1:
+        ids = scores.argmax(1, keepdim=True)
+        return scores.gather(1, ids), ids
     count = min(count, scores.shape[1])
     values, ids = scores.topk(min(count + 1, scores.shape[1]))
     last = values[:, count - 1]

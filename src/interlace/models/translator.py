@@ -3,14 +3,14 @@
 A line that is longer than the model reads is translated in pieces. A piece ends after a sentence if possible, else
 after another punctuation mark, at a blank, or between two characters.
 
-The batch size of generation is fixed on a CPU; on a GPU it follows the free memory. Half of that is for caches and a
-quarter for scores of the vocabulary; the rest is for temporary tensors. All figures are for float32.
+The batch size of generation depends on the device, and is halved when memory runs out.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -29,7 +29,6 @@ from interlace.models.search import (
     encode_source,
     encoder_inputs,
     eval_mode,
-    greedy_search,
 )
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import SearchSettings
@@ -38,16 +37,27 @@ from interlace.text.scripts import UNSPACED, scripts_of
 
 log = logging.getLogger(__name__)
 
-TOKENS = 16_384
-SCORES = 1 << 27
-MAX_SCORES = 1 << 30  # CUDA kernels index elements with 31 bits
-_FLOAT = 4  # bytes
-_COPIES = 4  # of all scores at the peak: the head's output, normalized ones, and two temporary
+# by device: source tokens of a batch with padding, times the beam size; scores of the vocabulary in a step
+MAX_TOKENS = {"cpu": 1 << 14, "cuda": 1 << 16}
+MAX_SCORES = {"cpu": 1 << 27, "cuda": 1 << 29}
 
-_SENTENCE_END = frozenset(".!?…。．！？｡।॥؟۔։።")
-_CLAUSE_END = frozenset(",;:،؛、，；：—–")
-_CLOSING = frozenset("\"'”“’‘»«)]}」』）】〉》")
-_LATE = 3  # a mark counts in the last two thirds of a piece
+_CLOSING = re.escape("\"'”“’‘»«)]}」』）】〉》")
+
+
+def _after(ascii_marks: str, other_marks: str) -> re.Pattern[str]:
+    """Return a pattern of marks and the blanks after them; ASCII marks need a blank."""
+    ascii_break = rf"[{re.escape(ascii_marks)}][{_CLOSING}]*(?=\s)"
+    other_break = rf"[{re.escape(other_marks)}][{_CLOSING}]*"
+    return re.compile(rf"({ascii_break}|{other_break})\s*")
+
+
+_BREAKS = {  # the lower the key, the better is a break between the end of group 1 and the end of the match
+    2: re.compile(r"()\s+"),
+    1: _after(",;:", "،؛、，；：—–"),
+    0: _after(".!?", "…。．！？｡।॥؟۔։።"),
+}
+_NO_BREAK = 3
+_WITHIN_CHARACTER = 4
 
 
 @dataclass(frozen=True)
@@ -85,8 +95,8 @@ class Translator:
     ) -> None:
         """Prepare translation; raise a DataError if the vocabulary has no token for the target language.
 
-        tokens: maximum source tokens of a batch, with padding, times the beam size; None: 16,384, and on a GPU as
-            many as fit into memory.
+        tokens: maximum source tokens of a batch, with padding, times the beam size; None: 16,384, and 65,536 on a
+            GPU.
         max_length: maximum tokens of a source without specials; None: what the model reads.
         """
         self.model = model
@@ -100,10 +110,10 @@ class Translator:
             self.max_length = min(self.max_length, max_length)
         self.max_target = model.max_target_length - 1
         self.constraints = TokenConstraints.of(vocab, model.vocab_size)
-        budget = BatchBudget.of(model)
         beam = self.settings.beam
-        self.tokens = max(1, (budget.tokens if tokens is None else tokens) // beam)
-        self.rows = max(1, budget.scores // (model.vocab_size * beam))
+        device = model.device.type
+        self.tokens = max(1, (tokens or MAX_TOKENS[device]) // beam)
+        self.rows = max(1, MAX_SCORES[device] // (model.vocab_size * beam))
 
     def lines(self, lines: Sequence[str]) -> list[LineTranslation]:
         """Translate lines, in order, long ones in pieces; raise a CheckpointError if the model's scores are NaN."""
@@ -195,10 +205,14 @@ class Translator:
         inputs = encoder_inputs(self.model, ids, self.vocab, self.source)
         state = encode_source(self.model, inputs, self.target)
         first = torch.full((len(ids),), self.first, device=self.model.device)
-        search = (state, first, torch.from_numpy(limits), self.constraints)
-        if self.settings.beam == 1:
-            return greedy_search(*search)
-        return beam_search(*search, self.settings.beam, self.settings.length_penalty)
+        return beam_search(
+            state,
+            first,
+            torch.from_numpy(limits),
+            self.constraints,
+            self.settings.beam,
+            self.settings.length_penalty,
+        )
 
     def _decoded(
         self, hypotheses: Hypotheses, limits: NDArray[np.int64]
@@ -247,80 +261,32 @@ def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> list[NDArray[
     return indices
 
 
-@dataclass(frozen=True)
-class BatchBudget:
-    """Limits of a batch.
-
-    tokens: padded source tokens, times the beam size. scores: vocabulary scores of all sequences at once.
-    """
-
-    tokens: int = TOKENS
-    scores: int = SCORES
-
-    @classmethod
-    def of(cls, model: Seq2Seq) -> BatchBudget:
-        """Return the budget of a model on its device."""
-        device = model.device
-        if device.type != "cuda":
-            return cls()
-        reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        free = torch.cuda.mem_get_info(device)[0] + reserved
-        return cls.within(
-            free, cache_bytes(model.width, int(model.decoder.config.num_hidden_layers))
-        )
-
-    @classmethod
-    def within(cls, free: int, token: int) -> BatchBudget:
-        """Return the budget of `free` bytes, where a source token takes `token` bytes in a hypothesis.
-
-        At least that of a CPU, as the estimate for a token is high.
-        """
-        scores = free // 4 // (_FLOAT * _COPIES)
-        return cls(max(TOKENS, free // 2 // token), min(max(SCORES, scores), MAX_SCORES))
-
-
-def cache_bytes(width: int, layers: int) -> int:
-    """Return the bytes that generation takes for a source token of a hypothesis.
-
-    Each decoder layer holds a key and a value of three generated tokens (a translation may be half as long again, and
-    space is allocated ahead), and of the source token; everything twice while sequences are reordered. An encoder layer
-    at work holds its input, attention, and a feed-forward state of four times the width.
-    """
-    generated = 2 * 2 * 3 * layers
-    source = 2 * 2 * layers
-    encoder = 12
-    return _FLOAT * width * (generated + source + encoder)
-
-
 def split_line(line: str, starts: NDArray[np.int64], limit: int) -> list[str]:
     """Return the line in non-empty pieces of at most `limit` tokens, without blanks at their ends.
 
+    A piece ends at the last of the best breaks in its last two thirds.
+
     starts: (n,) index of the first character of each token.
     """
+    ranks = np.full(len(line) + 1, _NO_BREAK)
+    for rank, pattern in _BREAKS.items():
+        for match in pattern.finditer(line):
+            ranks[match.end(1) : match.end() + 1] = rank
+    token_ranks = ranks[starts]
+    token_ranks[1:][starts[1:] == starts[:-1]] = _WITHIN_CHARACTER
     pieces = []
     begin = 0  # index of a piece's first token
     begin_character = 0
-    while len(starts) - begin > limit:
-        stop = _end_of_piece(line, starts, begin, limit)
-        stop_character = int(starts[stop])
+    while begin < len(starts):
+        stop = begin + limit
+        if stop < len(starts):
+            last_thirds = token_ranks[begin + max(1, limit // 3) : stop + 1]
+            stop -= int(last_thirds[::-1].argmin())
+        stop_character = int(starts[stop]) if stop < len(starts) else len(line)
         pieces.append(line[begin_character:stop_character].strip())
         begin = stop
         begin_character = stop_character
-    pieces.append(line[begin_character:].strip())
     return [piece for piece in pieces if piece]
-
-
-def _end_of_piece(line: str, starts: NDArray[np.int64], begin: int, limit: int) -> int:
-    """Return the index after the last token of the piece that starts at token `begin`."""
-    earliest = begin + max(1, limit // _LATE)
-    stops = [stop for stop in range(begin + limit, begin, -1) if starts[stop] > starts[stop - 1]]
-    for marks in (_SENTENCE_END, _CLAUSE_END, None):
-        for stop in stops:
-            if stop >= earliest and _is_boundary(
-                line, int(starts[begin]), int(starts[stop]), marks
-            ):
-                return stop
-    return stops[0] if stops else begin + limit
 
 
 def join_pieces(translations: list[str], language: str) -> str:
@@ -328,23 +294,3 @@ def join_pieces(translations: list[str], language: str) -> str:
     scripts = scripts_of(language)
     separator = "" if scripts and scripts <= UNSPACED else " "
     return separator.join(translations)
-
-
-def _is_boundary(line: str, first: int, start: int, marks: frozenset[str] | None) -> bool:
-    """Return whether a piece from character `first` may end before `start`: after one of `marks`; None: at a blank.
-
-    Only the end of the piece is read, because a line may be a whole document.
-    """
-    last = _rstrip(line, first, start, str.isspace)
-    spaced = last < start or line[start : start + 1].isspace()
-    if marks is None:
-        return spaced
-    last = _rstrip(line, first, last, _CLOSING.__contains__)
-    return last > first and line[last - 1] in marks and (spaced or not line[last - 1].isascii())
-
-
-def _rstrip(line: str, first: int, stop: int, is_stripped: Callable[[str], bool]) -> int:
-    """Return the end of `line[first:stop]` without characters to strip at its end."""
-    while stop > first and is_stripped(line[stop - 1]):
-        stop -= 1
-    return stop

@@ -147,7 +147,7 @@ class BackTranslation(Seq2SeqObjective):
         """Return (B, T) greedy translations without dropout, padded, and (B,) lengths; the model's mode is restored."""
         import torch
 
-        from interlace.models.search import ModelState, TokenConstraints, eval_mode, greedy_search
+        from interlace.models.search import ModelState, TokenConstraints, beam_search, eval_mode
 
         inputs = batch.inputs
         extra = batch.extra
@@ -164,9 +164,8 @@ class BackTranslation(Seq2SeqObjective):
             decoding = ModelState(
                 model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages
             )
-            translations = greedy_search(
-                decoding, extra["target"].expand(rows), extra["limits"], rules
-            )
+            first = extra["target"].expand(rows)
+            translations = beam_search(decoding, first, extra["limits"], rules, width=1)
         torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
         return translations.ids[:, 0], translations.lengths[:, 0]
 
