@@ -127,7 +127,6 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
         "corpora.pairs.pairs": '["english-gsw"]',
         "model.languages": "embeddings",
         "model.language_names.english": "en",
-        "model.language_copies.gsw": "de",
     }
     model = pretrain(adapted("adapt/xlm-tlm", starts["xlm"], folder, changes), tmp_path / "run")
     assert load(model).traits.languages == {"de": 0, "en": 1, "english": 1, "zh": 2, "gsw": 3}
@@ -142,7 +141,7 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
     ("name", "changes", "message"),
     [
         ("tiny/mlm", {"vocab.extend": "10"}, r"vocab\.extend needs a tokenizer to extend"),
-        ("tiny/mlm-tlm", {"model.language_names.zh_cn": "zh"}, "need a 'start'"),
+        ("tiny/mlm-tlm", {"model.language_names.zh_cn": "zh"}, "needs a 'start'"),
     ],
 )
 def test_rejects_settings_that_need_a_checkpoint(name, changes, message):

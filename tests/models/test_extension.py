@@ -66,11 +66,9 @@ def by_hand(base, *pieces):
 @pytest.mark.parametrize(
     ("rows", "base", "new", "expected"),
     [
-        (10, 10, 3, 13),  # not padded: not padded after
+        (10, 10, 3, 13),
         (16, 10, 3, 16),  # spare rows are taken
-        (16, 10, 7, 24),  # padded to eights
-        (128, 127, 2, 256),
-        (11, 10, 2, 12),
+        (16, 10, 7, 17),
     ],
 )
 def test_rows_of_the_table(rows, base, new, expected):
@@ -92,7 +90,7 @@ def test_rows_of_unused_new_and_untied_subwords():
     assert not torch.equal(rows[10], rows[:10].mean(0))
     assert torch.equal(rows[11], rows[4])
     torch.testing.assert_close(rows[12:17], rows[[1, 2]].mean(0).expand(5, 2))
-    assert rows[17:].tolist() == [[5.0, 7.0]] * 7
+    assert len(rows) == 17
     model = bert(10, tie_word_embeddings=False)
     extend_embeddings(model, by_hand(10, [1, 3]), 0)
     for untied in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):

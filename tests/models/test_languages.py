@@ -6,7 +6,7 @@ import transformers
 
 from interlace.core.errors import SettingsError
 from interlace.models.families import language_ids
-from interlace.models.languages import LanguageMapping, add_languages, fold_weights, map_languages
+from interlace.models.languages import add_languages, fold_weights, map_languages
 
 
 def bert(**more):
@@ -64,18 +64,15 @@ def xnli():
     return xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2})
 
 
-def test_a_language_is_another_name_the_mean_of_the_others_or_a_copy():
+def test_a_language_is_another_name_or_the_mean_of_the_others():
     model = xnli()
     before = table_of(model).clone()
-    arrival = LanguageMapping(names={"zh_cn": "zh"}, copies={"gsw": "de"})
-    map_languages(model, ["en", "zh_cn", "sw", "gsw"], arrival)
-    ids = language_ids(model.config)
-    assert ids == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3, "gsw": 4}
+    map_languages(model, ["en", "zh_cn", "sw"], {"zh_cn": "zh"})
+    assert language_ids(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3}
     table = table_of(model)
     assert torch.equal(table[:3], before)  # order and values of the checkpoint
     torch.testing.assert_close(table[3], before.mean(0))
-    assert torch.equal(table[4], before[0])
-    assert model.config.id2lang == {"0": "de", "1": "en", "2": "zh", "3": "sw", "4": "gsw"}
+    assert model.config.id2lang == {"0": "de", "1": "en", "2": "zh", "3": "sw"}
 
 
 def test_maps_languages_of_bert_checkpoints():
@@ -85,26 +82,21 @@ def test_maps_languages_of_bert_checkpoints():
     model.base_model.embeddings.token_type_embeddings.weight.data[2:] = torch.tensor(
         [[1.0] * 4, [3.0] * 4]
     )
-    map_languages(model, ["en", "lt", "gsw"], LanguageMapping(copies={"gsw": "de"}))
+    map_languages(model, ["en", "lt", "gsw"], {})
     assert language_ids(model.config) == {"en": 2, "de": 3, "lt": 4, "gsw": 5}
-    assert rows(model)[4].tolist() == [2.0] * 4
-    assert rows(model)[5].tolist() == [3.0] * 4
+    assert rows(model)[4:].tolist() == [[2.0] * 4] * 2
 
 
 @pytest.mark.parametrize(
-    ("arrival", "message"),
+    ("names", "message"),
     [
         (
-            LanguageMapping(names={"zh_cn": "zhh"}),
+            {"zh_cn": "zhh"},
             r"model\.language_names\.zh_cn: .*no language embedding for 'zhh'.*'zh'",
         ),
-        (LanguageMapping(names={"de": "en"}), r"has its own 'de'"),
-        (
-            LanguageMapping(copies={"gsw": "nl"}),
-            r"model\.language_copies\.gsw.*no language embedding for 'nl'; there are: de, en, zh",
-        ),
+        ({"de": "en"}, r"has its own 'de'"),
     ],
 )
-def test_rejects_unknown_language_names(arrival, message):
+def test_rejects_unknown_language_names(names, message):
     with pytest.raises(SettingsError, match=message):
-        map_languages(xnli(), ["gsw"], arrival)
+        map_languages(xnli(), ["gsw"], names)

@@ -47,7 +47,7 @@ def take_a_step(backbone):
 @pytest.mark.parametrize("kind", KINDS)
 def test_frozen_parts_keep_their_weights_and_have_no_optimizer_state(kind, build):
     whole = build(kind)
-    backbone = build(kind, freeze=["embeddings", "0-0"])
+    backbone = build(kind, freeze=["embeddings"])
     before = {name: weight.clone() for name, weight in backbone.model.named_parameters()}
     optimizer = take_a_step(backbone)
     changed = {
@@ -56,7 +56,7 @@ def test_frozen_parts_keep_their_weights_and_have_no_optimizer_state(kind, build
         if not torch.equal(weight, before[name])
     }
     assert changed == trained(backbone) < trained(whole)
-    assert not [name for name in changed if ".0." in name or "embedding" in name]
+    assert not [name for name in changed if "embedding" in name]
     assert len(optimizer.state) == len(changed)
     if kind != "xlm":
         assert trained(build(kind, freeze=["head"])) < trained(whole)
@@ -87,23 +87,17 @@ def test_adapters_are_trained_alone_and_merged(kind, targets, build, folders, tm
 
 
 def test_parts_may_be_trained_beside_adapters(build):
-    names = trained(build("mbert", lora={"train": ["embeddings", "1"]}))
-    assert {
-        "bert.embeddings.word_embeddings.weight",
-        "bert.encoder.layer.1.output.dense.weight",
-    } <= names
+    names = trained(build("mbert", lora={"train": ["embeddings"]}))
+    assert "bert.embeddings.word_embeddings.weight" in names
     assert "bert.encoder.layer.0.output.dense.weight" not in names
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"freeze": ["0-2"]}, "'0-2', but the model has the layers 0 to 1"),
         ({"freeze": ["embedings"]}, r"freeze\.0"),
-        ({"freeze": ["embeddings", "0-1", "head"]}, "nothing to train"),
         ({"lora": {"targets": ["querry"]}}, "did you mean 'query'"),
-        ({"lora": {}, "freeze": ["0"]}, "either 'freeze' or 'lora'"),
-        ({"start": None, "shape": {"layers": 2}, "freeze": ["2"]}, "layers 0 to 1"),
+        ({"lora": {}, "freeze": ["head"]}, "either 'freeze' or 'lora'"),
     ],
 )
 def test_impossible_parts_are_an_error(settings, message, build):
@@ -130,7 +124,7 @@ def recipe(folders, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"freeze": ["embeddings", "0"]}, {"lora": {"rank": 2, "dropout": 0.1}}]
+    "settings", [{"freeze": ["embeddings"]}, {"lora": {"rank": 2, "dropout": 0.1}}]
 )
 def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(
     settings, recipe, folders, tmp_path
@@ -145,11 +139,7 @@ def test_a_run_resumes_bit_for_bit_and_exports_an_ordinary_checkpoint(
     after = load(whole / "model").model.state_dict()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed
-    assert not [
-        name
-        for name in changed
-        if "embeddings" in name or ("lora" not in settings and ".layer.0." in name)
-    ]
+    assert not [name for name in changed if "embeddings" in name]
 
 
 def test_the_estimate_counts_what_is_trained(recipe, folders):

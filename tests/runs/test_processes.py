@@ -89,7 +89,7 @@ def test_two_processes_equal_two_micro_batches(python, torchrun, small, tmp_path
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_two_processes_score_like_one(python, torchrun, small, tmp_path):
-    """They share batches and predictions, and the languages of a probe; an update is the same, and only one writes."""
+    """They share batches and predictions; an update is the same, and only one writes."""
     subprocess.run(
         [python, "-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")],
         check=True, capture_output=True,

@@ -22,9 +22,8 @@ from interlace.training.predictions import (
     confidence_interval,
     outcomes_file,
     read_outcomes,
+    record_outcomes,
     write_outcomes,
-    write_predictions,
-    write_probe_outcomes,
 )
 from interlace.training.selection import Item
 from study_rows import write_outcomes as write_rows
@@ -34,8 +33,11 @@ from study_rows import write_outcomes as write_rows
 class Job:
     name: str
     task: Any
+    output: Any
     key: str = "model"
     seed: int = 0
+
+    accelerator = SimpleNamespace(is_main_process=True)
 
 
 GERMAN = Item("zero-shot", "de")
@@ -46,10 +48,9 @@ def vocab():
     return Vocab.learn({"en": ["the cat sees a dog", "he sleeps"] * 20}, size=300)
 
 
-def write_scored(folder, job, examples, predictions):
-    scores = job.task.score(examples, predictions)
-    write_predictions(folder, job, GERMAN, examples, predictions, scores)
-    return read_outcomes(outcomes_file(folder, job.name, 0, "de"), job.key)
+def write_scored(job, examples, predictions):
+    record_outcomes(job, GERMAN, job.task.score(examples, predictions))
+    return read_outcomes(outcomes_file(job.output, job.name, 0, "de"), job.key)
 
 
 def test_outcomes_of_a_classification_whose_pairs_share_a_premise(tmp_path, vocab):
@@ -57,16 +58,16 @@ def test_outcomes_of_a_classification_whose_pairs_share_a_premise(tmp_path, voca
     hypotheses = ["a dog", "the cat", "the dog"]
     sides = [vocab.encode_text(Text.of(side, "en")) for side in (premises, hypotheses)]
     examples = LabeledExamples(Pairs(*sides), labels=np.array([0, 1, 2], np.int32))
-    job = Job("xnli", TASKS.build("xnli"))
-    outcomes = write_scored(tmp_path, job, examples, np.array([0, 2, -1], np.int32))
+    job = Job("xnli", TASKS.build("xnli"), tmp_path)
+    outcomes = write_scored(job, examples, np.array([0, 2, -1], np.int32))
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 0], [1, 1, 1])
     assert outcomes.groups.tolist() == [0, 1, 0]
 
 
 def test_answers_of_a_task_are_exported(tmp_path):
-    task = SimpleNamespace(unit="%", exports=lambda *_: {"answers": {"a": "a dog"}})
+    job = Job("qa", SimpleNamespace(unit="%"), tmp_path)
     scores = Scores({}, Examples(np.array([0.5, 1.0]), np.ones(2)))
-    columns = write_predictions(tmp_path, Job("qa", task), GERMAN, None, None, scores)
+    columns = record_outcomes(job, GERMAN, scores, {"answers": {"a": "a dog"}})
     assert columns == {"low": 50.0, "high": 100.0}  # an example may be drawn twice
     path = outcomes_file(tmp_path, "qa", 0, "de")
     assert set(load_file(path)) == {"score", "weight"}
@@ -74,24 +75,24 @@ def test_answers_of_a_task_are_exported(tmp_path):
 
 
 def test_the_identity_depends_on_sentence_ends(tmp_path, vocab):
-    job = Job("ner", TASKS.build({"name": "ner", "types": ["PER"]}))
+    job = Job("ner", TASKS.build({"name": "ner", "types": ["PER"]}), tmp_path)
     sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))
     identities = set()
     for gold in (Ragged.of([[1, 2, 0], [0, -1]]), Ragged.of([[1, 2], [0, 0, -1]])):
         examples = LabeledExamples(sentences, tags=gold)
-        identities.add(write_scored(tmp_path, job, examples, gold).identity)
+        identities.add(write_scored(job, examples, gold).identity)
     assert len(identities) == 2
 
 
 def test_outcomes_of_probes_with_an_interval(tmp_path):
-    job = Job("retrieval", TASKS.build("retrieval"))
+    job = Job("retrieval", TASKS.build("retrieval"), tmp_path)
     outcomes = Examples(np.array([1.0, 0.5, 0.0]), np.ones(3), "three lines")
-    columns = write_probe_outcomes(tmp_path, job, GERMAN, Scores({"p@1": 50.0}, outcomes))
+    columns = record_outcomes(job, GERMAN, Scores({"p@1": 50.0}, outcomes))
     assert 0 <= columns["low"] < 50 < columns["high"] <= 100
     assert columns["examples"] == "three lines"
     stored = read_outcomes(outcomes_file(tmp_path, "retrieval", 0, "de"), "model")
     assert (stored.total, stored.identity) == (0.5, "three lines")
-    assert write_probe_outcomes(tmp_path, job, GERMAN, Scores({"p@1": 1.0})) == {}
+    assert record_outcomes(job, GERMAN, Scores({"p@1": 1.0})) == {}
 
 
 def examples_of(*score):

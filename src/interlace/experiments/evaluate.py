@@ -307,7 +307,6 @@ class _Scoring:
 
     def run(self) -> list[InterlaceError]:
         """Score what is missing; return errors, which do not stop other seeds and languages."""
-        self._share_probes()
         failures: list[InterlaceError] = []
         for planned in self.planned:
             try:
@@ -318,17 +317,6 @@ class _Scoring:
             if error and str(error) not in messages:  # seeds and directions may miss the same file
                 failures.append(error)
         return failures
-
-    def _share_probes(self) -> None:
-        """Measure missing languages of a probe in several processes; fine-tuning shares batches instead."""
-        job = self.planned[0].job
-        if job.accelerator.num_processes == 1 or isinstance(job.task, FineTuneTask):
-            return
-        missing = []
-        for planned in self.planned:
-            if not self.store.holds(planned.places, planned.identity):
-                missing += planned.run.items
-        job.share(missing)
 
     def _holds(self, planned: _PlannedRun) -> bool:
         """Return whether all scores of a run are stored, with its fine-tuned model if that is to be saved."""

@@ -9,7 +9,7 @@ from torch import nn
 from interlace.core.errors import MissingDependencyError, SettingsError, did_you_mean
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.backbone import Backbone, parts_of
-from interlace.models.settings import LoraSettings, chosen_layers
+from interlace.models.settings import LoraSettings
 
 _IN_LAYER = re.compile(r"\.\d+\.")  # of the name of a module
 _ATTENTION = re.compile(r"\b(attentions?|attn)\b")
@@ -37,8 +37,7 @@ def add_adapters(backbone: Backbone, settings: LoraSettings, seed: int) -> None:
         torch.manual_seed(torch_seed(Purpose.INIT, seed, step=2))
         inject_adapter_in_model(config, model)
     parts = parts_of(backbone)
-    depth = int(model.config.num_hidden_layers)
-    for name in chosen_layers(settings.train, depth, "model.lora.train"):
+    for name in settings.train:
         for parameter in parts[name]:
             parameter.requires_grad = True
 

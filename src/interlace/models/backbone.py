@@ -3,7 +3,6 @@
 Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary.
 """
 
-import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,8 +22,6 @@ from interlace.models.languages import FOLDED_KEY, fold_weights
 
 Pooling = Literal["first", "mean", "max"]
 
-# Layers are numbered in a list of modules; XLM has four such lists, one a part of a layer.
-_LAYER = re.compile(r"(?:^|\.)(?:layers?|attentions|layer_norm[12]|ffns)\.(\d+)\.")
 _EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
 
 
@@ -244,25 +241,14 @@ def pool(states: Tensor, mask: Tensor | None = None, how: Pooling = "mean") -> T
 
 
 def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
-    """Return the parameters by part: `embeddings`, `head`, and the number of each layer.
-
-    A norm after the last layer belongs to it, and a head's tied weights to the embeddings.
-    """
-    model = backbone.model
-    encoder = model.base_model
-    parts: dict[str, list[nn.Parameter]] = {"embeddings": [], "head": []}
-    for name, parameter in encoder.named_parameters():
-        layer = _LAYER.search(name)
-        if layer:
-            part = layer[1]
-        elif name.startswith(_EMBEDDINGS):
-            part = "embeddings"
-        else:
-            part = str(int(model.config.num_hidden_layers) - 1)
-        parts.setdefault(part, []).append(parameter)
+    """Return the parameters of `embeddings` and of `head`; tied weights of a head belong to the embeddings."""
+    encoder = backbone.model.base_model
+    embeddings = [
+        parameter for name, parameter in encoder.named_parameters() if name.startswith(_EMBEDDINGS)
+    ]
     of_encoder = set(encoder.parameters())
-    parts["head"] = [parameter for parameter in model.parameters() if parameter not in of_encoder]
-    return parts
+    head = [parameter for parameter in backbone.model.parameters() if parameter not in of_encoder]
+    return {"embeddings": embeddings, "head": head}
 
 
 def unused_bias(model: Any) -> Tensor | None:

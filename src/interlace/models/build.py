@@ -28,12 +28,7 @@ from interlace.models.checkpoint_files import (
     weight_files,
 )
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
-from interlace.models.languages import (
-    LanguageMapping,
-    add_languages,
-    equalize_segments,
-    map_languages,
-)
+from interlace.models.languages import add_languages, equalize_segments, map_languages
 from interlace.models.seq2seq import (
     DECODER_SIDE,
     ENCODER_SIDE,
@@ -44,12 +39,7 @@ from interlace.models.seq2seq import (
     join,
     untied_state,
 )
-from interlace.models.settings import (
-    DecoderSettings,
-    ModelSettings,
-    Shape,
-    chosen_layers,
-)
+from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from interlace.models.token_embeddings import extend_embeddings, initialize_from_vectors
 
 if TYPE_CHECKING:
@@ -175,8 +165,14 @@ class _ModelBuilder:
             return from_shape(
                 settings.shape or Shape(), self.vocab, languages, self.seed, causal=causal
             )
-        mapping = LanguageMapping(settings.language_names, settings.language_copies)
-        return load(start, self.vocab, languages, seed=self.seed, causal=causal, mapping=mapping)
+        return load(
+            start,
+            self.vocab,
+            languages,
+            seed=self.seed,
+            causal=causal,
+            language_names=settings.language_names,
+        )
 
     def _with_taken_weights(self, backbone: Backbone) -> Backbone:
         """Return the backbone, or a fresh one of its shape with the weights that the settings take from it."""
@@ -300,7 +296,7 @@ def load(
     *,
     seed: int = 0,
     causal: bool | None = None,
-    mapping: LanguageMapping = LanguageMapping(),  # noqa: B008 - frozen
+    language_names: Mapping[str, str] | None = None,
 ) -> Backbone:
     """Return a checkpoint as a float32 backbone, or as a `Seq2Seq` if it is a translation model; never run its code.
 
@@ -311,7 +307,7 @@ def load(
         the mean of the subwords that spelled it.
     languages: languages that get an embedding if they have none.
     causal: whether the model is causal from now on; None: as the checkpoint is.
-    mapping: the checkpoint's names of languages, and the initial embeddings of new ones.
+    language_names: language -> the checkpoint's name for it.
 
     Raises:
         CheckpointError: it is missing or damaged, cannot be a backbone, or has another vocabulary.
@@ -319,7 +315,7 @@ def load(
     """
     folder = find_checkpoint(start)
     config = read_config(folder)
-    adaptation = _Adaptation(vocab, languages, mapping, seed)
+    adaptation = _Adaptation(vocab, languages, language_names or {}, seed)
     if config["model_type"] == SEQ2SEQ:
         with opening(folder):
             return _load_seq2seq(folder, config, adaptation)
@@ -332,13 +328,13 @@ class _Adaptation:
 
     vocab: Vocab | None
     languages: Sequence[str]
-    mapping: LanguageMapping
+    language_names: Mapping[str, str]
     seed: int
 
     def apply(self, model: Any, folder: Path) -> None:
         """Check the weights of a transformers model; add languages and new tokens to it, in place."""
         check_finite_weights(model.named_parameters(), str(folder))
-        map_languages(model, self.languages, self.mapping)
+        map_languages(model, self.languages, self.language_names)
         if self.vocab is not None and self.vocab.extension is not None:
             extend_embeddings(model, self.vocab.extension, self.seed)
 
@@ -506,12 +502,7 @@ def _check_size(config: Any, folder: Path) -> None:
 
 def freeze_parts(backbone: Backbone, settings: ModelSettings) -> None:
     """Freeze the parts of a model that the settings name, in place."""
-    if not settings.freeze:
-        return
-    depth = int(backbone.model.config.num_hidden_layers)
     parts = parts_of(backbone)
-    for name in chosen_layers(settings.freeze, depth, "model.freeze"):
+    for name in settings.freeze:
         for parameter in parts[name]:
             parameter.requires_grad = False
-    if not any(parameter.requires_grad for parameter in backbone.parameters()):
-        raise SettingsError(f"model.freeze = {settings.freeze} leaves nothing to train")

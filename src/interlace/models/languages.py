@@ -5,7 +5,6 @@ language table of its own, read through `langs`. The configuration stores the ma
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -20,29 +19,17 @@ FOLDED_KEY = (
 )
 
 
-@dataclass(frozen=True)
-class LanguageMapping:
-    """How the languages of a recipe map to those of a checkpoint.
-
-    names: language of the recipe -> the checkpoint's name for it; both then mean the same embedding.
-    copies: new language -> the checkpoint's language whose embedding it starts as.
-
-    Other new languages start as the mean of the checkpoint's languages, if it has any.
-    """
-
-    names: Mapping[str, str] = field(default_factory=dict)
-    copies: Mapping[str, str] = field(default_factory=dict)
-
-
-def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping) -> None:
+def map_languages(model: Any, languages: Sequence[str], names: Mapping[str, str]) -> None:
     """Add a recipe's language names to a checkpoint and give each of `languages` an embedding, in place.
 
     The checkpoint's rows keep their order and names. The recipe's names are stored next to them, so an exported model
-    can be loaded under either.
+    can be loaded under either. A new language starts as the mean of the checkpoint's languages, if it has any.
+
+    names: language of the recipe -> the checkpoint's name for it; both then mean the same embedding.
     """
     rows = language_ids(model.config)
     named = {}
-    for language, name in mapping.names.items():
+    for language, name in names.items():
         check_language(rows, name, f"model.language_names.{language}")
         if rows.get(language, rows[name]) != rows[name]:
             raise SettingsError(
@@ -51,22 +38,13 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
             )
         named[language] = rows[name]
     if named:
-        setattr(model.config, LANGUAGES_KEY, {**rows, **named})
-        rows = language_ids(model.config)
-    for language, copied in mapping.copies.items():
-        check_language(rows, copied, f"model.language_copies.{language}")
+        rows = {**rows, **named}
+        setattr(model.config, LANGUAGES_KEY, rows)
     new = [language for language in dict.fromkeys(languages) if language not in rows]
     add_languages(model, new)
-    if not new or not rows:
-        return
-    weight = _embedding(model).weight.data
-    mean = weight[sorted(set(rows.values()))].mean(0)
-    new_rows = language_ids(model.config)
-    for language in new:
-        copied_language = mapping.copies.get(language)
-        weight[new_rows[language]] = (
-            mean if copied_language is None else weight[rows[copied_language]]
-        )
+    if new and rows:
+        weight = _embedding(model).weight.data
+        weight[-len(new) :] = weight[sorted(set(rows.values()))].mean(0)
 
 
 def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = None) -> None:

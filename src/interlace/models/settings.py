@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Part = Annotated[str, StringConstraints(pattern=r"^(embeddings|head|\d+(-\d+)?)$")]
+Part = Literal["embeddings", "head"]
 Take = Literal["whole", "embeddings", "none"]
 
 
@@ -112,7 +112,7 @@ class LoraSettings(Settings):
     )
     train: list[Part] = Field(
         [],
-        description="Parts also trained in full: 'embeddings' (of new tokens), 'head', layers such as '0-3'.",
+        description="Parts also trained in full: 'embeddings' (of new tokens), 'head'.",
     )
 
 
@@ -146,20 +146,13 @@ class ModelSettings(Settings):
     language_names: dict[str, str] = Field(
         {}, description="Language of the recipe -> the start's name for it, such as zh_cn = 'zh'."
     )
-    language_copies: dict[str, str] = Field(
-        {},
-        description="New language -> the start's language whose embedding it copies, such as gsw = 'de'; other new "
-        "languages get the mean of the start's languages.",
-    )
     decoder: DecoderSettings | None = Field(
         None,
         description="Decoder of a translation model; none: initialized like the encoder, with shared embeddings.",
     )
     freeze: list[Part] = Field(
-        [],
-        description="Parts that keep their initial weights: 'embeddings', 'head', and layers from 0, such as '0-3'.",
+        [], description="Parts that keep their initial weights: 'embeddings', 'head'."
     )
-
     lora: LoraSettings | None = Field(
         None,
         description="Low-rank adapters: they are trained in place of the model, whose weights are frozen.",
@@ -171,9 +164,6 @@ class ModelSettings(Settings):
             raise ValueError(
                 "give either 'freeze' or 'lora': adapters freeze the whole model, except lora.train"
             )
-        if self.shape is not None:
-            parts = self.freeze if self.lora is None else self.lora.train
-            chosen_layers(parts, self.shape.layers, "freeze")
         self._check_start()
         self._check_languages()
         self._check_vectors()
@@ -202,10 +192,8 @@ class ModelSettings(Settings):
             raise ValueError(
                 "languages = 'embeddings': the modernbert family cannot take language embeddings"
             )
-        if self.start is None and (self.language_names or self.language_copies):
-            raise ValueError("language_names and language_copies need a 'start'")
-        if self.language_copies and self.languages == "none":
-            raise ValueError("language_copies needs languages = 'embeddings'")
+        if self.start is None and self.language_names:
+            raise ValueError("language_names needs a 'start'")
 
     def _check_vectors(self) -> None:
         if self.vectors is None:
@@ -221,24 +209,6 @@ class ModelSettings(Settings):
             raise ValueError(
                 "'vectors' and decoder.start both initialize the shared embeddings; set decoder.embeddings = 'own'"
             )
-
-
-def chosen_layers(parts: list[str], depth: int, where: str) -> list[str]:
-    """Return the parts with ranges of layers spelled out, 0, 1 and 2 for `0-2`; reject layers that do not exist."""
-    names = []
-    for part in parts:
-        start, _, stop = part.partition("-")
-        if not start.isdigit():
-            names.append(part)
-            continue
-        first = int(start)
-        last = int(stop or start)
-        if not first <= last < depth:
-            raise SettingsError(
-                f"{where} = {part!r}, but the model has the layers 0 to {depth - 1}"
-            )
-        names += [str(layer) for layer in range(first, last + 1)]
-    return names
 
 
 def layer_number(setting: str, layer: int | None, layers: int) -> int:

@@ -38,20 +38,17 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
     A new token starts as the mean of the subwords that spelled it; one that none spelled is drawn around the mean of
     all embeddings, with their spread (Hewitt 2021).
 
-    Embeddings with more rows than the tokenizer has ids have spare rows: new tokens take the first of them, and the
-    embeddings grow to the next multiple of what they were padded to. Embeddings without spare rows get none.
+    Embeddings with more rows than the tokenizer has ids have spare rows; new tokens take the first of them.
     """
     import torch
 
     from interlace.models.backbone import unused_bias
 
-    rows = int(model.get_input_embeddings().weight.shape[0])
-    new_size = _extended_size(rows, extension)
-    if new_size > rows:
+    if extension.size > len(model.get_input_embeddings().weight):
         with torch.random.fork_rng(
             devices=[]
         ):  # resizing draws rows, all of which are replaced here
-            model.resize_token_embeddings(new_size, mean_resizing=False)
+            model.resize_token_embeddings(extension.size, mean_resizing=False)
     rng = generator(Purpose.INIT, seed, step=_DRAWS)
     head = model.get_output_embeddings()
     tensors = [
@@ -65,22 +62,8 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
     }  # tied ones once
     with torch.no_grad():
         for tensor in by_memory.values():
-            new = _new_rows(tensor[: extension.base], extension, rng)
-            spare = tensor[extension.base : rows].mean(0) if rows > extension.base else new.mean(0)
-            tensor[extension.base : extension.size] = new
-            tensor[max(rows, extension.size) :] = spare
-
-
-def _extended_size(rows: int, extension: Extension) -> int:
-    """Return the number of rows that embeddings of `rows` rows need for the extension, spare ones included."""
-    if rows == extension.base:
-        return extension.size
-    if extension.size <= rows:
-        return rows
-    for multiple in (128, 64, 8):  # usual paddings
-        if rows % multiple == 0:
-            return -(-extension.size // multiple) * multiple
-    return extension.size
+            old = tensor[: extension.base]
+            tensor[extension.base : extension.size] = _new_rows(old, extension, rng)
 
 
 def _new_rows(old: Tensor, extension: Extension, rng: np.random.Generator) -> Tensor:

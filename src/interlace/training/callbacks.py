@@ -225,7 +225,7 @@ class CheckpointCallback:
         }
 
     def resume(self) -> int:
-        """Load the newest usable checkpoint, which all processes must find, and return its step (0: none)."""
+        """Load the newest usable checkpoint, and return its step (0: none)."""
         step = self._newest()
         if not step:
             return 0
@@ -254,22 +254,19 @@ class CheckpointCallback:
         return step
 
     def _newest(self) -> int:
-        """Return the step of the newest checkpoint that the first process can use, and all processes see; 0: none."""
-        from accelerate.utils import broadcast_object_list, gather_object
+        """Return the step of the newest checkpoint that the first process can use; 0: none.
+
+        Raise a CheckpointError if another process does not see the same checkpoint of this run.
+        """
+        from accelerate.utils import broadcast_object_list
 
         accelerator = self.training.accelerator
         step = self._newest_usable() if accelerator.is_main_process else 0
         if accelerator.num_processes == 1:
             return step
         step = int(broadcast_object_list([step])[0])
-        path = checkpoint.path_of(self.folder, step)
-        contents = gather_object([checkpoint.content_of(path)])
-        differing = [str(rank) for rank, content in enumerate(contents) if content != contents[0]]
-        if differing:
-            raise RunError(
-                f"{path}: process 0 resumes from this checkpoint, but it is missing or different for process "
-                f"{', '.join(differing)}; all processes must see the same folder of the run"
-            )
+        if step:
+            checkpoint.verify(checkpoint.path_of(self.folder, step), self.run)
         return step
 
     def _newest_usable(self) -> int:

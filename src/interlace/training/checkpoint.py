@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, nearest
 from interlace.core.files import atomic_folder, must_hold_files
-from interlace.core.json_files import json_record, read_json, read_limited
+from interlace.core.json_files import json_record, read_json
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -137,18 +137,6 @@ def _check_like(tensor: Tensor, expected: Tensor, name: str) -> None:
         )
     if tensor.is_floating_point() != expected.is_floating_point():
         raise CheckpointError(f"{name} has {tensor.dtype}, expected {expected.dtype}")
-
-
-def content_of(path: Path) -> str:
-    """Return the state of a checkpoint with its hashes as text; empty if there is none.
-
-    Raises:
-        CheckpointError: the file is too long to be a state, or no text.
-    """
-    if not (path / STATE).exists():
-        return ""
-    text: str = read_limited(path / STATE, bytes.decode, CheckpointError, "damaged")
-    return text
 
 
 def prune(folder: Path, keep: int, best: int | None, due: Callable[[int], bool]) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.data_root import Root
-from interlace.core.errors import InterlaceError
 from interlace.tasks import ProbeTask, Scores, Task
 from interlace.tasks.common.files import find_parts
 from interlace.training.selection import ExampleSet, Item, scored_set
@@ -46,7 +45,6 @@ class EvaluationJob:
     vectors: static word vectors by language, scored instead of a backbone; `vocab` is then None.
     models: folder to save fine-tuned models in; None: save none. identity: their keys, as in the scores.
     cache: examples read for fine-tuning, which the jobs of one task share.
-    shared: what `share` measured.
     """
 
     name: str
@@ -65,33 +63,13 @@ class EvaluationJob:
     models: Path | None = None
     identity: Mapping[str, Any] = field(default_factory=dict)
     cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
-    shared: dict[Item, Measurement | InterlaceError] = field(
-        default_factory=dict, compare=False, repr=False
-    )
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split and language."""
         return self._read(ExampleSet(self.task, split, language))
 
-    def share(self, items: Sequence[Item]) -> None:
-        """Measure languages of a probe, each in one process; then all processes have the scores of all."""
-        from accelerate.utils import gather_object
-
-        measured: dict[Item, Measurement | InterlaceError] = {}
-        for item in items[self.accelerator.process_index :: self.accelerator.num_processes]:
-            try:
-                measured[item] = self.measured(item)
-            except InterlaceError as error:  # `measured` raises it in all processes
-                measured[item] = error
-        self.shared.update(gather_object(list(measured.items())))
-
     def measured(self, item: Item) -> Measurement:
         """Return the scores of a probe in one language."""
-        if item in self.shared:
-            shared = self.shared[item]
-            if isinstance(shared, InterlaceError):
-                raise shared
-            return shared
         start = time.perf_counter()
         examples = self.test(item)
         scores = self.measure(examples)

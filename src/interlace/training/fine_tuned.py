@@ -6,16 +6,16 @@
     fine_tuned.json                   the task with its settings, and the identity of the scores
     README.md                         model card
 
-transformers has our head for words and answers in BERT, RoBERTa and XLM, and for sequences in XLM. Its other classes
-put layers between the encoder and the classifier, which are saved as the identity: a linear layer and tanh (sequences
-in BERT and RoBERTa) with weights so small that tanh is linear, and those of ModernBERT. Heads that read pooled states
-have no class; there the folder holds the encoder with its vocabulary head.
+transformers has our head for words and answers in BERT, RoBERTa and XLM, and for sequences in XLM. For sequences in
+BERT and RoBERTa it has a linear layer and tanh before the classifier, which are saved with weights so small that tanh
+is linear. ModernBERT and heads that read pooled states have no such class; there the folder holds the encoder with its
+vocabulary head.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 FINE_TUNED = "fine-tuned"  # folder of a run
 RECORD, HEAD = "fine_tuned.json", "head.safetensors"
 _SCALE = 2.0**-12  # of the identity before tanh: a power of two, so that scaling does not round
+_CLASSIFIERS = {  # of sequences, by family: the layer before tanh, and the classifier
+    "bert": ("bert.pooler.dense", "classifier"),
+    "roberta": ("classifier.dense", "classifier.out_proj"),
+}
 
 
 @json_record
@@ -126,29 +130,27 @@ class _TheirHead:
 
     auto_class: Any
     weights: dict[str, Tensor]
-    config: dict[str, Any]
+    config: dict[str, Any] = field(default_factory=dict)
 
 
 def _their_head(
     backbone: Backbone, head: TaskHead, weights: dict[str, Tensor]
 ) -> _TheirHead | None:
     """Return transformers' head that equals this one; None if it has none."""
-    auto_class = {
-        Tagger: transformers.AutoModelForTokenClassification,
-        SpanExtractor: transformers.AutoModelForQuestionAnswering,
-        Classifier: transformers.AutoModelForSequenceClassification,
-    }.get(type(head))
-    if auto_class is None or getattr(head, "pooling", "first") != "first":
-        return None
     family = backbone.family.name
     weight = weights["linear.weight"]
     bias = weights["linear.bias"]
-    if family == "modernbert":
-        return _modernbert_head(backbone, auto_class, weight, bias)
-    if isinstance(head, Tagger):
-        return _TheirHead(auto_class, _linear("classifier", weight, bias), {})
-    if isinstance(head, SpanExtractor):
-        return _TheirHead(auto_class, _linear("qa_outputs", weight, bias), {})
+    if family == "modernbert" or getattr(head, "pooling", "first") != "first":
+        return None
+    if type(head) is Tagger:
+        auto_class: Any = transformers.AutoModelForTokenClassification
+        return _TheirHead(auto_class, _linear("classifier", weight, bias))
+    if type(head) is SpanExtractor:
+        auto_class = transformers.AutoModelForQuestionAnswering
+        return _TheirHead(auto_class, _linear("qa_outputs", weight, bias))
+    if type(head) is not Classifier:
+        return None
+    auto_class = transformers.AutoModelForSequenceClassification
     if family == "xlm":
         config = {
             "summary_type": "first",
@@ -157,38 +159,10 @@ def _their_head(
             "summary_activation": None,
         }
         return _TheirHead(auto_class, _linear("sequence_summary.summary", weight, bias), config)
-    if family == "roberta":
-        dense_name = "classifier.dense"
-        classifier_name = "classifier.out_proj"
-    else:
-        dense_name = "bert.pooler.dense"
-        classifier_name = "classifier"
+    dense_name, classifier_name = _CLASSIFIERS[family]
     width = backbone.width
     dense = _linear(dense_name, _SCALE * torch.eye(width), torch.zeros(width))
-    return _TheirHead(auto_class, dense | _linear(classifier_name, weight / _SCALE, bias), {})
-
-
-def _modernbert_head(
-    backbone: Backbone, auto_class: Any, weight: Tensor, bias: Tensor
-) -> _TheirHead | None:
-    """Return ModernBERT's head, a linear layer, an activation and a norm, as the identity on normalized states.
-
-    States are g * z, where z has mean 0 and variance 1. The linear layer divides by g, the activation is the identity,
-    the norm of z is z, and its weight is g. None if the states have a bias, or some g is 0.
-    """
-    norm = backbone.model.base_model.final_norm
-    scale = norm.weight.detach().float().cpu().clone()
-    if norm.bias is not None or not scale.abs().min() > 0:
-        return None
-    weights = _linear("classifier", weight, bias)
-    weights["head.dense.weight"] = torch.diag(1 / scale)
-    weights["head.norm.weight"] = scale
-    config = {
-        "classifier_activation": "linear",
-        "classifier_bias": False,
-        "classifier_pooling": "cls",
-    }
-    return _TheirHead(auto_class, weights, config)
+    return _TheirHead(auto_class, dense | _linear(classifier_name, weight / _SCALE, bias))
 
 
 def _linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:

@@ -23,7 +23,7 @@ from interlace.training.fine_tuned import FineTunedRecord, fine_tuned_name, save
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
-from interlace.training.predictions import write_predictions, write_probe_outcomes
+from interlace.training.predictions import record_outcomes
 from interlace.training.selection import (
     FineTuneRun,
     Item,
@@ -87,11 +87,8 @@ def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     for item in run.items:
         measurement = job.measured(item)
         scores = measurement.scores
-        interval = {}
-        if job.output and job.accelerator.is_main_process:
-            interval = write_probe_outcomes(job.output, job, item, scores)
         row = job.row(item, scores, measurement.count, measurement.seconds)
-        rows.append({**row, **scores.details, **interval})
+        rows.append({**row, **scores.details, **record_outcomes(job, item, scores)})
     return rows
 
 
@@ -335,11 +332,8 @@ class FineTuner:
                 predictions_by_id[id(examples)] = self.predict(examples)
             predictions = predictions_by_id[id(examples)]
             scores = self.task.score(examples, predictions)
-            interval = {}
-            if self.job.output and self.job.accelerator.is_main_process:
-                interval = write_predictions(
-                    self.job.output, self.job, item, examples, predictions, scores
-                )
+            answers = self.task.exports(examples, predictions)
+            interval = record_outcomes(self.job, item, scores, answers)
             row = self.job.row(item, scores, len(examples), time.perf_counter() - start)
             row |= {**interval, "tuning": group.best_check}
             if self.job.models:

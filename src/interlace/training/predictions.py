@@ -99,40 +99,27 @@ def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]
     return ends
 
 
-def write_predictions(
-    run: Path, job: EvaluationJob, item: Item, examples: Any, predictions: Any, scores: Scores
+def record_outcomes(
+    job: EvaluationJob, item: Item, scores: Scores, answers: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Write the outcomes of a fine-tuned model for one language, and the answers of tasks that have some, atomically.
+    """Write the outcomes of one language, and its generated text or its answers by kind, atomically.
 
+    Nothing is written without outcomes or a folder for them, and in other processes than the first.
     Returned for the score's row: its `low` and `high`, and the identity of the `examples`.
     """
-    task: Any = job.task
-    path = outcomes_file(run, job.name, job.seed, item.language, item.setting)
-    columns = _write_with_interval(path, job, scores)
-    for name, content in task.exports(examples, predictions).items():
-        write_json(path.with_suffix(f".{name}.json"), content)
-    return columns
-
-
-def write_probe_outcomes(
-    run: Path, job: EvaluationJob, item: Item, scores: Scores
-) -> dict[str, Any]:
-    """Write the outcomes of a probe, if it has any, for one language; return what `write_predictions` does."""
-    if scores.outcomes is None:
+    outcomes = scores.outcomes
+    if outcomes is None or job.output is None or not job.accelerator.is_main_process:
         return {}
-    path = outcomes_file(run, job.name, job.seed, item.language, item.setting)
-    columns = _write_with_interval(path, job, scores)
+    path = outcomes_file(job.output, job.name, job.seed, item.language, item.setting)
+    write_outcomes(path, outcomes, job.key)
+    for name, content in (answers or {}).items():
+        write_json(path.with_suffix(f".{name}.json"), content)
     if scores.outputs:
         with atomic(path.with_suffix(".txt")) as partial:
             lines = [text.replace("\r", " ").replace("\n", " ") for text in scores.outputs]
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return columns
-
-
-def _write_with_interval(path: Path, job: EvaluationJob, scores: Scores) -> dict[str, Any]:
-    outcomes: Any = scores.outcomes
-    write_outcomes(path, outcomes, job.key)
-    columns: dict[str, Any] = dict(confidence_interval(outcomes, job.task.unit))
+    task: Any = job.task
+    columns: dict[str, Any] = dict(confidence_interval(outcomes, task.unit))
     if outcomes.identity:
         columns["examples"] = outcomes.identity
     return columns
