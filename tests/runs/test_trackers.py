@@ -52,6 +52,7 @@ def test_losses_and_evaluations_reach_a_tracker(small, calls, tmp_path):
     assert calls()[-1] == ["finish"]
 
 
-def test_a_missing_package_is_named_before_training(small, tmp_path):
-    with pytest.raises(MissingDependencyError, match="clearml"):
-        pretrain(read_recipe(str(small), {"train.trackers": '["clearml"]'}), tmp_path / "run")
+def test_a_missing_package_is_named_before_training(small, tmp_path, monkeypatch):
+    monkeypatch.setattr("interlace.training.device.find_spec", lambda _: None)
+    with pytest.raises(MissingDependencyError, match="wandb"):
+        pretrain(read_recipe(str(small), {"train.trackers": '["wandb"]'}), tmp_path / "run")

@@ -364,12 +364,10 @@ class TrainSettings(Settings):
     )
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
     threads: int | None = Field(None, ge=1, le=1024, description="Torch threads; default: torch's.")
-    trackers: list[
-        Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]
-    ] = Field(
+    trackers: list[Literal["tensorboard", "wandb"]] = Field(
         [],
-        description="Experiment trackers for losses and scores, through accelerate; each needs its package. Cells of a "
-        "study are runs of their own.",
+        description="Experiment trackers for losses and scores; each needs its package. Cells of a study are runs of "
+        "their own.",
     )
 
     def model_post_init(self, _context: Any) -> None:

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import resource
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -79,10 +80,7 @@ def start_trackers(
     shown_config = {}
     for name, value in config.items():
         shown_config[name] = value if isinstance(value, int | float) else str(value)
-    options = {
-        "wandb": {"name": folder.name, "group": group, "dir": str(folder)},
-        "mlflow": {"run_name": folder.name, "tags": {"recipe": group}},
-    }
+    options = {"wandb": {"name": folder.name, "group": group, "dir": str(folder)}}
     project = os.environ.get("WANDB_PROJECT") or "interlace"
     accelerator.init_trackers(project, shown_config, options)
 
@@ -121,12 +119,8 @@ def resolved(precision: str) -> str:
 
 
 def peak_memory(device: torch.device) -> int:
-    """Return the peak of this process's memory in bytes: allocated on its GPU, else resident; 0 if unknown."""
+    """Return the peak of this process's memory in bytes: allocated on its GPU, else resident."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
