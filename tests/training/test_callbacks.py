@@ -223,10 +223,10 @@ def test_totals_of_a_run_have_speed_and_skipped_updates():
 @pytest.mark.parametrize(
     ("shares", "ratio", "corpora", "warnings"),
     [
-        ([0.9, 0.9, 0.96, 0.96, 0.9, 0.9], 1.0, ["de"], ["step 4: .* source de, .* copied 93 %"]),
+        ([0.9, 0.9, 0.96, 0.96, 0.1, 0.1], 1.0, ["de"], ["step 4: .* source de, .* copied 93 %"]),
         ([1.0, 0.5] * 10, 1.0, ["de"], []),
         ([1.0] * 3, 1.0, ["de"], []),  # the window is not full
-        ([1.0, 0.1] * 10, 1.0, ["de", "ro"], ["step 7: .* source de, .* copied 100 %"]),
+        ([1.0, 0.1] * 10, 1.0, ["de", "ro"], ["step 7: .* source de, .* copied 100 %", "step 15"]),
         ([1.0] * 4 + [0.1] * 4 + [1.0] * 4, 1.0, ["de"], ["step 4", "step 12"]),
         ([0.0] * 6, 0.05, ["de"], ["step 4: .* had 0.05 tokens"]),
         ([0.0] * 6, 2.5, ["de"], ["step 4: .* had 2.5 tokens"]),

@@ -121,7 +121,7 @@ def test_divergence_stops_before_the_weights_change(vocab):
     with torch.no_grad():
         made.model.backbone.input_embeddings[:] = torch.inf
     before = weights(made)
-    message = r"step 4, mlm/en: the (mlm|gradient norm) is nan, as in 3 .*learning rate"
+    message = r"step 4, mlm/en: losses or gradients are not finite, as in 3 .*learning rate"
     with pytest.raises(RunError, match=message):
         list(run)
     assert_same_weights(made, before, equal_nan=True)
@@ -282,16 +282,6 @@ def batch(counts, languages=("en",)):
     return Batch({"input_ids": ids}, (empty, empty), empty, counts, 10, languages=tokens)
 
 
-def two_processes(monkeypatch, names, counts):
-    """Count in the first process, while the second sends these names and counts."""
-    monkeypatch.setattr("accelerate.utils.gather_object", lambda objects: [*objects, names])
-
-    def reduce(values, _how):
-        return values + torch.tensor(counts, dtype=values.dtype)
-
-    return StepCounts(SimpleNamespace(num_processes=2, device=CPU, reduce=reduce))
-
-
 @pytest.mark.parametrize(
     "later",
     [
@@ -310,13 +300,13 @@ def test_rejects_batches_with_other_counts_than_the_first(later):
         counting.of(SOURCE, [first, later])
 
 
-def test_counts_of_processes_are_summed_by_position(monkeypatch):
-    counting = two_processes(
-        monkeypatch, ("tokens", "rows", "mlm", "tokens in en"), [7, 1, 2, 7, 1]
-    )
+def test_counts_of_processes_are_summed_by_position():
+    """The second process has sent its counts."""
+
+    def reduce(values, _how):
+        return values + torch.tensor([7, 1, 2, 7, 1], dtype=values.dtype)
+
+    counting = StepCounts(SimpleNamespace(num_processes=2, device=CPU, reduce=reduce))
     counts = counting.of(SOURCE, [batch({"mlm": 3})])
     sums = {"tokens": 17, "rows": 3, "mlm": 5, "tokens in en": 12, "ending": 1}
     assert {name: float(count) for name, count in counts.items()} == sums
-    counting = two_processes(monkeypatch, ("tokens", "rows", "mood", "tokens in en"), [0] * 5)
-    with pytest.raises(RunError, match=r"counts .* mlm, .*, another one .* mood, "):
-        counting.of(SOURCE, [batch({"mlm": 3})])

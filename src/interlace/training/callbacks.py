@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -294,30 +293,26 @@ class CheckpointCallback:
 class CopyingWarning:
     """Warns when back-translation fails: most output is copied from the input, or far too short or too long.
 
-    Each source language is checked by itself, as one direction may fail while others are sound. A warning is repeated
-    only after its cause was gone.
+    Each source language is checked by itself, as one direction may fail while others are sound.
 
     window: steps of back-translation over which the shares and ratios are averaged.
-    recent: (copied share, length ratio) of the last steps, by corpus. failing: corpora with a current warning.
+    recent: (copied share, length ratio) of the steps since the last check, by corpus.
     """
 
     window: int = 100
-    recent: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
-    failing: set[str] = field(default_factory=set)
+    recent: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     def __call__(self, step: TrainingStep) -> None:
         """Check a step of back-translation."""
         if COPIED not in step.losses or step.skipped:
             return
-        recent = self.recent.setdefault(step.corpus, deque(maxlen=self.window))
+        recent = self.recent.setdefault(step.corpus, [])
         recent.append((step.losses[COPIED], step.losses[LENGTH]))
         if len(recent) < self.window:
             return
         copied, ratio = np.mean(recent, axis=0)
-        if copied <= _MAX_COPIED and _MIN_LENGTH <= ratio <= _MAX_LENGTH:
-            self.failing.discard(step.corpus)
-        elif step.corpus not in self.failing:
-            self.failing.add(step.corpus)
+        recent.clear()
+        if copied > _MAX_COPIED or not _MIN_LENGTH <= ratio <= _MAX_LENGTH:
             log.warning(
                 "step %d: in %d steps with source %s, translations copied %.0f %% of their tokens and had %.2g tokens "
                 "for each source token, so the model does not learn to translate; start from a model of both "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
@@ -64,19 +64,21 @@ def readable(job: EvaluationJob, run: FineTuneRun) -> tuple[FineTuneRun, DataErr
     languages and is, like training text, required by `score_run`. At least one language must be left.
     """
     per_language = _tuning(job).select == "per-language-dev"
-    reader = _ExampleReader(job)
+    errors: list[str] = []
     complete: list[Item] = []
     for item in run.items:
-        if reader.test(item) is None:
-            continue
-        if per_language and reader.examples("dev", run.dev_language(item)) is None:
-            continue
-        complete.append(item)
-    if not reader.errors:
+        known_errors = len(errors)
+        with _collecting(errors):
+            job.test(item)
+            if per_language:
+                job.examples("dev", run.dev_language(item))
+        if len(errors) == known_errors:
+            complete.append(item)
+    if len(complete) == len(run.items):
         return run, None
     if not complete:
         _read(job, run)  # raises, and names what is missing for training, too
-    return replace(run, items=complete, requested=run.items), DataError(reader.message)
+    return replace(run, items=complete, requested=run.items), DataError(_joined(errors))
 
 
 def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
@@ -137,59 +139,50 @@ def _add_chance(rows: list[Score], tests: dict[Item, Any]) -> None:
             row["tuning"]["chance"] = round(chance, 4)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _TuningData:
     """The examples of a fine-tuning: training set, dev sets by language, test sets."""
 
     language: str  # of the training set
-    train: Any
-    devs: dict[str, Any]
-    tests: dict[Item, Any]
+    train: Any = None
+    devs: dict[str, Any] = field(default_factory=dict)
+    tests: dict[Item, Any] = field(default_factory=dict)
 
 
-class _ExampleReader:
-    """Reads examples, and collects the messages of what cannot be read."""
+@contextmanager
+def _collecting(errors: list[str]) -> Iterator[None]:
+    """Add the message of a DataError to a list, instead of raising it."""
+    try:
+        yield
+    except DataError as error:
+        errors.append(str(error))
 
-    def __init__(self, job: EvaluationJob) -> None:
-        self.job = job
-        self.errors: dict[str, None] = {}
 
-    def examples(self, split: str, language: str) -> Any:
-        """Return the examples of a split; None if they cannot be read."""
-        return self._attempt(partial(self.job.examples, split, language))
-
-    def test(self, item: Item) -> Any:
-        """Return the examples of a test set; None if they cannot be read."""
-        return self._attempt(partial(self.job.test, item))
-
-    def _attempt(self, read: Callable[[], Any]) -> Any:
-        try:
-            return read()
-        except DataError as error:
-            self.errors[str(error)] = None
-            return None
-
-    @property
-    def message(self) -> str:
-        """The first errors, and the number of the others."""
-        message = "; ".join(list(self.errors)[:_MAX_REASONS])
-        if len(self.errors) > _MAX_REASONS:
-            message += f"; and {len(self.errors) - _MAX_REASONS} more"
-        return message
+def _joined(errors: list[str]) -> str:
+    """Return the first messages, and the number of the others."""
+    messages = list(dict.fromkeys(errors))
+    message = "; ".join(messages[:_MAX_REASONS])
+    if len(messages) > _MAX_REASONS:
+        message += f"; and {len(messages) - _MAX_REASONS} more"
+    return message
 
 
 def _read(job: EvaluationJob, run: FineTuneRun) -> _TuningData:
     """Read all examples of a fine-tuning; raise a DataError that names everything that is missing."""
-    reader = _ExampleReader(job)
-    train = reader.examples("train", run.train_language)
-    devs = {}
+    data = _TuningData(run.train_language)
+    errors: list[str] = []
+    with _collecting(errors):
+        data.train = job.examples("train", run.train_language)
     for group in selection_groups(_tuning(job).select, run):
         for language in group.dev_languages:
-            devs[language] = reader.examples("dev", language)
-    tests = {item: reader.test(item) for item in run.items}
-    if not reader.errors:
-        return _TuningData(run.train_language, train, devs, tests)
-    raise DataError(reader.message)
+            with _collecting(errors):
+                data.devs[language] = job.examples("dev", language)
+    for item in run.items:
+        with _collecting(errors):
+            data.tests[item] = job.test(item)
+    if errors:
+        raise DataError(_joined(errors))
+    return data
 
 
 def _task(job: EvaluationJob) -> FineTuneTask:
@@ -198,10 +191,6 @@ def _task(job: EvaluationJob) -> FineTuneTask:
 
 def _tuning(job: EvaluationJob) -> Tuning:
     return _task(job).tuning
-
-
-def _flat(values: Any) -> Any:
-    return values.flat if isinstance(values, Ragged) else values
 
 
 @dataclass
@@ -279,7 +268,7 @@ class FineTuner:
                 "step": step.index,
                 "steps": self.training.last,
                 "tokens": tokens,
-                **self._check(_mean(losses)),
+                **self._check(fmean(losses) if losses else math.nan),
                 "seconds": round(time.perf_counter() - start, 3),
             }
             losses = []
@@ -378,7 +367,10 @@ class FineTuner:
             scores[language] = self.task.score(examples, predictions)[self.task.metric]
             if has_collapsed is None:
                 gold = self.head.gold(examples)
-                has_collapsed = collapsed(_flat(predictions), _flat(gold), loss, self.baseline)
+                if isinstance(gold, Ragged):
+                    gold = gold.flat
+                    predictions = predictions.flat
+                has_collapsed = collapsed(predictions, gold, loss, self.baseline)
         return {"dev": scores if self.data.devs else {}, "collapsed": has_collapsed}
 
     def _keep(self, groups: list[SelectionGroup], check: dict[str, Any]) -> None:
@@ -410,7 +402,3 @@ class FineTuner:
             updates,
         )
         return True
-
-
-def _mean(losses: Sequence[float]) -> float:
-    return fmean(losses) if losses else math.nan

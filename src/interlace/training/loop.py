@@ -5,7 +5,7 @@ micro-batches and processes, and each loss is divided by the same global count: 
 it is split.
 
 Processes sum counts as vectors, by position. So the first batch of each source (an objective on a corpus) defines what
-its batches count; these names are compared between processes once, and later batches with the first of their process.
+its batches count; later batches are compared with it.
 Each vector ends with a flag: whether a process has received SIGTERM. Its sum is the same in all processes, so all stop
 after the same update.
 
@@ -16,7 +16,6 @@ optimizer skips it on the device by `found_inf`, as with torch's `GradScaler`.
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 Counts = dict[str, float]
-Names = tuple[str, ...]
 
 PREFETCH = 2  # steps whose batches are built in the background
 READ_EVERY = 8  # updates between reads from a GPU
@@ -110,7 +108,7 @@ class TrainingModel(nn.Module):
         return torch.stack(losses).sum(), totals
 
 
-@dataclass(frozen=True)
+@dataclass
 class Training:
     """What the loop works on.
 
@@ -132,12 +130,11 @@ class Training:
 
     def __post_init__(self) -> None:
         """Set the default of `read_every`, and make the scale of the loss for fp16."""
+        device = self.accelerator.device.type
         if not self.read_every:
-            object.__setattr__(
-                self, "read_every", READ_EVERY if self.accelerator.device.type == "cuda" else 1
-            )
+            self.read_every = READ_EVERY if device == "cuda" else 1
         if self.accelerator.mixed_precision == "fp16":  # accelerate has none for a CPU
-            object.__setattr__(self, "loss_scale", GradScaler(self.accelerator.device.type))
+            self.loss_scale = GradScaler(device)
 
 
 def steps(
@@ -170,15 +167,11 @@ def steps(
             last = draw.step == training.last
             if len(pending) < training.read_every and not (last or ending_alone or due(draw.step)):
                 continue
-            steps_read = _read(training, pending, counter)
-            seconds = (time.perf_counter() - began) / len(pending)
-            for update, step in zip(pending, steps_read, strict=True):
+            for update, step in zip(pending, _read(training, pending, counter, began), strict=True):
                 _check_finite(training, progress, step)
                 progress.done = step.index
                 progress.drawn = update.draw.drawn
                 progress.ended = update.is_ending and update is pending[-1]
-                memory = peak_memory(training.accelerator.device)
-                step = replace(step, seconds=seconds, memory=memory)  # noqa: PLW2901
                 progress.totals.add(step)
                 yield step
             pending.clear()
@@ -300,8 +293,13 @@ def _backward(
     return totals
 
 
-def _read(training: Training, pending: list[_Update], counter: StepCounts) -> list[TrainingStep]:
-    """Wait for the device and return the records of updates; one transfer for all of them."""
+def _read(
+    training: Training, pending: list[_Update], counter: StepCounts, began: float
+) -> list[TrainingStep]:
+    """Wait for the device and return the records of updates; one transfer for all of them.
+
+    began: time of the clock before the first of them.
+    """
     totals: list[Tensor] = []
     norms: list[Tensor] = []
     shared_counts: list[Tensor] = []
@@ -312,6 +310,8 @@ def _read(training: Training, pending: list[_Update], counter: StepCounts) -> li
     device = training.accelerator.device
     own_numbers = torch.stack([*norms, *(count.to(device) for count in shared_counts)])
     numbers = torch.cat([counter.summed(torch.stack(totals)), own_numbers]).tolist()
+    seconds = (time.perf_counter() - began) / len(pending)
+    memory = peak_memory(device)
     read_totals = iter(numbers[: len(totals)])
     read_norms = iter(numbers[len(totals) : len(totals) + len(norms)])
     read_counts = iter(numbers[len(totals) + len(norms) :])
@@ -322,14 +322,16 @@ def _read(training: Training, pending: list[_Update], counter: StepCounts) -> li
             counts[name] = next(read_counts) if isinstance(count, Tensor) else count
         update.is_ending = bool(counts.pop(_ENDING))
         update_totals = {term: next(read_totals) for term in update.totals}
-        steps_read.append(_record(update, update_totals, counts, next(read_norms), training.last))
+        step = _record(update, update_totals, counts, next(read_norms))
+        step = replace(step, seconds=seconds, memory=memory, last=training.last)
+        steps_read.append(step)
     return steps_read
 
 
 def _record(
-    update: _Update, totals: dict[str, float], counts: dict[str, float], norm: float, last: int
+    update: _Update, totals: dict[str, float], counts: dict[str, float], norm: float
 ) -> TrainingStep:
-    """Return the record of an update, still without its speed.
+    """Return the record of an update, still without what all updates that are read together share.
 
     totals: loss by term. counts: predictions by term, `tokens`, `rows`, and tokens by language.
     """
@@ -354,7 +356,6 @@ def _record(
         waited=update.waited,
         rows=int(counts["rows"]),
         languages=languages,
-        last=last,
     )
 
 
@@ -364,10 +365,9 @@ def _check_finite(training: Training, progress: Progress, step: TrainingStep) ->
         progress.skipped = 0
         return
     progress.skipped += 1
-    numbers = {**step.losses, "gradient norm": step.gradient_norm}
-    infinite = {name: number for name, number in numbers.items() if not math.isfinite(number)}
-    name, number = next(iter(infinite.items()))
-    problem = f"step {step.index}, {step.objective}/{step.corpus}: the {name} is {number}"
+    problem = (
+        f"step {step.index}, {step.objective}/{step.corpus}: losses or gradients are not finite"
+    )
     max_skipped = MAX_SKIPPED if training.loss_scale is None else MAX_SKIPPED_FP16
     if progress.skipped >= min(max_skipped, training.last):
         raise RunError(
@@ -383,7 +383,7 @@ class StepCounts:
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
-        self._first: dict[str, Names] = {}  # source -> what its batches count
+        self._names: dict[str, tuple[str, ...]] = {}  # source -> what its batches count
 
     def of(
         self, source: MixtureSource, batches: Sequence[Batch], *, ending: bool = False
@@ -393,34 +393,22 @@ class StepCounts:
         They are predictions by term, `tokens`, `rows` and tokens by language of a step, and how many processes end.
         Raise a RunError for a batch that counts other things than the first one of its source.
         """
-        counts_of_batches = [_counts_of(batch) for batch in batches]
-        if source.name not in self._first:
-            self._first[source.name] = self._agreed_names(source, tuple(counts_of_batches[0]))
-        first = self._first[source.name]
-        for counts in counts_of_batches:
-            _check_same(source, first, tuple(counts))
         sums: dict[str, Any] = {}
-        for name in first:
-            sums[name] = sum([counts[name] for counts in counts_of_batches])
+        for batch in batches:
+            counts = _counts_of(batch)
+            expected = self._names.setdefault(source.name, tuple(counts))
+            if tuple(counts) != expected:
+                raise RunError(
+                    f"{source.name}: its first batch counts {', '.join(expected)}, another one {', '.join(counts)}; "
+                    f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for "
+                    "every batch of a corpus (0 where there is none)"
+                )
+            for name, count in counts.items():
+                sums[name] = sums.get(name, 0) + count
         sums[_ENDING] = float(ending)
         if self._accelerator.num_processes == 1:
             return sums
         return dict(zip(sums, self._sent(sums).unbind(), strict=True))
-
-    def _agreed_names(self, source: MixtureSource, names: Names) -> Names:
-        """Return what the first batch of the first process counts; raise a RunError if that of another differs."""
-        if self._accelerator.num_processes == 1:
-            return names
-        from accelerate.utils import gather_object
-
-        by_process: list[Names] = gather_object([names])
-        for names_of_process in by_process:
-            _check_same(source, by_process[0], names_of_process)
-        return by_process[0]
-
-    def reduced(self, counts: Mapping[str, float]) -> Counts:
-        """Return sums over all processes, which must have the same names in the same order."""
-        return dict(zip(counts, self._sent(counts).tolist(), strict=True))
 
     def summed(self, values: Tensor) -> Tensor:
         """Return the sum over all processes."""
@@ -453,14 +441,3 @@ def _at_least_one(count: Any) -> Any:
     if isinstance(count, Tensor):
         return count.clamp(min=1)
     return max(count, 1)
-
-
-def _check_same(source: MixtureSource, expected: Names, names: Names) -> None:
-    """Raise a RunError if a batch counts other things than the first one of its source."""
-    if names == expected:
-        return
-    raise RunError(
-        f"{source.name}: its first batch counts {', '.join(expected)}, another one {', '.join(names)}; "
-        f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for every batch "
-        "of a corpus (0 where there is none)"
-    )
