@@ -96,7 +96,7 @@ def name_tags(tags: list[str]) -> list[str]:
 
 def loop(given: Text, dictionary: dict[str, str]) -> DerivedText:
     """Transform text word by word."""
-    lines, spans, links = [], [], []
+    lines, spans, places_of_words = [], [], []
     tags: dict[str, list[list[str]]] = {"pos": [], "names": []}
     for row, line in enumerate(given.lines):
         bounds = given.words[row].tolist()
@@ -125,13 +125,11 @@ def loop(given: Text, dictionary: dict[str, str]) -> DerivedText:
         made.append(line[last:] if bounds else "")
         lines.append("".join(made))
         spans.append(places)
-        links.append(sorted((old, place) for place, old in enumerate(order)))
+        places_of_words += np.argsort(order).tolist()
         tags["pos"].append([given.tags["pos"][row][word] for word in order])
         tags["names"].append(reordered_names(given.tags["names"][row], order))
-    return DerivedText(
-        Text("en", lines, Ragged.of(spans, width=2), given.word_tokenizer, tags=tags),
-        Ragged.of(links, width=2),
-    )
+    derived = Text("en", lines, Ragged.of(spans, width=2), given.word_tokenizer, tags=tags)
+    return DerivedText(derived, np.array(places_of_words))
 
 
 def inverted_order(words: list[str], bounds: list[list[int]]) -> list[int]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.alignment.links import reverse_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.derived import DerivedText, Transformation, chain
-from interlace.derived.common.texts import composed
-from interlace.text import Text, TextPairs
+from interlace.derived.common.texts import links_between
+from interlace.text import Text
 
 
 def test_order_of_application():
@@ -24,51 +25,55 @@ def test_order_of_application():
     assert chain(["transliterate", "invert"]).apply(text).text.tokens(0) == [d, c, mark, b, a]
 
 
-LINKS = st.lists(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))), min_size=3, max_size=3)
+@st.composite
+def tokenized(draw):
+    """Spans of words: of three tokenizations of one line."""
+    sides = []
+    for _ in range(3):
+        bounds = np.cumsum([0, *draw(st.lists(st.integers(0, 3), max_size=8))]).tolist()
+        sides.append([(start, end) for start, end in pairwise(bounds) if start < end])
+    return sides
 
 
-@given(first=LINKS, second=LINKS)
-def test_links_are_composed_like_relations(first, second):
-    one, other = (Ragged.of([sorted(row) for row in rows], width=2) for rows in (first, second))
-    expected = [
-        sorted({(i, k) for i, j in left for other_j, k in right if j == other_j})
-        for left, right in zip(first, second, strict=True)
-    ]
-    assert [[tuple(link) for link in row] for row in composed(one, other).to_lists()] == expected
-    assert [[tuple(link) for link in row] for row in reverse_links(one).to_lists()] == [
-        sorted((j, i) for i, j in row) for row in first
-    ]
+@given(lines=st.lists(tokenized(), max_size=3), data=st.data())
+def test_links_of_other_words_are_those_of_a_plain_loop(lines, data):
+    """Words of the original become words of one character, in any order."""
+    orders = [data.draw(st.permutations(range(len(original)))) for original, _, _ in lines]
+    derived_spans = [[(i, i + 1) for i in order] for order in map(sorted, orders)]
+    original, words, other = (
+        Ragged.of([line[side] for line in lines], width=2) for side in range(3)
+    )
+    text = Text("xx", [""] * len(lines), Ragged.of(derived_spans, width=2), "")
+    places = np.array([place for order in orders for place in order], np.int64)
+    found = links_between(words, original, DerivedText(text, places), other)
+    for row, (original_words, source_words, target_words) in enumerate(lines):
+        expected = set()
+        for word, place in enumerate(orders[row]):
+            start, end = original_words[word]
+            for i, (a, b) in enumerate(source_words):
+                for j, (c, d) in enumerate(target_words):
+                    if max(a, start) < min(b, end) and c <= place < d:
+                        expected.add((i, j))
+        assert [tuple(link) for link in found[row].tolist()] == sorted(expected)
 
 
-def test_links_of_pairs_follow_both_sides():
-    pairs = TextPairs.of(["the dog barks ."], ["a dog does bark ."], ("en", "en"))
-    links = Ragged.of([[(1, 1), (2, 2), (2, 3), (3, 4)]], width=2)
-    pairs = replace(pairs, links=links, labels=["entailment"])
-    done = chain(["invert"]).apply_pairs(pairs)
-    assert done.pairs.source.lines == ["barks dog the ."]
-    assert done.pairs.target.lines == ["bark does dog a ."]
-    assert done.pairs.labels == ["entailment"]
-    assert done.pairs.links.to_lists() == [[[0, 0], [0, 1], [1, 2], [3, 4]]]
-    assert done.source.to_lists()[0] == [[0, 2], [1, 1], [2, 0], [3, 3]]
+class Placing(Transformation):
+    """Places the words of each line as it is told, whether or not a transformation may."""
 
-
-class Linking(Transformation):
-    """Links the two words of each line as it is told, whether or not a transformation may."""
-
-    links: tuple[tuple[int, int], ...]
+    places: tuple[int, ...]
 
     def derive(self, text, key):
-        return DerivedText(text, Ragged.of([self.links] * len(text), width=2))
+        return DerivedText(text, np.array(self.places * len(text)))
 
 
-@pytest.mark.parametrize("links", [((0, 0), (1, 0), (1, 1)), ((1, 1), (0, 0)), ((0, 0),)])
-def test_words_without_exactly_one_counterpart_are_an_error(links):
+@pytest.mark.parametrize("places", [(0, 0), (1, 2), (0,)])
+def test_words_without_exactly_one_counterpart_are_an_error(places):
     text = Text.of(["red house", "old town"], "en", "whitespace")
     with pytest.raises(DataError, match=r"'test_chain' must give each word exactly one"):
-        chain(["invert", Linking(links=links)]).apply(text)
+        chain(["invert", Placing(places=places)]).apply(text)
 
 
 def test_answers_to_questions_are_rejected():
     passages = replace(Text.of(["Anna reads old books ."], "en"), answers=[(11, 20)])
     with pytest.raises(DataError, match="questions and their answers"):
-        chain(["invert"]).apply_pairs(TextPairs(passages, Text.of(["who reads ?"], "en")))
+        chain(["invert"]).apply(passages)

@@ -168,8 +168,8 @@ def test_invalid_trees_are_named(heads):
 def verb_first(tmp_path):
     """A language with the verb first, adjectives behind, and adpositions behind."""
     tree = "sees/VERB/0/root dogs/NOUN/1/nsubj old/ADJ/2/amod cats/NOUN/1/obj in/ADP/4/case ./PUNCT/1/punct"
-    path = conllu(tmp_path / "like.conllu", *[tree] * 400)
-    return TRANSFORMATIONS.build({"name": "syntax", "like": [path], "prior": 0.01})
+    path = conllu(tmp_path / "like.conllu", *[tree] * 2000)
+    return TRANSFORMATIONS.build({"name": "syntax", "like": [path]})
 
 
 def test_words_get_the_order_of_the_treebank(verb_first, tmp_path):
@@ -250,7 +250,7 @@ def test_segmentation_into_sentences_backtracks(verb_first, tmp_path):
 
 def test_a_treebank_without_selected_heads_is_named(tmp_path):
     like = conllu(tmp_path / "like.conllu", "a/X/2/nsubj b/ADJ/0/root")
-    with pytest.raises(DataError, match=r"like\.conllu: no NOUN has a dependent; .*: ADJ, X"):
+    with pytest.raises(DataError, match=r"like\.conllu: no .* NOUN has a dependent"):
         TRANSFORMATIONS.build({"name": "syntax", "like": [like]}).apply(read(like))
 
 

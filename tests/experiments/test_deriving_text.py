@@ -111,7 +111,7 @@ def test_normalization_keeps_words_and_trees(root):
     after = normalized(text, Normalization(lower_case=True))
     assert [after.tokens(row) for row in range(2)] == [["can", "n't", "café"], ["do", "n't"]]
     assert (after.tags, after.heads) == (text.tags, text.heads)
-    syntax = {"settings": {"syntax": {"like": ["bank.en.conllu"], "heads": ["NOUN"]}}}
+    syntax = {"settings": {"syntax": {"like": ["bank.en.conllu"]}}}
     assert (
         made(root, "syntax", group=TREEBANK, derived=syntax, normalization=LOWER)("en-en_x.en")[1]
         == "do n't"

@@ -14,6 +14,7 @@ from interlace.cli.common.options import comma_separated, nested_changes
 
 if TYPE_CHECKING:
     from interlace.derived import Chain, Transformation
+    from interlace.derived.common.folder import FolderFile
 
 
 def derive(
@@ -56,21 +57,20 @@ def derive(
 ) -> None:
     """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
     load_plugins(code)
-    from interlace.core.files import atomic_folder
-    from interlace.derived.common import outputs
+    from interlace.core.files import atomic_folder, must_be_replaceable
     from interlace.derived.common.folder import (
+        META,
         Derivation,
         DerivedDictionary,
-        FolderFile,
         write_folder,
     )
 
     chain = _chain(transformations, settings)
     derivation = Derivation(_name_of(name, language), language, chain, seed, word_tokenizer)
-    folder_files: list[FolderFile] = [outputs.derived_file(path, reader) for path in files]
-    folder_files.append(DerivedDictionary(f"dictionary.{language}-{derivation.name}.txt"))
-    outputs.check_outputs(folder_files)
-    outputs.check_folder(into, {output for file in folder_files for output in file.outputs})
+    folder_files: list[FolderFile] = [_derived_file(path, reader) for path in files]
+    folder_files.append(DerivedDictionary((f"dictionary.{language}-{derivation.name}.txt",), ()))
+    outputs = _outputs(folder_files)
+    must_be_replaceable(into, META, "folder of a derived language", outputs)
     with atomic_folder(into) as folder:
         about = write_folder(derivation, folder_files, folder)
     if as_json:
@@ -83,6 +83,36 @@ def derive(
         )
     print_line(f"{about['dictionary']:,} words in the dictionary", notes)
     print_line(into)
+
+
+def _derived_file(path: Path, reader: str) -> FolderFile:
+    """Return a file to write under its own name, with its alignments, one for each side of pairs."""
+    from interlace.derived.common.folder import DerivedFile, OriginalFiles
+    from interlace.derived.common.formats import fitting_reader
+    from interlace.text.lines import plain_name
+
+    source = OriginalFiles(fitting_reader(path, reader), (path,))
+    stem = plain_name(path).name
+    sides = (".source", ".target") if source.reader.name == "nli" else ("",)
+    alignments = [f"{stem}{side}.alignments" for side in sides]
+    return DerivedFile((path.name, *alignments), (source,))
+
+
+def _outputs(files: list[FolderFile]) -> list[str]:
+    """Return the names of all files to write; a DataError names two that would be written under one name."""
+    from interlace.core.errors import DataError
+    from interlace.derived.common.folder import META
+
+    origins = {META: "the record of the transformations"}
+    for file in files:
+        origin = str(file.sources[0].paths[0]) if file.sources else "the dictionary"
+        for output in file.outputs:
+            if output in origins:
+                raise DataError(
+                    f"{origin} and {origins[output]} would both be written as {output}; derive them separately"
+                )
+            origins[output] = origin
+    return list(origins)
 
 
 def _chain(names: str, changes: list[str]) -> Chain:

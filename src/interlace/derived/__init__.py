@@ -10,53 +10,31 @@ Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022)
 import gc
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from zlib import crc32
-
-from pydantic import Field, SerializeAsAny
 
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
-from interlace.derived.common.texts import (
-    DerivedPairs,
-    DerivedText,
-    checked,
-    derived_pairs,
-    followed_by,
-    unchanged,
-)
-from interlace.text import Text, TextPairs
+from interlace.derived.common.texts import DerivedText, followed_by, unchanged
+from interlace.text import Text
 
-__all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transformation", "chain"]
+__all__ = ["TRANSFORMATIONS", "Chain", "DerivedText", "Transformation", "chain"]
 
 
 class Transformation(RegistryEntry, ABC):
     """A change of one property of a language. Files that its fields name are read when it is applied."""
 
-    moves_words: ClassVar[bool] = (
-        False  # whether words get another order; they then keep their spelling
-    )
-    required: ClassVar[tuple[str, str]] = (
-        "",
-        "",
-    )  # a setting without a default, and what it must be set to
+    required: ClassVar[str] = ""  # a field without a default, which names CoNLL-U files
 
-    @property
-    def shares_words(self) -> bool:
-        """Whether both languages are meant to have words in common."""
-        return True
-
-    @property
-    def missing(self) -> str:
-        """What must be set before it can be applied, as a message; empty if nothing is missing."""
-        setting, need = self.required
-        return (
-            f"the transformation {self.name!r} needs {need}"
-            if setting and not getattr(self, setting)
-            else ""
-        )
+    def check(self) -> None:
+        """Raise a DataError if a field that names required files is empty."""
+        if self.required and not getattr(self, self.required):
+            raise DataError(
+                f"the transformation {self.name!r} needs CoNLL-U files; set {self.name}.{self.required}"
+            )
 
     def key(self, seed: int) -> int:
         """Return the 64 bits from which all of this transformation's draws are derived."""
@@ -64,23 +42,8 @@ class Transformation(RegistryEntry, ABC):
         return int(generator(Purpose.TRANSFORMATION, seed, step).integers(2**64, dtype="uint64"))
 
     def apply(self, text: Text, seed: int = 0) -> DerivedText:
-        """Return the derived text with its alignment.
-
-        seed: of random draws; another seed makes another derived language.
-
-        Raises:
-            DataError: the text lacks something required, such as trees, or has answers to questions; a file cannot
-                be read, or words have not exactly one counterpart each. Names the line.
-        """
-        return chain([self]).apply(text, seed)
-
-    def apply_pairs(self, pairs: TextPairs, seed: int = 0) -> DerivedPairs:
-        """Transform both sides, such as premise and hypothesis; links between the sides are carried over.
-
-        Raises:
-            DataError: as `apply`.
-        """
-        return derived_pairs(pairs, lambda side: self.apply(side, seed))
+        """Return the derived text with its alignment; as `Chain.apply`."""
+        return Chain((self,)).apply(text, seed)
 
     @abstractmethod
     def derive(self, text: Text, key: int) -> DerivedText:
@@ -90,52 +53,35 @@ class Transformation(RegistryEntry, ABC):
 TRANSFORMATIONS: Registry[Transformation] = Registry(__name__, "transformation", Transformation)
 
 
-class Chain(Transformation):
-    """Transformations in order of application; `chain` makes one from names."""
+@dataclass(frozen=True)
+class Chain:
+    """Transformations in order of application."""
 
-    transformations: tuple[SerializeAsAny[Transformation], ...] = Field(
-        (), description="In order of application."
-    )
-
-    @property
-    def name(self) -> str:
-        """The names of the transformations."""
-        return ",".join(step.name for step in self.transformations)
-
-    @property
-    def shares_words(self) -> bool:
-        """Whether all of them do."""
-        return all(step.shares_words for step in self.transformations)
-
-    @property
-    def missing(self) -> str:
-        """What the first incomplete one is missing."""
-        return next((step.missing for step in self.transformations if step.missing), "")
+    transformations: tuple[Transformation, ...]
 
     def apply(self, text: Text, seed: int = 0) -> DerivedText:
-        """Apply each transformation to the result of the previous one, and compose the links."""
+        """Apply each transformation to the result of the previous one, and compose the alignments.
+
+        seed: of random draws; another seed makes another derived language.
+
+        Raises:
+            DataError: the text lacks something required, such as trees, or has answers to questions; a file cannot
+                be read, or words have not exactly one counterpart each. Names the line.
+        """
         if text.answers is not None:
             raise DataError("questions and their answers cannot be transformed")
         was_enabled = gc.isenabled()
         gc.disable()  # it takes half of the time where many small lists are made
         try:
-            return self._apply_steps(text, seed)
+            derived = unchanged(text)
+            if len(text):
+                for step in self.transformations:
+                    changed = step.derive(derived.text, step.key(seed))
+                    derived = followed_by(derived, changed, step.name)
         finally:
             if was_enabled:
                 gc.enable()
-
-    def _apply_steps(self, text: Text, seed: int) -> DerivedText:
-        derived = unchanged(text)
-        if not len(text):
-            return derived
-        for step in self.transformations:
-            changed = checked(step.derive(derived.text, step.key(seed)), derived.text, step.name)
-            derived = DerivedText(changed.text, followed_by(derived.links, changed.links))
         return derived
-
-    def derive(self, text: Text, key: int) -> DerivedText:
-        """Not used: each transformation has a key of its own."""
-        raise NotImplementedError
 
 
 def chain(
@@ -149,10 +95,8 @@ def chain(
     """
     steps: list[Transformation] = []
     for transformation in transformations:
-        if isinstance(transformation, Chain):
-            steps += transformation.transformations
-        elif isinstance(transformation, Transformation):
+        if isinstance(transformation, Transformation):
             steps.append(transformation)
         else:
             steps.append(TRANSFORMATIONS.build(transformation, where))
-    return Chain(transformations=tuple(steps))
+    return Chain(tuple(steps))

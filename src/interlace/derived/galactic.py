@@ -26,11 +26,7 @@ class Galactic(Transformation):
     same descendants) keep their order. Text needs trees: CoNLL-U, or those of the toy corpus.
     """
 
-    moves_words: ClassVar[bool] = True
-    required: ClassVar[tuple[str, str]] = (
-        "permuted",
-        "the permuted sentences; set galactic.permuted to CoNLL-U files",
-    )
+    required: ClassVar[str] = "permuted"
 
     permuted: tuple[Path, ...] = Field(
         (), description="CoNLL-U files of the sentences in another order; required."
@@ -38,8 +34,7 @@ class Galactic(Transformation):
 
     def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
         """Return the derived lines; raise a DataError if a line has no tree, or none like it is in the files."""
-        if self.missing:
-            raise DataError(self.missing)
+        self.check()
         forest = forest_of(text)
         words = WordSpans.of(text)
         permuted = _permuted(file_states(self.permuted))

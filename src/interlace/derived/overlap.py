@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import pair_uniform, respelled
+from interlace.derived.common.layout import respelled
 from interlace.derived.transliterate import Transliterate
 from interlace.text import Text
+from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
 
 class Overlap(Transformation):
@@ -16,24 +18,20 @@ class Overlap(Transformation):
     share: float = Field(
         0.25, ge=0, le=1, description="Share of the word types that both languages have."
     )
-    otherwise: Transliterate = Field(
-        Transliterate(), description="How the other words are respelled."
-    )
-
-    @property
-    def shares_words(self) -> bool:
-        """Whether a share is set, or the other words keep marks or digits."""
-        return self.share > 0 or self.otherwise.shares_words
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines."""
+        from interlace.derived.common.kernels import hash_words
 
         def spell(words: Sequence[str]) -> list[str]:
-            new = self.otherwise.spellings(words)
-            stays = (pair_uniform(words, new, key) < self.share).tolist()
-            return [
-                old if stay else respelled_word
-                for old, respelled_word, stay in zip(words, new, stays, strict=True)
-            ]
+            new_words = Transliterate().spellings(words)
+            # A word and its replacement share one draw, so that both stay or they exchange places.
+            drawn = [min(pair) for pair in zip(words, new_words, strict=True)]
+            bounds = line_starts(drawn)
+            bits = np.empty(len(drawn), np.uint64)
+            hash_words(code_points(drawn), bounds[:-1], bounds[1:] - 1, np.uint64(key), bits)
+            stays = (bits >> np.uint64(11)) / 2.0**53 < self.share
+            spellings = np.where(stays, np.array(words, object), np.array(new_words, object))
+            return list(spellings)
 
         return respelled(text, spell)

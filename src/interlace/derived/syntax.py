@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.labels import numbered
 from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.trees import (
     FileState,
@@ -43,47 +42,41 @@ class Syntax(Transformation):
     eleven dependents stay unchanged.
     """
 
-    moves_words: ClassVar[bool] = True
-    required: ClassVar[tuple[str, str]] = (
-        "like",
-        "a treebank to learn from; set syntax.like to CoNLL-U files",
-    )
+    required: ClassVar[str] = "like"
 
     like: tuple[Path, ...] = Field(
         (), description="CoNLL-U files of the language with the target order; required."
     )
-    heads: tuple[str, ...] = Field(
-        ("NOUN", "VERB"),
-        min_length=1,
-        description="Parts of speech (UPOS) whose dependents are reordered; add PROPN to treat names as nouns.",
-    )
     trees: tuple[Path, ...] = Field(
         (),
         description="CoNLL-U files with parses of text without trees: lines are matched by characters.",
-    )
-    prior: float = Field(
-        1.0, gt=0, description="Inverse variance of the Gaussian prior of the model's weights."
     )
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines; raise a DataError if no treebank is set, or a line has no tree."""
         from interlace.derived.common.kernels import hash_lines, order_words
 
-        if self.missing:
-            raise DataError(self.missing)
-        models = _fitted(file_states(self.like), self.heads, self.prior)
+        self.check()
+        models = _fitted(file_states(self.like))
         forest = parsed(text, self.trees)
         words = WordSpans.of(text)
         count = len(forest.heads)
-        kinds, kind_numbers = _dependents(forest)
-        tables = [models[tag].between([HEAD, *kinds]) for tag in self.heads]
+        kinds = sorted(set(zip(forest.relations, forest.tags, strict=True)))
+        numbers = {kind: number for number, kind in enumerate(kinds)}
+        dependents = np.empty(count, np.int64)  # the number of each word's kind
+        models_of_heads = np.full(count, -1)  # that of each word, -1 if its dependents stay
+        for word, kind in enumerate(zip(forest.relations, forest.tags, strict=True)):
+            dependents[word] = numbers[kind]
+            if kind[1] in HEADS:
+                models_of_heads[word] = HEADS.index(kind[1])
+        tables = [model.between([HEAD, *kinds]) for model in models]
         bits = np.empty(count, np.uint64)
         order = np.empty(count, np.int64)
         hash_lines(words, np.uint64(key), bits)
         crowded = order_words(
             (forest.heads, forest.offsets, forest.final),
-            self._head_kinds(forest),
-            kind_numbers,
+            models_of_heads,
+            dependents,
             bits,
             np.stack([table.weights for table in tables]),
             np.stack([table.known for table in tables]),
@@ -94,13 +87,9 @@ class Syntax(Transformation):
             derived.text.notes["heads with too many dependents to reorder"] = crowded
         return derived
 
-    def _head_kinds(self, forest: Forest) -> NDArray[np.int64]:
-        """(W,) the place of each word's tag in `heads`, -1 for words whose dependents stay."""
-        codes, tags = numbered(forest.tags, len(forest.heads))
-        places = [self.heads.index(tag) if tag in self.heads else -1 for tag in tags]
-        return np.array(places, np.int64)[codes]
 
-
+HEADS = ("NOUN", "VERB")  # parts of speech whose dependents are reordered
+_PRIOR = 1.0  # inverse variance of the weights
 _MAX_FAMILY = 8  # words of a family that the model is fitted to
 
 Key = tuple[str, str]
@@ -109,14 +98,6 @@ HEAD: Key = (
     "",
     "",
 )  # the key of the head among its dependents, which are known by (relation, part of speech)
-
-
-def _dependents(forest: Forest) -> tuple[list[Key], NDArray[np.int64]]:
-    """Return the kinds of dependents that occur, and (W,) the number of each word's kind."""
-    pairs = list(zip(forest.relations, forest.tags, strict=True))
-    kinds = sorted(set(pairs))
-    numbers = {kind: number for number, kind in enumerate(kinds)}
-    return kinds, np.array([numbers[pair] for pair in pairs], np.int64)
 
 
 @dataclass(frozen=True)
@@ -153,16 +134,17 @@ class Precedence:
     keys_together: NDArray[np.bool_]
 
     @classmethod
-    def fit(cls, families: Iterable[Family], prior: float) -> Precedence:
-        """Fit the weights to families of heads of one kind; those of one word or of more than eight are ignored."""
+    def fit(cls, families: Iterable[Family], prior: float = _PRIOR) -> Precedence:
+        """Fit the weights to families of heads of one kind; those of one word or of more than eight are ignored.
+
+        prior: inverse variance of the weights.
+        """
         counts = Counter(family for family in families if 1 < len(family) <= _MAX_FAMILY)
         occurring = {HEAD}
-        for family in counts:
-            occurring.update(family)
+        occurring.update(*counts)
         keys = {key: number for number, key in enumerate(sorted(occurring))}
-        relation_names = sorted({relation for relation, _ in keys})
-        relations = {name: number for number, name in enumerate(relation_names)}
-        relation_of_key = np.array([relations[relation] for relation, _ in keys])
+        names = sorted({relation for relation, _ in keys})
+        relations = {name: number for number, name in enumerate(names)}
         before = np.zeros((len(keys), len(keys)))  # (K, K) how often a precedes b
         groups: Counter[tuple[int, ...]] = Counter()  # families as sorted keys
         for family, count in counts.items():
@@ -170,20 +152,19 @@ class Precedence:
             groups[tuple(sorted(numbers))] += count
             for place, number in enumerate(numbers):
                 np.add.at(before[number], numbers[place + 1 :], count)
-        likelihood = _Likelihood(before, groups, np.eye(len(relations))[relation_of_key], prior)
-        by_relation, by_key = likelihood.maximum()
-        keys_together = before + before.T > 0
-        relations_together = np.zeros((len(relations), len(relations)), np.bool_)
-        np.logical_or.at(
-            relations_together, (relation_of_key[:, None], relation_of_key[None, :]), keys_together
-        )
+        one_hot = np.zeros((len(keys), len(relations)))  # (K, R) the relation of each key
+        for (relation, _), number in keys.items():
+            one_hot[number, relations[relation]] = 1
+        by_relation, by_key = _Likelihood(before, groups, one_hot, prior).maximum()
+        together = before + before.T
+        # keys and relations that do not occur have the number -1
         return cls(
             relations,
             keys,
             by_relation=np.pad(by_relation, (0, 1)),
             by_key=np.pad(by_key, (0, 1)),
-            relations_together=np.pad(relations_together, (0, 1)),
-            keys_together=np.pad(keys_together, (0, 1)),
+            relations_together=np.pad(one_hot.T @ together @ one_hot > 0, (0, 1)),
+            keys_together=np.pad(together > 0, (0, 1)),
         )
 
     def between(self, keys: Sequence[Key]) -> PairWeights:
@@ -217,14 +198,11 @@ class _Likelihood:
         self.before = before
         self.one_hot = one_hot
         self.prior = prior
-        self.items = np.array([key for group in groups for key in group], np.int64)
-        self.offsets = np.append(0, np.cumsum([len(group) for group in groups])).astype(np.int64)
+        self.families = Ragged.of(list(groups), np.int64)
         self.counts = np.array(list(groups.values()), np.float64)
         together = before + before.T
         self.key_pairs = np.nonzero(np.triu(together, 1))
-        self.relation_pairs = np.nonzero(
-            np.triu(one_hot.T @ _without_diagonal(together) @ one_hot, 1)
-        )
+        self.relation_pairs = np.nonzero(np.triu(one_hot.T @ together @ one_hot, 1))
 
     def maximum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights of relations (R, R) and of keys (K, K) that fit best."""
@@ -234,9 +212,8 @@ class _Likelihood:
         if not len(start):
             return self.tables(start)
         options = {"maxiter": 200, "ftol": 1e-7}
-        return self.tables(
-            minimize(self.loss, start, jac=True, method="L-BFGS-B", options=options).x
-        )
+        best = minimize(self.loss, start, jac=True, method="L-BFGS-B", options=options)
+        return self.tables(best.x)
 
     def tables(
         self, parameters: NDArray[np.float64]
@@ -257,7 +234,8 @@ class _Likelihood:
         by_relation, by_key = self.tables(parameters)
         weights = self.one_hot @ by_relation @ self.one_hot.T + by_key  # (K, K)
         expected = np.zeros(by_key.shape)
-        log_sums = expect(self.items, self.offsets, self.counts, weights, expected)
+        families = self.families
+        log_sums = expect(families.values, families.offsets, self.counts, weights, expected)
         loss = log_sums - float((self.before * weights).sum())
         slope = expected - self.before
         slope -= slope.T
@@ -267,48 +245,38 @@ class _Likelihood:
         return loss + 0.5 * self.prior * float(parameters @ parameters), gradient
 
 
-def _without_diagonal(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    upper = np.triu(table, 1)
-    return upper + upper.T
-
-
 def families(forest: Forest, kind: str) -> list[Family]:
     """Return the heads of a part of speech with their dependents in order, without marks that end a tree."""
     line_starts = np.repeat(forest.offsets[:-1], np.diff(forest.offsets))
     heads = np.where(forest.heads < 0, -1, forest.heads + line_starts)  # (W,) over all lines
-    dependents: dict[int, list[int]] = {
-        word: [] for word, tag in enumerate(forest.tags) if tag == kind
-    }
+    words_of: dict[int, list[int]] = {}  # of each head with its dependents
+    for word, tag in enumerate(forest.tags):
+        if tag == kind:
+            words_of[word] = [word]
     for word, head in enumerate(heads.tolist()):
-        if head in dependents and not forest.final[word]:
-            dependents[head].append(word)
+        if head in words_of and not forest.final[word]:
+            words_of[head].append(word)
     families_of_kind: list[Family] = []
-    for head, words in dependents.items():
-        keys = [(forest.relations[word], forest.tags[word]) for word in words]
-        before_head = bisect(words, head)
-        keys.insert(before_head, HEAD)
-        families_of_kind.append(tuple(keys))
+    for head, words in words_of.items():
+        family = []
+        for word in sorted(words):
+            is_head = word == head
+            family.append(HEAD if is_head else (forest.relations[word], forest.tags[word]))
+        families_of_kind.append(tuple(family))
     return families_of_kind
 
 
 @lru_cache(maxsize=8)
-def _fitted(
-    files: tuple[FileState, ...], heads: tuple[str, ...], prior: float
-) -> dict[str, Precedence]:
-    """Return a model of the order of dependents for each part of speech, fitted on these treebanks."""
+def _fitted(files: tuple[FileState, ...]) -> list[Precedence]:
+    """Return a model of the order of dependents for each part of speech in `HEADS`, fitted on these treebanks."""
     forests = [forest_of(chunk) for chunk in read_trees(files)]
-    models: dict[str, Precedence] = {}
-    for tag in heads:
+    models: list[Precedence] = []
+    for tag in HEADS:
         seen: list[Family] = []
         for forest in forests:
             seen += [family for family in families(forest, tag) if len(family) > 1]
         if not seen:
             names = listed(path for path, _, _ in files)
-            tags: set[str] = set()
-            for forest in forests:
-                tags.update(forest.tags)
-            raise DataError(
-                f"{names}: no {tag} has a dependent; parts of speech in it: {listed(sorted(tags))}"
-            )
-        models[tag] = Precedence.fit(seen, prior)
+            raise DataError(f"{names}: no word with the part of speech {tag} has a dependent")
+        models.append(Precedence.fit(seen))
     return models

@@ -13,6 +13,7 @@ from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import relettered
 from interlace.text import Text
 from interlace.text.running import is_tight
+from interlace.text.word_tokenizers.common.characters import code_points
 
 _CasedPair = tuple[int, int]  # the code points of a letter's upper and lower case
 _Kind = tuple[str | int | bool, ...]
@@ -34,27 +35,16 @@ class Transliterate(Transformation):
     )
     keep_digits: bool = Field(False, description="Whether digits stay; the paper maps them too.")
 
-    @property
-    def shares_words(self) -> bool:
-        """Whether a setting keeps marks or digits."""
-        return self.keep_punctuation or self.keep_digits
-
-    @property
-    def table(self) -> NDArray[np.uint32]:
-        """(0x110000,) the replacement of each code point."""
-        return character_table(self.keep_punctuation, self.keep_digits)
-
     def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
         """Return the derived lines."""
-        return relettered(text, self.table)
+        return relettered(text, character_table(self.keep_punctuation, self.keep_digits))
 
     def spellings(self, words: Sequence[str]) -> list[str]:
         """Return the replacement of each word."""
-        text = "\n".join([*words, ""]).encode(
-            "utf-32-le", "surrogatepass"
-        )  # no word contains a line feed
-        codes = self.table[np.frombuffer(text, np.uint32)]
-        return codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
+        table = character_table(self.keep_punctuation, self.keep_digits)
+        codes = table[code_points(words)]  # no word contains a line feed
+        text: str = codes.tobytes().decode("utf-32-le", "surrogatepass")
+        return text.split("\n")[:-1]
 
 
 # ---- characters ----

@@ -128,24 +128,26 @@ class DerivedLanguageFiles(Artifact[Path]):
             for path in find_files(self.root, original):
                 must_exist(path, f"original file of derived.{self.name}")
                 source = OriginalFiles(READERS.build(pattern.reader or reader_name(path)), (path,))
-                yield DerivedFile(_renamed(str(path), str(self.root / original), target), source)
+                output = _renamed(str(path), str(self.root / original), target)
+                yield DerivedFile((output,), (source,))
 
     def _translations(self) -> Iterator[DerivedTranslations]:
         for split, pattern in self.settings.translations.items():
             is_training = split == "train"
-            alignments = self.settings.alignments if is_training else ""
+            sides = (self.settings.of, self.name)
+            outputs = [pattern.format(pair=self.pair, language=side) for side in sides]
+            if is_training and self.settings.alignments:
+                outputs.append(self.settings.alignments.format(pair=self.pair))
             yield DerivedTranslations(
-                path=pattern.format(pair=self.pair, language=self.name),
-                original=pattern.format(pair=self.pair, language=self.settings.of),
-                alignments=alignments.format(pair=self.pair),
-                sources=self._corpus_text(split, "translations"),
+                tuple(outputs),
+                self._corpus_text(split, "translations"),
                 share=self.settings.parallel if is_training else 1.0,
             )
 
     def _dictionary(self) -> Iterator[DerivedDictionary]:
         if self.settings.dictionary:
             path = self.settings.dictionary.format(source=self.settings.of, target=self.name)
-            yield DerivedDictionary(path, self._corpus_text("train", "dictionary"))
+            yield DerivedDictionary((path,), self._corpus_text("train", "dictionary"))
 
     def _corpus_text(self, split: str, field: str) -> tuple[OriginalFiles, ...]:
         """Return the text of the original language in the corpora of a split, with the filters of training text."""

@@ -526,19 +526,14 @@ class DerivedLanguage(Settings):
         """Return the transformations, with files as in the settings."""
         return chain({"name": name, **self.settings.get(name, {})} for name in self.transformations)
 
-    def check_files(self, name: str) -> None:
-        """Raise a DataError for a transformation without the files that it requires; `name` is the language's own."""
-        missing = self.chain().missing
-        if missing:
-            raise DataError(f"derived.{name}.settings: {missing}")
-
     def located(self, root: Root, name: str) -> Chain:
         """Return the transformations of language `name` with their files under the data root, which must exist."""
-        self.check_files(name)
         try:
-            return Chain(
-                transformations=tuple(_located(one, root) for one in self.chain().transformations)
-            )
+            steps: list[Transformation] = []
+            for step in self.chain().transformations:
+                step.check()
+                steps.append(_located(step, root))
+            return Chain(tuple(steps))
         except DataError as error:
             raise DataError(f"derived.{name}.settings: {error}") from None
 

@@ -9,7 +9,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import Filter, FilterChain
 from interlace.derived import Chain, DerivedText
 from interlace.derived.common.formats import write_as
-from interlace.derived.common.normalizing import normalized, normalized_pairs
-from interlace.derived.common.texts import composed, overlaps
+from interlace.derived.common.normalizing import normalized
+from interlace.derived.common.texts import links_between
 from interlace.readers import Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines, writing
@@ -46,58 +47,34 @@ class OriginalFiles:
 
 
 @dataclass(frozen=True)
-class DerivedFile:
-    """A file in the derived language and format of the original, and files for its alignments, one for each side."""
+class FolderFile:
+    """What is written from some original files; outputs: names of files in the folder."""
 
-    path: str
-    source: OriginalFiles
-    alignments: tuple[str, ...] = ()
+    outputs: tuple[str, ...]
+    sources: tuple[OriginalFiles, ...]
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """All files that are written."""
-        return (self.path, *self.alignments)
 
-    @property
-    def sources(self) -> tuple[OriginalFiles, ...]:
-        """What is read."""
-        return (self.source,)
+class DerivedFile(FolderFile):
+    """A file in the derived language and format of its source, and files for the alignments of each side or none."""
 
 
 @dataclass(frozen=True)
-class DerivedTranslations:
-    """Lines of the original and the derived language as translations.
+class DerivedTranslations(FolderFile):
+    """Files of original lines, derived lines and optionally their alignments; share: of the lines, drawn by seed."""
 
-    path: the derived side. alignments: may be empty. share: of the lines, drawn by seed.
-    """
-
-    path: str
-    original: str
-    alignments: str
-    sources: tuple[OriginalFiles, ...]
     share: float = 1.0
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """All files that are written."""
-        paths = (self.original, self.path)
-        return (*paths, self.alignments) if self.alignments else paths
+
+class DerivedDictionary(FolderFile):
+    """A file of each word with a letter and its replacement, by frequency.
+
+    Without sources, words are those of the derived files that have alignments.
+    """
 
 
-@dataclass(frozen=True)
-class DerivedDictionary:
-    """Each word with a letter and its replacement, by frequency in `sources`, or in the folder's derived files."""
+# ---- the folder ----
 
-    path: str
-    sources: tuple[OriginalFiles, ...] = ()
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """All files that are written."""
-        return (self.path,)
-
-
-FolderFile = DerivedFile | DerivedTranslations | DerivedDictionary
+WordCounts = Counter[tuple[str, str]]  # of words and their replacements
 
 
 @dataclass(frozen=True)
@@ -109,32 +86,68 @@ class Derivation:
     transformations: Chain
     seed: int
     word_tokenizer: str
-    normalization: Normalization | None = None
+    normalization: Normalization = field(default_factory=lambda: Normalization(form="none"))
 
+    @cached_property
+    def split(self) -> Callable[[Sequence[str]], Ragged]:
+        """The word tokenizer of the original language."""
+        return WORD_TOKENIZERS.build(self.word_tokenizer).of(self.of).split
 
-# ---- the folder ----
+    def apply(self, text: Text) -> DerivedText:
+        """Transform a text."""
+        return self.transformations.apply(text, self.seed)
 
+    def chunks(self, source: OriginalFiles) -> Iterator[Text | TextPairs]:
+        """Yield normalized text with the words of the files, or of the tokenizer."""
+        for chunk in source.reader.read_chunks(list(source.paths), [self.of]):
+            if isinstance(chunk, TextPairs):
+                sides = [self._prepared(chunk.source), self._prepared(chunk.target)]
+                yield replace(chunk, source=sides[0], target=sides[1])
+            else:
+                yield self._prepared(chunk)
 
-@dataclass
-class DerivedFileRecord:
-    """What `derived.json` says about a file."""
+    def _prepared(self, text: Text) -> Text:
+        text = normalized(text, self.normalization)
+        if text.tags:
+            return text
+        return replace(text, words=self.split(text.lines), word_tokenizer=self.word_tokenizer)
 
-    file: str
-    reader: str
-    lines: int = 0
-    words: int = 0
-    notes: dict[str, int] = field(default_factory=dict)
+    def tokenized(self, text: Text) -> Text:
+        """Return prepared lines with the words of the tokenizer, which may be others than a file has."""
+        if text.word_tokenizer == self.word_tokenizer:
+            return text
+        return Text(text.language, text.lines, self.split(text.lines), self.word_tokenizer)
 
-    def add_notes(self, notes: dict[str, int]) -> None:
-        """Add up notes; those that count nothing are left out."""
-        for note, count in notes.items():
-            if count:
-                self.notes[note] = self.notes.get(note, 0) + count
+    def links(self, original: Text, derived: DerivedText) -> Ragged:
+        """Return the links between the words that the tokenizer finds in the original and in the derived lines."""
+        words = self.tokenized(original).words
+        derived_words = self.split(derived.text.lines)
+        return links_between(words, original.words, derived, derived_words)
+
+    def corpus_lines(
+        self, sources: Sequence[OriginalFiles], share: float = 1.0
+    ) -> Iterator[tuple[Text, DerivedText]]:
+        """Yield original and derived lines: the drawn share of those that a corpus keeps."""
+        first_line = 0
+        for source in sources:
+            filters = FilterChain(source.filters)
+            for chunk in self.chunks(source):
+                if isinstance(chunk, TextPairs):
+                    raise DataError(
+                        f"{source.paths[0]}: has pairs; translations and dictionary are made of text"
+                    )
+                rng = generator(Purpose.SAMPLE, self.seed, first_line)
+                is_drawn = rng.random(len(chunk)) < share
+                first_line += len(chunk)
+                corpus = self.tokenized(chunk)
+                is_kept = filters.keep(corpus, corpus.words.lengths > 0)
+                text = chunk.where(is_drawn & is_kept & (chunk.words.lengths > 0))
+                if len(text):
+                    yield text, self.apply(text)
 
 
 def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path) -> dict[str, Any]:
     """Write files of a derived language, and `derived.json` with the transformations; return its content."""
-    writer = _FolderWriter(derivation, into)
     about: dict[str, Any] = {
         "language": derivation.name,
         "of": derivation.of,
@@ -146,181 +159,90 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
         "word_tokenizer": derivation.word_tokenizer,
         "files": [],
     }
+    counts: WordCounts = Counter()  # of the derived files that have alignments
     for file in files:
+        paths = [into / output for output in file.outputs]
         try:
             match file:
                 case DerivedFile():
-                    about["files"].append(asdict(writer.write_file(file)))
+                    about["files"].append(_write_file(derivation, file, paths, counts))
                 case DerivedTranslations():
-                    writer.write_translations(file)
+                    _write_translations(derivation, file, paths)
                 case DerivedDictionary():
-                    about["dictionary"] = writer.write_dictionary(file)
+                    for text, derived in derivation.corpus_lines(file.sources):
+                        _count_words(counts, text, derived)
+                    entries = sorted(counts, key=lambda entry: (-counts[entry], entry))
+                    write_lines(paths[0], map("\t".join, entries))
+                    about["dictionary"] = len(entries)
         except DataError as error:
-            raise DataError(f"{file.path}: {error}") from None
-    (into / META).write_text(
-        json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+            raise DataError(f"{file.outputs[0]}: {error}") from None
+    content = json.dumps(about, indent=2, ensure_ascii=False)
+    (into / META).write_text(content + "\n", encoding="utf-8")
     return about
 
 
-WriteLines = Callable[[Iterable[str]], None]
-WordCounts = Counter[tuple[str, str]]
+def _write_file(
+    derivation: Derivation, file: DerivedFile, paths: Sequence[Path], counts: WordCounts
+) -> dict[str, Any]:
+    """Write a derived file and its alignments, count their words, and return the file's entry in `derived.json`."""
+    [source] = file.sources
+    lines = 0
+    words = 0
+    notes: Counter[str] = Counter()
 
-
-class _FolderWriter:
-    """Writes files of one derived language, and counts how often each word of those with alignments became which."""
-
-    def __init__(self, derivation: Derivation, into: Path) -> None:
-        self._derivation = derivation
-        self._into = into
-        self._tokenizer = WORD_TOKENIZERS.build(derivation.word_tokenizer).of(derivation.of)
-        self._counts: WordCounts = Counter()
-
-    # ---- files ----
-
-    def write_file(self, file: DerivedFile) -> DerivedFileRecord:
-        record = DerivedFileRecord(file.path, file.source.reader.name)
-        with ExitStack() as stack:
-            alignments = [
-                stack.enter_context(writing(self._into / name)) for name in file.alignments
-            ]
-            chunks = (
-                self._derived_chunk(chunk, record, alignments)
-                for chunk in self._chunks(file.source)
-            )
-            write_as(file.source.reader, self._into / file.path, chunks)
-        if not record.lines:
-            raise DataError(f"{file.source.paths[0]}: no lines to transform")
-        return record
-
-    def write_translations(self, file: DerivedTranslations) -> None:
-        with ExitStack() as stack:
-            writers = [stack.enter_context(writing(self._into / path)) for path in file.outputs]
-            for text, derived in self._corpus_lines(file.sources, file.share):
-                writers[0](text.lines)
-                writers[1](derived.text.lines)
-                if file.alignments:
-                    writers[2](pharaoh_lines(self._tokenizer_links(text, derived)))
-
-    def write_dictionary(self, file: DerivedDictionary) -> int:
-        counts = self._counts
-        if file.sources:
-            counts = Counter()
-            for text, derived in self._corpus_lines(file.sources):
-                _count_words(counts, text, derived)
-        entries = sorted(counts, key=lambda entry: (-counts[entry], entry))
-        write_lines(self._into / file.path, map("\t".join, entries))
-        return len(entries)
-
-    # ---- text ----
-
-    def _chunks(self, source: OriginalFiles) -> Iterator[Text | TextPairs]:
-        """Yield normalized text with the words of the file, or of the tokenizer."""
-        normalization = self._derivation.normalization
-        chunk: Text | TextPairs
-        for chunk in source.reader.read_chunks(list(source.paths), [self._derivation.of]):
-            if isinstance(chunk, TextPairs):
-                pairs = chunk if normalization is None else normalized_pairs(chunk, normalization)
-                yield replace(
-                    pairs,
-                    source=self._tokenized(pairs.source),
-                    target=self._tokenized(pairs.target),
-                )
+    def derived_chunks(writers: Sequence[Callable[[Iterable[str]], None]]) -> Iterator[Any]:
+        nonlocal lines, words
+        for chunk in derivation.chunks(source):
+            lines += len(chunk)
+            originals = [chunk] if isinstance(chunk, Text) else [chunk.source, chunk.target]
+            texts: list[Text] = []
+            for side, original in enumerate(originals):
+                derived = derivation.apply(original)
+                texts.append(derived.text)
+                words += len(original.words.flat)
+                notes.update(derived.text.notes)
+                if writers:
+                    _count_words(counts, original, derived)
+                    has_words = bool(original.tags)
+                    links = derived.links if has_words else derivation.links(original, derived)
+                    writers[side](pharaoh_lines(links))
+            if isinstance(chunk, Text):
+                yield texts[0]
             else:
-                yield self._tokenized(
-                    chunk if normalization is None else normalized(chunk, normalization)
-                )
+                notes.update(chunk.notes)
+                yield replace(chunk, source=texts[0], target=texts[1])
 
-    def _tokenized(self, text: Text) -> Text:
-        if text.tags:
-            return text
-        return replace(
-            text, words=self._tokenizer.split(text.lines), word_tokenizer=self._tokenizer.name
-        )
+    with ExitStack() as stack:
+        writers = [stack.enter_context(writing(path)) for path in paths[1:]]
+        write_as(source.reader, paths[0], derived_chunks(writers))
+    if not lines:
+        raise DataError(f"{source.paths[0]}: no lines to transform")
+    return {
+        "file": file.outputs[0],
+        "reader": source.reader.name,
+        "lines": lines,
+        "words": words,
+        "notes": dict(+notes),
+    }
 
-    def _derived_chunk(
-        self, chunk: Text | TextPairs, record: DerivedFileRecord, alignments: list[WriteLines]
-    ) -> Text | TextPairs:
-        """Transform text or pairs; write the alignments, and count words, lines and notes."""
-        record.lines += len(chunk)
-        transformations = self._derivation.transformations
-        seed = self._derivation.seed
-        if isinstance(chunk, Text):
-            derived = transformations.apply(chunk, seed)
-            self._record(chunk, derived, record, alignments)
-            return replace(derived.text, language=self._derivation.name)
-        pairs = transformations.apply_pairs(chunk, seed)
-        source = DerivedText(pairs.pairs.source, pairs.source)
-        target = DerivedText(pairs.pairs.target, pairs.target)
-        self._record(chunk.source, source, record, alignments[:1])
-        self._record(chunk.target, target, record, alignments[1:])
-        record.add_notes(pairs.pairs.notes)
-        return replace(
-            pairs.pairs,
-            source=replace(source.text, language=self._derivation.name),
-            target=replace(target.text, language=self._derivation.name),
-        )
 
-    def _record(
-        self,
-        original: Text,
-        derived: DerivedText,
-        record: DerivedFileRecord,
-        alignments: list[WriteLines],
-    ) -> None:
-        """Count words and notes, and write the alignment to the words that are found when the file is read again."""
-        record.words += len(original.words.flat)
-        record.add_notes(derived.text.notes)
-        if not alignments:
-            return
-        _count_words(self._counts, original, derived)
-        links = derived.links if original.tags else self._tokenizer_links(original, derived)
-        alignments[0](pharaoh_lines(links))
-
-    def _tokenizer_links(self, original: Text, derived: DerivedText) -> Ragged:
-        """Return the links between the words that the tokenizer finds on both sides."""
-        links = derived.links
-        if original.tags:
-            links = composed(overlaps(self._tokenizer.split(original.lines), original.words), links)
-        words_read_again = self._tokenizer.split(derived.text.lines)
-        if words_read_again == derived.text.words:
-            return links
-        return composed(links, overlaps(derived.text.words, words_read_again))
-
-    def _corpus_lines(
-        self, sources: Sequence[OriginalFiles], share: float = 1.0
-    ) -> Iterator[tuple[Text, DerivedText]]:
-        """Yield original and derived lines: the drawn share of those that a corpus keeps."""
-        seed = self._derivation.seed
-        first_line = 0
-        for source in sources:
-            filters = FilterChain(source.filters)
-            for chunk in self._chunks(source):
-                if isinstance(chunk, TextPairs):
-                    raise DataError(
-                        f"{source.paths[0]}: has pairs; translations and dictionary are made of text"
-                    )
-                is_drawn = generator(Purpose.SAMPLE, seed, first_line).random(len(chunk)) < share
-                first_line += len(chunk)
-                corpus = self._as_in_corpus(chunk)
-                is_kept = filters.keep(corpus, corpus.words.lengths > 0)
-                text = chunk.where(is_drawn & is_kept & (chunk.words.lengths > 0))
-                if len(text):
-                    yield text, self._derivation.transformations.apply(text, seed)
-
-    def _as_in_corpus(self, text: Text) -> Text:
-        """Return the lines with the words that a corpus finds in them, which may be others than the file has."""
-        if not text.tags:
-            return text
-        return Text(
-            text.language, text.lines, self._tokenizer.split(text.lines), self._tokenizer.name
-        )
+def _write_translations(
+    derivation: Derivation, file: DerivedTranslations, paths: Sequence[Path]
+) -> None:
+    with ExitStack() as stack:
+        writers = [stack.enter_context(writing(path)) for path in paths]
+        for text, derived in derivation.corpus_lines(file.sources, file.share):
+            writers[0](text.lines)
+            writers[1](derived.text.lines)
+            if len(writers) > 2:
+                writers[2](pharaoh_lines(derivation.links(text, derived)))
 
 
 def _count_words(counts: WordCounts, original: Text, derived: DerivedText) -> None:
     """Count which words with a letter became which."""
-    pairs = WordPairs.of([TextPairs(original, derived.text, derived.links)])
-    lexicon = Lexicon.count(pairs, derived.links).words()
+    links = derived.links
+    pairs = WordPairs.of([TextPairs(original, derived.text, links)])
+    lexicon = Lexicon.count(pairs, links).words()
     for entry in range(len(lexicon)):
         source, target, count = lexicon[entry]
         counts[source, target] += int(count)

@@ -8,17 +8,36 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.readers import Reader
+from interlace.core.files import must_exist
+from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name, read_lines, write_lines
 
 _NLI_COLUMNS = ("gold_label", "sentence1", "sentence2")
-_COLUMN_SETTINGS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}}
 _READERS = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}
 
 
+def fitting_reader(path: Path, name: str = "") -> Reader:
+    """Return the reader of a file, by default by its suffix; a treebank is read with its trees."""
+    must_exist(path)
+    settings: dict[str, Any] = {"name": name or reader_name(path)}
+    if settings["name"] == "conllu":
+        settings["trees"] = _has_trees(path)
+    reader: Reader = READERS.build(settings, f"--reader {settings['name']}")
+    return reader
+
+
+def _has_trees(path: Path) -> bool:
+    """Whether the first word of a CoNLL-U file has a head; ranges (`1-2`) and empty nodes (`0.1`) have none."""
+    for line in read_lines(path):
+        cells = line.split("\t")
+        if cells[0].isdigit():
+            return len(cells) > 6 and cells[6].isdigit()
+    return False
+
+
 def reader_name(path: Path) -> str:
-    """Return the reader of a file by its suffix; for `.tsv` also by its first line."""
+    """Return the name of a file's reader by its suffix; for `.tsv` also by its first line."""
     suffix = plain_name(path).suffix
     if suffix != ".tsv":
         return _READERS.get(suffix, "lines")
@@ -34,28 +53,20 @@ def reader_name(path: Path) -> str:
 
 
 def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
-    """Write chunks of `Text` or `TextPairs` in the format of a reader, if it has default settings; gzip by suffix."""
+    """Write chunks of `Text` or `TextPairs` in the format of a reader; gzip by suffix."""
     name = reader.name
     if name not in WRITERS:
-        raise SettingsError(
-            f"no writer for files of the reader {name!r}; expected {', '.join(sorted(WRITERS))}"
-        )
-    default = type(reader)().dump()
-    for setting, value in reader.dump().items():
-        if setting in _COLUMN_SETTINGS.get(name, ()) and value != default[setting]:
-            raise SettingsError(
-                f"the reader {name!r} is set to {setting} = {value!r}; derived files are written with the default "
-                "columns, so convert the file to these"
-            )
-    write_lines(path, WRITERS[name](chunks, reader))
+        names = ", ".join(sorted(WRITERS))
+        raise SettingsError(f"no writer for files of the reader {name!r}; expected {names}")
+    write_lines(path, WRITERS[name](chunks))
 
 
-def _lines(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
+def _lines(chunks: Iterable[Text]) -> Iterator[str]:
     for chunk in chunks:
         yield from chunk.lines
 
 
-def _conllu(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
+def _conllu(chunks: Iterable[Text]) -> Iterator[str]:
     """CoNLL-U with ID, FORM, UPOS, SpaceAfter=No, and HEAD and DEPREL if the text has trees.
 
     Lemmas, features, other tags, enhanced arcs, multiword tokens and comments are not read, so they are not written.
@@ -70,33 +81,22 @@ def _conllu(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
 
 
 def _conllu_words(chunk: Text, row: int) -> Iterator[str]:
-    line = chunk.lines[row]
     spans = chunk.words[row].tolist()
+    starts = {start for start, _ in spans}
     heads = ["_"] * len(spans)
     relations = heads
     if chunk.heads is not None and "deprel" in chunk.tags:
         heads = [str(head + 1) for head in chunk.heads[row].tolist()]
         relations = chunk.tags["deprel"][row]
     for word, (start, end) in enumerate(spans):
+        form = chunk.lines[row][start:end]
         tag = chunk.tags["pos"][row][word]
-        touches_next = word + 1 < len(spans) and spans[word + 1][0] == end
-        misc = "SpaceAfter=No" if touches_next else "_"
-        cells = [
-            str(word + 1),
-            line[start:end],
-            "_",
-            tag,
-            "_",
-            "_",
-            heads[word],
-            relations[word],
-            "_",
-            misc,
-        ]
-        yield "\t".join(cells)
+        misc = "SpaceAfter=No" if end in starts else "_"
+        tree = f"{heads[word]}\t{relations[word]}"
+        yield f"{word + 1}\t{form}\t_\t{tag}\t_\t_\t{tree}\t_\t{misc}"
 
 
-def _iob(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
+def _iob(chunks: Iterable[Text]) -> Iterator[str]:
     for chunk in chunks:
         if "names" not in chunk.tags:
             raise DataError("no tags of kind 'names' to write as IOB2")
@@ -106,7 +106,7 @@ def _iob(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
             yield ""
 
 
-def _nli(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
+def _nli(chunks: Iterable[TextPairs]) -> Iterator[str]:
     yield "\t".join(_NLI_COLUMNS)
     for chunk in chunks:
         if chunk.labels is None:
@@ -118,7 +118,7 @@ def _nli(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
             yield "\t".join(cells)
 
 
-WRITERS: Mapping[str, Callable[[Iterable[Any], Reader], Iterator[str]]] = {
+WRITERS: Mapping[str, Callable[[Iterable[Any]], Iterator[str]]] = {
     "lines": _lines,
     "conllu": _conllu,
     "iob": _iob,

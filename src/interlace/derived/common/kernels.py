@@ -113,16 +113,6 @@ def write_lines(
     return at
 
 
-@njit(cache=True, nogil=True)
-def replace_letters(
-    codes: NDArray[np.uint32], starts: Ints, ends: Ints, table: NDArray[np.uint32]
-) -> None:
-    """Replace the characters of words in place by those of `table` (0x110000,)."""
-    for word in range(len(starts)):
-        for position in range(starts[word], ends[word]):
-            codes[position] = table[codes[position]]
-
-
 # ---- sentences ----
 
 _ENDS = 1  # state of a sentence-final mark, or of what closes after it
@@ -421,18 +411,6 @@ def projectivize(heads: Ints, offsets: Ints, punctuation: Flags, final: Flags) -
 
 
 @njit(cache=True, nogil=True)
-def _subtree_sizes(heads: Ints) -> Ints:
-    """(n,) the number of words in each word's subtree, itself included."""
-    sizes = np.zeros(len(heads), np.int64)
-    for word in range(len(heads)):
-        ancestor = word
-        while ancestor >= 0:
-            sizes[ancestor] += 1
-            ancestor = heads[ancestor]
-    return sizes
-
-
-@njit(cache=True, nogil=True)
 def _family(heads: Ints, head: int) -> Ints:
     """Return a word with its dependents in order; the roots for -1."""
     members = np.empty(len(heads), np.int64)
@@ -461,37 +439,33 @@ def order_words(
     for line in range(len(offsets) - 1):
         line_start = offsets[line]
         tree = heads[line_start : offsets[line + 1]]
-        count = len(tree)
-        sizes = _subtree_sizes(tree)
-        begins = np.empty(count, np.int64)  # the first place of each word's subtree
-        queue = np.empty(count + 1, np.int64)  # heads whose families get their places, top-down
-        queue[0] = -1
-        queued = 1
-        for number in range(count + 1):
-            head = queue[number]
+        slot = line_start
+        # Words whose subtrees are to be written, the next one on top; a head without its family is its complement.
+        stack = np.empty(2 * len(tree), np.int64)
+        family = _family(tree, -1)
+        head = -1
+        size = 0
+        while True:
+            for member in family[::-1]:
+                stack[size] = ~member if member == head else member
+                size += 1
+            while size > 0 and stack[size - 1] < 0:
+                size -= 1
+                order[slot] = line_start + ~stack[size]
+                slot += 1
+            if size == 0:
+                break
+            size -= 1
+            head = stack[size]
             family = _family(tree, head)
-            slot = line_start
-            if head >= 0:
-                slot = begins[head]
-                kind = kinds[line_start + head]
-                if kind >= 0 and len(family) > 1:
-                    movable = family[:-1] if final[line_start + family[-1]] else family
-                    if len(movable) > _MAX_ORDERED:
-                        crowded += 1
-                    else:
-                        items = np.where(movable == head, 0, 1 + keys[line_start + movable])
-                        _arrange(
-                            movable, items, weights[kind], is_known[kind], bits[line_start + head]
-                        )
-            for word in family:
-                if word == head:
-                    order[slot] = line_start + word
-                    slot += 1
+            kind = kinds[line_start + head]
+            if kind >= 0 and len(family) > 1:
+                movable = family[:-1] if final[line_start + family[-1]] else family
+                if len(movable) > _MAX_ORDERED:
+                    crowded += 1
                 else:
-                    begins[word] = slot
-                    slot += sizes[word]
-                    queue[queued] = word
-                    queued += 1
+                    items = np.where(movable == head, 0, 1 + keys[line_start + movable])
+                    _arrange(movable, items, weights[kind], is_known[kind], bits[line_start + head])
     return crowded
 
 

@@ -30,8 +30,8 @@ def moved_tags(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64])
 
     offsets: (L + 1,) the words of each line. order: (W,) the word at each place.
     """
-    flat = np.fromiter(chain.from_iterable(rows), object, len(order))
-    return _split_by_line(flat[order], offsets)
+    tags = np.fromiter(chain.from_iterable(rows), object, len(order))
+    return _split_by_line(tags[order], offsets)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class MovedNames:
 def moved_names(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]) -> MovedNames:
     """Return IOB2 tags in the new order: `B-` at the first word of each run of words of one name, `I-` at the others.
 
-    Moving tags unchanged would put `I-` before `B-` (Tang et al. 2022, appendix G.1). A stray `I-` begins a name.
+    Moving tags unchanged would put `I-` before `B-` (Tang et al. 2022, appendix G.1).
 
     >>> moved_names([["B-PER", "I-PER", "O"]], np.array([0, 3]), np.array([2, 1, 0]))
     MovedNames(tags=[['O', 'B-PER', 'I-PER']], split=0)
@@ -53,35 +53,19 @@ def moved_names(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]
     MovedNames(tags=[['B-PER', 'O', 'B-PER']], split=1)
     """
     codes, tags = numbered(chain.from_iterable(rows), len(order))
-    is_first = np.zeros(len(codes), np.bool_)  # (W,) words at the start of a line
-    is_first[offsets[:-1][np.diff(offsets) > 0]] = True
-    names = _name_numbers(codes, tags, is_first)[order]  # (W,) the name of the word at each place
-    begins = is_first | (names != np.append(-1, names[:-1]))
-    runs_of_name = np.bincount(names[begins & (names >= 0)])
-    spellings: list[str] = []  # of each tag inside a name and at its begin
-    for tag in tags:
-        if tag[:1] in {"B", "I"}:
-            spellings += [f"I-{tag[2:]}", f"B-{tag[2:]}"]
-        else:
-            spellings += ["O", "O"]
-    moved = np.array(spellings, object)[2 * codes[order] + begins]
-    return MovedNames(_split_by_line(moved, offsets), int((runs_of_name > 1).sum()))
+    begins_name = np.array([tag[0] == "B" for tag in tags], np.bool_)[codes]
+    is_outside = np.array([tag[0] == "O" for tag in tags], np.bool_)[codes]
+    names = np.where(is_outside, 0, np.cumsum(begins_name))  # (W,) the number of each word's name
+    moved_codes = codes[order]
+    moved_names = names[order]
+    begins = np.append(True, moved_names[1:] != moved_names[:-1])[: len(order)]
+    begin_tags = np.array([tag.replace("I-", "B-", 1) for tag in tags], object)
+    inner_tags = np.array([tag.replace("B-", "I-", 1) for tag in tags], object)
+    moved = np.where(begins, begin_tags[moved_codes], inner_tags[moved_codes])
+    runs_of_name = np.bincount(moved_names[begins])
+    return MovedNames(_split_by_line(moved, offsets), int((runs_of_name[1:] > 1).sum()))
 
 
-def _name_numbers(
-    codes: NDArray[np.int32], tags: Sequence[str], is_first: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """(W,) the number of the name that each word belongs to, -1 outside of names."""
-    prefixes = np.array([tag[:1] for tag in tags])[codes]
-    type_codes, _ = numbered([tag[2:] for tag in tags], len(tags))
-    types = type_codes[codes]
-    is_outside = (prefixes != "B") & (prefixes != "I")
-    continues = (prefixes == "I") & ~is_first
-    continues[1:] &= ~is_outside[:-1] & (types[1:] == types[:-1])
-    begins = ~is_outside & ~continues
-    return np.where(is_outside, -1, np.cumsum(begins) - 1)
-
-
-def _split_by_line(flat: NDArray[np.object_], offsets: NDArray[np.int64]) -> list[list[str]]:
-    tags = flat.tolist()
-    return [tags[start:stop] for start, stop in pairwise(offsets.tolist())]
+def _split_by_line(tags: NDArray[np.object_], offsets: NDArray[np.int64]) -> list[list[str]]:
+    flat = tags.tolist()
+    return [flat[start:stop] for start, stop in pairwise(offsets.tolist())]

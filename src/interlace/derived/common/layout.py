@@ -1,4 +1,4 @@
-"""Layout of derived lines: from an order of words, or from new spellings, to text with labels and exact links.
+"""Layout of derived lines: from an order of words, or from new spellings, to text with labels and an exact alignment.
 
 Respelling goes by word type and exchanges words: if `a` becomes `b`, `b` becomes `a`. So no two words become one, and
 random choices treat a word and its replacement as one.
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.derived.common import labels
 from interlace.derived.common.characters import (
     CLOSER,
@@ -53,19 +53,19 @@ class WordSpans(NamedTuple):
         lines = line_starts(text.lines)
         offsets = text.words.offsets - text.words.offsets[0]
         line_of_word = np.repeat(lines[:-1], np.diff(offsets))  # (W,) the start of each word's line
-        spans = text.words.flat
-        return cls(
-            code_points(text.lines),
-            lines,
-            offsets,
-            spans[:, 0] + line_of_word,
-            spans[:, 1] + line_of_word,
-        )
+        starts = text.words.flat[:, 0] + line_of_word
+        ends = text.words.flat[:, 1] + line_of_word
+        return cls(code_points(text.lines), lines, offsets, starts, ends)
 
     @property
     def bases(self) -> NDArray[np.int64]:
         """(W,) the number of the first word of each word's line."""
         return np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+    @property
+    def touches(self) -> NDArray[np.bool_]:
+        """(W,) whether each word touches the previous one."""
+        return np.append(False, self.starts[1:] == self.ends[:-1])[: len(self.starts)]
 
     def first_traits(self, words: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the bits (`characters`) of the first character of some words."""
@@ -73,24 +73,14 @@ class WordSpans(NamedTuple):
 
     def last_traits(self, words: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the bits of the last character of some words, ignoring accents."""
-        starts = self.starts[words]
         last = self.ends[words] - 1
         traits = TRAITS.of(self.codes[last])
-        accented = np.flatnonzero(traits & EXTENDS)
-        while len(accented):
-            last[accented] -= 1
-            accented = accented[last[accented] >= starts[accented]]
-            traits[accented] = TRAITS.of(self.codes[last[accented]])
-            accented = accented[(traits[accented] & EXTENDS) > 0]
-        return traits
-
-
-@dataclass(frozen=True)
-class _Written:
-    """Derived lines, and the spans of their words."""
-
-    lines: list[str]
-    words: Ragged
+        while True:
+            is_accent = (traits & EXTENDS > 0) & (last > self.starts[words])
+            if not is_accent.any():
+                return traits
+            last -= is_accent
+            traits = TRAITS.of(self.codes[last])
 
 
 def reorder(
@@ -104,12 +94,8 @@ def reorder(
     words: those of the text. order: (W,) the word, counted over all lines, at each place; words stay in their line.
     left_out: (W,) words that had to keep their place.
     """
-    written = _write(words, order, words, _separated(words, order, left_out))
-    bases = words.bases
-    places = np.empty(len(order), np.int64)  # (W,) the place of each word
-    places[order] = np.arange(len(order))
-    to = places - bases  # (W,) in its line
-    links = np.stack([np.arange(len(order)) - bases, to], axis=1).astype(np.int32)
+    places = np.empty(len(order), np.int64)  # (W,) the place of each word in its line
+    places[order] = text.words.columns()
     notes = dict(text.notes)
     tags: dict[str, list[list[str]]] = {}
     for kind, rows in text.tags.items():
@@ -120,20 +106,14 @@ def reorder(
                 notes[labels.SPLIT_NAMES] = notes.get(labels.SPLIT_NAMES, 0) + names.split
         else:
             tags[kind] = labels.moved_tags(rows, words.offsets, order)
-    derived = replace(text, lines=written.lines, words=written.words, tags=tags, notes=notes)
+    derived = _written(text, words, order, words, _separated(words, order, left_out))
+    derived = replace(derived, tags=tags, notes=notes)
     if text.heads is not None:
-        derived = replace(derived, heads=_moved_heads(text.heads, order, to, words))
-    return DerivedText(derived, Ragged(links, words.offsets))
-
-
-def _moved_heads(
-    heads: Ragged, order: NDArray[np.int64], to: NDArray[np.int64], words: WordSpans
-) -> Ragged:
-    """Return the head of the word at each place, as the place that it moves to."""
-    moved = heads.flat.copy()  # (W,)
-    has_head = moved >= 0
-    moved[has_head] = to[moved[has_head] + words.bases[has_head]]
-    return Ragged(moved[order].astype(np.int32), words.offsets)
+        heads = text.heads.flat
+        # a root, -1, has some place of its line here, which is not used
+        moved_heads = np.where(heads < 0, -1, places[heads + words.bases])
+        derived = replace(derived, heads=Ragged(moved_heads[order].astype(np.int32), words.offsets))
+    return DerivedText(derived, places)
 
 
 def _separated(
@@ -145,14 +125,14 @@ def _separated(
     a sentence-final mark that opens what follows and kept its place would close the sentence before, so it is separated
     too.
     """
-    touches = np.append(
-        False, words.starts[1:] == words.ends[:-1]
-    )  # (W,) words that touch the previous word
-    separate: NDArray[np.bool_] = np.append(False, order[1:] != order[:-1] + 1)
+    touches = words.touches
+    separate = np.append(False, order[1:] != order[:-1] + 1)[: len(order)]
     gap_moves = ~touches  # the gap before a word moves with it, except at the start of a line
     gap_moves[words.offsets[:-1][np.diff(words.offsets) > 0]] = False
     places = np.flatnonzero(separate & ~gap_moves[order])
-    separate[places[_may_touch(words, order[places - 1], order[places], touches, left_out)]] = False
+    before = order[places - 1]
+    after = order[places]
+    separate[places[_may_touch(words, before, after, touches, left_out)]] = False
     follows_mark = left_out[:-1] & ~left_out[1:] & touches[1:]
     kept_place = order[1:] == np.arange(1, len(order))
     places = np.flatnonzero(follows_mark & kept_place) + 1
@@ -190,26 +170,23 @@ def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> Derive
     words = WordSpans.of(text)
     spellings = [*spell(types), *types]
     numbers = numbers + len(types) * _is_unknown(text, words)  # (W,) the spelling of each word
-    codes = np.frombuffer(
-        "\n".join([*spellings, ""]).encode("utf-32-le", "surrogatepass"), np.uint32
-    )
     bounds = line_starts(spellings)
-    spelled = words._replace(codes=codes, starts=bounds[:-1][numbers], ends=bounds[1:][numbers] - 1)
-    return _in_place(text, words, spelled)
+    starts = bounds[:-1][numbers]
+    ends = bounds[1:][numbers] - 1
+    return _in_place(
+        text, words, words._replace(codes=code_points(spellings), starts=starts, ends=ends)
+    )
 
 
 def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
     """Replace each character of words, except of a literal `<unk>`; table: (0x110000,) its replacement."""
-    from interlace.derived.common.kernels import replace_letters
-
     words = WordSpans.of(text)
-    codes = words.codes.astype(np.uint32)
-    changed = ~_is_unknown(text, words)
-    replace_letters(codes, words.starts[changed], words.ends[changed], table)
-    spelled = words._replace(codes=codes)
-    if words.codes.dtype != np.uint8 and _merging(words, spelled).any():
-        return _in_place(text, words, spelled)
-    return unchanged(replace(text, lines=_decoded(codes)))  # nothing moves, so labels stay
+    codes = table[words.codes]
+    is_unknown = _is_unknown(text, words)
+    starts = words.starts[is_unknown]
+    unknown = ranges(starts, words.ends[is_unknown] - starts)
+    codes[unknown] = words.codes[unknown]
+    return _in_place(text, words, words._replace(codes=codes))
 
 
 def _is_unknown(text: Text, words: WordSpans) -> NDArray[np.bool_]:
@@ -222,52 +199,35 @@ def _is_unknown(text: Text, words: WordSpans) -> NDArray[np.bool_]:
 
 def _in_place(text: Text, words: WordSpans, spelled: WordSpans) -> DerivedText:
     """Return the words in their order with other spellings."""
-    gaps = words._replace(codes=words.codes.astype(spelled.codes.dtype, copy=False))
     order = np.arange(len(words.starts))
-    written = _write(gaps, order, spelled, _merging(words, spelled))
-    return unchanged(replace(text, lines=written.lines, words=written.words))
+    return unchanged(_written(text, words, order, spelled, _merging(words, spelled)))
 
 
 def _merging(words: WordSpans, spelled: WordSpans) -> NDArray[np.bool_]:
     """(W,) whether each word in its new spelling would merge with the previous word, and did not before."""
-    before = np.flatnonzero(words.starts[1:] == words.ends[:-1])  # words that touch the next one
-    old = words.first_traits(before + 1) & words.last_traits(before) & RUN
-    new = spelled.first_traits(before + 1) & spelled.last_traits(before) & RUN
-    merging = np.zeros(len(words.starts), np.bool_)
-    merging[before + 1] = new > old
+    merging = words.touches
+    after = np.flatnonzero(merging)
+    old = words.first_traits(after) & words.last_traits(after - 1) & RUN
+    new = spelled.first_traits(after) & spelled.last_traits(after - 1) & RUN
+    merging[after] = new > old
     return merging
 
 
-def _write(
-    gaps: WordSpans, order: NDArray[np.int64], spelled: WordSpans, separate: NDArray[np.bool_]
-) -> _Written:
-    """Write the words of `spelled` in an order, between the gaps of a text; see `kernels.write_lines`."""
+def _written(
+    text: Text,
+    words: WordSpans,
+    order: NDArray[np.int64],
+    spelled: WordSpans,
+    separate: NDArray[np.bool_],
+) -> Text:
+    """Return a text with the words of `spelled` in an order between its gaps; see `kernels.write_lines`."""
     from interlace.derived.common.kernels import write_lines
 
-    gap_size = len(gaps.codes) - int((gaps.ends - gaps.starts).sum())
+    gap_size = len(words.codes) - int((words.ends - words.starts).sum())
     size = gap_size + int((spelled.ends - spelled.starts).sum()) + int(np.count_nonzero(separate))
-    codes = np.empty(size, spelled.codes.dtype)
+    codes = np.empty(size, np.result_type(words.codes, spelled.codes))
     spans = np.empty((len(order), 2), np.int32)
-    written = write_lines(gaps, order, spelled, separate, codes, spans)
-    return _Written(_decoded(codes[:written]), Ragged(spans, gaps.offsets))
-
-
-def _decoded(codes: NDArray[Any]) -> list[str]:
-    """Return the lines of code points, each of which ends with a line feed."""
+    size = write_lines(words, order, spelled, separate, codes, spans)
     encoding = "ascii" if codes.dtype == np.uint8 else "utf-32-le"
-    return codes.tobytes().decode(encoding, "surrogatepass").split("\n")[:-1]
-
-
-def uniform(words: Sequence[str], key: int) -> NDArray[np.float64]:
-    """Return a number from 0 to 1 for each word, which depends on its letters and the key alone."""
-    from interlace.derived.common.kernels import hash_words
-
-    bounds = line_starts(words)
-    bits = np.empty(len(words), np.uint64)
-    hash_words(code_points(words), bounds[:-1], bounds[1:] - 1, np.uint64(key), bits)
-    return (bits >> np.uint64(11)).astype(np.float64) / 2.0**53
-
-
-def pair_uniform(old: Sequence[str], new: Sequence[str], key: int) -> NDArray[np.float64]:
-    """Return a number from 0 to 1 for each pair of a word and its replacement, the same in both directions."""
-    return uniform(list(map(min, old, new)), key)
+    lines = codes[:size].tobytes().decode(encoding, "surrogatepass").split("\n")[:-1]
+    return replace(text, lines=lines, words=Ragged(spans, words.offsets))

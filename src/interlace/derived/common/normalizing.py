@@ -9,15 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
-from interlace.text import Text, TextPairs
+from interlace.text import Text
 from interlace.text.normalization import Normalization
-
-
-def normalized_pairs(pairs: TextPairs, normalization: Normalization) -> TextPairs:
-    """Normalize both sides."""
-    source = normalized(pairs.source, normalization)
-    target = normalized(pairs.target, normalization)
-    return replace(pairs, source=source, target=target)
 
 
 def normalized(text: Text, normalization: Normalization) -> Text:

@@ -9,7 +9,7 @@ marks inside; such marks end no sentence here, and what they join moves as one p
 """
 
 from abc import abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,6 @@ class SentenceRuns(NamedTuple):
 
 class SentenceOrder(Transformation):
     """Puts the words of each sentence in another order."""
-
-    moves_words: ClassVar[bool] = True
 
     sentence_split: Split = Field(
         "marks",

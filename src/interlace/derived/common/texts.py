@@ -1,139 +1,108 @@
-"""Derived texts and pairs with their alignments, which can be checked and composed."""
+"""Derived texts with their alignments, which can be composed, and followed to the words of other tokenizers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from interlace.alignment.links import reverse_links, sorted_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged, ranges
-from interlace.text import Text, TextPairs
+from interlace.text import Text
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
 class DerivedText:
-    """Text of a derived language.
+    """Text of a derived language, in which each word of the original has one counterpart in the same line.
 
     text: as many lines as the original, in its order, with tags and labels; its language is the original's.
-    links: a row per line of (word of the original, word of the derived line), sorted, shape (total, 2) int32.
+    places: (W,) for each word of the original, the number of its counterpart in the derived line.
     """
 
     text: Text
-    links: Ragged
+    places: NDArray[np.int64]
 
-
-@dataclass(frozen=True)
-class DerivedPairs:
-    """Pairs with both sides transformed; source, target: links from the words of each side to the derived ones."""
-
-    pairs: TextPairs
-    source: Ragged
-    target: Ragged
-
-
-# ---- links ----
+    @property
+    def links(self) -> Ragged:
+        """A row per line of (word of the original, word of the derived line), sorted, shape (W, 2) int32."""
+        words = self.text.words
+        links = np.stack([words.columns(), self.places], axis=1)
+        return Ragged.from_lengths(links.astype(np.int32), words.lengths)
 
 
 def unchanged(text: Text) -> DerivedText:
-    """Return the text with each word linked to itself."""
-    offsets = text.words.offsets - text.words.offsets[0]
-    columns = text.words.columns().astype(np.int32)
-    return DerivedText(text, Ragged(np.stack([columns, columns], axis=1), offsets))
+    """Return the text with each word as its own counterpart."""
+    return DerivedText(text, text.words.columns())
 
 
-def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
-    """Return the derived text; raise a DataError unless each word has one counterpart, in order."""
-    links = derived.links
-    lengths = text.words.lengths
-    is_one_to_one = np.array_equal(links.lengths, lengths)
-    is_one_to_one &= np.array_equal(derived.text.words.lengths, lengths)
-    is_one_to_one &= np.array_equal(links.flat[:, 0], links.columns())
-    if is_one_to_one:
-        line_starts = np.repeat(links.offsets[:-1] - links.offsets[0], lengths)
-        targets = np.sort(links.flat[:, 1] + line_starts)  # (W,) over all lines
-        is_one_to_one = np.array_equal(targets, np.arange(len(targets)))
-    if not is_one_to_one:
+def followed_by(derived: DerivedText, changed: DerivedText, name: str) -> DerivedText:
+    """Return `changed`, which the transformation `name` made of the derived text, aligned with the original.
+
+    Raise a DataError unless it gives each word one counterpart in its line.
+    """
+    words = derived.text.words
+    line_starts = np.repeat(words.offsets[:-1] - words.offsets[0], words.lengths)
+    has_words = np.array_equal(changed.text.words.lengths, words.lengths)
+    if not has_words or not _is_permutation(changed.places, line_starts):
         raise DataError(
-            f"the transformation {name!r} must give each word exactly one counterpart, in order of the words"
+            f"the transformation {name!r} must give each word exactly one counterpart in its line"
         )
-    return derived
+    return replace(changed, places=changed.places[derived.places + line_starts])
 
 
-def followed_by(links: Ragged, next_links: Ragged) -> Ragged:
-    """Compose links that give each word one counterpart, in order.
+def _is_permutation(places: NDArray[np.int64], line_starts: NDArray[np.int64]) -> bool:
+    """Whether the words at these places of their lines are all words."""
+    if len(places) != len(line_starts):
+        return False
+    return np.array_equal(np.sort(places + line_starts), np.arange(len(places)))
 
-    >>> reverse = Ragged.of([[(0, 2), (1, 1), (2, 0)]], width=2)
-    >>> followed_by(reverse, Ragged.of([[(0, 1), (1, 2), (2, 0)]], width=2)).to_lists()
-    [[[0, 0], [1, 2], [2, 1]]]
+
+# ---- words of other tokenizers ----
+
+
+def links_between(
+    words: Ragged, original: Ragged, derived: DerivedText, derived_words: Ragged
+) -> Ragged:
+    """Return the alignment of other tokenizations of the original and the derived lines.
+
+    Words are linked if a word of the original that shares a character with the one has a counterpart that shares one
+    with the other.
+
+    words: spans in the original lines. original: the words that were transformed. derived_words: spans in the derived
+    lines.
     """
-    line_starts = np.repeat(
-        next_links.offsets[:-1] - next_links.offsets[0], next_links.lengths
-    )  # (W,)
-    targets = next_links.flat[links.flat[:, 1] + line_starts, 1]
-    return Ragged(np.stack([links.flat[:, 0], targets], axis=1), links.offsets - links.offsets[0])
+    line_starts = np.repeat(original.offsets[:-1] - original.offsets[0], original.lengths)
+    counterparts = _overlaps(derived.text.words, derived_words)[derived.places + line_starts]
+    linked = _overlaps(words, original) @ counterparts  # (words, derived words) over all lines
+    linked.sort_indices()
+    linked_words, targets = linked.nonzero()
+    sources = words.columns()[linked_words]
+    links = np.stack([sources, derived_words.columns()[targets]], axis=1).astype(np.int32)
+    lines = words.rows()[linked_words]
+    return Ragged.from_lengths(links, np.bincount(lines, minlength=len(words)))
 
 
-def composed(links_in: Ragged, links_out: Ragged) -> Ragged:
-    """Compose links: i-k for each i-j of `links_in` and j-k of `links_out`; both sorted, as is the result.
+def _overlaps(words: Ragged, other_words: Ragged) -> csr_array:
+    """(words, other words) which share a character, over all lines; spans are in order and disjoint."""
+    from scipy.sparse import csr_array
 
-    >>> links_in = Ragged.of([[(0, 0), (0, 1), (1, 2)]], width=2)
-    >>> composed(links_in, Ragged.of([[(1, 3), (2, 0), (2, 1)]], width=2)).to_lists()
-    [[[0, 3], [1, 0], [1, 1]]]
-    """
-    rows = links_in.rows()
-    width = 1 + max(
-        int(links_in.flat[:, 1].max(initial=0)), int(links_out.flat[:, 0].max(initial=0))
-    )
-    middle_words = rows * width + links_in.flat[:, 1]  # (links in,) numbered over all lines
-    second_words = links_out.rows() * width + links_out.flat[:, 0]  # (links out,) sorted
-    starts = np.searchsorted(second_words, middle_words, "left")
-    counts = np.searchsorted(second_words, middle_words, "right") - starts
-    sources = np.repeat(links_in.flat[:, 0], counts)
-    targets = links_out.flat[ranges(starts, counts), 1]
-    links = np.stack([sources, targets], axis=1).astype(np.int32)
-    return sorted_links(np.repeat(rows, counts), links, len(links_in))
-
-
-def overlaps(words: Ragged, other_words: Ragged) -> Ragged:
-    """Link two tokenizations of the same lines, (i, j) where words share a character; spans in order and disjoint.
-
-    >>> overlaps(Ragged.of([[(0, 3), (4, 6)]], width=2), Ragged.of([[(0, 1), (1, 3), (4, 6)]], width=2)).to_lists()
-    [[[0, 0], [0, 1], [1, 2]]]
-    """
-    width = 1 + max(
-        int(words.flat[:, 1].max(initial=0)), int(other_words.flat[:, 1].max(initial=0))
-    )
+    width = 1 + max(words.flat.max(initial=0), other_words.flat.max(initial=0))
     begins, ends = _positions(words, width)
     other_begins, other_ends = _positions(other_words, width)
-    first = np.searchsorted(
-        other_ends, begins, "right"
-    )  # (words,) the first other word that ends behind the begin
-    counts = np.maximum(np.searchsorted(other_begins, ends, "left") - first, 0)
-    rows = np.repeat(words.rows(), counts)
-    line_starts = (other_words.offsets[:-1] - other_words.offsets[0])[rows]
-    targets = ranges(first, counts) - line_starts
-    links = np.stack([np.repeat(words.columns(), counts), targets], axis=1).astype(np.int32)
-    return Ragged.from_lengths(links, np.bincount(rows, minlength=len(words)))
+    starts = np.searchsorted(other_ends, begins, "right")  # the next other word that ends later
+    counts = np.maximum(np.searchsorted(other_begins, ends, "left") - starts, 0)
+    columns = ranges(starts, counts)
+    offsets = np.append(0, np.cumsum(counts))
+    shape = (len(begins), len(other_begins))
+    return csr_array((np.ones(len(columns), np.bool_), columns, offsets), shape)
 
 
-def _positions(words: Ragged, width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _positions(words: Ragged, width: int) -> NDArray[np.int64]:
     """(2, W) begin and end of each word, counted over all lines as if each had `width` characters."""
     line_starts = words.rows() * width
     return (words.flat.astype(np.int64) + line_starts[:, None]).T
-
-
-# ---- pairs ----
-
-
-def derived_pairs(pairs: TextPairs, apply: Callable[[Text], DerivedText]) -> DerivedPairs:
-    """Transform both sides of pairs; labels stay, links follow their words."""
-    source = apply(pairs.source)
-    target = apply(pairs.target)
-    derived = replace(pairs, source=source.text, target=target.text)
-    if pairs.links is not None:
-        links = composed(composed(reverse_links(source.links), pairs.links), target.links)
-        derived = replace(derived, links=links)
-    return DerivedPairs(derived, source.links, target.links)

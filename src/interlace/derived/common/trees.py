@@ -131,28 +131,22 @@ class Treebank:
 
     def rows(self, letters: str) -> list[int]:
         """Return the sentences that a line consists of, long ones preferred; raise a DataError if there are none."""
-        if letters in self.numbers:
-            return [self.numbers[letters]]
-        ends: dict[int, list[int]] = {}  # of the sentences that begin at each position
-        waiting = [0]
-        while waiting:
-            position = waiting.pop()
-            if position not in ends:
-                ends[position] = list(self._sentence_ends(letters, position))
-                waiting += ends[position]
-        completing = {len(letters)}  # positions from which sentences reach the end of the line
-        for position in sorted(ends, reverse=True):
-            if completing.intersection(ends[position]):
-                completing.add(position)
-        if 0 not in completing:
-            raise DataError(f"{letters[max(ends) :][:30]!r}..")
+        begins: dict[int, int] = {}  # position -> where the sentence that ends there begins
+        waiting = [(0, 0)]
+        while waiting and len(letters) not in begins:
+            begin, end = waiting.pop()
+            if end not in begins:
+                begins[end] = begin
+                ends = list(self._sentence_ends(letters, end))
+                waiting += [(end, next_end) for next_end in reversed(ends)]
+        if len(letters) not in begins:
+            raise DataError(f"{letters[max(begins) :][:30]!r}..")
         rows: list[int] = []
-        position = 0
-        while position < len(letters):
-            end = next(end for end in ends[position] if end in completing)
-            rows.append(self.numbers[letters[position:end]])
-            position = end
-        return rows
+        end = len(letters)
+        while end:
+            rows.append(self.numbers[letters[begins[end] : end]])
+            end = begins[end]
+        return rows[::-1]
 
     def _sentence_ends(self, letters: str, start: int) -> Iterator[int]:
         """Yield the ends of the sentences that begin here, long ones first."""
