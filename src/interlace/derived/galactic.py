@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
+from interlace.derived.common.arrays import Ints
 from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.trees import FileState, file_states, forest_of, read_trees
 from interlace.text import Text
@@ -96,7 +96,7 @@ def _permuted(files: tuple[FileState, ...]) -> dict[tuple[object, ...], Sentence
     return trees
 
 
-def matched(tree: SentenceTree, permuted: SentenceTree) -> NDArray[np.int64]:
+def matched(tree: SentenceTree, permuted: SentenceTree) -> Ints:
     """Return the word at each place of the permuted sentence: families are matched top-down, twins in order."""
     to = np.empty(len(tree.hashes), np.int64)
     heads = [(-1, -1)]  # a word and its place in the permuted sentence

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.derived import DerivedText, Transformation
+from interlace.derived.common.arrays import Flags, Floats
 from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.trees import (
     FileState,
@@ -104,8 +104,8 @@ HEAD: Key = (
 class PairWeights:
     """(n, n) the weight of a before b for some keys, and whether the pair occurs in the treebank."""
 
-    weights: NDArray[np.float64]
-    known: NDArray[np.bool_]
+    weights: Floats
+    known: Flags
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ class Precedence:
 
     relations: dict[str, int]
     keys: dict[Key, int]
-    by_relation: NDArray[np.float64]
-    by_key: NDArray[np.float64]
-    relations_together: NDArray[np.bool_]
-    keys_together: NDArray[np.bool_]
+    by_relation: Floats
+    by_key: Floats
+    relations_together: Flags
+    keys_together: Flags
 
     @classmethod
     def fit(cls, families: Iterable[Family], prior: float = _PRIOR) -> Precedence:
@@ -190,9 +190,9 @@ class _Likelihood:
 
     def __init__(
         self,
-        before: NDArray[np.float64],
+        before: Floats,
         groups: Counter[tuple[int, ...]],
-        one_hot: NDArray[np.float64],
+        one_hot: Floats,
         prior: float,
     ) -> None:
         self.before = before
@@ -204,7 +204,7 @@ class _Likelihood:
         self.key_pairs = np.nonzero(np.triu(together, 1))
         self.relation_pairs = np.nonzero(np.triu(one_hot.T @ together @ one_hot, 1))
 
-    def maximum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def maximum(self) -> tuple[Floats, Floats]:
         """Return the weights of relations (R, R) and of keys (K, K) that fit best."""
         from scipy.optimize import minimize
 
@@ -215,9 +215,7 @@ class _Likelihood:
         best = minimize(self.loss, start, jac=True, method="L-BFGS-B", options=options)
         return self.tables(best.x)
 
-    def tables(
-        self, parameters: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def tables(self, parameters: Floats) -> tuple[Floats, Floats]:
         """Return the weights of relations (R, R) and of keys (K, K)."""
         keys, relations = self.one_hot.shape
         split = len(self.relation_pairs[0])
@@ -227,7 +225,7 @@ class _Likelihood:
         by_key[self.key_pairs] = parameters[split:]
         return by_relation - by_relation.T, by_key - by_key.T
 
-    def loss(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(self, parameters: Floats) -> tuple[float, Floats]:
         """Return minus the log-likelihood, and its gradient: expected minus observed counts."""
         from interlace.derived.common.kernels import expect
 

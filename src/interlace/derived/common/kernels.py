@@ -10,14 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from interlace.derived.common.arrays import Bits, Bytes, Codes, Flags, Floats, Ints
 from interlace.derived.common.characters import CLOSER, LETTER, LOOSE, MARK, TIGHT
-
-Codes = NDArray[Any]
-Ints = NDArray[np.int64]
-Bits = NDArray[np.uint64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Bytes = NDArray[np.uint8]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea and Flood 2014)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -33,13 +27,18 @@ def _mixed(value: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
+def _hashed(codes: Codes, start: int, end: int, value: np.uint64) -> np.uint64:
+    """Return a number with the letters `codes[start:end]` mixed in."""
+    for position in range(start, end):
+        value = _mixed((value ^ np.uint64(codes[position])) + _STEP)
+    return value
+
+
+@njit(cache=True, nogil=True)
 def hash_words(codes: Codes, starts: Ints, ends: Ints, key: np.uint64, out: Bits) -> None:
     """Fill `out` with 64 bits per word `codes[starts[w]:ends[w]]`, which depend on its letters and the key alone."""
     for word in range(len(starts)):
-        value = key
-        for position in range(starts[word], ends[word]):
-            value = _mixed((value ^ np.uint64(codes[position])) + _STEP)
-        out[word] = value
+        out[word] = _hashed(codes, starts[word], ends[word], key)
 
 
 @njit(cache=True, nogil=True)
@@ -49,8 +48,7 @@ def hash_lines(words: Any, key: np.uint64, out: Bits) -> None:
     for line in range(len(offsets) - 1):
         value = key
         for word in range(offsets[line], offsets[line + 1]):
-            for position in range(starts[word], ends[word]):
-                value = _mixed((value ^ np.uint64(codes[position])) + _STEP)
+            value = _hashed(codes, starts[word], ends[word], value)
         letters = np.uint64(0)
         for word in range(offsets[line], offsets[line + 1]):
             out[word] = _mixed(value + letters * _STEP)
@@ -60,8 +58,16 @@ def hash_lines(words: Any, key: np.uint64, out: Bits) -> None:
 # ---- lines ----
 
 _BLANK = ord(" ")
-_LINE_FEED = ord("\n")
 _PERIOD = ord(".")
+
+
+@njit(cache=True, nogil=True)
+def _copied(codes: Codes, start: int, end: int, out: Codes, at: int) -> int:
+    """Copy `codes[start:end]` to `out[at:]`; return the position after them."""
+    for position in range(start, end):
+        out[at] = codes[position]
+        at += 1
+    return at
 
 
 @njit(cache=True, nogil=True)
@@ -82,34 +88,24 @@ def write_lines(
     at = 0
     for line in range(len(lines) - 1):
         first_word = offsets[line]
-        stop_word = offsets[line + 1]
-        begin = lines[line]
-        end = lines[line + 1] - 1
-        base = at
-        if first_word < stop_word:
-            for c in range(begin, starts[first_word]):
-                out[at] = codes[c]
-                at += 1
-        for slot in range(first_word, stop_word):
+        line_begin = at
+        gap_begin = lines[line]  # of the next gap to write, also after the last word
+        for slot in range(first_word, offsets[line + 1]):
             word = order[slot]
-            if slot > first_word:
+            if slot == first_word:
+                gap = first_word
+            else:
                 gap = order[first_word] if word == first_word else word
-                if separate[slot] and ends[gap - 1] == starts[gap]:
+                gap_begin = ends[gap - 1]
+                if separate[slot] and gap_begin == starts[gap]:
                     out[at] = _BLANK
                     at += 1
-                for c in range(ends[gap - 1], starts[gap]):
-                    out[at] = codes[c]
-                    at += 1
-            spans[slot, 0] = at - base
-            for c in range(spelled.starts[word], spelled.ends[word]):
-                out[at] = spelled.codes[c]
-                at += 1
-            spans[slot, 1] = at - base
-        for c in range(ends[stop_word - 1] if first_word < stop_word else begin, end):
-            out[at] = codes[c]
-            at += 1
-        out[at] = _LINE_FEED
-        at += 1
+            at = _copied(codes, gap_begin, starts[gap], out, at)
+            spans[slot, 0] = at - line_begin
+            at = _copied(spelled.codes, spelled.starts[word], spelled.ends[word], out, at)
+            spans[slot, 1] = at - line_begin
+            gap_begin = ends[offsets[line + 1] - 1]
+        at = _copied(codes, gap_begin, lines[line + 1], out, at)
     return at
 
 
@@ -268,11 +264,8 @@ def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
     A set is the number whose bits are its items: 5 = 101 in binary is the set of items 0 and 2.
     """
     count = len(before)
-    single = np.exp(np.minimum(np.maximum(before, -_MAX_WEIGHT), _MAX_WEIGHT))
-    for i in range(count):
-        for j in range(count):
-            if before[i, j] == -np.inf:
-                single[i, j] = 0.0
+    limited = np.minimum(np.maximum(before, -_MAX_WEIGHT), _MAX_WEIGHT)
+    single = np.where(before == -np.inf, 0.0, np.exp(limited))
     factors = np.ones((1 << count, count))
     for done in range(1, 1 << count):
         lowest = 0
@@ -329,11 +322,7 @@ def expect(keys: Ints, offsets: Ints, counts: Floats, weights: Floats, expected:
     total = 0.0
     for group in range(len(offsets) - 1):
         items = keys[offsets[group] : offsets[group + 1]]
-        count = len(items)
-        before = np.empty((count, count))
-        for i in range(count):
-            for j in range(count):
-                before[i, j] = weights[items[i], items[j]]
+        before = np.ascontiguousarray(weights[items][:, items])
         factors, forward = _factors_and_sums(before)
         full = len(forward) - 1
         total += counts[group] * np.log(forward[full])
@@ -341,12 +330,12 @@ def expect(keys: Ints, offsets: Ints, counts: Floats, weights: Floats, expected:
         backward[full] = 1.0
         for done in range(full - 1, -1, -1):
             share = counts[group] * forward[done] / forward[full]
-            for item in range(count):
+            for item in range(len(items)):
                 if done >> item & 1:
                     continue
                 step = factors[done, item] * backward[done | 1 << item]
                 backward[done] += step
-                for earlier in range(count):
+                for earlier in range(len(items)):
                     if done >> earlier & 1:
                         expected[items[earlier], items[item]] += share * step
     return total

@@ -13,6 +13,8 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.derived.common.arrays import Ints
+
 SPLIT_NAMES = "names split because their words are no longer adjacent"
 
 Rows = Sequence[Sequence[str]]
@@ -25,7 +27,7 @@ def numbered(strings: Iterable[str], count: int) -> tuple[NDArray[np.int32], lis
     return np.fromiter(map(numbers.__getitem__, strings), np.int32, count), list(numbers)
 
 
-def moved_tags(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]) -> list[list[str]]:
+def moved_tags(rows: Rows, offsets: Ints, order: Ints) -> list[list[str]]:
     """Return tags in the new order of words.
 
     offsets: (L + 1,) the words of each line. order: (W,) the word at each place.
@@ -42,7 +44,7 @@ class MovedNames:
     split: int
 
 
-def moved_names(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]) -> MovedNames:
+def moved_names(rows: Rows, offsets: Ints, order: Ints) -> MovedNames:
     """Return IOB2 tags in the new order: `B-` at the first word of each run of words of one name, `I-` at the others.
 
     Moving tags unchanged would put `I-` before `B-` (Tang et al. 2022, appendix G.1).
@@ -66,6 +68,6 @@ def moved_names(rows: Rows, offsets: NDArray[np.int64], order: NDArray[np.int64]
     return MovedNames(_split_by_line(moved, offsets), int((runs_of_name[1:] > 1).sum()))
 
 
-def _split_by_line(tags: NDArray[np.object_], offsets: NDArray[np.int64]) -> list[list[str]]:
+def _split_by_line(tags: NDArray[np.object_], offsets: Ints) -> list[list[str]]:
     flat = tags.tolist()
     return [flat[start:stop] for start, stop in pairwise(offsets.tolist())]

@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged, ranges
 from interlace.derived.common import labels
+from interlace.derived.common.arrays import Bytes, Codes, Flags, Ints
 from interlace.derived.common.characters import (
     CLOSER,
     EXTENDS,
@@ -41,11 +42,11 @@ class WordSpans(NamedTuple):
     starts, ends: (W,) the span of each word in `codes`.
     """
 
-    codes: NDArray[Any]
-    lines: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    codes: Codes
+    lines: Ints
+    offsets: Ints
+    starts: Ints
+    ends: Ints
 
     @classmethod
     def of(cls, text: Text) -> WordSpans:
@@ -58,20 +59,20 @@ class WordSpans(NamedTuple):
         return cls(code_points(text.lines), lines, offsets, starts, ends)
 
     @property
-    def bases(self) -> NDArray[np.int64]:
+    def bases(self) -> Ints:
         """(W,) the number of the first word of each word's line."""
         return np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     @property
-    def touches(self) -> NDArray[np.bool_]:
+    def touches(self) -> Flags:
         """(W,) whether each word touches the previous one."""
         return np.append(False, self.starts[1:] == self.ends[:-1])[: len(self.starts)]
 
-    def first_traits(self, words: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def first_traits(self, words: Ints) -> Bytes:
         """Return the bits (`characters`) of the first character of some words."""
         return TRAITS.of(self.codes[self.starts[words]])
 
-    def last_traits(self, words: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def last_traits(self, words: Ints) -> Bytes:
         """Return the bits of the last character of some words, ignoring accents."""
         last = self.ends[words] - 1
         traits = TRAITS.of(self.codes[last])
@@ -83,9 +84,7 @@ class WordSpans(NamedTuple):
             traits = TRAITS.of(self.codes[last])
 
 
-def reorder(
-    text: Text, words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]
-) -> DerivedText:
+def reorder(text: Text, words: WordSpans, order: Ints, left_out: Flags) -> DerivedText:
     """Return the words of each line in another order, with all labels.
 
     Words touch only if they did so in this order before, if both are of a script without blanks, or if the second is a
@@ -116,9 +115,7 @@ def reorder(
     return DerivedText(derived, places)
 
 
-def _separated(
-    words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _separated(words: WordSpans, order: Ints, left_out: Flags) -> Flags:
     """(W,) whether the word at each place must be separated from the word before it.
 
     Words that did not touch in this order before are separated, with two exceptions (`_may_touch`). A quote right after
@@ -142,11 +139,11 @@ def _separated(
 
 def _may_touch(
     words: WordSpans,
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
-    touches: NDArray[np.bool_],
-    left_out: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
+    before: Ints,
+    after: Ints,
+    touches: Flags,
+    left_out: Flags,
+) -> Flags:
     """(n,) whether words may touch that did not before; before, after: (n,) their numbers.
 
     A sentence-final mark that was left out of the order may touch another word than before, except one letter after a
@@ -159,7 +156,7 @@ def _may_touch(
     is_abbreviation = touches[before] & (words.ends[before] - words.starts[before] == 1)
     are_tight = (first_traits & last_traits & TIGHT > 0) & (first_traits & EXTENDS == 0)
     closes_other = (first_traits & CLOSER > 0) & (last_traits & (CLOSER | MARK) > 0)
-    may_touch: NDArray[np.bool_] = is_final_mark & ~is_abbreviation
+    may_touch: Flags = is_final_mark & ~is_abbreviation
     may_touch |= are_tight & ~closes_other
     return may_touch
 
@@ -189,7 +186,7 @@ def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
     return _in_place(text, words, words._replace(codes=codes))
 
 
-def _is_unknown(text: Text, words: WordSpans) -> NDArray[np.bool_]:
+def _is_unknown(text: Text, words: WordSpans) -> Flags:
     """(W,) whether a word begins in a literal `<unk>`, which WikiText writes and vocabularies read as one token."""
     inside = np.zeros(len(words.codes), np.bool_)
     for match in re.finditer("<unk>", "\n".join(text.lines)):
@@ -203,7 +200,7 @@ def _in_place(text: Text, words: WordSpans, spelled: WordSpans) -> DerivedText:
     return unchanged(_written(text, words, order, spelled, _merging(words, spelled)))
 
 
-def _merging(words: WordSpans, spelled: WordSpans) -> NDArray[np.bool_]:
+def _merging(words: WordSpans, spelled: WordSpans) -> Flags:
     """(W,) whether each word in its new spelling would merge with the previous word, and did not before."""
     merging = words.touches
     after = np.flatnonzero(merging)
@@ -216,9 +213,9 @@ def _merging(words: WordSpans, spelled: WordSpans) -> NDArray[np.bool_]:
 def _written(
     text: Text,
     words: WordSpans,
-    order: NDArray[np.int64],
+    order: Ints,
     spelled: WordSpans,
-    separate: NDArray[np.bool_],
+    separate: Flags,
 ) -> Text:
     """Return a text with the words of `spelled` in an order between its gaps; see `kernels.write_lines`."""
     from interlace.derived.common.kernels import write_lines

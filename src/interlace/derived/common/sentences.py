@@ -12,10 +12,10 @@ from abc import abstractmethod
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
+from interlace.derived.common.arrays import Flags, Ints
 from interlace.derived.common.characters import TRAITS
 from interlace.derived.common.layout import WordSpans, reorder
 from interlace.text import Text
@@ -30,9 +30,9 @@ class SentenceRuns(NamedTuple):
     joined: (W,) whether a word moves as one piece with the next word.
     """
 
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    joined: NDArray[np.bool_]
+    starts: Ints
+    ends: Ints
+    joined: Flags
 
 
 class SentenceOrder(Transformation):
@@ -62,9 +62,7 @@ class SentenceOrder(Transformation):
         return reorder(text, words, order, np.cumsum(steps[:-1]) == 0)
 
     @abstractmethod
-    def fill(
-        self, order: NDArray[np.int64], words: WordSpans, runs: SentenceRuns, key: int
-    ) -> None:
+    def fill(self, order: Ints, words: WordSpans, runs: SentenceRuns, key: int) -> None:
         """Fill `order` (W,), the word at each place, within the runs."""
 
 

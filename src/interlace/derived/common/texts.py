@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged, ranges
+from interlace.derived.common.arrays import Ints
 from interlace.text import Text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class DerivedText:
     """
 
     text: Text
-    places: NDArray[np.int64]
+    places: Ints
 
     @property
     def links(self) -> Ragged:
@@ -55,7 +55,7 @@ def followed_by(derived: DerivedText, changed: DerivedText, name: str) -> Derive
     return replace(changed, places=changed.places[derived.places + line_starts])
 
 
-def _is_permutation(places: NDArray[np.int64], line_starts: NDArray[np.int64]) -> bool:
+def _is_permutation(places: Ints, line_starts: Ints) -> bool:
     """Whether the words at these places of their lines are all words."""
     if len(places) != len(line_starts):
         return False
@@ -102,7 +102,7 @@ def _overlaps(words: Ragged, other_words: Ragged) -> csr_array:
     return csr_array((np.ones(len(columns), np.bool_), columns, offsets), shape)
 
 
-def _positions(words: Ragged, width: int) -> NDArray[np.int64]:
+def _positions(words: Ragged, width: int) -> Ints:
     """(2, W) begin and end of each word, counted over all lines as if each had `width` characters."""
     line_starts = words.rows() * width
     return (words.flat.astype(np.int64) + line_starts[:, None]).T

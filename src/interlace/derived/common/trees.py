@@ -5,7 +5,6 @@ Legend: L lines, W words of all lines, P words of all parses.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +19,7 @@ from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
+from interlace.derived.common.arrays import Flags, Ints
 from interlace.derived.common.labels import numbered
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
@@ -37,11 +37,11 @@ class Forest:
     final: (W,) which words are marks that end a tree, and keep their place.
     """
 
-    offsets: NDArray[np.int64]
-    heads: NDArray[np.int64]
+    offsets: Ints
+    heads: Ints
     relations: list[str]
     tags: list[str]
-    final: NDArray[np.bool_]
+    final: Flags
 
     @classmethod
     def of(cls, heads: Ragged, relations: Sequence[str], tags: Sequence[str]) -> Forest:
@@ -64,9 +64,7 @@ class Forest:
         return cls(offsets, flat, np.array(universal, object)[codes].tolist(), list(tags), final)
 
 
-def _check_trees(
-    heads: NDArray[np.int64], offsets: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> None:
+def _check_trees(heads: Ints, offsets: Ints, lengths: Ints) -> None:
     """Raise a DataError for a line in which some word does not lead to a root."""
     count = len(heads)
     is_outside = (heads < -1) | (heads >= np.repeat(lengths, lengths))
@@ -108,26 +106,27 @@ def read_trees(files: Sequence[FileState]) -> Iterator[Text]:
 
 
 _PREFIX = 12  # characters by which sentences are looked up
-_WORD = np.dtype(
-    [("start", "i4"), ("head", "i4"), ("depth", "i4"), ("relation", "i4"), ("tag", "i4")]
-)
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """The sentences of some files, to be found by their characters.
+    """The sentences of some files, to be found by their characters, with arrays over their words.
 
     numbers: normalized sentence -> its row. sizes: first characters -> the sizes of the sentences that begin with them,
     long ones first; short sentences are there under all their characters. letters: (sentences,) characters of each.
-    words: a row per sentence of records of each word: its start in the characters of the sentence, its head in the
-    sentence (-1 for a root), the number of heads above it, and the numbers of relation and part of speech in `names`.
+    words: a row per sentence of the numbers of its words. starts: where a word begins in its sentence's characters.
+    steps: number of its head minus its own, 0 for a root. depths: number of words above it.
     """
 
     numbers: dict[str, int]
     sizes: dict[str, list[int]]
-    letters: NDArray[np.int64]
+    letters: Ints
     words: Ragged
-    names: NDArray[np.object_]
+    starts: Ints
+    steps: Ints
+    depths: Ints
+    relations: NDArray[np.object_]
+    tags: NDArray[np.object_]
 
     def rows(self, letters: str) -> list[int]:
         """Return the sentences that a line consists of, long ones preferred; raise a DataError if there are none."""
@@ -186,9 +185,11 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
     return _over_words(text, begins[:-1], treebank, Ragged.of(sentences, np.int64))
 
 
-def _over_words(
-    text: Text, begins: NDArray[np.int64], treebank: Treebank, sentences: Ragged
-) -> Forest:
+_PART_RELATION = "goeswith"  # of parts of a word of the parse
+_PART_TAG = "X"
+
+
+def _over_words(text: Text, begins: Ints, treebank: Treebank, sentences: Ragged) -> Forest:
     """Return trees over the words of a text.
 
     Legend: S sentences in the text's lines, P words of these parses.
@@ -197,41 +198,26 @@ def _over_words(
     """
     parses = treebank.words.take(sentences.flat)
     words = parses.flat  # (P,)
-    sentence_of = parses.rows()  # (P,)
     letters = treebank.letters[sentences.flat]  # (S,)
     sentence_begins = np.cumsum(letters) - letters  # (S,) the letters before each
-    positions = words["start"] + sentence_begins[sentence_of]
+    positions = treebank.starts[words] + sentence_begins[parses.rows()]
     owners = np.searchsorted(begins, positions, "right") - 1  # (P,) the text's word that holds each
-    upper = _uppermost(owners, words["depth"], len(begins))
-    has_parse = upper >= 0
-    heads_of_upper = words["head"][upper[has_parse]]
-    first_in_sentence = parses.offsets[:-1][sentence_of[upper[has_parse]]]
-    owners_of_heads = owners[np.maximum(heads_of_upper, 0) + first_in_sentence]
-    offsets = text.words.offsets - text.words.offsets[0]
-    line_starts = np.repeat(offsets[:-1], np.diff(offsets))
+    upper = np.full(len(begins), -1)  # (W,) the first of the uppermost words in it
+    downward = np.argsort(treebank.depths[words], kind="stable")
+    upper[owners[downward[::-1]]] = downward[::-1]
+    line_starts = np.repeat(text.words.offsets[:-1] - text.words.offsets[0], text.words.lengths)
     heads = np.arange(len(begins)) - 1  # parts of a word of the parse depend on the previous part
-    heads[has_parse] = np.where(heads_of_upper < 0, line_starts[has_parse] - 1, owners_of_heads)
     relations = np.full(len(begins), _PART_RELATION, object)
-    relations[has_parse] = treebank.names[words["relation"][upper[has_parse]]]
     tags = np.full(len(begins), _PART_TAG, object)
-    tags[has_parse] = treebank.names[words["tag"][upper[has_parse]]]
-    rows_of_heads = Ragged((heads - line_starts).astype(np.int32), offsets)
-    return Forest.of(rows_of_heads, relations.tolist(), tags.tolist())
-
-
-_PART_RELATION = "goeswith"  # of parts of a word of the parse
-_PART_TAG = "X"
-
-
-def _uppermost(
-    owners: NDArray[np.int64], depths: NDArray[np.int32], count: int
-) -> NDArray[np.int64]:
-    """(W,) the uppermost of the parse's words in each word of the text, -1 for a word without any."""
-    order = np.lexsort((depths, owners))
-    is_first = np.append(True, np.diff(owners[order]) > 0)[: len(order)]
-    upper = np.full(count, -1)
-    upper[owners[order[is_first]]] = order[is_first]
-    return upper
+    has_parse = upper >= 0
+    upper = upper[has_parse]
+    steps = treebank.steps[words[upper]]
+    is_root = steps == 0
+    heads[has_parse] = np.where(is_root, line_starts[has_parse] - 1, owners[upper + steps])
+    relations[has_parse] = treebank.relations[words[upper]]
+    tags[has_parse] = treebank.tags[words[upper]]
+    rows = Ragged.from_lengths(heads - line_starts, text.words.lengths)
+    return Forest.of(rows, relations.tolist(), tags.tolist())
 
 
 def _plain(word: str) -> str:
@@ -248,9 +234,13 @@ def _plain(word: str) -> str:
 def _treebank(files: tuple[FileState, ...]) -> Treebank:
     """Return the sentences of these files; of those with the same letters the first."""
     numbers: dict[str, int] = {}
-    names: dict[str, int] = {}
+    sizes: dict[str, set[int]] = {}
     lengths: list[int] = []
-    records = array("i")  # five numbers for each word
+    starts: list[int] = []
+    steps: list[int] = []
+    depths: list[int] = []
+    relations: list[str] = []
+    tags: list[str] = []
     for chunk in read_trees(files):
         for row in range(len(chunk)):
             words = [_plain(word) for word in chunk.tokens(row)]
@@ -258,37 +248,34 @@ def _treebank(files: tuple[FileState, ...]) -> Treebank:
             if letters in numbers:
                 continue
             numbers[letters] = len(numbers)
+            sizes.setdefault(letters[:_PREFIX], set()).add(len(letters))
             lengths.append(len(words))
             heads = [] if chunk.heads is None else chunk.heads[row].tolist()
-            depths = _depths(heads)
-            relations = chunk.tags["deprel"][row]
-            tags = chunk.tags["pos"][row]
             start = 0
             for number, word in enumerate(words):
-                relation = names.setdefault(relations[number], len(names))
-                tag = names.setdefault(tags[number], len(names))
-                records.extend((start, heads[number], depths[number], relation, tag))
+                starts.append(start)
                 start += len(word)
-    sizes: dict[str, set[int]] = {}
-    for letters in numbers:
-        sizes.setdefault(letters[:_PREFIX], set()).add(len(letters))
+                steps.append(0 if heads[number] < 0 else heads[number] - number)
+                depths.append(_depth(heads, number))
+            relations += chunk.tags["deprel"][row]
+            tags += chunk.tags["pos"][row]
     return Treebank(
         numbers=numbers,
         sizes={prefix: sorted(counts, reverse=True) for prefix, counts in sizes.items()},
         letters=np.fromiter(map(len, numbers), np.int64, len(numbers)),
-        words=Ragged.from_lengths(np.array(records, np.int32).view(_WORD), lengths),
-        names=np.array(list(names), object),
+        words=Ragged.from_lengths(np.arange(len(starts)), lengths),
+        starts=np.array(starts, np.int64),
+        steps=np.array(steps, np.int64),
+        depths=np.array(depths, np.int64),
+        relations=np.array(relations, object),
+        tags=np.array(tags, object),
     )
 
 
-def _depths(heads: Sequence[int]) -> list[int]:
-    """Return how many heads are above each word."""
-    depths: list[int] = []
-    for word in range(len(heads)):
-        depth = 0
-        head = heads[word]
-        while head >= 0:
-            head = heads[head]
-            depth += 1
-        depths.append(depth)
-    return depths
+def _depth(heads: Sequence[int], word: int) -> int:
+    """Return how many words are above a word."""
+    depth = 0
+    while heads[word] >= 0:
+        word = heads[word]
+        depth += 1
+    return depth
