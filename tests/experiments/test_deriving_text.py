@@ -111,7 +111,9 @@ def test_normalization_keeps_words_and_trees(root):
     after = normalized(text, Normalization(lower_case=True))
     assert [after.tokens(row) for row in range(2)] == [["can", "n't", "café"], ["do", "n't"]]
     assert (after.tags, after.heads) == (text.tags, text.heads)
-    syntax = {"settings": {"syntax": {"like": ["bank.en.conllu"]}}}
+    bank = list(read_lines(root / "bank.en.conllu"))
+    write_lines(root / "like.conllu", [*bank, *(line.replace("NOUN", "VERB") for line in bank)])
+    syntax = {"settings": {"syntax": {"like": ["like.conllu"]}}}
     assert (
         made(root, "syntax", group=TREEBANK, derived=syntax, normalization=LOWER)("en-en_x.en")[1]
         == "do n't"

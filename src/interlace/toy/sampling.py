@@ -5,13 +5,13 @@ each word a frequency of its own, overall and in each context, as in natural tex
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from math import exp
 from statistics import NormalDist
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from zlib import crc32
 
 from interlace.core import randomness
@@ -36,11 +36,26 @@ _PERSON = frozenset({"person"})
 _ANYTHING = frozenset({"person", "animal", "object"})
 
 
-class WeightTable(NamedTuple):
-    """Options to draw from, and their cumulated weights."""
+class WeightTable:
+    """Options to draw from, with their weights."""
 
-    options: tuple[str, ...]
-    cumulated: tuple[float, ...]
+    def __init__(self, weights: dict[str, float]) -> None:
+        self.weights = weights
+        self.options = tuple(weights)
+        self.cumulated = tuple(accumulate(weights.values()))
+
+    def option(self, uniform: float) -> str:
+        """Return the option for a uniform number from 0 to 1."""
+        return self.options[bisect_right(self.cumulated, uniform * self.cumulated[-1])]
+
+    @cache  # noqa: B019 - there are few tables, and all are cached themselves
+    def habitual(self, context: str, habits: float) -> "WeightTable":
+        """Return the table with log-normal factors for each option, overall and in this context."""
+        weights = {}
+        for option, weight in self.weights.items():
+            deviation = _normal(option) + _normal(f"{context}\t{option}")
+            weights[option] = weight * exp(habits * deviation)
+        return WeightTable(weights)
 
 
 def sample(
@@ -97,6 +112,10 @@ class Draws:
         """Return an integer from 0 to `count` - 1."""
         return int(self.number() * count)
 
+    def item(self, items: Sequence[Item]) -> Item:
+        """Return one of the items."""
+        return items[self.below(len(items))]
+
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
         """Return the items in random order."""
         order = self._rng.permutation(len(items))
@@ -113,7 +132,7 @@ class SceneSampler(Draws):
     def scene(self) -> Scene:
         """Return a valid scene."""
         while True:
-            topic = self._of(TOPICS, "topic")
+            topic = self._even(TOPICS, "topic")
             kinds = (self._event, self._property, self._location, self._category)
             kind = bisect_right((0.8, 0.89, 0.95), self.number())
             scene = kinds[kind](topic)
@@ -121,26 +140,26 @@ class SceneSampler(Draws):
                 return scene
 
     def _event(self, topic: str) -> Scene:
-        name = self._from(_verbs(topic), topic)
+        name = self._drawn(_verbs(topic), topic)
         verb = VERBS[name]
         negated = self._chance(0.15)
         subject = self._subject(verb.subject, topic, negated, name)
-        tense = self._of(("past", "present", "future"))
+        tense = self._even(("past", "present", "future"))
         parts: dict[str, Any] = {}
         if self._chance(0.5) or "timed" in verb.flags:
-            parts["time"] = self._of(times_of(tense, "event"), name)
+            parts["time"] = self._even(times_of(tense, "event"), name)
         if verb.objects:
             parts["object"] = self._noun(verb.objects, topic, negated, f"{name} object")
         if "recipient" in verb.flags:
             parts["recipient"] = self._person(topic, f"{name} recipient")
         if "goal" in verb.flags:
-            parts["goal"] = self._place(_places((), topic), name)
+            parts["goal"] = self._place(nouns_with("place"), topic, name)
         if "companion" in verb.flags and self._chance(0.15):
             parts["companion"] = self._person(topic, f"{name} companion")
         if verb.places and self._chance(0.45):
-            parts["place"] = self._place(_places(verb.places, topic), name)
+            parts["place"] = self._place(verb.places, topic, name)
         if verb.manners and not negated and self._chance(0.15):
-            parts["manner"] = self._of(verb.manners, name)
+            parts["manner"] = self._even(verb.manners, name)
         if "time" in parts:
             parts["fronted"] = self._chance(0.4)
         return Scene(name, subject, tense, negated=_not(negated, subject), **parts)
@@ -148,38 +167,30 @@ class SceneSampler(Draws):
     def _property(self, topic: str) -> Scene | None:
         negated = self._chance(0.2)
         subject = self._subject(_ANYTHING, topic, negated, "quality")._replace(quality="")
-        head = "woman" if subject.named else subject.head
-        qualities = qualities_of(head)
+        qualities = qualities_of(subject)
         if not qualities:
             return None
-        quality = self._of(qualities, subject.head)
-        scene = Scene("be", subject, quality=quality)
-        return self._state(scene, negated)
+        return self._state(negated, subject, quality=self._even(qualities, subject.head))
 
     def _location(self, topic: str) -> Scene:
         negated = self._chance(0.2)
         subject = self._subject(_ANYTHING, topic, negated, "place")
-        place = self._place(_places((), topic), subject.head)
-        scene = Scene("be", subject, place=place)
-        return self._state(scene, negated)
+        place = self._place(nouns_with("place"), topic, subject.head)
+        return self._state(negated, subject, place=place)
 
     def _category(self, topic: str) -> Scene:
-        professions = _nouns(frozenset({"profession"}), topic)
-        noun = self._from(professions, "category")
+        noun = self._drawn(_nouns(frozenset({"profession"}), topic), "category")
         subject = self._name(noun)
-        scene = Scene("be", subject, category=noun)
-        negated = self._chance(0.2)
-        return self._state(scene, negated)
+        return self._state(self._chance(0.2), subject, category=noun)
 
-    def _state(self, scene: Scene, negated: bool) -> Scene:
-        tense = self._of(("past", "present", "present", "future"))
+    def _state(self, negated: bool, subject: Phrase, **predicate: Any) -> Scene:
+        tense = self._even(("past", "present", "present", "future"))
         time = ""
         if tense != "present" or self._chance(0.3):
-            times = times_of(tense)
-            time = self._of(times, scene.subject.head)
+            time = self._even(times_of(tense), subject.head)
         fronted = bool(time) and self._chance(0.4)
-        negated = _not(negated, scene.subject)
-        return scene._replace(tense=tense, time=time, negated=negated, fronted=fronted)
+        negated = _not(negated, subject)
+        return Scene("be", subject, tense, time=time, negated=negated, fronted=fronted, **predicate)
 
     def _subject(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
         if "person" in tags and self._chance(0.35):
@@ -194,60 +205,49 @@ class SceneSampler(Draws):
     def _noun(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
         if "person" in tags and self._chance(0.25):
             return self._name(context)
-        nouns = _nouns(tags, topic)
-        head = self._from(nouns, context)
+        head = self._drawn(_nouns(tags, topic), context)
         determiner = ""
         if not NOUNS[head].mass:
-            determiners = _UNQUANTIFIED if negated else _DETERMINERS
-            determiner = self._from(determiners, head)
-        quality = self._quality(head, 0.3)
-        return Phrase(head, determiner, quality)
+            determiner = self._drawn(_UNQUANTIFIED if negated else _DETERMINERS, head)
+        return self._with_quality(Phrase(head, determiner), 0.3)
 
     def _person(self, topic: str, context: str) -> Phrase:
         if self._chance(0.5):
             return self._name(context)
-        persons = _nouns(_PERSON, topic)
-        head = self._from(persons, context)
-        determiner = self._of(("the", "the", "this"))
-        return Phrase(head, determiner)
+        head = self._drawn(_nouns(_PERSON, topic), context)
+        return Phrase(head, self._even(("the", "the", "this")))
 
-    def _place(self, table: WeightTable, context: str) -> Phrase:
+    def _place(self, places: tuple[str, ...], topic: str, context: str) -> Phrase:
         if self._chance(0.3):
-            town = self._of(TOWNS, context)
-            return Phrase(town)
-        head = self._from(table, context)
-        quality = self._quality(head, 0.15)
-        return Phrase(head, "the", quality)
+            return Phrase(self._even(TOWNS, context))
+        head = self._drawn(_places(places, topic), context)
+        return self._with_quality(Phrase(head, "the"), 0.15)
 
     def _name(self, context: str) -> Phrase:
-        name = self._of(_NAMES, context)
+        name = self._even(_NAMES, context)
         surname = ""
         if self._chance(0.3):
-            surname = self._of(SURNAMES, name)
+            surname = self._even(SURNAMES, name)
         return Phrase(name, surname=surname)
 
-    def _quality(self, head: str, chance: float) -> str:
-        qualities = qualities_of(head)
+    def _with_quality(self, phrase: Phrase, chance: float) -> Phrase:
+        qualities = qualities_of(phrase)
         if qualities and self._chance(chance):
-            return self._of(qualities, head)
-        return ""
+            return phrase._replace(quality=self._even(qualities, phrase.head))
+        return phrase
 
     def _chance(self, chance: float) -> bool:
         return self.number() < chance
 
-    def _of(self, options: tuple[str, ...], context: str = "") -> str:
+    def _even(self, options: tuple[str, ...], context: str = "") -> str:
         if self._habits and context:
-            table = _even(options)
-            return self._from(table, context)
-        number = self.below(len(options))
-        return options[number]
+            return self._drawn(_even_table(options), context)
+        return self.item(options)
 
-    def _from(self, table: WeightTable, context: str) -> str:
+    def _drawn(self, table: WeightTable, context: str) -> str:
         if self._habits:
-            table = _habitual(table, context, self._habits)
-        total = table.cumulated[-1]
-        position = bisect_right(table.cumulated, self.number() * total)
-        return table.options[position]
+            table = table.habitual(context, self._habits)
+        return table.option(self.number())
 
 
 def _not(negated: bool, subject: Phrase) -> bool:
@@ -255,67 +255,40 @@ def _not(negated: bool, subject: Phrase) -> bool:
     return negated and subject.determiner != "no"
 
 
-def _table(weights: dict[str, float]) -> WeightTable:
-    return WeightTable(tuple(weights), tuple(accumulate(weights.values())))
-
-
-_UNQUANTIFIED = _table({"the": 5.0, "this": 1.0, "these": 1.0, "a": 3.0})
-_DETERMINERS = _table(
+_UNQUANTIFIED = WeightTable({"the": 5.0, "this": 1.0, "these": 1.0, "a": 3.0})
+_DETERMINERS = WeightTable(
     {"the": 8.0, "a": 5.0, "this": 1.5, "these": 1.0, "many": 0.8, "some": 0.8, "every": 0.8}
     | dict.fromkeys(NUMERALS, 0.25)
 )
 
 
 @cache
-def _even(options: tuple[str, ...]) -> WeightTable:
-    return _table(dict.fromkeys(options, 1.0))
-
-
-@cache
-def _habitual(table: WeightTable, context: str, habits: float) -> WeightTable:
-    """Return the table with log-normal factors for each option, overall and in this context."""
-    weights = {}
-    bounds = pairwise((0.0, *table.cumulated))
-    for option, (before, after) in zip(table.options, bounds, strict=True):
-        overall = _normal(option)
-        in_context = _normal(f"{context}\t{option}")
-        factor = exp(habits * (overall + in_context))
-        weights[option] = (after - before) * factor
-    return _table(weights)
+def _even_table(options: tuple[str, ...]) -> WeightTable:
+    return WeightTable(dict.fromkeys(options, 1.0))
 
 
 @cache
 def _normal(name: str) -> float:
     """Return a standard normal number that depends on the name alone, whatever the seed."""
     digest = blake2b(name.encode(), digest_size=6).digest()
-    number = int.from_bytes(digest, "big")
-    share = (number + 0.5) / 2**48
+    share = (int.from_bytes(digest, "big") + 0.5) / 2**48
     return NormalDist().inv_cdf(share)
 
 
 @cache
 def _verbs(topic: str) -> WeightTable:
-    weights = {}
-    for name, verb in VERBS.items():
-        weights[name] = 8.0 if topic in verb.topics else 0.5
-    return _table(weights)
+    return WeightTable({name: 8.0 if topic in verb.topics else 0.5 for name, verb in VERBS.items()})
 
 
 @cache
 def _nouns(tags: frozenset[str], topic: str) -> WeightTable:
-    weights = {}
-    for name, noun in NOUNS.items():
-        if noun.tags & tags:
-            weights[name] = 8.0 if topic in noun.topics else 0.4
-    return _table(weights)
+    nouns = [name for name, noun in NOUNS.items() if noun.tags & tags]
+    return WeightTable({name: 8.0 if topic in NOUNS[name].topics else 0.4 for name in nouns})
 
 
 @cache
 def _places(places: tuple[str, ...], topic: str) -> WeightTable:
-    weights = {}
-    for name in places or nouns_with("place"):
-        weights[name] = 8.0 if topic in NOUNS[name].topics else 1.0
-    return _table(weights)
+    return WeightTable({name: 8.0 if topic in NOUNS[name].topics else 1.0 for name in places})
 
 
 @cache
@@ -325,11 +298,13 @@ def nouns_with(tag: str) -> tuple[str, ...]:
 
 
 @cache
-def qualities_of(head: str) -> tuple[str, ...]:
-    """Return the qualities that a noun may have."""
-    return tuple(
-        name for name, adjective in ADJECTIVES.items() if adjective.tags & NOUNS[head].tags
-    )
+def _qualities(tags: frozenset[str]) -> tuple[str, ...]:
+    return tuple(name for name, adjective in ADJECTIVES.items() if adjective.tags & tags)
+
+
+def qualities_of(phrase: Phrase) -> tuple[str, ...]:
+    """Return the qualities that a noun may have, or the bearer of a name."""
+    return _qualities(NOUNS["woman" if phrase.named else phrase.head].tags)
 
 
 @cache
@@ -365,130 +340,113 @@ class SceneEditor(Draws):
         """Yield the scene after one, two and three edits; some change nothing."""
         edits = self._states if scene.predicate == "be" else self._events
         for _ in range(3):
-            scene = edits[self.below(len(edits))](scene)
+            scene = self.item(edits)(scene)
             yield scene
 
     def deny(self, scene: Scene) -> Scene:
         """Return the scene with "not" inserted or removed, or sometimes with "no" on its subject."""
-        subject = scene.subject
-        if subject.determiner == "no":
-            determiner = self._of(("the", "a", "every"))
-            return scene._replace(subject=subject._replace(determiner=determiner))
-        if not scene.negated and subject.determiner and self.below(4) == 0:
-            return scene._replace(subject=subject._replace(determiner="no"))
-        if subject.determiner in ("a", "every"):
-            subject = subject._replace(determiner="the")
-        return scene._replace(negated=not scene.negated, subject=subject)
+        determiner = scene.subject.determiner
+        if determiner == "no":
+            return _changed(scene, "subject", determiner=self.item(("the", "a", "every")))
+        if not scene.negated and determiner and self.below(4) == 0:
+            return _changed(scene, "subject", determiner="no")
+        if determiner in ("a", "every"):
+            scene = _changed(scene, "subject", determiner="the")
+        return scene._replace(negated=not scene.negated)
 
     def _of(self, options: Sequence[str]) -> str:
-        if not options:
-            return ""
-        number = self.below(len(options))
-        return options[number]
+        return self.item(options) if options else ""
+
+    def _role(self, scene: Scene, fits: Callable[[Phrase], object]) -> str:
+        """Draw the role of a participant that fits, or ""."""
+        return self._of([role for role, phrase in scene.phrases() if fits(phrase)])
 
     def _place(self, scene: Scene) -> Scene:
         places = VERBS[scene.predicate].places
         if not places or (scene.place and self.below(2)):
             return scene._replace(place=None)
-        place = self._somewhere(places)
-        return scene._replace(place=place)
+        return scene._replace(place=self._somewhere(places))
 
     def _somewhere(self, places: Sequence[str]) -> Phrase:
         if self.below(3) == 0:
-            town = self._of(TOWNS)
-            return Phrase(town)
-        head = self._of(places)
-        return Phrase(head, "the")
+            return Phrase(self.item(TOWNS))
+        return Phrase(self.item(places), "the")
 
     def _time(self, scene: Scene) -> Scene:
         if scene.time and self.below(2):
             return scene._replace(time="", fronted=False)
-        times = times_of(scene.tense)
-        return scene._replace(time=self._of(times))
+        return scene._replace(time=self._of(times_of(scene.tense)))
 
     def _front(self, scene: Scene) -> Scene:
-        fronted = bool(scene.time) and not scene.fronted
-        return scene._replace(fronted=fronted)
+        return scene._replace(fronted=bool(scene.time) and not scene.fronted)
 
     def _manner(self, scene: Scene) -> Scene:
         if scene.manner:
             return scene._replace(manner="")
-        manners = VERBS[scene.predicate].manners
-        return scene._replace(manner=self._of(manners))
+        return scene._replace(manner=self._of(VERBS[scene.predicate].manners))
 
     def _companion(self, scene: Scene) -> Scene:
-        flags = VERBS[scene.predicate].flags
-        if scene.companion or "companion" not in flags:
-            return scene._replace(companion=None)
-        if self.below(2):
-            companion = Phrase(self._of(_NAMES))
-        else:
-            companion = Phrase(self._of(nouns_with("person")), "the")
+        companion = None
+        if not scene.companion and "companion" in VERBS[scene.predicate].flags:
+            if self.below(2):
+                companion = Phrase(self.item(_NAMES))
+            else:
+                companion = Phrase(self.item(nouns_with("person")), "the")
         return scene._replace(companion=companion)
 
     def _subject(self, scene: Scene) -> Scene:
         subject = scene.subject
         if subject.named:
-            subject = Phrase(self._of(_NAMES))
-            return scene._replace(subject=subject)
+            return scene._replace(subject=Phrase(self.item(_NAMES)))
         heads = nouns_with("person") if subject.person else tuple(NOUNS)
-        subject = subject._replace(head=self._of(heads), quality="")
-        return scene._replace(subject=subject)
+        return _changed(scene, "subject", head=self.item(heads), quality="")
 
     def _state(self, scene: Scene) -> Scene:
         """Exchange the predicate of "be", mostly a place for a place and a quality for a quality."""
         if scene.place and self.below(4):
-            place = self._somewhere(nouns_with("place"))
-            return scene._replace(place=place)
+            return scene._replace(place=self._somewhere(nouns_with("place")))
         quality = ""
         if scene.quality and self.below(2):
             quality = ADJECTIVES[scene.quality].antonym
         if not quality:
-            head = "woman" if scene.subject.named else scene.subject.head
-            quality = self._of(qualities_of(head))
+            quality = self._of(qualities_of(scene.subject))
         return scene._replace(quality=quality, category="", place=None)
 
     def _determiner(self, scene: Scene) -> Scene:
-        role = self._of([role for role, phrase in scene.phrases() if phrase.determiner])
+        role = self._role(scene, lambda phrase: phrase.determiner)
         if not role:
             return scene
-        determiner = self._of(_OTHER_DETERMINERS)
-        return self._changed(scene, role, determiner=determiner)
+        return _changed(scene, role, determiner=self.item(_OTHER_DETERMINERS))
 
     def _quality(self, scene: Scene) -> Scene:
-        role = self._of([role for role, phrase in scene.phrases() if not phrase.named])
+        role = self._role(scene, lambda phrase: not phrase.named)
         if not role:
             return scene
-        phrase = getattr(scene, role)
-        quality = ""
-        if not phrase.quality:
-            qualities = qualities_of(phrase.head)
-            quality = self._of(qualities)
-        return self._changed(scene, role, quality=quality)
+        phrase: Phrase = getattr(scene, role)
+        quality = "" if phrase.quality else self._of(qualities_of(phrase))
+        return _changed(scene, role, quality=quality)
 
     def _kind(self, scene: Scene) -> Scene:
         """Exchange a noun for its hypernym or a hyponym, a name for "a person"."""
-        role = self._of([role for role, _ in scene.phrases()])
+        role = self._role(scene, lambda _: True)
         phrase: Phrase = getattr(scene, role)
         if phrase.head in TOWNS:
             return scene
         if phrase.named:
-            determiner = self._of(("a", "no"))
-            return self._changed(scene, role, head="person", determiner=determiner, surname="")
+            determiner = self.item(("a", "no"))
+            return _changed(scene, role, head="person", determiner=determiner, surname="")
         head = self._of(_hyponyms(phrase.head)) or NOUNS[phrase.head].hypernym or phrase.head
-        return self._changed(scene, role, head=head)
+        return _changed(scene, role, head=head)
 
     def _surname(self, scene: Scene) -> Scene:
-        role = self._of([role for role, phrase in scene.phrases() if phrase.head in GIVEN])
+        role = self._role(scene, lambda phrase: phrase.head in GIVEN)
         if not role:
             return scene
-        phrase = getattr(scene, role)
-        surname = ""
-        if not phrase.surname:
-            surname = self._of(SURNAMES)
-        return self._changed(scene, role, surname=surname)
+        phrase: Phrase = getattr(scene, role)
+        return _changed(scene, role, surname="" if phrase.surname else self.item(SURNAMES))
 
-    def _changed(self, scene: Scene, role: str, **fields: str) -> Scene:
-        """Return the scene with other fields of a phrase."""
-        changes: Any = {role: getattr(scene, role)._replace(**fields)}
-        return scene._replace(**changes)
+
+def _changed(scene: Scene, role: str, **fields: str) -> Scene:
+    """Return the scene with other fields of a phrase."""
+    changes: Any = {role: getattr(scene, role)._replace(**fields)}
+    return scene._replace(**changes)
