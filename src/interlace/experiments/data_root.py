@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from interlace.core.data_root import DataRoot, Root
 from interlace.core.errors import DataError
 from interlace.data.artifacts import Artifact
-from interlace.data.cache import plugin_hash
+from interlace.data.cache import code_hash, plugin_hash
 from interlace.experiments.recipe import Recipe
-from interlace.toy import ToyCorpus, toy_version, write_toy
+from interlace.toy import ToyCorpus, write_toy
 from interlace.toy.languages import LANGUAGES
 
 GENERATED_VERSION = (
@@ -33,7 +33,11 @@ class ToyFiles(Artifact[Path]):
     @cached_property
     def key(self) -> dict[str, Any]:
         """The settings and the code."""
-        return {**self.toy.dump(), "version": toy_version()}
+        return {
+            **self.toy.dump(),
+            "version": code_hash("toy"),
+            "plugins": _plugins(self.toy),
+        }
 
     def build(self, folder: Path) -> None:
         """Write the files."""
@@ -42,6 +46,11 @@ class ToyFiles(Artifact[Path]):
     def open(self, folder: Path) -> Path:
         """Return the folder."""
         return folder
+
+
+def _plugins(toy: ToyCorpus) -> list[str]:
+    """Return a hash of the file of each language that is a plugin's."""
+    return [plugin_hash(LANGUAGES.get(code)) for code in toy.languages]
 
 
 def data_root(recipe: Recipe) -> Root:
@@ -77,8 +86,7 @@ def data_key(recipe: Recipe) -> list[Any]:
     if recipe.toy is None:
         key = [str(original_root(recipe)), [], GENERATED_VERSION]
     else:
-        plugins = [plugin_hash(LANGUAGES.get(code)) for code in recipe.toy.languages]
-        key = [recipe.toy.dump(), plugins, GENERATED_VERSION]
+        key = [recipe.toy.dump(), _plugins(recipe.toy), GENERATED_VERSION]
     if not recipe.derived:
         return key
     from interlace.experiments.deriving import derived_languages, described_chain

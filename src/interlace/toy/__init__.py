@@ -4,7 +4,7 @@ Every sentence comes with gold words, tags, names and trees, and every pair of s
 """
 
 from interlace.toy.concepts import CONCEPTS
-from interlace.toy.corpus import ToyCorpus, toy_version, write_toy
+from interlace.toy.corpus import ToyCorpus, write_toy
 from interlace.toy.languages import LANGUAGES, ToyLanguage, language, links, pairs, text
 from interlace.toy.sampling import sample
 from interlace.toy.scenes import (
@@ -37,6 +37,5 @@ __all__ = [
     "sample",
     "split_of",
     "text",
-    "toy_version",
     "write_toy",
 ]  # fmt: skip

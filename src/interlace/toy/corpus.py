@@ -4,12 +4,9 @@ Every list of scenes is drawn under a name of its own (`stream`), so adding a la
 changes no other file. Held-out scenes are one list for all languages and kinds of plain sentence.
 """
 
-import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from hashlib import blake2b
-from importlib.resources import files
 from itertools import combinations
 from math import ceil
 from pathlib import Path
@@ -17,11 +14,13 @@ from pathlib import Path
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
+from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.json_files import json_record, read_json
+from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
-from interlace.toy.concepts import CONCEPTS, NOUNS
+from interlace.toy.concepts import NOUNS
 from interlace.toy.languages import LANGUAGES, PIVOT, language, links, realize
 from interlace.toy.sampling import sample, stream
 from interlace.toy.scenes import SPLITS, Scene
@@ -118,27 +117,15 @@ class _Record(TypedDict):
 def write_toy(toy: ToyCorpus, into: Path) -> None:
     """Write the files of a toy corpus into the folder `into`, which appears whole or not at all.
 
-    The bytes are a pure function of the settings and `toy_version()`. Only an older toy corpus at `into` is replaced.
+    The bytes are a pure function of the settings and the code. Only an older toy corpus at `into` is replaced.
     """
     older: _Record = read_json(into / META, _Record, {"counts": {}})
     must_be_replaceable(into, META, "toy corpus", older["counts"])
     with atomic_folder(into) as folder:
         writer = CorpusWriter(toy, folder)
         writer.write_all()
-        about = {"version": toy_version(), "settings": toy.dump(), "counts": writer.counts}
+        about = {"settings": toy.dump(), "counts": writer.counts}
         (folder / META).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-
-
-def toy_version() -> str:
-    """Return a hash of the package's code and tables and of language plugins, for cache keys."""
-    package = Path(str(files("interlace.toy")))
-    sources = {str(path.relative_to(package)): path for path in package.rglob("*.py")}
-    for code in set(LANGUAGES.names()) - LANGUAGES.own_names():
-        sources[f"plugin {code}"] = Path(inspect.getfile(LANGUAGES.get(code)))
-    digest = blake2b(digest_size=8)
-    for name in sorted(sources):
-        digest.update(name.encode() + b"\0" + sources[name].read_bytes())
-    return digest.hexdigest()
 
 
 class CorpusWriter:
@@ -160,62 +147,59 @@ class CorpusWriter:
     def write_all(self) -> None:
         """Write every kind of data."""
         for code in self.toy.languages:
-            for split in SPLITS:
-                self._write_text(split, code)
-            self._similarity(code, code, code)
+            self._write_similarity(code, code, code)
             if code != PIVOT:
-                self._similarity(PIVOT, code, f"{PIVOT}-{code}")
+                self._write_similarity(PIVOT, code, f"{PIVOT}-{code}")
                 self.write_parallel(code)
                 self.write_dictionaries(code)
-        for split in ("dev", "test"):
-            columns = [_texts(self.held_out[split, code]) for code in self.toy.languages]
-            rows = zip(*columns, strict=True)
-            self._write_table(f"parallel/{split}.tsv", self.toy.languages, list(rows))
         for split in SPLITS:
-            self._inference(split)
-            self._questions(split)
+            for code in self.toy.languages:
+                self._write_text(split, code)
+            if split != "train":
+                columns = [_texts(self.held_out[split, code]) for code in self.toy.languages]
+                self._write_table(
+                    f"parallel/{split}.tsv", self.toy.languages, zip(*columns, strict=True)
+                )
+            self._write_inference(split)
+            self._write_questions(split)
 
     def write_parallel(self, code: str) -> None:
         """Write translations of English and another language, as text and as words, with gold alignments."""
         pair = f"{PIVOT}-{code}"
         for split in SPLITS:
             path = f"parallel/{split}.{pair}"
-            sides = []
-            for side in (PIVOT, code):
-                sentences = self._sentences("pairs", f"parallel/{pair}", split, side)
-                self._write_lines(f"{path}.{side}", _texts(sentences))
-                self._write_lines(
-                    f"{path}.{side}.tok", [_tokenized(sentence) for sentence in sentences]
-                )
-                sides.append(sentences)
-            self._write_lines(
-                f"{path}.links", [_pharaoh(*both) for both in zip(*sides, strict=True)]
-            )
+            source = self._sentences("pairs", f"parallel/{pair}", split, PIVOT)
+            target = self._sentences("pairs", f"parallel/{pair}", split, code)
+            for side, sentences in ((PIVOT, source), (code, target)):
+                words = [" ".join(word.form for word in sentence.words) for sentence in sentences]
+                self._write(f"{path}.{side}", _texts(sentences))
+                self._write(f"{path}.{side}.tok", words)
+            gold = [links(*sides) for sides in zip(source, target, strict=True)]
+            self._write(f"{path}.links", pharaoh_lines(Ragged.of(gold, width=2)))
 
     def write_dictionaries(self, code: str) -> None:
         """Write the bilingual dictionaries of English and another language, in both directions."""
         for source, target in ((PIVOT, code), (code, PIVOT)):
-            entries = dictionary(source, target)
-            self._write_lines(
-                f"dict/{source}-{target}.txt", ["\t".join(entry) for entry in entries]
-            )
+            self._write(f"dict/{source}-{target}.txt", map("\t".join, dictionary(source, target)))
 
     def _write_text(self, split: str, code: str) -> None:
         """Write plain text, and sentences with tags and names, in training from scenes of this language's own."""
         sentences = self._sentences("sentences", f"text/{code}", split, code)
-        self._write_lines(f"text/{split}.{code}.txt", _texts(sentences))
+        self._write(f"text/{split}.{code}.txt", _texts(sentences))
         self._write_trees(f"text/{split}.{code}", sentences)
         tagged = self._sentences("labelled", f"labelled/{code}", split, code)
-        self._write_lines(
-            f"pos/{split}.{code}.conllu", _conllu(tagged, f"{code}-{split}"), len(tagged)
-        )
-        self._write_lines(f"ner/{split}.{code}.tsv", [_iob2(sentence) for sentence in tagged])
+        self._write(f"pos/{split}.{code}.conllu", _conllu(tagged, f"{code}-{split}"))
+        names = []
+        for sentence in tagged:
+            rows = [f"{word.form}\t{word.name}\n" for word in sentence.words]
+            names.append("".join(rows))
+        self._write(f"ner/{split}.{code}.tsv", names)
 
-    def _similarity(self, source: str, target: str, name: str) -> None:
+    def _write_similarity(self, source: str, target: str, name: str) -> None:
         header = ("word 1", "word 2", "score")
         self._write_table(f"similarity/{name}.tsv", header, similarity(source, target))
 
-    def _inference(self, split: str) -> None:
+    def _write_inference(self, split: str) -> None:
         from interlace.toy.inference import inferences
 
         pairs = inferences(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
@@ -230,7 +214,7 @@ class CorpusWriter:
             self._write_table(f"nli/{split}.{code}.tsv", header, rows)
             self._write_trees(f"nli/{split}.{code}", sentences)
 
-    def _questions(self, split: str) -> None:
+    def _write_questions(self, split: str) -> None:
         from interlace.toy.questions import paragraph, passages
 
         count = self.toy.size("questions", split)
@@ -240,13 +224,13 @@ class CorpusWriter:
             for number, passage in enumerate(drawn, 1):
                 paragraphs.append(paragraph(passage, code, f"{split}-{number}"))
             squad = {"version": "1.1", "data": [{"title": "toy", "paragraphs": paragraphs}]}
-            text = json.dumps(squad, ensure_ascii=False, indent=1)
-            self._write_lines(f"qa/{split}.{code}.json", [text], count)
+            name = f"qa/{split}.{code}.json"
+            self._write(name, [json.dumps(squad, ensure_ascii=False, indent=1)])
+            self.counts[name] = count
 
     def _write_trees(self, name: str, sentences: Sequence[ToySentence]) -> None:
         if self.toy.trees:
-            lines = _conllu(sentences, name.replace("/", "-"))
-            self._write_lines(f"{name}.conllu", lines, len(sentences))
+            self._write(f"{name}.conllu", _conllu(sentences, name.replace("/", "-")))
 
     def _sentences(self, kind: str, stream_name: str, split: str, code: str) -> list[ToySentence]:
         """Return the sentences of a language: in training from the scenes of a stream, else the held-out ones."""
@@ -256,49 +240,37 @@ class CorpusWriter:
         scenes = sample(toy.size(kind, split), split, toy.seed, stream(stream_name), toy.habits)
         return realize(code, scenes)
 
-    def _write_table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def _write_table(self, name: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Write tab-separated lines under a header; no cell holds a tab, so nothing is quoted."""
-        self._write_lines(name, ["\t".join(row) for row in [header, *rows]], len(rows))
+        self._write(name, map("\t".join, [header, *rows]))
+        self.counts[name] -= 1
 
-    def _write_lines(self, name: str, lines: Sequence[str], count: int | None = None) -> None:
-        """Write lines; count: of the items that they hold, by default an item a line."""
+    def _write(self, name: str, items: Iterable[str]) -> None:
+        """Write items of one or several lines, and count them."""
+        items = list(items)
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
-        content = "".join(f"{line}\n" for line in lines)
+        content = "".join(f"{item}\n" for item in items)
         path.write_text(content, encoding="utf-8", newline="\n")
-        self.counts[name] = len(lines) if count is None else count
-
-
-def _pharaoh(source: ToySentence, target: ToySentence) -> str:
-    return " ".join(f"{i}-{j}" for i, j in links(source, target))
+        self.counts[name] = len(items)
 
 
 def _texts(sentences: Sequence[ToySentence]) -> list[str]:
     return [sentence.text for sentence in sentences]
 
 
-def _tokenized(sentence: ToySentence) -> str:
-    return " ".join(word.form for word in sentence.words)
-
-
-def _iob2(sentence: ToySentence) -> str:
-    """Return the words of a sentence with their names, a word a line."""
-    return "".join(f"{word.form}\t{word.name}\n" for word in sentence.words)
-
-
 def _conllu(sentences: Sequence[ToySentence], prefix: str) -> list[str]:
-    """Return CoNLL-U with ID FORM LEMMA UPOS HEAD DEPREL, and SpaceAfter=No in MISC."""
-    lines = []
+    """Return each sentence as CoNLL-U: ID FORM LEMMA UPOS HEAD DEPREL, and SpaceAfter=No in MISC."""
+    items = []
     for number, sentence in enumerate(sentences, 1):
-        lines.append(f"# sent_id = {prefix}-{number}")
-        lines.append(f"# text = {sentence.text}")
+        rows = [f"# sent_id = {prefix}-{number}\n# text = {sentence.text}\n"]
         starts = {word.start for word in sentence.words}
         for index, word in enumerate(sentence.words, 1):
             misc = "SpaceAfter=No" if word.end in starts else "_"
-            lemma_and_tag = f"{word.form}\t{word.lemma}\t{word.upos}"
-            lines.append(f"{index}\t{lemma_and_tag}\t_\t_\t{word.head}\t{word.deprel}\t_\t{misc}")
-        lines.append("")
-    return lines
+            tree = f"_\t_\t{word.head}\t{word.deprel}\t_"
+            rows.append(f"{index}\t{word.form}\t{word.lemma}\t{word.upos}\t{tree}\t{misc}\n")
+        items.append("".join(rows))
+    return items
 
 
 # ---- lexicons ----
@@ -310,23 +282,10 @@ def dictionary(source: str, target: str) -> list[tuple[str, str]]:
     Citation forms that are not a single word of any sentence ("look for", or infinitives where verbs are always
     inflected) are left out.
     """
-    entries = set()
-    for concept in CONCEPTS:
-        entry = _used_words((source, target), (concept, concept))
-        if entry:
-            entries.add(entry)
-    return sorted(entries)
-
-
-def _used_words(codes: tuple[str, str], concepts: tuple[str, str]) -> tuple[str, str] | None:
-    """Return the citation forms of two concepts in two languages; None if one is no word of any sentence."""
-    words = []
-    for code, concept in zip(codes, concepts, strict=True):
-        word = language(code).words[concept]
-        if word not in word_forms(code):
-            return None
-        words.append(word)
-    return words[0], words[1]
+    source_words = used_words(source)
+    target_words = used_words(target)
+    concepts = source_words.keys() & target_words.keys()
+    return sorted({(source_words[concept], target_words[concept]) for concept in concepts})
 
 
 def similarity(source: str, target: str) -> list[tuple[str, str, str]]:
@@ -335,11 +294,14 @@ def similarity(source: str, target: str) -> list[tuple[str, str, str]]:
     The score from 0 to 10 is the Jaccard similarity of tags, topics and hypernyms; at most 40 pairs of each tenth,
     evenly spaced. Nouns that are not a single word of any sentence are left out.
     """
+    source_words = used_words(source)
+    target_words = used_words(target)
     rows = []
     for first, second, score in _noun_pairs():
-        words = _used_words((source, target), (first, second))
-        if words and words[0] != words[1]:
-            rows.append((*words, f"{10 * score:.2f}"))
+        source_word = source_words.get(first)
+        target_word = target_words.get(second)
+        if source_word and target_word and source_word != target_word:
+            rows.append((source_word, target_word, f"{10 * score:.2f}"))
     return rows
 
 
@@ -358,12 +320,12 @@ def _noun_pairs() -> list[tuple[str, str, float]]:
 
 
 @cache
-def word_forms(code: str) -> frozenset[str]:
-    """Return the word forms that occur in sentences of a language."""
+def used_words(code: str) -> dict[str, str]:
+    """Return concept -> citation form of a language, of those forms that are a word of some sentence."""
     forms: set[str] = set()
     for sentence in realize(code, _many_scenes()):
         forms.update(word.form for word in sentence.words)
-    return frozenset(forms)
+    return {concept: word for concept, word in language(code).words.items() if word in forms}
 
 
 @cache

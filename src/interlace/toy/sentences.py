@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar, NamedTuple, TypeVar
 
 from interlace.toy.concepts import CONCEPTS, GIVEN, SURNAMES, cells
@@ -92,7 +91,6 @@ class Clause(ABC):
         "recipient": "iobj",
     }
     contractions: ClassVar[Mapping[tuple[str, str], str]] = {}
-    special_verbs: ClassVar[Mapping[str, str]] = {}  # "verb+object" -> the entry of such a verb
     root: Token
 
     def __init__(self, scene: Scene, wh_role: str, words: Mapping[str, str]) -> None:
@@ -114,10 +112,6 @@ class Clause(ABC):
     def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
         """Return the question words for a phrase, with the role "question": questions can be aligned too."""
 
-    def when(self) -> list[Token]:
-        """Return the question words for the time."""
-        return [Token(self.when_word, "ADV", "question", "advmod")]
-
     def parts(self, order: str) -> list[Token]:
         """Return participants, "manner" and "time" in this order, as far as the scene has them."""
         tokens: list[Token] = []
@@ -136,7 +130,9 @@ class Clause(ABC):
         if role == "manner":
             return self.manner()
         if role == "time":
-            return self.when() if self.wh_role == "time" else self.time()
+            if self.wh_role == "time":
+                return [Token(self.when_word, "ADV", "question", "advmod")]
+            return time_tokens(self.times[self.scene.time])
         phrase: Phrase = getattr(self.scene, role)
         adposition = self.adposition(role, phrase)
         realize = self.question_words if role == self.wh_role else self.phrase
@@ -184,23 +180,9 @@ class Clause(ABC):
             tokens.append(token)
         return tokens
 
-    def time(self) -> list[Token]:
-        """Return the time phrase."""
-        return time_tokens(self.times[self.scene.time])
-
     def manner(self) -> list[Token]:
         """Return the adverb of manner."""
         return [Token(self.words[self.scene.manner], "ADV", "manner", "advmod")]
-
-    def verb_concept(self) -> str:
-        """Return the verb; some depend on the object: visiting persons and buildings, drinking soup."""
-        predicate = self.scene.predicate
-        thing = self.scene.object
-        if thing and predicate == "visit" and thing.person:
-            return "visit_person"
-        if thing and self.wh_role != "object":
-            return self.special_verbs.get(f"{predicate}+{thing.head}", predicate)
-        return predicate
 
     def predicate(self) -> list[Token]:
         """Return the predicate of "be", whose head becomes the root; question words move to the front."""
@@ -237,31 +219,16 @@ def word_map(table: str) -> dict[str, str]:
 
 def citation_forms(*tables: Mapping[str, str], times: Mapping[str, str]) -> dict[str, str]:
     """Return the citation form of every concept."""
-    merged = {}
+    forms: dict[str, str] = {}
     for time, spec in times.items():
-        forms = [token.form for token in _time_words(spec)]
-        merged[time] = " ".join(forms)
+        forms[time] = " ".join(token.form for token in time_tokens(spec))
     for table in tables:
-        merged |= table
-    return {concept: merged[concept] for concept in CONCEPTS}
+        forms |= table
+    return {concept: forms[concept] for concept in CONCEPTS}
 
 
-class _TimeWord(NamedTuple):
-    form: str
-    lemma: str
-    upos: str
-    roles: str
-
-
-@cache
-def _time_words(spec: str) -> list[_TimeWord]:
-    """Return the words of a time phrase, as `time_tokens` describes it."""
-    names = {"w": "time.which", "u": "time.unit", "wu": "time.which time.unit", "-": ""}
-    words = []
-    for word in spec.split():
-        form, *lemma, upos, roles = word.split("/")
-        words.append(_TimeWord(form, lemma[0] if lemma else form, upos, names[roles]))
-    return words
+_TIME_ROLES = {"w": "time.which", "u": "time.unit", "wu": "time.which time.unit", "-": ""}
+_TIME_RELATIONS = {"ADJ": "amod", "DET": "det", "ADP": "case", "NOUN": "obl:tmod"}
 
 
 def time_tokens(spec: str) -> list[Token]:
@@ -270,15 +237,16 @@ def time_tokens(spec: str) -> list[Token]:
     spec: words as form/lemma/UPOS/roles or, where both are the same, form/UPOS/roles. Roles are "w" (which one: last,
     next, every), "u" (unit: week), "wu" (both, as "yesterday") or "-" (neither, as the article of "la semana pasada").
     """
-    tokens = [
-        Token(word.form, word.upos, word.roles, lemma=word.lemma) for word in _time_words(spec)
-    ]
-    lead = next((token for token in reversed(tokens) if token.upos in ("NOUN", "ADV")), tokens[-1])
+    tokens = []
+    for word in spec.split():
+        form, *lemma, upos, role = word.split("/")
+        token = Token(form, upos, _TIME_ROLES[role], _TIME_RELATIONS.get(upos, "advmod"))
+        token.lemma = lemma[0] if lemma else form
+        tokens.append(token)
+    lead = [token for token in tokens if token.upos in ("NOUN", "ADV", "PROPN")][-1]
     for token in tokens:
         if token is not lead:
             token.head = lead
-            token.deprel = {"ADJ": "amod", "DET": "det", "ADP": "case"}.get(token.upos, "dep")
-    lead.deprel = "obl:tmod" if lead.upos == "NOUN" else "advmod"
     return tokens
 
 

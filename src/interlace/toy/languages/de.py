@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from interlace.toy.concepts import NUMERALS, cells
+from interlace.toy.concepts import NUMERALS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
@@ -128,19 +128,17 @@ airport an zu | street auf auf | harbor in zu | university an an
 """,
 )
 _IN = _Prepositions("in", "in")
-_UNITS = """
-week Woche e | month Monat en | year Jahr es | summer Sommer en | winter Winter en
-monday Montag en | friday Freitag en
-"""
-_LAST_AND_NEXT = {}
-for _unit, _word, _ending_of_gender in cells(_UNITS):
-    for _which, _stem in (("last", "letzt"), ("next", "nächst")):
-        _LAST_AND_NEXT[f"{_which}_{_unit}"] = (
-            f"{_stem}{_ending_of_gender}/{_stem}er/ADJ/w {_word}/NOUN/u"
-        )
-TIME = _LAST_AND_NEXT | word_map("""
-yesterday gestern/ADV/wu | today heute/ADV/wu | now jetzt/ADV/wu | tomorrow morgen/ADV/wu
-every_day jeden/jeder/DET/w Tag/NOUN/u | every_morning jeden/jeder/DET/w Morgen/NOUN/u
+TIME = word_map("""
+last_week letzte/letzter/ADJ/w Woche/NOUN/u | next_week nächste/nächster/ADJ/w Woche/NOUN/u
+last_month letzten/letzter/ADJ/w Monat/NOUN/u | next_month nächsten/nächster/ADJ/w Monat/NOUN/u
+last_year letztes/letzter/ADJ/w Jahr/NOUN/u | next_year nächstes/nächster/ADJ/w Jahr/NOUN/u
+last_summer letzten/letzter/ADJ/w Sommer/NOUN/u | next_summer nächsten/nächster/ADJ/w Sommer/NOUN/u
+last_winter letzten/letzter/ADJ/w Winter/NOUN/u | next_winter nächsten/nächster/ADJ/w Winter/NOUN/u
+last_monday letzten/letzter/ADJ/w Montag/NOUN/u | next_monday nächsten/nächster/ADJ/w Montag/NOUN/u
+last_friday letzten/letzter/ADJ/w Freitag/NOUN/u
+next_friday nächsten/nächster/ADJ/w Freitag/NOUN/u | yesterday gestern/ADV/wu | today heute/ADV/wu
+now jetzt/ADV/wu | tomorrow morgen/ADV/wu | every_day jeden/jeder/DET/w Tag/NOUN/u
+every_morning jeden/jeder/DET/w Morgen/NOUN/u
 """)
 WORDS = citation_forms(
     {concept: noun.singular for concept, noun in NOUN.items()},

@@ -1,5 +1,7 @@
 """English: subject, verb, object; articles, do-support, time at the end or in front."""
 
+import re
+
 from interlace.toy.concepts import CONCEPTS, NUMERALS, TIMES, TOWNS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
@@ -23,34 +25,27 @@ theater at
 """)  # of places where it is not "in"
 
 
-def _time(concept: str) -> str:
-    which, _, unit = concept.partition("_")
-    if not unit:
-        return f"{concept}/{'NOUN' if concept in ('yesterday', 'today', 'tomorrow') else 'ADV'}/wu"
-    if unit in ("monday", "friday"):
-        return f"{which}/ADJ/w {unit.title()}/PROPN/u"
-    return f"{which}/{'DET' if which == 'every' else 'ADJ'}/w {unit}/NOUN/u"
-
-
-def _with_y(lemma: str) -> bool:
-    return lemma.endswith("y") and lemma[-2] not in "aeiou"
-
-
 def _with_s(lemma: str) -> str:
-    if lemma.endswith(("s", "sh", "ch", "x", "z", "o")):
+    if re.search("(s|sh|ch|x|z|o)$", lemma):
         return lemma + "es"
-    if _with_y(lemma):
-        return lemma[:-1] + "ies"
-    return lemma + "s"
+    return re.sub("([^aeiou])y$", r"\1ie", lemma) + "s"
 
 
 def _with_ed(lemma: str) -> str:
-    if _with_y(lemma):
-        return lemma[:-1] + "ied"
-    return lemma + ("d" if lemma.endswith("e") else "ed")
+    return re.sub("([^aeiou])y$", r"\1i", lemma).removesuffix("e") + "ed"
 
 
-TIME = {concept: _time(concept) for concept in TIMES}
+TIME = word_map("""
+yesterday yesterday/NOUN/wu | last_week last/ADJ/w week/NOUN/u | last_month last/ADJ/w month/NOUN/u
+last_year last/ADJ/w year/NOUN/u | last_summer last/ADJ/w summer/NOUN/u
+last_winter last/ADJ/w winter/NOUN/u | last_monday last/ADJ/w Monday/PROPN/u
+last_friday last/ADJ/w Friday/PROPN/u | today today/NOUN/wu | now now/ADV/wu
+every_day every/DET/w day/NOUN/u | every_morning every/DET/w morning/NOUN/u
+tomorrow tomorrow/NOUN/wu | next_week next/ADJ/w week/NOUN/u | next_month next/ADJ/w month/NOUN/u
+next_year next/ADJ/w year/NOUN/u | next_summer next/ADJ/w summer/NOUN/u
+next_winter next/ADJ/w winter/NOUN/u | next_monday next/ADJ/w Monday/PROPN/u
+next_friday next/ADJ/w Friday/PROPN/u
+""")
 WORDS = citation_forms(
     {concept: concept for concept in CONCEPTS if concept not in TIMES},
     LATIN_NAMES,

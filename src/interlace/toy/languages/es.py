@@ -11,7 +11,7 @@ from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, 
 
 # ---- words ----
 
-_PAST_PLURALS = {"fue": "fueron", "condujo": "condujeron", "trajo": "trajeron", "dio": "dieron"}
+_PLURALS = {"joven": "jóvenes", "paraguas": "paraguas"}
 _BARE_VOWEL = str.maketrans("áéíóú", "aeiou")
 
 
@@ -20,8 +20,8 @@ def _plural(word: str) -> str:
     """Return the plural. The accent of a last syllable in n or s is dropped (ladrón, ladrones); joven gains one."""
     if word.endswith(tuple("aeiouáéíóú")):
         return word + "s"
-    if word in ("joven", "paraguas"):
-        return {"joven": "jóvenes"}.get(word, word)
+    if word in _PLURALS:
+        return _PLURALS[word]
     if word.endswith("z"):
         return word[:-1] + "ces"
     if re.search("[áéíóú][ns]$", word):
@@ -29,21 +29,11 @@ def _plural(word: str) -> str:
     return word + "es"
 
 
-def _past_plural(infinitive: str, past: str) -> str:
-    if past in _PAST_PLURALS:
-        return _PAST_PLURALS[past]
-    if past.endswith("a"):  # imperfect
-        return past + "n"
-    if infinitive.endswith("ar"):
-        return past[:-1] + "aron"
-    return past[:-1] + ("eron" if past.endswith(("yó", "ió", "io")) else "ieron")
-
-
-def _verb(infinitive: str, present: str, past: str) -> dict[str, tuple[str, str]]:
+def _verb(infinitive: str, present: str, past: str, past_plural: str) -> dict[str, tuple[str, str]]:
     """Return the third person, singular and plural, of each tense; the past of states is the imperfect."""
     stem = infinitive.replace("ír", "ir")
     return {
-        "past": (past, _past_plural(infinitive, past)),
+        "past": (past, past_plural),
         "present": (present, present + "n"),
         "future": (stem + "á", stem + "án"),
     }
@@ -91,24 +81,35 @@ museum museo m | theater teatro m | workshop taller m | factory fábrica f | chu
 castle castillo m | house casa f | village pueblo m
 """
 NOUN = entries(_Noun, _NOUNS)
-# concept, infinitive, third person present, third person past
+# concept, infinitive, third person present, third person past, singular and plural
 _VERBS = """
-sleep dormir duerme durmió | work trabajar trabaja trabajó | laugh reír ríe rio | cry llorar llora lloró
-dance bailar baila bailó | sing cantar canta cantó | wait esperar espera esperó | swim nadar nada nadó
-arrive llegar llega llegó | jump saltar salta saltó | go ir va fue | travel viajar viaja viajó
-return volver vuelve volvió | run correr corre corrió | eat comer come comió | drink beber bebe bebió
-cook cocinar cocina cocinó | bake hornear hornea horneó | buy comprar compra compró | sell vender vende vendió
-read leer lee leyó | write escribir escribe escribió | see ver ve vio | find encontrar encuentra encontró
-lose perder pierde perdió | seek buscar busca buscó | help ayudar ayuda ayudó | visit visitar visita visitó
-greet saludar saluda saludó | call llamar llama llamó | invite invitar invita invitó | love amar ama amaba
-know conocer conoce conocía | need necesitar necesita necesitaba | follow seguir sigue siguió
-photograph fotografiar fotografía fotografió | paint pintar pinta pintó | repair reparar repara reparó
-clean limpiar limpia limpió | wash lavar lava lavó | open abrir abre abrió | close cerrar cierra cerró
-wear llevar lleva llevaba | lift levantar levanta levantó | push empujar empuja empujó
-drive conducir conduce condujo | play tocar toca tocó | hear oír oye oyó | build construir construye construyó
-cut cortar corta cortó | plant plantar planta plantó | feed alimentar alimenta alimentó | catch atrapar atrapa atrapó
-steal robar roba robó | hide esconder esconde escondió | forget olvidar olvida olvidó | heal curar cura curó
-give dar da dio | show mostrar muestra mostró | send enviar envía envió | bring traer trae trajo
+sleep dormir duerme durmió durmieron | work trabajar trabaja trabajó trabajaron
+laugh reír ríe rio rieron | cry llorar llora lloró lloraron | dance bailar baila bailó bailaron
+sing cantar canta cantó cantaron | wait esperar espera esperó esperaron
+swim nadar nada nadó nadaron | arrive llegar llega llegó llegaron | jump saltar salta saltó saltaron
+go ir va fue fueron | travel viajar viaja viajó viajaron | return volver vuelve volvió volvieron
+run correr corre corrió corrieron | eat comer come comió comieron | drink beber bebe bebió bebieron
+cook cocinar cocina cocinó cocinaron | bake hornear hornea horneó hornearon
+buy comprar compra compró compraron | sell vender vende vendió vendieron
+read leer lee leyó leyeron | write escribir escribe escribió escribieron | see ver ve vio vieron
+find encontrar encuentra encontró encontraron | lose perder pierde perdió perdieron
+seek buscar busca buscó buscaron | help ayudar ayuda ayudó ayudaron
+visit visitar visita visitó visitaron | greet saludar saluda saludó saludaron
+call llamar llama llamó llamaron | invite invitar invita invitó invitaron
+love amar ama amaba amaban | know conocer conoce conocía conocían
+need necesitar necesita necesitaba necesitaban | follow seguir sigue siguió siguieron
+photograph fotografiar fotografía fotografió fotografiaron | paint pintar pinta pintó pintaron
+repair reparar repara reparó repararon | clean limpiar limpia limpió limpiaron
+wash lavar lava lavó lavaron | open abrir abre abrió abrieron | close cerrar cierra cerró cerraron
+wear llevar lleva llevaba llevaban | lift levantar levanta levantó levantaron
+push empujar empuja empujó empujaron | drive conducir conduce condujo condujeron
+play tocar toca tocó tocaron | hear oír oye oyó oyeron
+build construir construye construyó construyeron | cut cortar corta cortó cortaron
+plant plantar planta plantó plantaron | feed alimentar alimenta alimentó alimentaron
+catch atrapar atrapa atrapó atraparon | steal robar roba robó robaron
+hide esconder esconde escondió escondieron | forget olvidar olvida olvidó olvidaron
+heal curar cura curó curaron | give dar da dio dieron | show mostrar muestra mostró mostraron
+send enviar envía envió enviaron | bring traer trae trajo trajeron
 """
 VERB = entries(_verb, _VERBS)
 WORD = LATIN_NAMES | word_map("""
@@ -136,14 +137,21 @@ TIME = word_map("""
 yesterday ayer/ADV/wu | today hoy/ADV/wu | now ahora/ADV/wu | tomorrow mañana/ADV/wu
 every_day todos/todo/DET/w los/el/DET/- días/día/NOUN/u
 every_morning todas/todo/DET/w las/el/DET/- mañanas/mañana/NOUN/u
+last_week la/el/DET/- semana/NOUN/u pasada/pasado/ADJ/w
+next_week la/el/DET/- próxima/próximo/ADJ/w semana/NOUN/u
+last_month el/el/DET/- mes/NOUN/u pasado/pasado/ADJ/w
+next_month el/el/DET/- próximo/próximo/ADJ/w mes/NOUN/u
+last_year el/el/DET/- año/NOUN/u pasado/pasado/ADJ/w
+next_year el/el/DET/- próximo/próximo/ADJ/w año/NOUN/u
+last_summer el/el/DET/- verano/NOUN/u pasado/pasado/ADJ/w
+next_summer el/el/DET/- próximo/próximo/ADJ/w verano/NOUN/u
+last_winter el/el/DET/- invierno/NOUN/u pasado/pasado/ADJ/w
+next_winter el/el/DET/- próximo/próximo/ADJ/w invierno/NOUN/u
+last_monday el/el/DET/- lunes/NOUN/u pasado/pasado/ADJ/w
+next_monday el/el/DET/- próximo/próximo/ADJ/w lunes/NOUN/u
+last_friday el/el/DET/- viernes/NOUN/u pasado/pasado/ADJ/w
+next_friday el/el/DET/- próximo/próximo/ADJ/w viernes/NOUN/u
 """)
-_UNITS = """
-week la semana a | month el mes o | year el año o | summer el verano o | winter el invierno o
-monday el lunes o | friday el viernes o
-"""
-for _unit, _article, _word, _vowel in cells(_UNITS):
-    TIME[f"last_{_unit}"] = f"{_article}/el/DET/- {_word}/NOUN/u pasad{_vowel}/pasado/ADJ/w"
-    TIME[f"next_{_unit}"] = f"{_article}/el/DET/- próxim{_vowel}/próximo/ADJ/w {_word}/NOUN/u"
 WORDS = citation_forms(
     {concept: noun.singular for concept, noun in NOUN.items()},
     {concept: infinitive for concept, infinitive, *_ in cells(_VERBS)},

@@ -43,32 +43,26 @@ class _Verb(NamedTuple):
     flags: frozenset[str]
 
 
-# ending of the singular, direct plural of a feminine, oblique plural of any noun; others add ें, ों
-_PLURALS = "ी ियाँ ियों | ि ियाँ ियों | ई इयाँ इयों | ू ुएँ ुओं | ा ाएँ ाओं | ँ ँएँ ँओं"
+# class, ending, and what replaces it in the direct plural, the oblique singular and the oblique plural; "-" is nothing.
+# Classes: m and f by their ending; a marked masculine (लड़का); i masculine in -इया; y feminine in -इया; x never changes.
+_PARADIGMS = """
+a ा े े ों | i या ए ए यों | y ा ाँ ा ों | x - - - -
+f ी ियाँ ी ियों | f ि ियाँ ि ियों | f ई इयाँ ई इयों | f ू ुएँ ू ुओं | f ा ाएँ ा ाओं | f ँ ँएँ ँ ँओं | f - ें - ों
+m ी ी ी ियों | m ि ि ि ियों | m ई ई ई इयों | m ू ू ू ुओं | m ा ा ा ाओं | m ँ ँ ँ ँओं | m - - - ों
+"""
 # ending of an adjective in the masculine singular, in other masculine forms, in the feminine
 _ADJECTIVES = "या ए ई | ा े ी"
 
 
-def _many(form: str) -> tuple[str, str]:
-    """Return the direct plural of a feminine, and the oblique plural of any noun, by the ending."""
-    for ending, plural, oblique in cells(_PLURALS):
-        if form.endswith(ending):
-            stem = form.removesuffix(ending)
-            return stem + plural, stem + oblique
-    return form + "ें", form + "ों"
-
-
 def _noun(form: str, kind: str) -> _Noun:
-    plural, oblique = _many(form)
-    if kind == "a":
-        return _Noun(False, (form, form[:-1] + "े"), (form[:-1] + "े", form[:-1] + "ों"))
-    if kind == "i":
-        return _Noun(False, (form, form[:-2] + "ए"), (form[:-2] + "ए", form[:-1] + "ों"))
-    if kind == "y":
-        return _Noun(True, (form, form + "ँ"), (form, form[:-1] + "ों"))
-    if kind == "f":
-        return _Noun(True, (form, plural), (form, oblique))
-    return _Noun(kind == "c", (form, form), (form, form if kind == "x" else oblique))
+    declension = "m" if kind in ("k", "c") else kind
+    for name, *cells_of_row in cells(_PARADIGMS):
+        ending, plural, oblique, oblique_plural = [cell.strip("-") for cell in cells_of_row]
+        if name == declension and form.endswith(ending):
+            break
+    stem = form.removesuffix(ending)
+    is_feminine = kind in ("c", "f", "y")
+    return _Noun(is_feminine, (form, stem + plural), (stem + oblique, stem + oblique_plural))
 
 
 def _verb(stem: str, *words: str) -> _Verb:
@@ -78,8 +72,7 @@ def _verb(stem: str, *words: str) -> _Verb:
     return _Verb(stem, light, gender, case, frozenset(words))
 
 
-# Classes: m and f by their ending; a marked masculine (लड़का); i masculine in -इया; k kinship and learned words in -ा
-# (राजा); c any gender, here feminine, declined like a masculine (वैज्ञानिक); y feminine in -इया; x never changes.
+# Further classes, declined as m: k kinship and learned words in -ा (राजा); c any gender, here feminine (वैज्ञानिक).
 _NOUNS = """
 doctor डॉक्टर m | nurse नर्स f | patient मरीज़ m | dentist दंतचिकित्सक c | teacher अध्यापिका f | student विद्यार्थी m
 pupil छात्रा f | professor प्रोफ़ेसर m | scientist वैज्ञानिक c | writer लेखक m | journalist पत्रकार c | secretary सचिव c
@@ -152,17 +145,20 @@ beijing बीजिंग | new_delhi नई दिल्ली | tokyo टो�
 """)  # the first word of "कम लंबा", less long, is an adverb; it distinguishes the short rope from the small one
 # कल alone is yesterday and tomorrow; the first two say which
 TIME = word_map("""
-yesterday बीते/बीता/ADJ/w कल/NOUN/u | tomorrow आनेवाले/आनेवाला/ADJ/w कल/NOUN/u | today आज/ADV/wu | now अभी/ADV/wu
-every_day हर/DET/w दिन/NOUN/u | every_morning हर/DET/w सुबह/NOUN/u
+yesterday बीते/बीता/ADJ/w कल/NOUN/u | tomorrow आनेवाले/आनेवाला/ADJ/w कल/NOUN/u | today आज/ADV/wu
+now अभी/ADV/wu | every_day हर/DET/w दिन/NOUN/u | every_morning हर/DET/w सुबह/NOUN/u
+last_week पिछले/पिछला/ADJ/w हफ़्ते/हफ़्ता/NOUN/u | next_week अगले/अगला/ADJ/w हफ़्ते/हफ़्ता/NOUN/u
+last_month पिछले/पिछला/ADJ/w महीने/महीना/NOUN/u | next_month अगले/अगला/ADJ/w महीने/महीना/NOUN/u
+last_year पिछले/पिछला/ADJ/w साल/NOUN/u | next_year अगले/अगला/ADJ/w साल/NOUN/u
+last_monday पिछले/पिछला/ADJ/w सोमवार/NOUN/u को/ADP/-
+next_monday अगले/अगला/ADJ/w सोमवार/NOUN/u को/ADP/-
+last_friday पिछले/पिछला/ADJ/w शुक्रवार/NOUN/u को/ADP/-
+next_friday अगले/अगला/ADJ/w शुक्रवार/NOUN/u को/ADP/-
+last_summer पिछली/पिछला/ADJ/w गर्मियों/गर्मी/NOUN/u में/ADP/-
+next_summer अगली/अगला/ADJ/w गर्मियों/गर्मी/NOUN/u में/ADP/-
+last_winter पिछली/पिछला/ADJ/w सर्दियों/सर्दी/NOUN/u में/ADP/-
+next_winter अगली/अगला/ADJ/w सर्दियों/सर्दी/NOUN/u में/ADP/-
 """)
-_UNITS = word_map("""
-week हफ़्ते/हफ़्ता/NOUN/u | month महीने/महीना/NOUN/u | year साल/NOUN/u | monday सोमवार/NOUN/u को/ADP/-
-friday शुक्रवार/NOUN/u को/ADP/- | summer गर्मियों/गर्मी/NOUN/u में/ADP/- | winter सर्दियों/सर्दी/NOUN/u में/ADP/-
-""")
-for _unit, _words in _UNITS.items():
-    _vowel = "ी" if _unit in ("summer", "winter") else "े"
-    TIME[f"last_{_unit}"] = f"पिछल{_vowel}/पिछला/ADJ/w {_words}"
-    TIME[f"next_{_unit}"] = f"अगल{_vowel}/अगला/ADJ/w {_words}"
 ON = frozenset("station airport harbor beach island street farm".split())  # पर, the others में
 # directions: most places and all towns have no postposition, these have one
 TO = word_map("""
@@ -221,7 +217,6 @@ class _Clause(Clause):
     when_word = "कब"
     moves = False
     adpositions = {"companion": "के साथ"}
-    special_verbs = {"eat+soup": "eat_soup"}
     light: Token
     verb: _Verb | None = None
 
@@ -250,7 +245,13 @@ class _Clause(Clause):
 
     def event(self) -> list[Token]:
         """Return everything after subject and time."""
-        verb = self.verb = VERB[self.verb_concept()]
+        predicate = self.scene.predicate
+        thing = self.scene.object
+        if predicate == "visit" and thing and thing.person:
+            predicate = "visit_person"
+        elif predicate == "eat" and thing and thing.head == "soup" and self.wh_role != "object":
+            predicate = "eat_soup"
+        verb = self.verb = VERB[predicate]
         self.root = Token(verb.stem, "VERB", "predicate")
         upos = "ADJ" if verb.gender == "-" else "NOUN"
         self.light = Token(verb.light, upos, "predicate", "compound", self.root)
