@@ -54,41 +54,45 @@ class Galactic(Transformation):
 class SentenceTree(NamedTuple):
     """A sentence that can be compared with its permutations.
 
-    below: dependents of each word in order; the roots come last. hashes: a number for each word, the same for words
-    with identical subtrees in any order. key: the same for all orders of one sentence.
+    key: the same for all orders of one sentence. words: top-down, in an order that depends on the tree alone; those
+    with identical subtrees are in the order of the sentence.
     """
 
-    below: list[list[int]]
-    hashes: list[int]
-    key: tuple[object, ...]
+    key: tuple[int, ...]
+    words: list[int]
 
     @classmethod
     def of(cls, text: Text, row: int) -> SentenceTree:
         """Return the tree of a line of a text that has trees."""
-        words = [word.lower() for word in text.tokens(row)]
+        forms = text.tokens(row)
         relations = text.tags["deprel"][row]
-        below: list[list[int]] = [[] for _ in range(len(words) + 1)]
-        for word, head in enumerate(text.heads[row].tolist() if text.heads is not None else ()):
-            below[head].append(word)  # -1 is the last
-        top_down = list(below[-1])
-        for word in top_down:  # grows during iteration
-            top_down.extend(below[word])
-        hashes = [0] * len(words)
-        for word in reversed(top_down):
-            dependents = tuple(sorted(hashes[dependent] for dependent in below[word]))
-            hashes[word] = hash((words[word], relations[word], dependents))
-        roots = tuple(sorted(hashes[root] for root in below[-1]))
-        return cls(below, hashes, (tuple(sorted(words)), roots))
+        heads = [] if text.heads is None else text.heads[row].tolist()
+        dependents: list[list[int]] = [[] for _ in range(len(forms) + 1)]  # the last are the roots
+        for word, head in enumerate(heads):
+            dependents[head].append(word)
+        roots = dependents[-1]
+        # a number for each word, the same for words with identical subtrees in any order
+        hashes = [0] * len(forms)
+        for word in reversed(_top_down(dependents)):
+            dependents[word].sort(key=hashes.__getitem__)
+            below = tuple(hashes[dependent] for dependent in dependents[word])
+            hashes[word] = hash((forms[word].lower(), relations[word], below))
+        roots.sort(key=hashes.__getitem__)
+        return cls(tuple(hashes[root] for root in roots), _top_down(dependents))
 
-    def dependents(self, head: int) -> list[int]:
-        """Return the dependents of a word, -1 for the roots, those with identical subtrees in order."""
-        return sorted(self.below[head], key=lambda word: (self.hashes[word], word))
+
+def _top_down(dependents: list[list[int]]) -> list[int]:
+    """Return the words of a tree, each after its head; the roots are the last entry."""
+    words = list(dependents[-1])
+    for word in words:  # grows during iteration
+        words += dependents[word]
+    return words
 
 
 @lru_cache(maxsize=4)
-def _permuted(files: tuple[FileState, ...]) -> dict[tuple[object, ...], SentenceTree]:
+def _permuted(files: tuple[FileState, ...]) -> dict[tuple[int, ...], SentenceTree]:
     """Return permuted sentences by their keys, the first of each."""
-    trees: dict[tuple[object, ...], SentenceTree] = {}
+    trees: dict[tuple[int, ...], SentenceTree] = {}
     for chunk in read_trees(files):
         for row in range(len(chunk)):
             tree = SentenceTree.of(chunk, row)
@@ -97,13 +101,7 @@ def _permuted(files: tuple[FileState, ...]) -> dict[tuple[object, ...], Sentence
 
 
 def matched(tree: SentenceTree, permuted: SentenceTree) -> Ints:
-    """Return the word at each place of the permuted sentence: families are matched top-down, twins in order."""
-    to = np.empty(len(tree.hashes), np.int64)
-    heads = [(-1, -1)]  # a word and its place in the permuted sentence
-    while heads:
-        head, permuted_head = heads.pop()
-        families = zip(tree.dependents(head), permuted.dependents(permuted_head), strict=True)
-        for word, place in families:
-            to[place] = word
-            heads.append((word, place))
-    return to
+    """Return the word at each place of the permuted sentence."""
+    words = np.empty(len(tree.words), np.int64)
+    words[permuted.words] = tree.words
+    return words

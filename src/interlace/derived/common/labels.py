@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 
 import numpy as np
@@ -36,36 +35,36 @@ def moved_tags(rows: Rows, offsets: Ints, order: Ints) -> list[list[str]]:
     return _split_by_line(tags[order], offsets)
 
 
-@dataclass(frozen=True)
-class MovedNames:
-    """IOB2 tags by line, and how many names were split into several."""
-
-    tags: list[list[str]]
-    split: int
-
-
-def moved_names(rows: Rows, offsets: Ints, order: Ints) -> MovedNames:
+def moved_names(rows: Rows, offsets: Ints, order: Ints, notes: dict[str, int]) -> list[list[str]]:
     """Return IOB2 tags in the new order: `B-` at the first word of each run of words of one name, `I-` at the others.
 
     Moving tags unchanged would put `I-` before `B-` (Tang et al. 2022, appendix G.1).
 
-    >>> moved_names([["B-PER", "I-PER", "O"]], np.array([0, 3]), np.array([2, 1, 0]))
-    MovedNames(tags=[['O', 'B-PER', 'I-PER']], split=0)
-    >>> moved_names([["B-PER", "I-PER", "O"]], np.array([0, 3]), np.array([0, 2, 1]))
-    MovedNames(tags=[['B-PER', 'O', 'B-PER']], split=1)
+    notes: to which the number of names that were split into several is added.
+
+    >>> moved_names([["B-PER", "I-PER", "O"]], np.array([0, 3]), np.array([2, 1, 0]), {})
+    [['O', 'B-PER', 'I-PER']]
+    >>> moved_names([["B-PER", "I-PER", "O"]], np.array([0, 3]), np.array([0, 2, 1]), {})
+    [['B-PER', 'O', 'B-PER']]
     """
     codes, tags = numbered(chain.from_iterable(rows), len(order))
-    begins_name = np.array([tag[0] == "B" for tag in tags], np.bool_)[codes]
-    is_outside = np.array([tag[0] == "O" for tag in tags], np.bool_)[codes]
-    names = np.where(is_outside, 0, np.cumsum(begins_name))  # (W,) the number of each word's name
-    moved_codes = codes[order]
-    moved_names = names[order]
-    begins = np.append(True, moved_names[1:] != moved_names[:-1])[: len(order)]
+    begins_name = np.array([tag[0] == "B" for tag in tags], np.bool_)
+    is_outside = np.array([tag[0] == "O" for tag in tags], np.bool_)
+    names = np.cumsum(begins_name[codes])  # (W,) the number of each word's name
+    names[is_outside[codes]] = 0
+    names = names[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = names[1:] != names[:-1]
+    runs_of_name = np.bincount(names[begins])
+    split = int((runs_of_name[1:] > 1).sum())
+    if split:
+        notes[SPLIT_NAMES] = notes.get(SPLIT_NAMES, 0) + split
     begin_tags = np.array([tag.replace("I-", "B-", 1) for tag in tags], object)
     inner_tags = np.array([tag.replace("B-", "I-", 1) for tag in tags], object)
-    moved = np.where(begins, begin_tags[moved_codes], inner_tags[moved_codes])
-    runs_of_name = np.bincount(moved_names[begins])
-    return MovedNames(_split_by_line(moved, offsets), int((runs_of_name[1:] > 1).sum()))
+    codes = codes[order]
+    moved = inner_tags[codes]
+    moved[begins] = begin_tags[codes[begins]]
+    return _split_by_line(moved, offsets)
 
 
 def _split_by_line(tags: NDArray[np.object_], offsets: Ints) -> list[list[str]]:

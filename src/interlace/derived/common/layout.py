@@ -99,10 +99,7 @@ def reorder(text: Text, words: WordSpans, order: Ints, left_out: Flags) -> Deriv
     tags: dict[str, list[list[str]]] = {}
     for kind, rows in text.tags.items():
         if kind == "names":
-            names = labels.moved_names(rows, words.offsets, order)
-            tags[kind] = names.tags
-            if names.split:
-                notes[labels.SPLIT_NAMES] = notes.get(labels.SPLIT_NAMES, 0) + names.split
+            tags[kind] = labels.moved_names(rows, words.offsets, order, notes)
         else:
             tags[kind] = labels.moved_tags(rows, words.offsets, order)
     derived = _written(text, words, order, words, _separated(words, order, left_out))
