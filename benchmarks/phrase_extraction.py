@@ -3,13 +3,13 @@
 Targets: extraction on one thread is at least 50 times as fast as NLTK's `phrase_extraction`; extraction, counting and
 scoring of a whole table take no longer than the aligner `diagonal` on the same text.
 
-    python benchmarks/phrase_extraction.py [--peer-python PYTHON] [--links FILE] [--growth PAIRS,PAIRS,..] [--memory GB]
+    python benchmarks/phrase_extraction.py [--peer-python PYTHON] [--links FILE] [--growth PAIRS,PAIRS,..]
 
 `--peer-python` names an interpreter that has NLTK; without it, that target is skipped. NLTK gets 1,000 of the pairs.
 The maximum phrase length is 4. Runs alternate, and ratios are medians. `--links` reads links in Pharaoh format; by
 default `diagonal` aligns the text. `--growth` measures only time and peak memory of lexicon and table, counted and
-written in new processes with `--memory GB`, for these numbers of pairs: the text is repeated, with every tenth word
-replaced by another, and text and links are mapped from files.
+written in new processes, for these numbers of pairs: the text is repeated, with every tenth word replaced by another,
+and text and links are mapped from files.
 
 The text is Multi30k's English and German captions in `INTERLACE_DATA`, else random words.
 """
@@ -34,7 +34,7 @@ from _common import MemoryPeak, Target, caption_pairs, environment, repeat_pairs
 from interlace.aligners import ALIGNERS
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_counts import count_phrases
-from interlace.alignment.phrase_table import DEFAULT_MEMORY, PhraseTable, TableRules
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
@@ -116,7 +116,7 @@ def table_seconds(pairs: WordPairs, links: Ragged) -> float:
     return float(count)
 
 
-def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float) -> None:
+def measure(pairs: WordPairs, links: Ragged, size: int, what: str) -> None:
     """Count a table or a lexicon, write it, and print time and memory (in a new process)."""
     count_phrases(pairs.slice(0, 10), links.slice(0, 10), RULES)
     with tempfile.TemporaryDirectory() as name:
@@ -131,7 +131,7 @@ def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float
         with MemoryPeak() as peak:
             made: PhraseTable | Lexicon = (
                 Lexicon.count(many, found) if what == "lexicon" else
-                count_phrases(many, found, RULES, memory)
+                count_phrases(many, found, RULES)
             )  # fmt: skip
             counting = time.process_time() - start
             made.write(folder / "made")
@@ -141,7 +141,7 @@ def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float
         )
         size_of_file = (folder / "made").stat().st_size / 2**20
     print(
-        f"| {what} | {size:,} | {memory:g} | {len(made):,} | {counting:.0f} | {seconds - counting:.0f} "
+        f"| {what} | {size:,} | {len(made):,} | {counting:.0f} | {seconds - counting:.0f} "
         f"| {peak.value:,.0f} | {whole:,.0f} | {size_of_file:,.0f} |",
         flush=True,
     )
@@ -154,19 +154,14 @@ def main() -> int:
     parser.add_argument("--peer-python")
     parser.add_argument("--links")
     parser.add_argument("--growth", metavar="PAIRS,PAIRS,..")
-    parser.add_argument("--memory", type=float, default=DEFAULT_MEMORY)
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.growth:
-        given = [
-            "--memory",
-            str(options.memory),
-            *(["--links", options.links] if options.links else []),
-        ]
+        given = ["--links", options.links] if options.links else []
         print(environment())
         print(
-            "\n| of | pairs | --memory | rows | counting, processor s | writing | peak MiB without mapped files "
-            "| ru_maxrss MiB | file MiB |\n|---|---|---|---|---|---|---|---|---|",
+            "\n| of | pairs | rows | counting, processor s | writing | peak MiB without mapped files "
+            "| ru_maxrss MiB | file MiB |\n|---|---|---|---|---|---|---|---|",
             flush=True,
         )
         for what in ("lexicon", "phrases"):
@@ -178,7 +173,7 @@ def main() -> int:
     pairs = caption_pairs()
     links, aligning = align(pairs, options.links)
     if options.measure:
-        measure(pairs, links, int(options.measure[0]), options.measure[1], options.memory)
+        measure(pairs, links, int(options.measure[0]), options.measure[1])
         return 0
     print(f"{len(pairs):,} pairs, {len(links.values):,} links, {os.cpu_count()} cores")
     count_phrases(

@@ -149,3 +149,30 @@ def _emit(
             spans[used, 3] = stop
             used += 1
     return used
+
+
+@njit(cache=True, nogil=True)
+def fill_link_sets(
+    links: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    spans: NDArray[np.int32],
+    span_offsets: NDArray[np.int64],
+    width: int,
+    sets: NDArray[np.int64],
+) -> None:
+    """Fill in the links inside each phrase pair, as bits (source word * width + target word) relative to the phrases.
+
+    The links of a row are sorted by source, its spans by their start.
+    """
+    for row in range(len(offsets) - 1):
+        first = offsets[row]
+        for span in range(span_offsets[row], span_offsets[row + 1]):
+            a, b, c = spans[span, 0], spans[span, 1], spans[span, 2]
+            while links[first, 0] < a:
+                first += 1
+            bits = np.int64(0)
+            link = first
+            while link < offsets[row + 1] and links[link, 0] < b:
+                bits |= np.int64(1) << np.int64((links[link, 0] - a) * width + links[link, 1] - c)
+                link += 1
+            sets[span] = bits

@@ -1,50 +1,38 @@
-"""Extract, count and score the phrase table of an aligned corpus, in memory or, beyond a limit, range by range.
+"""Extract, count and score the phrase table of an aligned corpus.
 
-A range holds the source phrases that begin with some words, which are consecutive in the order of the table's lines.
-Each is extracted from the whole text and counted by itself; target phrases are numbered and counted in an earlier pass.
-The results are the same.
+All phrase pairs of the text are written to a temporary file, as numbers of their phrases. They are then sorted and
+counted in ranges of source phrases that fit into memory, and the table is mapped from temporary files. In memory are
+the distinct phrases and a range.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
+from interlace.alignment.lexical_weights import LexicalWeights
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.moses import word_ranks
-from interlace.alignment.phrase_counter import (
-    ROWS,
-    LexicalWeights,
-    PhraseCounter,
-    PhraseText,
-    SortedPhrases,
-)
-from interlace.alignment.phrase_table import (
-    DEFAULT_MEMORY,
-    PhraseTable,
-    TableRules,
-    whole_rows,
-)
+from interlace.alignment.links import sorted_links
+from interlace.alignment.moses import line_order
+from interlace.alignment.phrase_table import PhraseTable, TableRules, ranked_rows
+from interlace.alignment.phrases import link_sets, phrase_pairs
 from interlace.alignment.spill import SpilledColumn, SpilledRows
 from interlace.alignment.trie import Trie
 from interlace.core.ragged import Ragged
 
-log = logging.getLogger(__name__)
-
-_GB = 10**9
-_TRIES = 0.25  # share of the memory for tries; the rest is for the table that is made of them
+_RANGE = 10_000_000  # phrase pairs of the text that are sorted at a time, about 100 bytes each
+_ROWS = 200_000  # of the table, scored at a time
 
 
 def count_phrases(
     pairs: WordPairs,
     links: Ragged,
     rules: TableRules | None = None,
-    memory: float = DEFAULT_MEMORY,
     confidence: NDArray[np.floating] | None = None,
 ) -> PhraseTable:
     """Extract and score the phrase table of an aligned corpus.
@@ -53,8 +41,6 @@ def count_phrases(
     inside a pair (ties: those seen first), with word probabilities counted from all links.
 
     links: n rows of (source word, target word), without duplicates in a row.
-    memory: GB for counts of phrase pairs. If they exceed it, source phrases are counted range by range, and the table
-        is mapped from temporary files.
     confidence: (total,) of each link, needed for `rules.min_confidence`; word probabilities are then counted from the
         confident links too.
 
@@ -64,108 +50,187 @@ def count_phrases(
     """
     rules = rules or TableRules()
     links, _ = rules.confident(links, confidence)
+    rules = rules.model_copy(update={"min_confidence": 0.0})
     weights = LexicalWeights(Lexicon.count(pairs, links))
-    text = PhraseText(pairs, links, rules.model_copy(update={"min_confidence": 0.0}), weights)
-    limit = int(memory * _GB * _TRIES)
-    counter = PhraseCounter(Trie(), rules.max_phrase_length)
-    counted_pairs = 0
-    for chunk in text.extracted():
-        if counted_pairs and counter.size > limit:
-            break
-        counter.add(chunk)
-        counted_pairs += len(chunk.pairs)
-    if counted_pairs == len(pairs):
-        return text.table(counter)
-    del counter
-    range_count = -(-len(pairs) // counted_pairs) + 1
-    log.info("phrases: source phrases are counted in %d ranges, with temporary files", range_count)
-    return _count_in_ranges(text, range_count)
-
-
-def _count_in_ranges(text: PhraseText, range_count: int) -> PhraseTable:
-    """Count the table range by range of source phrases, into temporary files."""
-    targets = _TargetPhrases.of(text)
-    spilled = _SpilledTable(len(targets.sorted.phrases))
-    for first_words in _ranges(text.pairs, range_count):
-        counter = PhraseCounter(targets.trie, text.rules.max_phrase_length)
-        for chunk in text.extracted(first_words):
-            counter.add(chunk)
-        table = text.table(counter, targets.counts)
-        spilled.add(table, targets.numbers_of(table.target))
-        del counter, table  # before the next range is counted
-    return spilled.finish(text.pairs, targets.sorted.phrases)
-
-
-def _ranges(pairs: WordPairs, count: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield (types,) the first words of the source phrases of each range; all ranges have about as many words."""
-    frequencies = np.zeros(len(pairs.source_types), np.int64)
-    for chunk in pairs.chunks():
-        frequencies += np.bincount(chunk.source.flat, minlength=len(frequencies))
-    order = np.argsort(word_ranks(pairs.source_types)[0])
-    sorted_frequencies = frequencies[order]
-    words_before = np.cumsum(sorted_frequencies) - sorted_frequencies
-    range_of_type = np.empty(len(order), np.int64)
-    range_of_type[order] = words_before * count // max(frequencies.sum(), 1)
-    for number in range(count):
-        yield range_of_type == number
+    text = PhraseText.of(pairs, links, rules)
+    table = _SpilledTable(text, weights)
+    for rows in text.count(rules.min_count):
+        table.add(rows, rules)
+    return table.finish(pairs)
 
 
 @dataclass(frozen=True)
-class _TargetPhrases:
-    """All target phrases of a text: their nodes in a trie, (nodes,) how often they occur, and their order."""
+class DistinctPhrases:
+    """The distinct phrases of one side of a text, in the order of a table's lines.
 
-    trie: Trie
-    counts: NDArray[np.float64]
-    sorted: SortedPhrases
+    words: a row of word types per phrase. counts: how often each occurs.
+    numbers: (nodes,) the number of each node of a trie, undefined for one without a phrase.
+    """
+
+    words: Ragged
+    counts: NDArray[np.int64]
+    numbers: NDArray[np.int64]
 
     @classmethod
-    def of(cls, text: PhraseText) -> _TargetPhrases:
-        """Number and count the target phrases of a text."""
-        trie = Trie()
-        counts = np.zeros(0)
-        for chunk in text.extracted():
-            nodes = trie.number(chunk.pairs.target, chunk.spans, 2)
-            counts = np.concatenate([counts, np.zeros(trie.used - len(counts))])
-            counts += np.bincount(nodes, minlength=trie.used)
-        occurring = np.flatnonzero(counts)
-        return cls(trie, counts, SortedPhrases.of(trie, occurring, text.pairs.target_types))
+    def of(
+        cls, trie: Trie, occurrences: NDArray[np.int64], spellings: list[str]
+    ) -> DistinctPhrases:
+        """Count and sort the phrases that occur. occurrences: (n,) nodes, maybe mapped from a file."""
+        counts = np.zeros(trie.used, np.int64)
+        for start in range(0, len(occurrences), _RANGE):
+            counts += np.bincount(occurrences[start : start + _RANGE], minlength=trie.used)
+        nodes = np.flatnonzero(counts)
+        words = trie.spell(nodes.astype(np.int32))
+        order = line_order(words, spellings)
+        numbers = np.zeros(trie.used, np.int64)
+        numbers[nodes[order]] = np.arange(len(order))
+        return cls(words.take(order), counts[nodes[order]], numbers)
 
-    def numbers_of(self, phrases: Ragged) -> NDArray[np.int64]:
-        """Return the number of each phrase in the order of lines; all must be among the target phrases."""
-        return self.sorted.numbers[self.trie.find(phrases, whole_rows(phrases))]
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows of a table: (m, 2) numbers of phrases, (m,) counts, and (m,) inner links as bits of `link_sets`."""
+
+    entries: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    links: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PhraseText:
+    """All phrase pairs of a text.
+
+    occurrences: (n, 3) node of the source phrase, node of the target phrase, and inner links, in the order of the text.
+    """
+
+    source: DistinctPhrases
+    target: DistinctPhrases
+    occurrences: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, pairs: WordPairs, links: Ragged, rules: TableRules) -> PhraseText:
+        """Extract the phrase pairs of a text; `rules` require no confidence."""
+        source = Trie()
+        target = Trie()
+        spilled = SpilledColumn(np.int64, (3,))
+        with ThreadPoolExecutor(2) as pool:
+            for chunk in pairs.chunks():
+                start = chunk.first - pairs.first
+                chunk_links = links.slice(start, start + len(chunk))
+                chunk_links = sorted_links(chunk_links.rows(), chunk_links.flat, len(chunk))
+                lengths = (chunk.source.lengths, chunk.target.lengths)
+                spans = phrase_pairs(*lengths, chunk_links, rules)
+                # one trie per thread, so the numbers do not depend on timing
+                source_nodes = pool.submit(source.number, chunk.source, spans, 0)
+                target_nodes = pool.submit(target.number, chunk.target, spans, 2)
+                inner_links = link_sets(chunk_links, spans, rules.max_phrase_length)
+                nodes = np.stack([source_nodes.result(), target_nodes.result()], axis=1)
+                spilled.append(np.column_stack([nodes, inner_links]))
+        occurrences = spilled.mapped()
+        return cls(
+            DistinctPhrases.of(source, occurrences[:, 0], pairs.source_types),
+            DistinctPhrases.of(target, occurrences[:, 1], pairs.target_types),
+            occurrences,
+        )
+
+    def count(self, min_count: int) -> Iterator[CountedRows]:
+        """Yield the rows of the table with at least this count, in the order of its lines, range by range."""
+        last_occurrences = np.cumsum(self.source.counts)
+        first = 0
+        while first < len(last_occurrences):
+            limit = last_occurrences[first] + _RANGE
+            stop = int(np.searchsorted(last_occurrences, limit, side="right"))
+            rows = _counted(self._occurrences_of(first, stop))
+            is_frequent = rows.counts >= min_count
+            yield CountedRows(
+                rows.entries[is_frequent], rows.counts[is_frequent], rows.links[is_frequent]
+            )
+            first = stop
+
+    def _occurrences_of(self, first: int, stop: int) -> NDArray[np.int64]:
+        """(k, 3) the occurrences of a range of source phrases, with numbers of phrases."""
+        parts = []
+        for start in range(0, len(self.occurrences), _RANGE):
+            block = self.occurrences[start : start + _RANGE]
+            source = self.source.numbers[block[:, 0]]
+            selected = (source >= first) & (source < stop)
+            target = self.target.numbers[block[selected, 1]]
+            parts.append(np.stack([source[selected], target, block[selected, 2]], axis=1))
+        return np.concatenate(parts)
+
+
+def _counted(occurrences: NDArray[np.int64]) -> CountedRows:
+    """Count phrase pairs, each with its most frequent inner links; of equally frequent ones, those seen first.
+
+    Example: the pairs p q p p with the links x y y x are sorted to p p p q with x x y y: p x twice, first at 0, p y
+    once, q y once. So p has the count 3 and the links x.
+    """
+    pairs = (occurrences[:, 0] << 32) | occurrences[:, 1]
+    links = occurrences[:, 2]
+    order = np.lexsort((links, pairs))  # stable: equal ones in the order of the text
+    pairs = pairs[order]
+    links = links[order]
+    starts = _starts((pairs[1:] != pairs[:-1]) | (links[1:] != links[:-1]))
+    counts = np.diff(starts, append=len(pairs))
+    by_frequency = np.lexsort((order[starts], -counts, pairs[starts]))
+    pairs = pairs[starts][by_frequency]
+    links = links[starts][by_frequency]
+    starts = _starts(pairs[1:] != pairs[:-1])
+    return CountedRows(
+        np.stack([pairs[starts] >> 32, pairs[starts] & 0xFFFFFFFF], axis=1),
+        np.add.reduceat(counts[by_frequency], starts),
+        links[starts],
+    )
+
+
+def _starts(differs: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return where groups of equal values start, given whether each but the first differs from that before it."""
+    return np.flatnonzero(np.concatenate([[True], differs]))
 
 
 class _SpilledTable:
-    """The columns of a table that is made range by range, in temporary files."""
+    """The columns of a table that is scored range by range, in temporary files."""
 
-    def __init__(self, target_phrases: int) -> None:
-        self._source = SpilledRows(np.int32)
+    def __init__(self, text: PhraseText, weights: LexicalWeights) -> None:
+        self._text = text
+        self._weights = weights
         self._entries = SpilledColumn(np.int32, (2,))
         self._scores = SpilledColumn(np.float32, (4,))
         self._links = SpilledRows(np.int16, (2,))
         self._counts = SpilledColumn(np.float64, (3,))
-        self._occurs = np.zeros(target_phrases, np.bool_)
 
-    def add(self, table: PhraseTable, target_numbers: NDArray[np.int64]) -> None:
-        """Add the rows of the next range. target_numbers: of its target phrases, among all."""
-        self._occurs[target_numbers] = True
-        source = table.entries[:, 0] + len(self._source)
-        self._entries.append(np.stack([source, target_numbers[table.entries[:, 1]]], axis=1))
-        self._source.append(table.source)
-        self._links.append(table.links)
-        self._scores.append(table.scores)
-        self._counts.append(table.counts)
+    def add(self, rows: CountedRows, rules: TableRules) -> None:
+        """Score the next range of rows, and add the most probable translations of each source phrase."""
+        source, target = rows.entries.T
+        frequencies = [self._text.target.counts[target], self._text.source.counts[source]]
+        counts = np.stack([*frequencies, rows.counts], axis=1).astype(np.float64)
+        links = _spelled_links(rows.links, rules.max_phrase_length)
+        scores = np.empty((len(counts), 4), np.float32)
+        scores[:, 0::2] = counts[:, 2:] / counts[:, :2]
+        for start in range(0, len(counts), _ROWS):
+            stop = min(start + _ROWS, len(counts))
+            source_words = self._text.source.words.take(source[start:stop])
+            target_words = self._text.target.words.take(target[start:stop])
+            weights = self._weights.of(source_words, target_words, links.slice(start, stop))
+            scores[start:stop, 1], scores[start:stop, 3] = weights
+        kept_rows = np.arange(len(counts))
+        if rules.top:
+            ranked = ranked_rows(rows.entries, scores, counts)
+            ranks = kept_rows - np.searchsorted(source, source)
+            kept_rows = np.sort(ranked[ranks < rules.top])
+        self._entries.append(rows.entries[kept_rows])
+        self._scores.append(scores[kept_rows])
+        self._links.append(links.take(kept_rows))
+        self._counts.append(counts[kept_rows])
 
-    def finish(self, pairs: WordPairs, target: Ragged) -> PhraseTable:
-        """Return the table of all ranges, mapped, without target phrases that occur in no row."""
-        numbers = np.cumsum(self._occurs) - 1
+    def finish(self, pairs: WordPairs) -> PhraseTable:
+        """Return the table, mapped, without phrases that occur in no row."""
         entries = self._entries.mapped()
-        for start in range(0, len(entries), ROWS):
-            rows = slice(start, start + ROWS)
-            entries[rows, 1] = numbers[entries[rows, 1]]
+        source = self._used_phrases(entries[:, 0], self._text.source)
+        target = self._used_phrases(entries[:, 1], self._text.target)
         return PhraseTable(
-            self._source.mapped(),
-            target.take(self._occurs),
+            source,
+            target,
             pairs.source_types,
             pairs.target_types,
             entries=entries,
@@ -173,3 +238,24 @@ class _SpilledTable:
             links=self._links.mapped(),
             counts=self._counts.mapped(),
         )
+
+    @staticmethod
+    def _used_phrases(column: NDArray[np.int32], phrases: DistinctPhrases) -> Ragged:
+        """Return the phrases that occur in a column of entries, and number them anew there."""
+        occurs = np.zeros(len(phrases.words), np.bool_)
+        occurs[column] = True
+        numbers = np.cumsum(occurs) - 1
+        for start in range(0, len(column), _ROWS):
+            rows = slice(start, start + _ROWS)
+            column[rows] = numbers[column[rows]]
+        return phrases.words.take(occurs)
+
+
+def _spelled_links(link_bits: NDArray[np.int64], max_length: int) -> Ragged:
+    """Return a row of (source word, target word) for each set of links."""
+    distinct, numbers = np.unique(link_bits, return_inverse=True)
+    cells = np.arange(max_length * max_length)
+    rows, linked_cells = np.nonzero((distinct[:, None] >> cells) & 1)
+    words = np.stack(np.divmod(linked_cells, max_length), axis=1).astype(np.int16)
+    lengths = np.bincount(rows, minlength=len(distinct))
+    return Ragged.from_lengths(words, lengths).take(numbers)

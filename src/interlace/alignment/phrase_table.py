@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ SCORES = (
     "phi(t|s)",
     "lex(t|s)",
 )  # the columns of `PhraseTable.scores`, in Moses' order
-DEFAULT_MEMORY = 4.0  # GB
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`
 _LINES = 50_000  # written at a time
 
@@ -150,30 +149,9 @@ class PhraseTable:
 
     @cached_property
     def best(self) -> NDArray[np.int64]:
-        """(S,) the row of each source phrase's most probable translation: the highest phi(t|s).
-
-        Ties are broken by count, then by lex(t|s), which disfavors unaligned words at the borders, then by order.
-        """
-        return self._ranked[self._starts[:-1]]
-
-    def best_of_each(self, count: int) -> PhraseTable:
-        """Return the `count` most probable translations of each source phrase, ranked as in `best`."""
-        ranks = np.arange(len(self)) - self._starts[self.entries[:, 0]]
-        return self.take(np.sort(self._ranked[ranks < count]))
-
-    def take(self, rows: NDArray[np.integer]) -> PhraseTable:
-        """Return the table of some distinct rows, in order; phrases that occur in none of them are dropped."""
-        sources, source_column = np.unique(self.entries[rows, 0], return_inverse=True)
-        targets, target_column = np.unique(self.entries[rows, 1], return_inverse=True)
-        return replace(
-            self,
-            source=self.source.take(sources),
-            target=self.target.take(targets),
-            entries=np.stack([source_column, target_column], axis=1).astype(np.int32),
-            scores=self.scores[rows],
-            links=self.links.take(rows),
-            counts=self.counts[rows],
-        )
+        """(S,) the row of each source phrase's most probable translation, as ranked by `ranked_rows`."""
+        first_rows = np.searchsorted(self.entries[:, 0], np.arange(len(self.source)))
+        return ranked_rows(self.entries, self.scores, self.counts)[first_rows]
 
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
@@ -181,17 +159,15 @@ class PhraseTable:
         keys = self.entries[:, 0].astype(np.int64) * max(len(self.target), 1) + self.entries[:, 1]
         return np.append(keys, -1)
 
-    @cached_property
-    def _starts(self) -> NDArray[np.int64]:
-        """(S + 1,) the first row of each source phrase, and the number of rows."""
-        return np.searchsorted(self.entries[:, 0], np.arange(len(self.source) + 1))
 
-    @cached_property
-    def _ranked(self) -> NDArray[np.int64]:
-        """(m,) rows sorted by source phrase, then by decreasing probability."""
-        return np.lexsort(
-            (-self.scores[:, 3], -self.counts[:, 2], -self.scores[:, 2], self.entries[:, 0])
-        )
+def ranked_rows(
+    entries: NDArray[np.integer], scores: NDArray[np.float32], counts: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """(m,) rows of a table sorted by source phrase, then by decreasing phi(t|s).
+
+    Ties are broken by count, then by lex(t|s), which disfavors unaligned words at the borders, then by order.
+    """
+    return np.lexsort((-scores[:, 3], -counts[:, 2], -scores[:, 2], entries[:, 0]))
 
 
 class PhraseIndex:
@@ -205,7 +181,9 @@ class PhraseIndex:
         numbers = np.flatnonzero(~unknown & (phrases.lengths > 0))
         indexed = phrases.take(numbers)
         self._trie = Trie()
-        nodes = self._trie.number(indexed, whole_rows(indexed))
+        whole_rows = np.stack([np.zeros(len(indexed), np.int64), indexed.lengths], axis=1)
+        spans = Ragged.from_lengths(whole_rows, np.ones(len(indexed), np.int64))
+        nodes = self._trie.number(indexed, spans)
         self._phrases = np.full(self._trie.used, -1, np.int32)
         self._phrases[nodes] = numbers
 
@@ -216,12 +194,6 @@ class PhraseIndex:
         spans: n rows of half-open word spans with start and stop in the columns `first` and `first + 1`.
         """
         return self._phrases[self._trie.find(words, spans, first)]
-
-
-def whole_rows(rows: Ragged) -> Ragged:
-    """Return a span for each row, of the whole row."""
-    spans = np.stack([np.zeros(len(rows), np.int64), rows.lengths], axis=1)
-    return Ragged.from_lengths(spans, np.ones(len(rows), np.int64))
 
 
 def _spelled(phrases: Ragged, numbers: NDArray[np.int32], words: Any) -> Any:

@@ -21,7 +21,7 @@ class PhraseRules(Settings):
     max_phrase_length: int = Field(
         4,
         ge=1,
-        le=20,
+        le=8,
         description="Maximum length of a phrase in words, on both sides (ALM, Yang et al. 2020: less than 5).",
     )
     unaligned_borders: bool = Field(
@@ -108,3 +108,19 @@ def phrase_pairs(
         with ThreadPoolExecutor(threads or processors()) as pool:
             parts = list(pool.map(work, starts))
     return Ragged.concatenate([Ragged.of([], width=4), *parts])
+
+
+def link_sets(links: Ragged, spans: Ragged, max_length: int) -> NDArray[np.int64]:
+    """(total,) the links inside each phrase pair, as a set of bits.
+
+    Bit i * `max_length` + j is the link between the words i and j of the phrases. So 0-0 1-1 of phrases of at most 4
+    words are the bits 0 and 5.
+
+    links: n rows of (source word, target word), sorted. spans: n rows of `phrase_pairs`.
+    """
+    from interlace.alignment._phrase_kernels import fill_link_sets
+
+    sets = np.empty(len(spans.flat), np.int64)
+    flat = np.ascontiguousarray(links.flat)
+    fill_link_sets(flat, links.offsets, spans.values, spans.offsets, max_length, sets)
+    return sets

@@ -1,6 +1,5 @@
 """Extract a phrase table."""
 
-from interlace.alignment.phrase_table import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
 
@@ -13,7 +12,6 @@ def phrases(
     min_count: options.MinCount = 1,
     top: options.Top = 0,
     tight: options.NoBorderWords = False,
-    memory: options.Memory = DEFAULT_MEMORY,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -39,7 +37,7 @@ def phrases(
         word_tokenizer=word_tokenizer,
         reader=reader,
     )
-    table = count_phrases(aligned.words, aligned.links, rules, memory)
+    table = count_phrases(aligned.words, aligned.links, rules)
     with file_to(into) as path:
         table.write(path)
     counts = {

@@ -199,7 +199,7 @@ MaxPhraseLength = Annotated[
     typer.Option(
         "--max-length",
         min=1,
-        max=20,
+        max=8,
         help="Maximum phrase length in words, on both sides (ALM: 4).",
     ),
 ]
@@ -209,9 +209,6 @@ Top = Annotated[
     typer.Option(
         "--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all."
     ),
-]
-Memory = Annotated[
-    float, typer.Option("--memory", min=1e-6, help="GB of memory for counts; the rest is on disk.")
 ]
 NoBorderWords = Annotated[
     bool,

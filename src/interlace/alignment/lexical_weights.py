@@ -1,0 +1,61 @@
+"""Lexical weights of phrase pairs (Koehn, Och and Marcu 2003, section 3.3)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.links import word_positions
+from interlace.core.ragged import Ragged
+
+_MIN_WEIGHT = float(
+    np.finfo(np.float32).tiny
+)  # products of many rare words would round to 0, which has no log
+
+
+class LexicalWeights:
+    """The word probabilities of a lexicon, from which the weights of phrase pairs follow."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._width = len(lexicon.target_types)
+        self._counts = lexicon.counts
+        self._keys = lexicon.entries.astype(np.int64) @ (self._width, 1)  # (entries,), sorted
+        self._totals = (lexicon.totals(0), lexicon.totals(1))
+        self._null = (lexicon.null(0), lexicon.null(1))
+
+    def of(
+        self, source: Ragged, target: Ragged, links: Ragged
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(n,) lex(s|t) and lex(t|s) of n phrase pairs: the product over words of the mean over their links.
+
+        source, target: n rows of word types. links: n rows of (source word, target word).
+        """
+        source_positions = word_positions(source, links, 0)
+        target_positions = word_positions(target, links, 1)
+        source_types = source.values[source_positions].astype(np.int64)
+        target_types = target.values[target_positions].astype(np.int64)
+        entries = np.searchsorted(self._keys, source_types * self._width + target_types)
+        counts = self._counts[entries]  # (links,)
+        source_given_target = counts / self._totals[1][target_types]
+        target_given_source = counts / self._totals[0][source_types]
+        return (
+            _product_of_means(source, source_positions, source_given_target, self._null[0]),
+            _product_of_means(target, target_positions, target_given_source, self._null[1]),
+        )
+
+
+def _product_of_means(
+    phrases: Ragged,
+    positions: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    null: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """(n,) the product over the words of a phrase of the mean probability of their links, that of NULL without links.
+
+    positions: (links,) of words in all phrases.
+    """
+    words = len(phrases.values)
+    link_counts = np.bincount(positions, minlength=words)
+    totals = np.bincount(positions, probabilities, minlength=words)
+    means = np.where(link_counts > 0, totals / np.maximum(link_counts, 1), null[phrases.values])
+    products: NDArray[np.float64] = np.multiply.reduceat(means, phrases.offsets[:-1])
+    return np.maximum(products, _MIN_WEIGHT)
