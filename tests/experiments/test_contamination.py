@@ -5,11 +5,11 @@ import tomllib
 
 import pytest
 
+from interlace.data.contamination import find_contamination
 from interlace.experiments.contamination import (
-    CONTAMINATION,
-    contamination_of,
-    held_out_text,
+    held_out_sets,
     stored_contamination,
+    training_text,
 )
 from interlace.experiments.recipe import Recipe
 
@@ -64,14 +64,22 @@ def folder(tmp_path):
     return tmp_path
 
 
-def look(small):
-    """Of the test sets: texts that stand there as a whole, texts of which words in a row do, and all."""
-    found = contamination_of(small, held_out_text(small).sets)
-    return {
-        (place.task, place.language): (leak.exact, leak.ngram, leak.total)
-        for place, leak in found.items()
-        if place.split == "test"
-    }
+def search(small):
+    """Contamination of the test sets by task and language."""
+    results = {}
+    for result in find_contamination(training_text(small), held_out_sets(small)):
+        if result.held_out.split == "test":
+            results[result.held_out.name, result.held_out.language] = result
+    return results
+
+
+def counts(small):
+    """Numbers of examples with a text that occurs as a whole, with any n-gram, and all."""
+    numbers = {}
+    for key, result in search(small).items():
+        exact = result.exact.count
+        numbers[key] = (exact, exact + result.ngram.count, len(result.held_out))
+    return numbers
 
 
 def test_searches_text_of_every_kind_of_task(folder):
@@ -83,19 +91,16 @@ def test_searches_text_of_every_kind_of_task(folder):
         pawsx={},
         embedding_alignment={},
     )
-    assert look(small) == {
+    assert counts(small) == {
         ("xnli", "en"): (1, 2, 2),
         ("xnli", "de"): (0, 0, 1),
         ("retrieval", "de"): (1, 1, 1),
         ("mlqa", "en"): (0, 2, 2),
         ("pawsx", "en"): (1, 1, 1),
     }
-    small = recipe(folder, xnli={})
-    english = contamination_of(small, held_out_text(small).sets)["xnli", "test", "en"]
-    assert [example.where for example in english.examples] == [
-        "pairs en-de:2",
-        "text en:2",
-    ]  # exact first
+    english = search(recipe(folder, xnli={}))["xnli", "en"]
+    excerpts = [*english.exact.excerpts, *english.ngram.excerpts]
+    assert [excerpt.where for excerpt in excerpts] == ["pairs en-de:2", "text en:2"]
 
 
 def test_warns_about_test_and_development_sets_each_time(folder, caplog):
@@ -117,10 +122,13 @@ def asked(monkeypatch):
     """The held-out sets that training text is read for, call by call."""
     import interlace.experiments.contamination as room
 
-    calls, find = [], room.contamination_of
-    monkeypatch.setattr(
-        room, "contamination_of", lambda *a: calls.append(list(map(str, a[1]))) or find(*a)
-    )
+    calls = []
+
+    def find(texts, sets):
+        calls.append(list(map(str, sets)))
+        return find_contamination(texts, sets)
+
+    monkeypatch.setattr(room, "find_contamination", find)
     return calls
 
 
@@ -140,7 +148,6 @@ def test_unreadable_test_sets_are_reported_and_retried(folder, asked, caplog):
     small = recipe(folder, xnli={"targets": ["fr"]})
     assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en"]
     assert "xnli: no test data in 'fr'" in caplog.text
-    assert list(json.loads((folder / CONTAMINATION).read_text())["unread"]) == ["xnli.test.fr"]
     write(
         folder,
         {

@@ -1,14 +1,14 @@
 """Check the data of a recipe: missing files, each corpus, and contamination."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from interlace.core.data_root import Root
 from interlace.core.progress import Progress, no_progress
-from interlace.data.contamination import ContaminationCheck, HeldOutSet
+from interlace.data.contamination import ContaminationSearch, HeldOutSet
 from interlace.data.filters import build_filters
 from interlace.data.inspection import Finding, InspectionReport, Inspector, Observer, RowName
-from interlace.experiments.contamination import held_out_text
+from interlace.experiments.contamination import held_out_sets
 from interlace.experiments.data_root import data_root
 from interlace.experiments.inputs import MissingInputs, missing_inputs
 from interlace.experiments.recipe import CorpusGroup, Recipe
@@ -28,26 +28,20 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     texts = RecipeTexts(recipe, root)
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
     inspector = Inspector(texts.word_tokenizer, rules, progress)
-    dev_sets: list[HeldOutSet] = []
+    sets = held_out_sets(recipe)
     for corpus in _corpora(recipe, "dev"):
-        lines: dict[str, list[str]] = {}  # by language
-        reports.append(_inspect(inspector, corpus, root, _collect_in(lines)))
-        dev_sets += [
-            HeldOutSet(str(corpus), language, {"text": text}) for language, text in lines.items()
-        ]
+        texts_by_language: dict[str, list[Text]] = {}
+        reports.append(_inspect(inspector, corpus, root, _collect_in(texts_by_language)))
+        for language, chunks in texts_by_language.items():
+            sets.append(HeldOutSet(f"{corpus.group_name} {corpus.name}", "dev", language, chunks))
 
-    contamination = ContaminationCheck()
-    for split, held_out in held_out_text(recipe).sets.items():
-        contamination.hold_out(replace(held_out, name=f"{split.task} ({split.split})"))
-    task_sets = len(contamination)
-    for dev_set in dev_sets:
-        contamination.hold_out(dev_set)
+    search = ContaminationSearch(sets)
     for corpus in _corpora(recipe, "train"):
-        reports.append(_inspect(inspector, corpus, root, contamination.search))
+        reports.append(_inspect(inspector, corpus, root, search.search))
 
-    overlaps = InspectionReport("held-out text in training text", {"sets": len(contamination)})
-    for number, result in enumerate(contamination.results()):
-        overlaps.findings += result.findings(ngrams=number < task_sets)
+    overlaps = InspectionReport("held-out text in training text", {"sets": len(sets)})
+    for result in search.results():
+        overlaps.findings += result.findings()
     return [*reports, overlaps]
 
 
@@ -78,11 +72,11 @@ def _inspect(
     return inspector.inspect(str(corpus), reader, paths, corpus.name.split("-"), observer)
 
 
-def _collect_in(lines: dict[str, list[str]]) -> Observer:
-    """Return an observer that adds the lines of each text to those of its language."""
+def _collect_in(texts: dict[str, list[Text]]) -> Observer:
+    """Return an observer that adds each text to those of its language."""
 
     def collect(text: Text, _row_name: RowName) -> None:
-        lines.setdefault(text.language, []).extend(text.lines)
+        texts.setdefault(text.language, []).append(text)
 
     return collect
 

@@ -265,7 +265,7 @@ def _contamination(target: Target, store: ScoreStore) -> dict[tuple[str, str], d
         return {}
     facts = {}
     for row in rows:
-        shown = {key: row[key] for key in ("exact", "ngram", "n", "unknown") if key in row}
+        shown = {key: row[key] for key in ("exact", "ngram", "unknown") if key in row}
         facts[row["task"], row["language"]] = {"contamination": shown}
     return facts
 
