@@ -79,7 +79,7 @@ EASY = probed([51, 52, 53, 54], [74, 73, 72, 71], axes={"k": "easy"})
 @pytest.mark.parametrize(
     ("scores", "correlation", "p"),
     [
-        (probed([1, 2, 3], [1, 2, 3]), "-1.00", "p = 0.33°, n = 3 x 1"),
+        (probed([1, 2, 3], [1, 2, 3]), "-1.00", "p = 0.33, n = 3 x 1"),
         # one exchange of neighbours in 120 orders
         (probed([10, 20, 30, 40, 50], [50, 60, 65, 80, 70]), "-0.90", "p = 0.083, n = 5 x 1"),
         # ranked within each condition

@@ -50,7 +50,7 @@ def test_comparison_over_seeds(results):
     assert german.difference.value == pytest.approx(
         10 - 2 * 0.05
     )  # the wiggles' mean is 0.05, with opposite signs
-    assert (german.unit, german.n, german.p, german.min_p) == ("seeds", 4, 2 / 70, 2 / 70)
+    assert (german.unit, german.n, german.p) == ("seeds", 4, 2 / 70)
     assert german.difference.low < 9.9 < german.difference.high
     assert german.significant
     assert not found["es"].significant

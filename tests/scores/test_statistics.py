@@ -16,6 +16,7 @@ from interlace.scores.examples import (
 )
 from interlace.scores.statistics import (
     ALPHA,
+    DRAWS,
     difference_interval,
     holm,
     mean_interval,
@@ -53,13 +54,11 @@ def test_difference_interval_matches_scipy(a, b):
 
 
 def test_p_values_of_the_most_extreme_splits(rng):
-    found = permutation_test([4, 5, 6], [1, 2, 3], rng)
-    assert (found.statistic, found.p, found.min_p) == (3.0, 2 / 20, 2 / 20)
+    assert permutation_test([4, 5, 6], [1, 2, 3], rng) == 2 / 20
     a, b = rng.normal(1.0, 1.0, 12), rng.normal(0.0, 1.0, 12)  # 2.7 million splits
     expected = scipy.stats.ttest_ind(a, b).pvalue
-    assert permutation_test(a, b, rng).p == pytest.approx(expected, rel=0.3, abs=0.005)
-    far = permutation_test(a + 100, b, rng, draws=999)
-    assert far.p == far.min_p == 1 / 1000
+    assert permutation_test(a, b, rng) == pytest.approx(expected, rel=0.3, abs=0.005)
+    assert permutation_test(a + 100, b, rng) == 1 / (1 + DRAWS)
 
 
 def welch_t(x, y, axis=-1):
@@ -77,7 +76,7 @@ def test_exact_permutation_test_matches_scipy(values, size):
     options = {"n_resamples": np.inf, "alternative": "greater"}
     permuted = scipy.stats.permutation_test((x, y), welch_t, **options)
     expected = max(permuted.pvalue, scipy.stats.ttest_ind(x, y, equal_var=False).pvalue)
-    assert permutation_test(x, y, np.random.default_rng(0)).p == pytest.approx(expected)
+    assert permutation_test(x, y, np.random.default_rng(0)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_exact_permutation_test_matches_scipy(values, size):
     ],
 )
 def test_permutation_test_without_variance(a, b, p, rng):
-    assert permutation_test(a, b, rng).p == pytest.approx(p)
+    assert permutation_test(a, b, rng) == pytest.approx(p)
 
 
 SIMULATIONS = 1000
@@ -105,7 +104,7 @@ def runs_of_items(rng, difficulty, seeds=5):
 
 
 def of_runs(rng):
-    return permutation_test(*rng.exponential(size=(2, 5)), rng).p
+    return permutation_test(*rng.exponential(size=(2, 5)), rng)
 
 
 def of_examples(rng):
@@ -114,12 +113,12 @@ def of_examples(rng):
     ones, groups = np.ones(ITEMS), np.arange(ITEMS) // 2
     return approximate_randomization(
         *(Examples(x.astype(float), ones, groups=groups) for x in (a, b)), rng, 199
-    ).p
+    )
 
 
 def of_runs_and_examples(rng):
     difficulty = rng.normal(size=ITEMS)
-    return crossed_test(runs_of_items(rng, difficulty), runs_of_items(rng, difficulty)).p
+    return crossed_test(runs_of_items(rng, difficulty), runs_of_items(rng, difficulty))[1]
 
 
 def of_correlation(rng):
@@ -144,19 +143,17 @@ def test_holm_by_hand():
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=12))
 def test_spearman_matches_scipy(pairs):
     a, b = zip(*pairs, strict=True)
-    found = spearman(a, b, np.random.default_rng(0), 199)
+    found = spearman(a, b, np.random.default_rng(0))
     if len(set(a)) == 1 or len(set(b)) == 1:
-        assert math.isnan(found.statistic)
+        assert math.isnan(found.rho)
     else:
-        assert found.statistic == pytest.approx(scipy.stats.spearmanr(a, b).statistic)
+        assert found.rho == pytest.approx(scipy.stats.spearmanr(a, b).statistic)
 
 
 def test_spearman_within_conditions_by_hand(rng):
     """Differences between conditions do not count, and columns of ranks (-1, 0), (0, -1), (1, 1) stay together."""
     found = spearman([[1, 2, 3], [101, 102, 103]], [[1, 2, 3], [-98, -99, -97]], rng)
-    assert found.statistic == pytest.approx(
-        (2 + 1) / 4
-    )  # sums of products of centered ranks, over 2 + 2
+    assert found.rho == pytest.approx((2 + 1) / 4)  # sums of products of centered ranks, over 2 + 2
     assert (found.p, found.n) == (4 / 6, 3)  # as far from 0 wherever the last column is at an end
     points = {
         ("x", "a"): (1, 1),
@@ -173,8 +170,6 @@ def test_spearman_within_conditions_by_hand(rng):
 
 
 @pytest.mark.parametrize("values", [[], [1.0, math.nan], [[1.0]]])
-def test_rejects_values_that_are_no_row_of_numbers(values, rng):
-    with pytest.raises(DataError, match="found arrays of"):
-        spearman([1, 2], [1, 2, 3], rng)
+def test_rejects_values_that_are_no_row_of_numbers(values):
     with pytest.raises(DataError, match="values: expected a row of finite numbers"):
         mean_interval(values)

@@ -78,7 +78,7 @@ class HeldOutSet:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class ContaminatedExamples:
     """The number of examples that occur in training text, and a few of them with the names of training lines."""
 
     count: int
@@ -90,8 +90,8 @@ class Contamination:
     """Examples of a held-out set with a line that occurs in training text, and others with an n-gram that does."""
 
     held_out: HeldOutSet
-    exact: Overlap
-    ngram: Overlap
+    exact: ContaminatedExamples
+    ngram: ContaminatedExamples
 
     def dump(self) -> dict[str, Any]:
         """Return plain data for JSON: percent of the examples with a whole line, and with at least an n-gram."""
@@ -168,14 +168,14 @@ class ContaminationSearch:
             self._overlap(hashed.held_out, ngram_rows),
         )
 
-    def _overlap(self, held_out: HeldOutSet, rows: Rows) -> Overlap:
+    def _overlap(self, held_out: HeldOutSet, rows: Rows) -> ContaminatedExamples:
         count = int((rows < _NEVER).sum())
         excerpts = []
         for example in np.argsort(rows, kind="stable")[: min(count, MAX_EXCERPTS)].tolist():
             excerpts.append(
                 Excerpt.of(self._row_name(int(rows[example])), *held_out.lines(example))
             )
-        return Overlap(count, tuple(excerpts))
+        return ContaminatedExamples(count, tuple(excerpts))
 
     def _row_name(self, row: int) -> str:
         for first, row_name in reversed(self._names):

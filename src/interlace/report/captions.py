@@ -10,7 +10,6 @@ from interlace.scores.aggregation import GAP, OTHERS, Measure, Results, System, 
 from interlace.scores.comparison import different_examples
 from interlace.scores.statistics import ALPHA
 
-IMPOSSIBLE = "\N{DEGREE SIGN}"  # marks a p-value that no scores of so few measurements could make significant
 MEANS = (
     "Means over runs ± half of the 95 % interval (Student's t); a run is the mean of its fine-tunings. Of a single "
     "run: lowest and highest fine-tuning, or the 95 % bootstrap interval over test examples of a single one."
@@ -19,8 +18,8 @@ _SIGNIFICANCE = "Bold: significantly different from {}, the baseline, over runs 
 DIFFERENCES = (
     "Differences: 95 % interval, and p after Holm. Over runs: permutation test of Welch's t and Welch's interval. Over "
     "examples: approximate randomization and paired bootstrap, a statement about these models and not about the "
-    "methods that trained them. Over runs and examples: Student's t with errors clustered by both. "
-    f"{IMPOSSIBLE}: cannot be significant with so few measurements."
+    "methods that trained them. Over runs and examples: Student's t with errors clustered by both. With fewer than five "
+    "runs of each system, differences over runs can hardly be significant."
 )
 _CHECKPOINTS = (
     "Not pre-trained here: {}; their runs are fine-tunings, whose mean counts as one run in tests against systems that "

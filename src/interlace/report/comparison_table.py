@@ -245,7 +245,7 @@ def compare_over_examples(
                 outcomes=read,
                 impossible=[],
             )
-    for message in impossible:
+    for message in dict.fromkeys(impossible):
         log.warning("%s", message)
     return comparisons
 
@@ -303,8 +303,7 @@ def _difference(test: Comparison) -> Entry:
     """Return a difference with its interval and p-value."""
     measure = test.measure
     interval = test.difference
-    mark = "" if test.can_be_significant else captions.IMPOSSIBLE
-    small = f"{p_value(test.adjusted_p)}{mark}"
+    small = p_value(test.adjusted_p)
     if not math.isnan(interval.low):
         low = measure.format_difference(interval.low)
         small = f"{low} to {measure.format_difference(interval.high)}, {small}"

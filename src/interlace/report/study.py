@@ -62,8 +62,6 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "high": comparison.difference.high,
         "p": comparison.p,
         "holm": comparison.adjusted_p,
-        "min_p": comparison.min_p,
-        "min_holm": comparison.adjusted_min_p,
     }
     return {
         "task": measure.task,

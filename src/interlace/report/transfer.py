@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from interlace.core.randomness import Purpose, generator
-from interlace.report.captions import IMPOSSIBLE
 from interlace.report.published_rows import THEIRS, CitedRow, with_printed
 from interlace.report.tables import Column, Entry, Line, Table, number_entries
 from interlace.report.text import p_value
@@ -23,7 +22,7 @@ from interlace.scores.aggregation import (
     difference_of,
 )
 from interlace.scores.published import rows as published_rows
-from interlace.scores.statistics import ALPHA, rank_correlation
+from interlace.scores.statistics import rank_correlation
 
 PROBE = "embedding_alignment"
 _HEADS = ("reference", ZERO_SHOT, "gap")
@@ -35,7 +34,7 @@ _CAPTION = (
     "neither words nor embedding rows with these. Correlation: Spearman's, of a probe with the gap; systems are ranked "
     "within each condition (a language under one combination of settings), and the test permutes systems in all "
     "conditions alike. "
-    f"p is two-sided, unadjusted; {IMPOSSIBLE}: cannot be significant (p < {ALPHA}) with so few systems. n: systems x "
+    "p is two-sided, unadjusted; with three systems it is at least 1/6, with four 1/24. n: systems x "
     "conditions."
 )
 
@@ -210,11 +209,10 @@ def _correlation(
             else:
                 points[(language, gap.system.axes), gap.system.name] = point
     correlation, conditions = rank_correlation(points, generator(Purpose.STATISTICS, 0, 4))
-    if math.isnan(correlation.statistic):
+    if math.isnan(correlation.rho):
         return None
-    mark = IMPOSSIBLE if correlation.min_p >= ALPHA else ""
-    small = f"{p_value(correlation.p)}{mark}, n = {correlation.n} x {conditions}"
-    return Entry(f"{correlation.statistic:.2f}", small)
+    small = f"{p_value(correlation.p)}, n = {correlation.n} x {conditions}"
+    return Entry(f"{correlation.rho:.2f}", small)
 
 
 def _in_gap_columns(entries: Iterable[Entry | None]) -> tuple[Entry | None, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,7 +15,6 @@ from interlace.core.randomness import Generator, Purpose, generator
 from interlace.scores import Score, ScoreTable, examples, statistics
 from interlace.scores.aggregation import (
     Measure,
-    Result,
     Results,
     System,
     aggregate,
@@ -31,30 +32,27 @@ Unit = Literal["seeds", "examples", "both"]
 class Comparison:
     """A system minus its baseline in one measure.
 
-    unit: what the test varies. p: two-sided; min_p: the smallest possible with so few measurements. adjusted_p,
-    adjusted_min_p: after Holm over the systems of this measure. n: how many of the unit.
+    unit: what the test varies. n: how many of the unit. p: two-sided. adjusted_p: after Holm over the systems of this
+    measure.
     """
 
     measure: Measure
     system: System
     baseline: System
+    unit: Unit
     difference: statistics.Interval
     p: float
-    adjusted_p: float
-    min_p: float
-    unit: Unit
-    n: int
-    adjusted_min_p: float = 0.0
+    adjusted_p: float = math.nan
+
+    @property
+    def n(self) -> int:
+        """Number of runs or examples."""
+        return self.difference.n
 
     @property
     def significant(self) -> bool:
         """Whether the difference is significant after Holm."""
         return self.adjusted_p < statistics.ALPHA
-
-    @property
-    def can_be_significant(self) -> bool:
-        """Whether any scores of so few measurements would be significant after Holm."""
-        return self.adjusted_min_p < statistics.ALPHA
 
 
 def compare(
@@ -88,50 +86,42 @@ def compare(
     if unit == "seeds":
         table = add_all_words(table)
         metrics = comparable_metrics(table, metrics)
-    pairs = _pairs(systems_of(table), baseline)
-    results = aggregate(table, metrics)
-    if unit == "seeds":
-        return _adjusted(_over_seeds(results, pairs))
-    if outcomes is None:
+    elif outcomes is None:
         reader = "outcomes=interlace.report.read_outcomes"
         raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give {reader}")
-    reasons: list[str] = []
+    results = aggregate(table, metrics)
+    pairs = _pairs(systems_of(table), baseline)
+    measures = [measure for measure in results if measure.main or unit == "seeds"]
     comparisons = []
-    for test in _example_tests(
-        _Outcomes(table, results, outcomes),
-        pairs,
-        draws,
-    ):
+    for slot, (measure, (system, reference)) in enumerate(product(measures, pairs)):
+        by_system = results[measure]
+        if system not in by_system or reference not in by_system:
+            continue
+        system_sample = by_system[system].against(by_system[reference])
+        reference_sample = by_system[reference].against(by_system[system])
+        rng = generator(Purpose.STATISTICS, 0, 0 if unit == "seeds" else 2, slot)
+        if outcomes is None or unit == "seeds":
+            interval = statistics.difference_interval(system_sample, reference_sample)
+            p = statistics.permutation_test(system_sample, reference_sample, rng)
+            comparisons.append(Comparison(measure, system, reference, unit, interval, p))
+            continue
+        test = _ExampleTest(_Outcomes(table, results, outcomes), measure, system, reference)
         try:
-            comparisons.append(test.run(unit))
+            if unit == "examples":
+                interval, p = test.over_examples(rng, draws)
+            else:
+                fewest = min(len(system_sample), len(reference_sample))
+                interval, p = test.over_runs_and_examples(fewest)
         except DataError as error:
             if impossible is None:
                 raise
-            reasons.append(test.reason(error))
-    if impossible is not None:
-        impossible += dict.fromkeys(reasons)
+            impossible.append(test.reason(error))
+            continue
+        comparisons.append(Comparison(measure, system, reference, unit, interval, p))
     return _adjusted(comparisons)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """A system and what it is compared with."""
-
-    system: System
-    baseline: System
-
-    def is_in(self, by_system: Mapping[System, Result]) -> bool:
-        """Return whether both have scores."""
-        return self.system in by_system and self.baseline in by_system
-
-    def samples(self, by_system: Mapping[System, Result]) -> tuple[list[float], list[float]]:
-        """Return the values of the system and of the baseline for a test over runs."""
-        result = by_system[self.system]
-        baseline = by_system[self.baseline]
-        return result.against(baseline), baseline.against(result)
-
-
-def _pairs(systems: Sequence[System], baseline: str | None) -> list[_Pair]:
+def _pairs(systems: Sequence[System], baseline: str | None) -> list[tuple[System, System]]:
     """Return each system with its baseline, if it has one; an unknown baseline is a SettingsError.
 
     That is the baseline with the same settings, or, of a lone system, the first variant of itself. None, a setting that
@@ -143,7 +133,7 @@ def _pairs(systems: Sequence[System], baseline: str | None) -> list[_Pair]:
             f"the scores have no system {baseline!r}{did_you_mean(baseline, names)}"
         )
     if len(names) == 1:
-        return [_Pair(system, systems[0]) for system in systems[1:]]
+        return [(system, systems[0]) for system in systems[1:]]
     candidates = [system for system in systems if system.name == (baseline or names[0])]
     pairs = []
     for system in systems:
@@ -151,7 +141,7 @@ def _pairs(systems: Sequence[System], baseline: str | None) -> list[_Pair]:
             continue
         for candidate in candidates:
             if _have_same_axes(system, candidate):
-                pairs.append(_Pair(system, candidate))
+                pairs.append((system, candidate))
                 break
     return pairs
 
@@ -164,150 +154,46 @@ def _have_same_axes(system: System, candidate: System) -> bool:
     return True
 
 
-def _over_seeds(results: Results, pairs: Sequence[_Pair]) -> list[Comparison]:
-    comparisons = []
-    for measure_index, (measure, by_system) in enumerate(results.items()):
-        for pair_index, pair in enumerate(pairs):
-            if not pair.is_in(by_system):
-                continue
-            system_scores, baseline_scores = pair.samples(by_system)
-            rng = generator(
-                Purpose.STATISTICS,
-                0,
-                0,
-                measure_index * len(pairs) + pair_index,
-            )
-            test = statistics.permutation_test(
-                system_scores,
-                baseline_scores,
-                rng,
-            )
-            interval = statistics.difference_interval(
-                system_scores,
-                baseline_scores,
-            )
-            comparisons.append(
-                _comparison(
-                    "seeds",
-                    measure,
-                    pair,
-                    interval,
-                    test.p,
-                    test.min_p,
-                )
-            )
-    return comparisons
-
-
 @dataclass(frozen=True)
 class _ExampleTest:
     """A test of a main metric over test examples, or over runs and examples."""
 
     outcomes: _Outcomes
     measure: Measure
-    pair: _Pair
-    rng: Generator
-    draws: int
+    system: System
+    baseline: System
 
-    def run(self, unit: Unit) -> Comparison:
-        """Return the comparison; raise DataError where outcomes differ or are missing."""
-        if unit == "both":
-            return self._over_runs_and_examples()
-        baseline = self.outcomes.pooled(self.measure, self.pair.baseline)  # its error comes first
-        system = self.outcomes.pooled(self.measure, self.pair.system)
-        interval = examples.paired_bootstrap(
-            system,
-            baseline,
-            self.rng,
-            self.draws,
-        )
-        test = examples.approximate_randomization(
-            system,
-            baseline,
-            self.rng,
-            self.draws,
-        )
-        return self._comparison(
-            "examples",
-            interval,
-            test.p,
-            test.min_p,
-        )
+    def over_examples(self, rng: Generator, draws: int) -> tuple[statistics.Interval, float]:
+        """Return the difference and its p-value; raise DataError where outcomes differ or are missing."""
+        baseline = self.outcomes.pooled(self.measure, self.baseline)  # its error comes first
+        system = self.outcomes.pooled(self.measure, self.system)
+        interval = examples.paired_bootstrap(system, baseline, rng, draws)
+        p = examples.approximate_randomization(system, baseline, rng, draws)
+        return self._in_unit(interval), p
 
-    def _over_runs_and_examples(self) -> Comparison:
-        samples = self.pair.samples(self.outcomes.results[self.measure])
-        fewest = min(len(sample) for sample in samples)
-        if fewest < MIN_RUNS:
+    def over_runs_and_examples(self, fewest_runs: int) -> tuple[statistics.Interval, float]:
+        """Return the difference and its p-value; raise DataError with too few runs, and as `over_examples`."""
+        if fewest_runs < MIN_RUNS:
             raise DataError(
-                f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}"
+                f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest_runs}"
             )
-        baseline_runs = self.outcomes.runs(self.measure, self.pair.baseline)
-        system_runs = self.outcomes.runs(self.measure, self.pair.system)
-        test = examples.crossed_test(system_runs, baseline_runs)
-        return self._comparison(
-            "both",
-            test.interval,
-            test.p,
-            0.0,
-        )
+        baseline_runs = self.outcomes.runs(self.measure, self.baseline)
+        system_runs = self.outcomes.runs(self.measure, self.system)
+        interval, p = examples.crossed_test(system_runs, baseline_runs)
+        return self._in_unit(interval), p
 
-    def _comparison(
-        self, unit: Unit, interval: statistics.Interval, p: float, min_p: float
-    ) -> Comparison:
-        """Return a comparison in the unit of the measure; intervals over examples are of shares."""
+    def _in_unit(self, interval: statistics.Interval) -> statistics.Interval:
+        """Return an interval of shares in the unit of the measure."""
         scale = 100.0 if self.measure.unit == "%" else 1.0
-        scaled = statistics.Interval(
+        return statistics.Interval(
             interval.value * scale, interval.low * scale, interval.high * scale, interval.n
-        )
-        return _comparison(
-            unit,
-            self.measure,
-            self.pair,
-            scaled,
-            p,
-            min_p,
         )
 
     def reason(self, error: DataError) -> str:
         """Return why the test is impossible."""
-        names = f"{self.pair.system.label} and {self.pair.baseline.label}"
+        names = f"{self.system.label} and {self.baseline.label}"
         where = f"{self.measure.task}, {self.measure.setting}"
         return f"{where}: {names} are not compared over examples: {error}"
-
-
-def _example_tests(
-    outcomes: _Outcomes, pairs: Sequence[_Pair], draws: int
-) -> Iterator[_ExampleTest]:
-    main_measures = [measure for measure in outcomes.results if measure.main]
-    for measure_index, measure in enumerate(main_measures):
-        for pair_index, pair in enumerate(pairs):
-            if pair.is_in(outcomes.results[measure]):
-                slot = measure_index * len(pairs) + pair_index
-                rng = generator(Purpose.STATISTICS, 0, 2, slot)
-                yield _ExampleTest(
-                    outcomes,
-                    measure,
-                    pair,
-                    rng,
-                    draws,
-                )
-
-
-def _comparison(
-    unit: Unit, measure: Measure, pair: _Pair, interval: statistics.Interval, p: float, min_p: float
-) -> Comparison:
-    """Return a comparison with unadjusted p-values."""
-    return Comparison(
-        measure=measure,
-        system=pair.system,
-        baseline=pair.baseline,
-        difference=interval,
-        p=p,
-        adjusted_p=p,
-        min_p=min_p,
-        unit=unit,
-        n=interval.n,
-    )
 
 
 def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -318,15 +204,8 @@ def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
     adjusted = []
     for family in by_measure.values():
         ps = statistics.holm([comparison.p for comparison in family])
-        min_ps = statistics.holm([comparison.min_p for comparison in family])
-        for comparison, p, min_p in zip(family, ps, min_ps, strict=True):
-            adjusted.append(
-                replace(
-                    comparison,
-                    adjusted_p=p,
-                    adjusted_min_p=min_p,
-                )
-            )
+        for comparison, p in zip(family, ps, strict=True):
+            adjusted.append(replace(comparison, adjusted_p=p))
     return adjusted
 
 

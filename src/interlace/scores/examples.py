@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator
-from interlace.scores.statistics import DRAWS, Interval, Significance, extreme_share
+from interlace.scores.statistics import DRAWS, Interval, extreme_share
 
 Floats = NDArray[np.float64]
 
@@ -140,16 +140,8 @@ def bootstrap(
 
     `n` is the number of counted examples. The ends are nan with one example or one group.
     """
-    columns = a.group_sums(a.groups)  # (C, G)
-    n = int(a.counted.sum())
-    return _percentile_interval(
-        a.total,
-        n,
-        a.value,
-        columns,
-        rng,
-        draws,
-    )
+    scores = _resampled_scores(a.group_sums(a.groups), a.value, rng, draws)
+    return _percentile_interval(a.total, scores, int(a.counted.sum()))
 
 
 def paired_bootstrap(
@@ -170,218 +162,110 @@ def paired_bootstrap(
         return a.value(a_sums) - b.value(b_sums)
 
     return _percentile_interval(
-        a.total - b.total,
-        n,
-        difference,
-        columns,
-        rng,
-        draws,
+        a.total - b.total, _resampled_scores(columns, difference, rng, draws), n
     )
 
 
-def _percentile_interval(
-    value: float,
-    n: int,
-    score: Callable[[Floats], Floats],
-    columns: Floats,
-    rng: Generator,
-    draws: int,
-) -> Interval:
-    """Return the middle 95 % of the finite scores of resampled columns (C, G).
+def _percentile_interval(value: float, scores: Floats, n: int) -> Interval:
+    """Return the middle 95 % of the finite scores of draws; nan with one example.
 
     A draw without weight has no score, and neither has one with an example whose score is not finite.
     """
-    low = math.nan
-    high = math.nan
-    if n > 1 and columns.shape[1] > 1:
-        scores = score(_resampled(columns, rng, draws))
-        finite = scores[np.isfinite(scores)]
-        if finite.size:
-            low, high = np.quantile(finite, [0.025, 0.975]).tolist()
+    finite = scores[np.isfinite(scores)]
+    if n < 2 or not finite.size:
+        return Interval(value, math.nan, math.nan, n)
+    low, high = np.quantile(finite, [0.025, 0.975]).tolist()
     return Interval(value, low, high, n)
 
 
-def _resampled(
-    columns: Floats,
-    rng: Generator,
-    draws: int,
+def _resampled_scores(
+    columns: Floats, score: Callable[[Floats], Floats], rng: Generator, draws: int
 ) -> Floats:
-    """(C, draws) sums of each column (C, N) over examples drawn with replacement.
+    """(draws,) scores of the sums of columns (C, G) over groups drawn with replacement; nan of a single group.
 
-    Of one column (1, 0, 2), the draw of examples 0, 2 and 2 counts them (1, 0, 2) times, and its sum is 5.
+    Of one column (1, 0, 2), the draw of groups 0, 2 and 2 counts them (1, 0, 2) times, and its sum is 5.
     """
     n = columns.shape[1]
-    sums = np.empty((len(columns), draws))
+    if n < 2:
+        return np.full(draws, math.nan)
+    scores = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - begin)
-        # (size, N): how often each example is drawn
+        # (size, G): how often each group is drawn
         counts = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)])
-        sums[:, begin : begin + size] = columns @ counts.T.astype(np.float64)
-    return sums
+        scores[begin : begin + size] = score(columns @ counts.T.astype(np.float64))
+    return scores
 
 
 def approximate_randomization(
     a: Examples, b: Examples, rng: Generator, draws: int = DRAWS
-) -> Significance:
-    """Test whether two systems differ on the same examples by swapping their outcomes at random (Noreen 1989).
+) -> float:
+    """Return the p-value of a test that swaps the outcomes of two systems on examples at random (Noreen 1989).
 
-    Outcomes of one group are swapped together. `n` is the number of examples that count for either system.
+    Outcomes of one group are swapped together.
 
     Of outcomes (1, 1, 0) and (0, 1, 0), a swap of the first example turns the difference from 1/3 to -1/3, and other
     swaps leave it: every arrangement is as extreme, and p is 1.
     """
-    n = _pair_count(a, b)
+    _pair_count(a, b)
     a_sums = a.group_sums(a.groups)  # (C, G)
     b_sums = b.group_sums(a.groups)
-    observed = a.total - b.total
-    gains = (
-        b_sums - a_sums
-    ).T  # (G, C): what the sums of `a` gain if the outcomes of a group are swapped
+    # (G, C): what the sums of `a` gain if the outcomes of a group are swapped
+    gains = (b_sums - a_sums).T
     a_total = a_sums.sum(axis=1)  # (C,)
     both_total = (a_sums + b_sums).sum(axis=1)
     differences = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - begin)
-        is_swapped = rng.integers(
-            0,
-            2,
-            size=(size, len(gains)),
-            dtype=np.int8,
-        )
+        is_swapped = rng.integers(0, 2, size=(size, len(gains)), dtype=np.int8)
         sums = a_total + is_swapped.astype(np.float64) @ gains  # (size, C)
         differences[begin : begin + size] = a.value(sums.T) - b.value((both_total - sums).T)
-    return Significance(
-        observed,
-        extreme_share(
-            differences,
-            observed,
-            exact=False,
-        ),
-        n,
-        1 / (1 + draws),
-    )
+    return extreme_share(differences, a.total - b.total, exact=False)
 
 
 def mean_over_sets(parts: Sequence[Examples]) -> Examples:
     """Return the examples whose score is the mean of the scores on several test sets, such as one a language.
 
-    The examples of sets with equal numbers of examples are drawn together, by their places, which parallel sets need
-    and independent ones do not mind. Examples that are drawn together in one of these sets are so in all.
+    The examples of sets with equal numbers of examples are drawn together, by their places and in the groups of the
+    first of these sets, which parallel sets need and independent ones do not mind.
 
     Of two sets with 2 examples and one with 3, examples 0 and 1 of the result are those of the first two sets, and 2 to
     4 those of the third. Each set has columns of its own.
     """
-    sets_by_size: dict[int, list[int]] = {}
-    for index, part in enumerate(parts):
-        sets_by_size.setdefault(len(part.score), []).append(index)
-    total = sum(sets_by_size)
-    column_count = len(parts[0].columns)
+    first_rows: dict[int, int] = {}  # by the number of examples of a set
+    groups: list[NDArray[np.int64]] = []
+    total = 0
+    for part in parts:
+        size = len(part.score)
+        if size not in first_rows:
+            first_rows[size] = total
+            groups.append(total + (np.arange(size) if part.groups is None else part.groups))
+            total += size
+    width = len(parts[0].columns)
     score = np.zeros(total)
     weight = np.zeros(total)
-    counts = np.zeros((total, len(parts) * column_count))
-    groups = np.empty(total, np.int64)
-    begin = 0
-    for size, indices in sets_by_size.items():
-        rows = slice(begin, begin + size)
-        for index in indices:
-            first_column = index * column_count
-            score[rows] += parts[index].score
-            weight[rows] += parts[index].weight
-            counts[rows, first_column : first_column + column_count] = parts[index].columns.T
-        groups[rows] = begin + _joined_groups(
-            [parts[index].groups for index in indices],
-            size,
-        )
-        begin += size
+    counts = np.zeros((total, len(parts) * width))
+    for index, part in enumerate(parts):
+        first_row = first_rows[len(part.score)]
+        rows = slice(first_row, first_row + len(part.score))
+        score[rows] += part.score
+        weight[rows] += part.weight
+        counts[rows, index * width : (index + 1) * width] = part.columns.T
     return Examples(
         score=score,
         weight=weight,
         identity=identity_of([part.identity for part in parts]),
         counts=counts,
         measure=parts[0].measure,
-        groups=np.unique(groups, return_inverse=True)[1],
+        groups=np.unique(np.concatenate(groups), return_inverse=True)[1],
         sets=sum(part.sets for part in parts),
     )
 
 
-def _joined_groups(groupings: Sequence[NDArray[np.int64] | None], size: int) -> NDArray[np.int64]:
-    """Return (size,) group numbers of examples that share a group in any of several groupings."""
-    nodes = []  # of a graph: the examples, then the groups of each grouping
-    node_count = size
-    for groups in groupings:
-        if groups is not None:
-            nodes.append(groups + node_count)
-            node_count += int(groups.max()) + 1
-    if not nodes:
-        return np.arange(size)
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    group_nodes = np.concatenate(nodes)
-    example_nodes = np.tile(np.arange(size), len(nodes))
-    graph = coo_array(
-        (np.ones(len(group_nodes)), (example_nodes, group_nodes)), (node_count, node_count)
-    )
-    _, labels = connected_components(graph, directed=False)
-    return np.asarray(labels[:size], np.int64)
-
-
-@dataclass(frozen=True)
-class CrossedTest:
-    """A difference over runs and examples with its 95 % confidence interval and two-sided p-value."""
-
-    interval: Interval
-    p: float
-
-
-@dataclass(frozen=True)
-class _RunScores:
-    """The scores of the runs of one system, and by the jackknife (R, G) those without each group of examples."""
-
-    scores: Floats  # (R,)
-    jackknife: Floats  # (R, G)
-
-    @property
-    def run_variance(self) -> float:
-        """The variance of the mean score over runs."""
-        return float(self.scores.var(ddof=1)) / len(self.scores)
-
-    @property
-    def deviations(self) -> Floats:
-        """(R, G) differences of the scores without a group from their mean over groups."""
-        deviations: Floats = self.jackknife - self.jackknife.mean(axis=1, keepdims=True)
-        return deviations
-
-    @property
-    def effects(self) -> Floats:
-        """(G,) effects of the groups on the mean score."""
-        effects: Floats = self.deviations.mean(axis=0)
-        return effects
-
-    @property
-    def both_variance(self) -> float:
-        """The variance of the mean score over runs and examples together."""
-        count, size = self.jackknife.shape
-        squares = float(((self.deviations - self.effects) ** 2).sum())
-        return float(squares * (size - 1) / size / (count * (count - 1)))
-
-
-def _run_scores(
-    runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]
-) -> _RunScores:
-    """Score the runs of a system; counted: (G,) the groups that count for any run."""
-    jackknife = []
-    for run in runs:
-        sums = run.group_sums(groups)[:, counted]  # (C, G)
-        jackknife.append(run.value(sums.sum(axis=1, keepdims=True) - sums))
-    return _RunScores(
-        np.array([run.total for run in runs]),
-        np.stack(jackknife),
-    )
-
-
-def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
+def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> tuple[Interval, float]:
     """Compare the mean scores of the runs of two systems, where other runs and other examples could be drawn.
+
+    Return the difference with its 95 % interval, and the two-sided p-value.
 
     The variance is that of runs, plus that of examples (or their groups), minus that of runs and examples together,
     which both contain (Cameron, Gelbach & Miller 2011), but at least each of the first two. Examples vary by the
@@ -391,61 +275,54 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
     Of two runs a side that are right in examples (1, 1, 1, 0) and (1, 1, 0, 0) against (1, 0, 0, 0) twice, the
     difference is 0.375, and its variance that of the mean differences (0, 1, 0.5, 0), divided by 4.
     """
-    runs = [*a, *b]
-    for run in runs:
-        _pair_count(a[0], run)
-    groups = a[0].groups
-    counted = np.any(
-        [run.group_sums(groups).any(axis=0) for run in runs],
-        axis=0,
-    )  # (G,)
-    a_scores = _run_scores(a, groups, counted)
-    b_scores = _run_scores(b, groups, counted)
-    difference = float(a_scores.scores.mean() - b_scores.scores.mean())
-    effects = a_scores.effects - b_scores.effects  # (G,)
-    size = len(effects)
-    example_variance = float((effects**2).sum()) * (size - 1) / size
-    run_variance = a_scores.run_variance + b_scores.run_variance
-    both_variance = a_scores.both_variance + b_scores.both_variance
-    variance = max(
-        run_variance + example_variance - both_variance,
-        run_variance,
-        example_variance,
-    )
-    n = min(len(a), len(b))
-    if variance == 0:
-        return CrossedTest(
-            Interval(
-                difference,
-                difference,
-                difference,
-                n,
-            ),
-            float(difference == 0),
-        )
-    spread = 0.0  # Satterthwaite's: the squares of the variances by their degrees of freedom
-    for part, count in (
-        (a_scores.run_variance, len(a)),
-        (b_scores.run_variance, len(b)),
-        (example_variance, size),
-    ):
-        if count > 1:
-            spread += part**2 / (count - 1)
-    freedom = variance**2 / spread if spread > 0 else math.inf
     from scipy.stats import t
 
+    groups = a[0].groups
+    for run in (*a, *b):
+        _pair_count(a[0], run)
+    # (G,) groups that count for any run
+    counted = np.any([run.group_sums(groups).any(axis=0) for run in (*a, *b)], axis=0)
+    size = int(counted.sum())
+    difference = 0.0
+    effects = np.zeros(size)  # (G,) of the groups on the difference
+    run_variances = []
+    both_variance = 0.0
+    for sign, runs in ((1, a), (-1, b)):
+        count = len(runs)
+        scores = np.array([run.total for run in runs])
+        deviations = _jackknife(runs, groups, counted)  # (R, G)
+        mean_deviations = deviations.mean(axis=0)
+        difference += sign * float(scores.mean())
+        effects += sign * mean_deviations
+        run_variances.append(float(scores.var(ddof=1)) / count)
+        squares = float(((deviations - mean_deviations) ** 2).sum())
+        both_variance += squares * (size - 1) / size / (count * (count - 1))
+    example_variance = float((effects**2).sum()) * (size - 1) / size
+    run_variance = sum(run_variances)
+    variance = max(run_variance + example_variance - both_variance, run_variance, example_variance)
+    n = min(len(a), len(b))
+    if variance == 0:
+        return Interval(difference, difference, difference, n), float(difference == 0)
+    spread = 0.0  # Satterthwaite's: the squares of the variances by their degrees of freedom
+    for part, count in zip((*run_variances, example_variance), (len(a), len(b), size), strict=True):
+        spread += part**2 / max(count - 1, 1)
+    freedom = variance**2 / spread
     error = math.sqrt(variance)
     half_width = float(t.ppf(0.975, freedom)) * error
-    interval = Interval(
-        difference,
-        difference - half_width,
-        difference + half_width,
-        n,
-    )
-    return CrossedTest(
-        interval,
-        float(2 * t.sf(abs(difference) / error, freedom)),
-    )
+    interval = Interval(difference, difference - half_width, difference + half_width, n)
+    return interval, float(2 * t.sf(abs(difference) / error, freedom))
+
+
+def _jackknife(
+    runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]
+) -> Floats:
+    """(R, G) differences of the scores without each counted group of examples from their mean over groups."""
+    scores = []
+    for run in runs:
+        sums = run.group_sums(groups)[:, counted]  # (C, G)
+        scores.append(run.value(sums.sum(axis=1, keepdims=True) - sums))
+    jackknife = np.stack(scores)
+    return np.asarray(jackknife - jackknife.mean(axis=1, keepdims=True), np.float64)
 
 
 def _pair_count(a: Examples, b: Examples) -> int:

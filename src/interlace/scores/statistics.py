@@ -44,13 +44,12 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Significance:
-    """A test statistic with its p-value. min_p: the smallest p-value possible with so few measurements."""
+class Correlation:
+    """Spearman's correlation of n pairs with its p-value."""
 
-    statistic: float
+    rho: float
     p: float
     n: int
-    min_p: float = 0.0
 
 
 def mean_interval(values: ArrayLike) -> Interval:
@@ -58,22 +57,12 @@ def mean_interval(values: ArrayLike) -> Interval:
     x = _vector(values, "values")
     mean = float(x.mean())
     if len(x) < 2:
-        return Interval(
-            mean,
-            math.nan,
-            math.nan,
-            len(x),
-        )
+        return Interval(mean, math.nan, math.nan, len(x))
     from scipy.stats import t
 
     deviation = float(x.std(ddof=1))
     half = float(t.ppf(0.975, len(x) - 1)) * deviation / math.sqrt(len(x))
-    return Interval(
-        mean,
-        mean - half,
-        mean + half,
-        len(x),
-    )
+    return Interval(mean, mean - half, mean + half, len(x))
 
 
 def difference_interval(a: ArrayLike, b: ArrayLike) -> Interval:
@@ -90,22 +79,15 @@ def difference_interval(a: ArrayLike, b: ArrayLike) -> Interval:
     if x.var() + y.var() == 0:
         return Interval(value, value, value, n)
     interval = _welch_test(x, y).confidence_interval(0.95)
-    return Interval(
-        value,
-        float(interval.low),
-        float(interval.high),
-        n,
-    )
+    return Interval(value, float(interval.low), float(interval.high), n)
 
 
-def permutation_test(
-    a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS
-) -> Significance:
-    """Test whether two independent samples have the same mean; `p` is the larger one of two tests.
+def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator) -> float:
+    """Return the p-value of equal means of two independent samples: the larger one of those of two tests.
 
     1. A permutation test of Welch's t, which keeps its level where both samples have the same distribution (Janssen
        1997, "Studentized permutation tests for non-i.i.d. hypotheses"). It is exact where there are at most 20,000
-       splits of the joined values (8 against 8), else over `draws` random splits.
+       splits of the joined values (8 against 8), else over random splits.
     2. Welch's t-test, which keeps it about where the variances differ. With few values the permutation test does not:
        of true nulls with 3 values of variance 9 against 10 of variance 1 it rejects 13 % at 5 %.
 
@@ -114,27 +96,16 @@ def permutation_test(
     x = _vector(a, "a")
     y = _vector(b, "b")
     size = len(x) + len(y)
-    split_count = math.comb(size, len(x))
-    is_exact = split_count <= _MAX_EXACT
+    is_exact = math.comb(size, len(x)) <= _MAX_EXACT
     if is_exact:
         splits = _all_splits(size, len(x))
     else:
-        splits = np.argsort(rng.random((draws, size)), axis=1)[:, : len(x)]
+        splits = np.argsort(rng.random((DRAWS, size)), axis=1)[:, : len(x)]
     observed = _welch_t(x, y, np.arange(len(x))[None])[0]
-    p = extreme_share(
-        _welch_t(x, y, splits),
-        observed,
-        exact=is_exact,
-    )
+    p = extreme_share(_welch_t(x, y, splits), observed, exact=is_exact)
     if min(len(x), len(y)) > 1 and x.var() + y.var() > 0:
         p = max(p, float(_welch_test(x, y).pvalue))
-    min_p = (2 if len(x) == len(y) else 1) / split_count
-    return Significance(
-        statistic=float(x.mean() - y.mean()),
-        p=p,
-        n=min(len(x), len(y)),
-        min_p=min_p if is_exact else max(min_p, 1 / (1 + draws)),
-    )
+    return p
 
 
 def _welch_test(x: Floats, y: Floats) -> Any:
@@ -233,49 +204,34 @@ def holm(ps: Sequence[float]) -> list[float]:
     return [float(round(p, 15)) for p in adjusted]
 
 
-def spearman(
-    a: ArrayLike,
-    b: ArrayLike,
-    rng: Generator,
-    draws: int = DRAWS,
-) -> Significance:
+def spearman(a: ArrayLike, b: ArrayLike, rng: Generator) -> Correlation:
     """Return Spearman's rank correlation of n pairs, or its average within the rows of two tables, with its p-value.
 
     A row of a table (conditions, n) is one condition, a column what is compared in all of them. Values are ranked
     within their condition, so differences between conditions do not correlate (a partial rank correlation given the
     condition). The test permutes columns as wholes, because the values of one column depend on each other; it is exact
-    for up to 8, else over `draws` permutations. Equal values share the mean of their ranks. nan without variance.
+    for up to 8, else over random permutations. Equal values share the mean of their ranks. nan without variance.
 
     rho = sum(r s) / sqrt(sum(r^2) sum(s^2)) of ranks r and s whose mean in each row is 0. Of a = (1, 2, 3) and
     b = (5, 4, 9), the ranks are (-1, 0, 1) and (0, -1, 1): rho = 1 / sqrt(2 * 2) = 0.5.
     """
     x = np.atleast_2d(np.asarray(a, np.float64))  # (conditions, n)
     y = np.atleast_2d(np.asarray(b, np.float64))
-    if x.shape != y.shape:
-        raise DataError(f"spearman pairs values: found arrays of {x.shape} and {y.shape}")
     n = x.shape[1]
     x_ranks = _centered_ranks(x)
     y_ranks = _centered_ranks(y)
     scale = math.sqrt(float((x_ranks**2).sum() * (y_ranks**2).sum()))
     if n < 3 or scale == 0:
-        return Significance(math.nan, math.nan, n, 1.0)
+        return Correlation(math.nan, math.nan, n)
     is_exact = n <= 8
-    orders = _orders(n) if is_exact else np.argsort(rng.random((draws, n)), axis=1)  # (draws, n)
+    if is_exact:
+        orders = np.array(list(permutations(range(n))), np.intp)  # (orders, n)
+    else:
+        orders = np.argsort(rng.random((DRAWS, n)), axis=1)
     rho = float((x_ranks * y_ranks).sum() / scale)
     products = x_ranks.T @ y_ranks  # (n, n): what a column of y contributes in another position
     permuted = products[np.arange(n), orders].sum(axis=1) / scale
-    p = extreme_share(
-        permuted,
-        rho,
-        exact=is_exact,
-    )
-    min_p = (2 if len(x) == 1 else 1) / math.factorial(n)
-    return Significance(
-        rho,
-        p,
-        n,
-        min_p if is_exact else max(min_p, 1 / (1 + draws)),
-    )
+    return Correlation(rho, extreme_share(permuted, rho, exact=is_exact), n)
 
 
 def _centered_ranks(values: Floats) -> Floats:
@@ -288,7 +244,7 @@ def _centered_ranks(values: Floats) -> Floats:
 
 def rank_correlation(
     points: Mapping[tuple[Any, Any], tuple[float, float]], rng: Generator
-) -> tuple[Significance, int]:
+) -> tuple[Correlation, int]:
     """Return Spearman's correlation within conditions, of points named (condition, system), and how many conditions.
 
     Conditions with a single system, and systems that do not occur in every other condition, are left out.
@@ -309,11 +265,6 @@ def rank_correlation(
         table[..., 1],
         rng,
     ), len(conditions)
-
-
-@cache
-def _orders(n: int) -> NDArray[np.intp]:
-    return np.array(list(permutations(range(n))), np.intp)
 
 
 def _vector(values: ArrayLike, name: str) -> Floats:
