@@ -97,7 +97,7 @@ def test_a_checkpoint_counts_as_one_run(results):
     pos = tables(scores)[1]
     assert "Not pre-trained here: M;" in pos.caption
     assert not cell(pos, "M", "de").bold
-    assert cell(pos, RUNS, "de").small.endswith("p = 0.057°")  # 2 / 70, times two
+    assert cell(pos, RUNS, "de").small.endswith("p = 0.057")  # 2 / 70, times two
     assert "Not pre-trained here" not in tables(results)[1].caption
 
 

@@ -18,8 +18,8 @@ _SIGNIFICANCE = "Bold: significantly different from {}, the baseline, over runs 
 DIFFERENCES = (
     "Differences: 95 % interval, and p after Holm. Over runs: permutation test of Welch's t and Welch's interval. Over "
     "examples: approximate randomization and paired bootstrap, a statement about these models and not about the "
-    "methods that trained them. Over runs and examples: Student's t with errors clustered by both. With fewer than five "
-    "runs of each system, differences over runs can hardly be significant."
+    "methods that trained them. Over runs and examples: Student's t with errors clustered by both. With fewer than "
+    "five runs of each system, differences over runs can hardly be significant."
 )
 _CHECKPOINTS = (
     "Not pre-trained here: {}; their runs are fine-tunings, whose mean counts as one run in tests against systems that "
