@@ -85,9 +85,9 @@ def test_recipe_with_contamination_and_cost(recipe):
     assert list(reports) == ["text en (dev)", "text en (train)", "pairs en-de (train)", held_out]
     leaks = reports[held_out]["findings"]
     assert [(leak["count"], leak["total"], leak["about"].split(" that")[0]) for leak in leaks] == [
-        (1, 1, "examples of retrieval (dev) (de)"),  # the same file as of (test)
-        (1, 1, "examples of retrieval (test) (de)"),
-        (1, 2, "examples of text en (dev) (en)"),
+        (1, 1, "examples of retrieval (dev, de)"),  # the same file as of (test)
+        (1, 1, "examples of retrieval (test, de)"),
+        (1, 2, "examples of text en (dev, en)"),
     ]
 
 
