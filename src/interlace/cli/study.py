@@ -28,12 +28,6 @@ def study(
     only: Annotated[
         str, typer.Option("--only", help="Pattern of cell or system names, such as 'alm*'.")
     ] = "*",
-    put_aside: Annotated[
-        bool,
-        typer.Option(
-            "--archive", help="Move cells that ran with other settings to aside/, and rerun them."
-        ),
-    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the cells and their states.")
     ] = False,
@@ -68,7 +62,7 @@ def study(
     from interlace.experiments.studies.folder import CELLS, LOG, StudyFolder
     from interlace.experiments.studies.running import run_study
 
-    outcome = run_study(settings, folder, into, only=only, put_aside=put_aside, code=code)
+    outcome = run_study(settings, folder, into, only=only, code=code)
     with StudyFolder(into).lock():
         _show_results(settings, folder, into, as_json=as_json)
     if outcome.failed:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from interlace.core.errors import InterlaceError, SettingsError, did_you_mean
+from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, leaves, merged, put
@@ -201,25 +201,15 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
     folder: of the study's file, where its recipes may be too. Impossible cells raise the errors of their recipes.
     """
     cells: dict[str, GridCell] = {}
-    faults: dict[str, InterlaceError] = {}
     for seed, values in product(study.seeds, product(*study.axes.values())):
         axes = dict(zip(study.axes, values, strict=True))
         for name, system in study.systems.items():
-            if system.seeds is not None and seed not in system.seeds:
-                continue
-            try:
+            if system.seeds is None or seed in system.seeds:
                 cell = _cell(study, name, axes, seed, folder)
-            except InterlaceError as error:
-                faults.setdefault(str(error), error)
-                continue
-            if cells.setdefault(cell.name, cell) != cell:
-                raise SettingsError(
-                    f"two cells have the name {cell.name!r}: rename systems or axis values"
-                )
-    if len(faults) == 1:
-        raise next(iter(faults.values()))
-    if faults:
-        raise SettingsError("\n  ".join(["several errors:", *faults]))
+                if cells.setdefault(cell.name, cell) != cell:
+                    raise SettingsError(
+                        f"two cells have the name {cell.name!r}: rename systems or axis values"
+                    )
     return list(cells.values())
 
 

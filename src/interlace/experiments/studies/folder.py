@@ -23,7 +23,6 @@ from interlace.training.run_folder import (
     RECIPE,
     RUN,
     SCORES,
-    locked,
     read_run,
 )
 from interlace.training.selection import Item, runs_of_task
@@ -31,7 +30,6 @@ from interlace.training.selection import Item, runs_of_task
 TRAINING = "pretrain.json"
 LOG = "log.txt"
 CELLS = "cells"
-ASIDE = "aside"
 STUDY = "study.json"
 RESULTS = "results.json"
 
@@ -77,8 +75,9 @@ class StudyFolder:
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""
         path = self.cell(cell.name) / CELL
-        remedy = "remove the folder, or run with --archive"
-        state: CellState = read_json(path, CellState, CellState(), remedy=remedy, error=RunError)
+        state: CellState = read_json(
+            path, CellState, CellState(), remedy="remove the folder", error=RunError
+        )
         return state
 
     def write_state(self, cell: GridCell, state: CellState) -> None:
@@ -94,12 +93,25 @@ class StudyFolder:
         write_json(self.cell(cell.name) / CELL, {**about, **vars(state)})
 
     def begin(self, cell: GridCell) -> CellState:
-        """Write the settings of a cell into its folder and mark it as running."""
+        """Write the settings of a cell into its folder and mark it as running.
+
+        Raise RunError if pre-training began with other settings. With other evaluation settings, it is evaluated again.
+        """
+        from interlace.experiments.run import differences
+
         folder = self.cell(cell.name)
         state = self.state(cell)
+        has_results = (folder / RUN).exists() or (folder / SCORES).exists()
+        is_begun = has_results or any((folder / "checkpoints").glob("*"))
+        if is_begun and state.training and state.training != cell.training:
+            changes = "; ".join(differences(state.training, cell.training)[:3])
+            raise RunError(
+                f"{folder}: began with other settings ({changes}); remove it to run the cell again, or choose another "
+                "folder for the study"
+            )
         folder.mkdir(parents=True, exist_ok=True)
-        is_begun = state.training == cell.training and (folder / RECIPE).exists()
-        if not is_begun:  # a run resumes with its own recipe
+        is_same = state.training == cell.training
+        if not (is_same and (folder / RECIPE).exists()):  # a run resumes with its own recipe
             write_json(folder / TRAINING, cell.recipe.dump())
         write_json(folder / EVALUATION, cell.recipe.dump())
         state.training = cell.training
@@ -134,35 +146,6 @@ class StudyFolder:
     def is_trained(self, name: str) -> bool:
         """Return whether a cell's run has a finished model."""
         return bool(read_run(self.cell(name)).get("finished"))
-
-    def changed(self, cells: Sequence[GridCell]) -> dict[str, list[str]]:
-        """Return by cell how pre-training settings differ from those that it began with.
-
-        Changed evaluation settings do not count: the cell is evaluated again. Nor do runs without a checkpoint.
-        """
-        from interlace.experiments.run import differences
-
-        changes = {}
-        for cell in cells:
-            training = self.state(cell).training
-            folder = self.cell(cell.name)
-            has_results = (folder / RUN).exists() or (folder / SCORES).exists()
-            is_begun = has_results or any((folder / "checkpoints").glob("*"))
-            if training and is_begun and training != cell.training:
-                changes[cell.name] = differences(training, cell.training)
-        return changes
-
-    def put_aside(self, name: str) -> Path:
-        """Move a cell's folder to `aside/`, where no results are read from; a RunError while a process uses it."""
-        number = 0
-        while (archived := file_in(self.path / ASIDE, f"{name}.{number}")).exists():
-            number += 1
-        with self.cell_lock(name), locked(self.cell(name)):
-            archived.parent.mkdir(exist_ok=True)
-            self.cell(name).rename(archived)
-        for lock in archived.glob(".lock*"):  # of the run, with the note of a killed holder
-            lock.unlink()
-        return archived
 
     def finished_runs(self, cells: Sequence[GridCell]) -> list[Path]:
         """Return the folders of finished cells."""

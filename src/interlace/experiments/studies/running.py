@@ -28,7 +28,6 @@ from interlace.training.run_folder import EVALUATION, check_folder
 log = logging.getLogger(__name__)
 
 POLL = 2.0  # seconds between attempts to lock cells that other processes work on
-_MAX_LISTED = 10  # changed cells in an error
 _FAULTS = (InterlaceError, OSError)  # errors that fail a single cell
 
 
@@ -46,7 +45,6 @@ def run_study(
     into: Path,
     *,
     only: str = "*",
-    put_aside: bool = False,
     code: Sequence[Path] = (),
 ) -> StudyOutcome:
     """Run the cells that are not finished; the same call resumes a stopped study, or shares the cells of a running one.
@@ -55,8 +53,7 @@ def run_study(
 
     study, folder: the grid, and the folder of its file, where its recipes may be too. into: the study's folder:
     `cells/NAME/` are run folders, `results.json` their scores. only: a shell pattern of cells' or
-    systems' names. put_aside: move cells that began with other settings to `aside/` and run them again; else they are a
-    RunError. code: files with objectives, tasks or readers that the cells need.
+    systems' names. code: files with objectives, tasks or readers that the cells need.
     """
     all_cells = cells_of(study, folder)
     outcome = StudyOutcome(matching(all_cells, only))
@@ -66,7 +63,6 @@ def run_study(
     check_folder(into, STUDY)
     with study_folder.lock():
         _check_study(study, study_folder)
-        _check_settings(outcome.cells, study_folder, put_aside=put_aside)
 
     def write_scores() -> None:
         with study_folder.lock():
@@ -142,23 +138,6 @@ def _check_study(study: Study, study_folder: StudyFolder) -> None:
         names = f"holds study {stored.get('name')!r}, not {study.name!r}"
         raise RunError(f"{study_folder.path}: {names}; choose another folder")
     write_json(path, study.dump())
-
-
-def _check_settings(
-    cells: Sequence[GridCell], study_folder: StudyFolder, *, put_aside: bool
-) -> None:
-    """Raise RunError for cells that began with other settings, or move them aside."""
-    changes = study_folder.changed(cells)
-    if changes and not put_aside:
-        lines = [f"\n  {name}: {'; '.join(settings[:3])}" for name, settings in changes.items()]
-        raise RunError(
-            f"{study_folder.path}: {len(changes)} of {len(cells)} cells began with other settings:"
-            f"{''.join(lines[:_MAX_LISTED])}\n"
-            "run with --archive to move them away and run them again, or choose another folder"
-        )
-    for name in changes:
-        archived = study_folder.put_aside(name)
-        log.info("%s began with other settings; moved to %s", name, archived)
 
 
 def _run_cell(cell: GridCell, study_folder: StudyFolder, options: Sequence[str]) -> None:
