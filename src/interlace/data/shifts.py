@@ -14,7 +14,6 @@ _MARGIN = 10.0  # log odds for a shift, beyond those that the best of all places
 _MAX_LOG_ODDS = 3.0  # of one line, so that a few strange lines decide nothing
 _MIN_LINES = 15  # of a shift
 _MIN_CORRELATION = 0.3  # of shifted lines, by 1.5 standard errors
-_MIN_PIECE = 50  # lines needed to estimate a correlation
 
 Values = NDArray[np.float64]
 
@@ -32,38 +31,31 @@ def find_shift(source: NDArray[np.int64], target: NDArray[np.int64]) -> Shift | 
     """Return the shift that begins first; source, target: (n,) and (m,) characters of each line."""
     source_values = _standardized(source)
     target_values = _standardized(target)
-    offsets = sorted(range(-MAX_OFFSET, MAX_OFFSET + 1), key=abs)  # 0 is the first
-    correlation = max(_best_correlation(source_values, target_values, offset) for offset in offsets)
     first_shift: Shift | None = None
-    for offset in offsets[1:]:
-        shift = _shift(source_values, target_values, offset, correlation)
+    for offset in range(-MAX_OFFSET, MAX_OFFSET + 1):
+        shift = _shift(source_values, target_values, offset) if offset else None
         if shift is not None and (first_shift is None or shift.first < first_shift.first):
             first_shift = shift
     return first_shift
 
 
-def _shift(source: Values, target: Values, offset: int, correlation: float) -> Shift | None:
+def _shift(source: Values, target: Values, offset: int) -> Shift | None:
     """Return the lines for which an offset is most likely, if they fit much better with the offset than without.
 
-    A target line y beside a source line x has the log odds ((y - c x)^2 - (z - c x)^2) / (2 (1 - c^2)) for the target
-    line z at the offset, where c is the correlation. The lines are those with the largest sum: of the log odds
-    -1, 2, 3 it is 5, of the last two lines.
+    A target line y beside a source line x has the log odds ((y - x)^2 - (z - x)^2) / 2 for the target line z at the
+    offset. The lines are those with the largest sum: of the log odds -1, 2, 3 it is 5, of the last two lines.
     """
     begin = max(0, -offset)
     count = min(len(source), len(target) - offset, len(target)) - begin
-    if count < 2 or correlation <= 0:
+    if count < _MIN_LINES:
         return None
     rows = np.arange(begin, begin + count)  # (count,)
-    expected = correlation * source[rows]
-    unshifted_error = (target[rows] - expected) ** 2
-    shifted_error = (target[rows + offset] - expected) ** 2
-    log_odds = (unshifted_error - shifted_error) / (2 * (1 - correlation**2))
-    total = np.append(
-        0, np.cumsum(np.clip(log_odds, -_MAX_LOG_ODDS, _MAX_LOG_ODDS))
-    )  # (count + 1,)
-    gain = total - np.minimum.accumulate(
-        total
-    )  # the best sum of consecutive lines that ends at each line
+    unshifted_error = (target[rows] - source[rows]) ** 2
+    shifted_error = (target[rows + offset] - source[rows]) ** 2
+    log_odds = np.clip((unshifted_error - shifted_error) / 2, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)
+    total = np.append(0, np.cumsum(log_odds))  # (count + 1,)
+    # the best sum of consecutive lines that ends at each line
+    gain = total - np.minimum.accumulate(total)
     end = int(gain.argmax())
     first = int(total[: end + 1].argmin())
     if gain[end] < _MARGIN + np.log(2 * MAX_OFFSET * count) or end - first < _MIN_LINES:
@@ -84,20 +76,6 @@ def _standardized(lengths: NDArray[np.int64]) -> Values:
         return np.zeros(0)
     standardized: Values = (values - values.mean()) / max(values.std(), 1e-6)
     return np.clip(standardized, -3, 3)
-
-
-def _best_correlation(source: Values, target: Values, offset: int) -> float:
-    """Return the highest correlation of an eighth of the lines, as others may be shifted; at most 0.95.
-
-    Each source line is paired with the target line `offset` further down.
-    """
-    source = source[max(0, -offset) :]
-    target = target[max(0, offset) :]
-    count = min(len(source), len(target))
-    pieces = max(1, min(8, count // _MIN_PIECE))
-    source_pieces = np.array_split(source[:count], pieces)
-    target_pieces = np.array_split(target[:count], pieces)
-    return min(0.95, max(map(_correlation, source_pieces, target_pieces)))
 
 
 def _correlation(source: Values, target: Values) -> float:

@@ -15,12 +15,9 @@ from typing_extensions import TypedDict
 from interlace.core.files import atomic, user_path
 from interlace.core.json_files import checked, json_record, read_json
 from interlace.core.markup import markdown_text
-from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
 from interlace.experiments.run_record import DIGEST
 from interlace.models.families import LANGUAGES_KEY
-from interlace.readers import is_hub
-from interlace.readers.common.hub import HubAddress
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
 from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run, read_scores
 
@@ -63,26 +60,25 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     recipe = Recipe.read(read_json(into / RECIPE, dict[str, Any], {}), RECIPE)
     config = read_json(into / "model" / "config.json", dict[str, Any])
     license_id = license_id or recipe.export.license
-    scores = _scores(into)
-    tokenizer = tokenizer_of(recipe)
     content = {
         "name": plain(recipe.name),
         "about": plain(recipe.about),
         "languages": plain(recipe.languages),
         "base": _base(recipe),
         "start": plain(leaf(recipe.model.start or "")),
-        "tokenizer": plain(leaf(tokenizer or "")),
+        "tokenizer": plain(leaf(tokenizer_of(recipe) or "")),
         "recipe": plain(recipe.dump()),
         "run": plain(about),
-        "objectives": _objectives(recipe, about),
-        "scores": scores,
+        "weights": {plain(name): entry.weight for name, entry in recipe.objectives.items()},
+        "scores": _scores(into),
         "digest": DIGEST,
         "place": place,
         "license": license_id,
         **_loading(recipe, config),
     }
-    metadata = _metadata(recipe, config, scores, license_id)
-    card = ModelCard.from_template(metadata, template_path=str(_TEMPLATE), **content)
+    card = ModelCard.from_template(
+        _metadata(recipe, config, license_id), template_path=str(_TEMPLATE), **content
+    )
     return re.sub(r"\n{3,}", "\n\n", card.content).rstrip() + "\n"
 
 
@@ -97,13 +93,9 @@ def plain(data: Any) -> Any:
     return data
 
 
-def leaf(value: Any) -> str:
-    """Return a value as text, not escaped; of a path only the last part."""
-    if isinstance(value, str):
-        return value.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
-    if isinstance(value, list | tuple):
-        return ", ".join(map(leaf, value))
-    return str(value)
+def leaf(path: str) -> str:
+    """Return the last part of a path."""
+    return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
 def _base(recipe: Recipe) -> str | None:
@@ -135,52 +127,23 @@ def _loading(recipe: Recipe, config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _objectives(recipe: Recipe, about: dict[str, Any]) -> list[list[str]]:
-    """Return a table row for each objective: name, weight, share of the tokens, settings of the recipe."""
-    tokens = about.get("mixture", {}).get("objectives", {})
-    total = max(sum(tokens.values()), 1)
-    rows = []
-    for name, entry in recipe.objectives.items():
-        settings = [f"{key} = {leaf(value)}" for key, value in leaves(entry.settings)]
-        share = f"{100 * tokens.get(name, 0) / total:.1f} %"
-        rows.append(
-            [plain(name), str(entry.weight), share, plain(", ".join(settings)) or "default"]
-        )
-    return rows
-
-
-def _scores(into: Path) -> list[dict[str, Any]]:
-    """Return the mean over seeds of each task, setting, metric and language; all text is escaped."""
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+def _scores(into: Path) -> list[list[str]]:
+    """Return a table row for each task, setting, metric and language: the mean over seeds; all text is escaped."""
+    groups: dict[tuple[str, ...], list[float]] = {}
     for row in checked(plain(read_scores(into)), list[ScoreEntry], str(into / SCORES)):
         if row["score"] is not None:
             task = f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")
-            groups.setdefault((task, row["metric"], row["language"]), []).append(row)
-    scores = []
-    for (task, metric, language), rows in groups.items():
-        values = [float(row["score"]) for row in rows]
+            metric = f"{row['metric']} ({row.get('unit', '')})".removesuffix(" ()")
+            groups.setdefault((task, metric, row["language"]), []).append(row["score"])
+    rows = []
+    for names, values in groups.items():
         deviation = f" ± {stdev(values):.2g}" if len(values) > 1 else ""
-        contamination = rows[0].get("contamination") or {}
-        scores.append(
-            {
-                "task": task,
-                "metric": metric,
-                "unit": rows[0].get("unit", ""),
-                "language": language,
-                "source": rows[0].get("source", ""),
-                "seeds": len(values),
-                "mean": mean(values),
-                "score": f"{mean(values):.4g}{deviation}",
-                "contamination": contamination.get("exact"),
-            }
-        )
-    return scores
+        rows.append([*names, str(len(values)), f"{mean(values):.4g}{deviation}"])
+    return rows
 
 
-def _metadata(
-    recipe: Recipe, config: dict[str, Any], scores: list[dict[str, Any]], license_id: str
-) -> ModelCardData:
-    from huggingface_hub import EvalResult, ModelCardData
+def _metadata(recipe: Recipe, config: dict[str, Any], license_id: str) -> ModelCardData:
+    from huggingface_hub import ModelCardData
 
     codes = dict.fromkeys(language.partition("_")[0].lower() for language in recipe.languages)
     pipeline_tag = "fill-mask"
@@ -188,37 +151,13 @@ def _metadata(
         pipeline_tag = "text-generation"
     if recipe.seq2seq:
         pipeline_tag = "translation"
-    results = [
-        EvalResult(
-            task_type=score["task"],
-            dataset_type=score["task"],
-            dataset_name=f"{score['task']} ({score['language']})",
-            dataset_config=score["language"],
-            metric_type=score["metric"],
-            metric_value=round(score["mean"], 4),
-        )
-        for score in scores
-    ]
     objectives = [plain(name).replace("_", "-") for name in recipe.objectives]
     is_modernbert_decoder = config.get("decoder", {}).get("model_type") == "modernbert"
     return ModelCardData(
         license=license_id or None,
-        datasets=_datasets(recipe) or None,
         language=[code for code in codes if re.fullmatch(r"[a-z]{2,3}", code)] or None,
         base_model=_base(recipe),
         library_name="interlace" if is_modernbert_decoder else "transformers",
         pipeline_tag=pipeline_tag,
         tags=["interlace", "cross-lingual", *objectives],
-        **({"model_name": plain(recipe.name), "eval_results": results} if results else {}),
     )
-
-
-def _datasets(recipe: Recipe) -> list[str]:
-    """Return the hub names of the data sets with training text."""
-    names: dict[str, None] = {}
-    for group in recipe.corpora.values():
-        for pattern in filter(is_hub, group.train):
-            address = HubAddress.parse(pattern)
-            if not address.is_folder and "{" not in address.repository:
-                names[address.repository] = None
-    return list(names)

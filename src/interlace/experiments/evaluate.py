@@ -10,7 +10,6 @@ from typing import Any
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, InterlaceError, RunError
-from interlace.core.files import user_path
 from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.embeddings import WordVectors, languages_in
@@ -24,10 +23,9 @@ from interlace.experiments.score_store import (
     Place,
     ScoreIdentity,
     ScoreStore,
-    folder_key,
+    files_key,
     identity_of,
     model_key,
-    with_files,
 )
 from interlace.models.backbone import Backbone
 from interlace.models.build import load
@@ -272,17 +270,22 @@ def _contamination(target: Target, store: ScoreStore) -> dict[tuple[str, str], d
 
 @dataclass(frozen=True)
 class _PlannedRun:
-    """A fine-tuning run or probe, the job that scores it, and the places and identity of its scores."""
+    """A fine-tuning run or probe, the job that scores it, and the identity of its scores."""
 
     job: EvaluationJob
     run: FineTuneRun
-    places: list[Place]
     identity: ScoreIdentity
 
-    @classmethod
-    def of(cls, job: EvaluationJob, run: FineTuneRun, identity: ScoreIdentity) -> "_PlannedRun":
-        places = [(job.name, job.seed, *item) for item in run.items]
-        return cls(job, run, places, with_files(identity, job, run))
+    def with_files(self, run: FineTuneRun) -> "_PlannedRun":
+        """Return the plan of a run, with the hash of the files that it reads in the identity."""
+        job = self.job
+        key = files_key(job.task, job.source, job.root, run)
+        return _PlannedRun(job, run, replace(self.identity, files_key=key))
+
+    @property
+    def places(self) -> list[Place]:
+        """The places of its scores."""
+        return [(self.job.name, self.job.seed, *item) for item in self.run.items]
 
 
 class _Scoring:
@@ -298,7 +301,7 @@ class _Scoring:
                 identity = identity_of(target.recipe, store.model_key, job, run)
                 key = identity.outcomes_key
                 shared.setdefault(key, replace(job, output=target.into, key=key))
-                self.planned.append(_PlannedRun.of(shared[key], run, identity))
+                self.planned.append(_PlannedRun(shared[key], run, identity).with_files(run))
         if not self.planned:
             name = jobs[0].name
             raise DataError(
@@ -307,16 +310,21 @@ class _Scoring:
 
     def run(self) -> list[InterlaceError]:
         """Score what is missing; return errors, which do not stop other seeds and languages."""
-        failures: list[InterlaceError] = []
-        for planned in self.planned:
+        failures: dict[str, InterlaceError] = {}  # seeds and directions may miss the same file
+        for complete in self.planned:
+            planned = complete
             try:
-                error = self._score_missing(planned)
-            except InterlaceError as raised:
-                error = raised
-            messages = [str(failure) for failure in failures]
-            if error and str(error) not in messages:  # seeds and directions may miss the same file
-                failures.append(error)
-        return failures
+                if planned.run.train_language and not self._holds(planned):
+                    run, error = readable(planned.job, planned.run)
+                    planned = planned.with_files(run)
+                    if error is not None:
+                        failures.setdefault(str(error), error)
+                if not self._holds(planned):
+                    self._score(planned)
+                self.store.requested += planned.places
+            except InterlaceError as error:
+                failures.setdefault(str(error), error)
+        return list(failures.values())
 
     def _holds(self, planned: _PlannedRun) -> bool:
         """Return whether all scores of a run are stored, with its fine-tuned model if that is to be saved."""
@@ -326,18 +334,8 @@ class _Scoring:
 
         return self.store.holds(planned.places, planned.identity, is_valid)
 
-    def _score_missing(self, planned: _PlannedRun) -> InterlaceError | None:
-        """Store the missing scores of one fine-tuning run or probe; return the error of missing files."""
-        error = None
-        if planned.run.train_language and not self._holds(planned):
-            run, error = readable(planned.job, planned.run)
-            planned = _PlannedRun.of(planned.job, run, planned.identity)
-        if not self._holds(planned):
-            self._score(planned)
-        self.store.requested += planned.places
-        return error
-
     def _score(self, planned: _PlannedRun) -> None:
+        """Store the scores of one fine-tuning run or probe."""
         job = planned.job
         run = planned.run
         languages = ", ".join(dict.fromkeys(item.language for item in run.items))
@@ -349,25 +347,10 @@ class _Scoring:
             job = replace(job, identity=planned.identity.columns)
         else:
             log.info("scoring %s (%s)", job.name, languages)
-        self._check_unchanged(planned)
         rows = score_within_memory(job, run)
-        self._check_unchanged(planned)
         # only now: a task that fails keeps its earlier scores
         self.store.drop(job.name, [entry.identity for entry in self.planned])
         self.store.put(planned.places, planned.identity, rows)
-
-    def _check_unchanged(self, planned: _PlannedRun) -> None:
-        """Raise a RunError if the model or the files are no longer those of the identity."""
-        model = self.target.model
-        folder = user_path(model)  # models of the hub do not change in its cache
-        if folder.is_dir() and (folder_key(folder) or model) != self.store.model_key:
-            raise RunError(
-                f"{model}: changed while it was scored; its scores are not stored; evaluate it again"
-            )
-        if with_files(planned.identity, planned.job, planned.run) != planned.identity:
-            raise RunError(
-                f"{planned.job.name}: its files changed while it was scored, which is not stored; evaluate it again"
-            )
 
 
 def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:

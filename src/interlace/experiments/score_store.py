@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,11 +91,6 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
     return ScoreIdentity(
         model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version
     )
-
-
-def with_files(identity: ScoreIdentity, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
-    """Return the identity with the hash of the files that a fine-tuning or probe reads."""
-    return replace(identity, files_key=files_key(job.task, job.source, job.root, run))
 
 
 def model_key(model: str) -> str:
