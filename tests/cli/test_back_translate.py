@@ -23,9 +23,9 @@ def called(monkeypatch):
             arguments.update(name=name, direction=f"{source}-{target}", search=search, **options)
             self.translator = SimpleNamespace(source=source, target=target)
 
-        def windows(self, lines, first=0, stored=None):
+        def windows(self, lines, stored=None):
             taken = list(lines)
-            yield Window(first, taken, [LineTranslation(line.upper()) for line in taken])
+            yield Window(taken, [LineTranslation(line.upper()) for line in taken])
 
     monkeypatch.setattr(translation, "LineTranslator", Shouting)
     return arguments
@@ -46,10 +46,9 @@ def test_options_are_settings_and_a_summary_is_printed(called, run, tmp_path):
     assert written == "<BT> UNU DOI\n<BT> TREI PATRU\n"
     assert (called["name"], called["direction"], called["search"].beam) == ("RUN", "ro-en", 2)
     assert (called["precision"], called["tokens"]) == ("auto", None)
-    done = run("--shard", "2/2", "--precision", "no", "--tokens", 9)
+    done = run("--precision", "no", "--tokens", 9)
     assert done.stdout.strip() == str(tmp_path / "corpus")
     assert (called["precision"], called["tokens"]) == ("no", 9)
-    assert (tmp_path / "corpus/train.en").read_text(encoding="utf-8") == "TREI PATRU\n"
 
 
 @pytest.mark.parametrize(

@@ -119,13 +119,6 @@ def test_translates_file_to_file_but_not_to_itself(run_folder, source, expected)
     assert source.read_bytes() == before
 
 
-def test_concatenated_shards_equal_the_whole(run_folder, source):
-    def output(shard):
-        return translate(run_folder, *DIRECTION, "--input", source, "--shard", shard).stdout
-
-    assert "".join(map(output, ("1/3", "2/3", "3/3"))) == output("1/1")
-
-
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -193,16 +186,9 @@ def test_user_errors_exit_with_code_2(python, run_folder, arguments, text, said)
     assert b"Traceback" not in told
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        (("--set", "max_ration=2"), r"did you mean 'max_ratio'"),
-        (("--shard", "1/2"), "--shard needs the number of lines"),
-    ],
-)
-def test_rejects_invalid_options(run_folder, options, error):
-    with pytest.raises(SettingsError, match=error):
-        translate(run_folder, *DIRECTION, *options)
+def test_rejects_unknown_search_settings(run_folder):
+    with pytest.raises(SettingsError, match=r"did you mean 'max_ratio'"):
+        translate(run_folder, *DIRECTION, "--set", "max_ration=2")
 
 
 def test_rejects_what_is_no_finished_translation_model(run_folder, vocab, source, tmp_path):

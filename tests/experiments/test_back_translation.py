@@ -7,7 +7,6 @@ import pytest
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.translation import (
     BackTranslationSettings,
-    LineRange,
     Window,
     back_translate,
 )
@@ -27,15 +26,15 @@ class Backwards:
         self.translator = SimpleNamespace(source="ro", target="en")
         self.say = say or (lambda line: " ".join(reversed(line.upper().split())))
 
-    def windows(self, lines, first=0, stored=None):
-        for number, line in enumerate(lines, first):
-            yield Window(number, [line], [LineTranslation(self.say(line), full=line == "opt")])
+    def windows(self, lines, stored=None):
+        for line in lines:
+            yield Window([line], [LineTranslation(self.say(line), full=line == "opt")])
 
 
 @pytest.fixture
 def mono(tmp_path):
     (tmp_path / "mono.ro").write_text("\n".join(LINES) + "\n", encoding="utf-8")
-    return LineRange.of_shard(tmp_path / "mono.ro", "1/1")
+    return tmp_path / "mono.ro"
 
 
 def sides(into):
@@ -72,25 +71,3 @@ def test_rejects_folders_with_other_files_and_text_without_pairs(mono, tmp_path)
     assert not (tmp_path / "corpus").exists()
     with pytest.raises(SettingsError, match="tag 'two words': expected one word"):
         BackTranslationSettings.read({"tag": "two words"})
-
-
-def test_concatenated_shards_equal_the_whole(mono, tmp_path):
-    translate(Backwards(), mono, tmp_path / "whole")
-    real, synthetic = [], []
-    for number in (1, 2, 3):
-        text = LineRange.of_shard(mono.path, f"{number}/3")
-        assert list(text) == LINES[text.first : text.last]
-        translate(Backwards(), text, tmp_path / f"shard{number}")
-        shard = sides(tmp_path / f"shard{number}")
-        real += shard[0]
-        synthetic += shard[1]
-    assert [real, synthetic] == sides(tmp_path / "whole")
-
-
-def test_rejects_invalid_shards(tmp_path):
-    (tmp_path / "a").write_text("x\ny")
-    for shard in ("0/4", "5/4", "1", "-1/2"):
-        with pytest.raises(SettingsError, match=r"--shard '.*': expected I/N, .*such as 1/4"):
-            LineRange.of_shard(tmp_path / "a", shard)
-    with pytest.raises(DataError, match=r"a: 2 lines are too few for 3 shards"):
-        LineRange.of_shard(tmp_path / "a", "1/3")

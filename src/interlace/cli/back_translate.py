@@ -11,7 +11,6 @@ from interlace.cli.common.options import (
     Force,
     FromLanguage,
     Precision,
-    ShardOfText,
     Tokens,
     ToLanguage,
     settings_of,
@@ -39,7 +38,6 @@ def back_translate(
     ] = [],
     tokens: Tokens = None,
     precision: Precision = "auto",
-    shard: ShardOfText = "1/1",
     force: Force = False,
     code: Code = [],
     as_json: Json = False,
@@ -47,22 +45,17 @@ def back_translate(
     """Translate monolingual text and write both sides as a training corpus for the other direction."""
     load_plugins(code)
     from interlace.cli.common.progress import watching
-    from interlace.experiments.translation import (
-        BackTranslationSettings,
-        LineRange,
-        LineTranslator,
-    )
+    from interlace.experiments.translation import BackTranslationSettings, LineTranslator
     from interlace.experiments.translation import back_translate as back_translate_lines
 
     settings = settings_of(
         BackTranslationSettings, {"tag": tag}, sets, "KEY=VALUE, such as search.beam=1"
     )
-    lines = LineRange.of_shard(text, shard)
     translator = LineTranslator(
         run, source, target, settings.search, force=force, tokens=tokens, precision=precision
     )
     with watching() as progress:
-        summary = back_translate_lines(translator, lines, into, settings, progress)
+        summary = back_translate_lines(translator, text, into, settings, progress)
     if as_json:
         print_json(summary)
         return

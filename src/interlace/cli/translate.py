@@ -19,16 +19,14 @@ from interlace.cli.common.options import (
     Force,
     FromLanguage,
     Precision,
-    ShardOfText,
     Tokens,
     ToLanguage,
     settings_of,
 )
 from interlace.cli.common.output import lines_to
 from interlace.cli.common.progress import watching
-from interlace.core.errors import SettingsError
 from interlace.core.progress import no_progress
-from interlace.text.lines import lines_of
+from interlace.text.lines import count_lines, lines_of, read_lines
 
 if TYPE_CHECKING:
     from interlace.experiments.translation import Window
@@ -79,7 +77,6 @@ def translate(
     ] = None,
     tokens: Tokens = None,
     precision: Precision = "no",
-    shard: ShardOfText = "1/1",
     force: Force = False,
     code: Code = [],
     as_json: Annotated[
@@ -91,23 +88,18 @@ def translate(
     With --output, rerun the command to resume.
     """
     load_plugins(code)
-    from interlace.experiments.translation import LINES, LineRange, LineTranslator, stored_windows
+    from interlace.experiments.translation import LINES, LineTranslator, stored_windows
     from interlace.models.settings import SearchSettings
 
     search_options = {"beam": beam, "length_penalty": length_penalty}
     search = settings_of(SearchSettings, search_options, sets, "KEY=VALUE, such as max_ratio=2")
     lines: Iterable[str]
-    if input_ is not None:
-        text = LineRange.of_shard(input_, shard)
-        lines = text
-        first = text.first
-        total = len(text)
-    elif shard == "1/1":
+    if input_ is None:
         lines = lines_of(sys.stdin.buffer, "standard input")
-        first = 0
         total = 0
     else:
-        raise SettingsError("--shard needs the number of lines; name a file: --input FILE")
+        lines = read_lines(input_)
+        total = count_lines(input_)
     translator = LineTranslator(
         run, source, target, search, force=force, tokens=tokens, precision=precision
     )
@@ -118,10 +110,10 @@ def translate(
     shows_bar = into is not None or not sys.stdout.isatty()  # else it would be between the lines
     bar = watching() if shows_bar else nullcontext(no_progress)
     with stored_windows(into) as stored, lines_to(into) as write, bar as progress:
-        for translated in translator.windows(lines, size, first, stored):
+        for translated in translator.windows(lines, size, stored):
             counts.update(translated.counts())
+            write(_output_lines(translated, done + 1, as_json=as_json))
             done += len(translated)
-            write(_output_lines(translated, as_json=as_json))
             if into is None:
                 sys.stdout.buffer.flush()
             progress("translating", done, total)
@@ -132,13 +124,13 @@ def translate(
         print_line(into)
 
 
-def _output_lines(window: Window, *, as_json: bool) -> Iterator[str]:
+def _output_lines(window: Window, first_line: int, *, as_json: bool) -> Iterator[str]:
     for number, translation in enumerate(window.translations):
         if not as_json:
             yield translation.text
             continue
         row = {
-            "line": window.first + number + 1,
+            "line": first_line + number,
             "source": window.lines[number],
             "text": translation.text,
             "score": round(translation.score, 4),

@@ -1,4 +1,4 @@
-"""Translate with trained models: lines and shards of a file, and offline back-translation.
+"""Translate lines with trained models, and offline back-translation.
 
 Back-translation makes a parallel corpus of monolingual text and its translations, from which another model learns to
 translate from the synthetic side to the real one (Sennrich et al. 2016). A tag before each synthetic sentence marks it
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -123,13 +122,11 @@ class LineTranslator:
         self,
         lines: Iterable[str],
         size: int = LINES,
-        first: int = 0,
         stored: Path | None = None,
     ) -> Iterator[Window]:
         """Yield translations of `size` lines at a time; only one window is in memory.
 
-        first: the number of the first line, from 0. stored: a folder of `stored_windows`: windows that it has are not
-        translated again, the others are added.
+        stored: a folder of `stored_windows`: windows that it has are not translated again, the others are added.
         """
         lines = iter(lines)
         while window := list(islice(lines, size)):
@@ -142,8 +139,7 @@ class LineTranslator:
                 if len(translations) != len(window):
                     translations = self._translated(window)
                     write_json(path, [asdict(translation) for translation in translations])
-            yield Window(first, window, translations)
-            first += len(window)
+            yield Window(window, translations)
 
     def _translated(self, lines: list[str]) -> list[LineTranslation]:
         if self._normalization is not None:
@@ -201,9 +197,8 @@ def stored_windows(output: Path | None) -> Iterator[Path | None]:
 
 @dataclass(frozen=True)
 class Window:
-    """Consecutive lines, the number of the first from 0, and their translations."""
+    """Consecutive lines and their translations."""
 
-    first: int
     lines: list[str]
     translations: list[LineTranslation]
 
@@ -217,40 +212,6 @@ class Window:
             "pieces": sum(translation.pieces > 1 for translation in self.translations),
             "full": sum(translation.full for translation in self.translations),
         }
-
-
-@dataclass(frozen=True)
-class LineRange:
-    """Consecutive lines of a file: from number `first`, counted from 0, to before `last`."""
-
-    path: Path
-    first: int
-    last: int
-
-    @classmethod
-    def of_shard(cls, path: Path, shard: str) -> LineRange:
-        """Return a shard of a file, such as `"2/4"`, the second of four shards of nearly equal size.
-
-        The joined results of all shards are those of the whole. Raise a SettingsError if the text is not a shard, a
-        DataError if the file has fewer lines than there are shards.
-        """
-        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", shard)
-        number = int(match[1]) if match else 0
-        count = int(match[2]) if match else 0
-        if not 1 <= number <= count:
-            raise SettingsError(
-                f"--shard {shard!r}: expected I/N, from 1/N to N/N, such as 1/4 for the first of four"
-            )
-        total = count_lines(path)
-        if total < count > 1:
-            raise DataError(f"{path}: {total} lines are too few for {count} shards")
-        return cls(path, total * (number - 1) // count, total * number // count)
-
-    def __iter__(self) -> Iterator[str]:
-        return islice(read_lines(self.path), self.first, self.last)
-
-    def __len__(self) -> int:
-        return self.last - self.first
 
 
 class BackTranslationSettings(Settings):
@@ -285,7 +246,7 @@ class BackTranslationSettings(Settings):
 
 def back_translate(
     translator: LineTranslator,
-    text: LineRange,
+    text: Path,
     into: Path,
     settings: BackTranslationSettings,
     progress: Progress = no_progress,
@@ -294,42 +255,39 @@ def back_translate(
 
     Translations of maximum length, which are often cut, are dropped before the filters.
 
-    translator: from the language of the text.
-    text: a shard of a file; its sentences become the real side. The results of all shards, joined in order, are those
-        of the whole file, except for filters that compare pairs.
+    translator: from the language of the text. text: a file, whose sentences become the real side.
     settings: of translation and filters. progress: called with a description, the number of lines done and the total.
     Raise a DataError if no pair is left, or the folder holds other files.
     """
     must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations", ["train.*"])
-    source = translator.translator.source
-    target = translator.translator.target
+    languages = (translator.translator.source, translator.translator.target)
     prefix = f"{settings.tag} " if settings.tag else ""
     chain = FilterChain(build_filters(settings.filters))
     dropped = Counter(empty=0, unfinished=0)
     pairs = 0
     done = 0
+    total = count_lines(text)
     with stored_windows(into) as stored, atomic_folder(into) as folder:
-        with (
-            writing(file_in(folder, f"train.{source}")) as write_real,
-            writing(file_in(folder, f"train.{target}")) as write_synthetic,
-        ):
-            for window in translator.windows(text, first=text.first, stored=stored):
+        real_path, synthetic_path = (file_in(folder, f"train.{code}") for code in languages)
+        with writing(real_path) as write_real, writing(synthetic_path) as write_synthetic:
+            for window in translator.windows(read_lines(text), stored=stored):
                 real = [line.strip() for line in window.lines]
                 synthetic = [translation.text.strip() for translation in window.translations]
-                is_full = np.array(list(map(bool, real))) & np.array(list(map(bool, synthetic)))
-                is_finished = ~np.array([row.full for row in window.translations])
-                sides = plain((real, synthetic), (source, target), "unicode")
-                rows = np.flatnonzero(chain.keep(sides, is_full & is_finished)).tolist()
+                is_empty = np.array([not all(pair) for pair in zip(real, synthetic, strict=True)])
+                is_cut = np.array([translation.full for translation in window.translations])
+                sides = plain((real, synthetic), languages, "unicode")
+                rows = np.flatnonzero(chain.keep(sides, ~is_empty & ~is_cut)).tolist()
                 write_real(real[row] for row in rows)
                 write_synthetic(prefix + synthetic[row] for row in rows)
-                dropped["empty"] += int((~is_full).sum())
-                dropped["unfinished"] += int((is_full & ~is_finished).sum())
+                dropped["empty"] += int(is_empty.sum())
+                dropped["unfinished"] += int((is_cut & ~is_empty).sum())
                 pairs += len(rows)
                 done += len(window)
-                progress("translating", done, len(text))
+                progress("translating", done, total)
         dropped.update(chain.dropped)
         if not pairs:
-            raise DataError(f"{text.path}: no pair is left; dropped: {dict(dropped)}")
+            raise DataError(f"{text}: no pair is left; dropped: {dict(dropped)}")
+        source, target = languages
         about = {"from": source, "to": target, "pairs": pairs, "dropped": dict(dropped)}
         write_json(folder / BACK_TRANSLATED, {**about, "settings": settings.dump()})
     return about

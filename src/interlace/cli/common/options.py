@@ -138,14 +138,6 @@ Precision = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Translate in a direction that the run was not trained in.")
 ]
-ShardOfText = Annotated[
-    str,
-    typer.Option(
-        "--shard",
-        metavar="I/N",
-        help="The I-th of N shards of the text; concatenated in order, the outputs are complete.",
-    ),
-]
 
 
 AlignedFiles = Annotated[
