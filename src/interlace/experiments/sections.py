@@ -405,9 +405,6 @@ class Published(Settings):
     where: str = Field(description="Paper, table and row: see `interlace list published`.")
     task: str = Field("", description="Task, if the table has the row for several; default: all.")
     system: str = Field("", description="System, if several share the row's name.")
-    columns: list[str] | None = Field(
-        None, min_length=1, description="Languages or settings; default: all of the row."
-    )
     note: str = Field("", description="Note on the comparison with this recipe.")
 
     @model_validator(mode="after")
@@ -420,7 +417,7 @@ class Published(Settings):
 
     def rows(self) -> list[PublishedRow]:
         """Return the row, once per metric."""
-        return find_rows(self.where, self.task, self.system, self.columns)
+        return find_rows(self.where, self.task, self.system)
 
 
 class OriginalPattern(Settings):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -32,7 +32,7 @@ class PublishedRow:
 
     setting: of fine-tuning, by our name. condition: of pre-training, such as the share of parallel text.
     printed: figure by column, as in the paper. correct: corrected figures by column.
-    theirs: whether the authors ran the system themselves. source: the paper that they cite it from.
+    source: the paper that the figures are cited from, if the authors did not run the system.
     """
 
     cite: str
@@ -42,7 +42,6 @@ class PublishedRow:
     condition: str
     printed: dict[str, float]
     correct: dict[str, float] = field(default_factory=dict)
-    theirs: bool = True
     source: str = ""
     note: str = ""
 
@@ -95,16 +94,6 @@ class PublishedRow:
             remarks.append(f"{self.where}: {self.note}")
         return remarks
 
-    def only(self, columns: Collection[str]) -> PublishedRow:
-        """Return the row with the figures of these columns."""
-        printed = {column: figure for column, figure in self.printed.items() if column in columns}
-        correct = {column: figure for column, figure in self.correct.items() if column in columns}
-        return replace(
-            self,
-            printed=printed,
-            correct=correct,
-        )
-
 
 class _Line(Settings):
     """A row of a TOML file."""
@@ -114,7 +103,6 @@ class _Line(Settings):
     condition: str = ""
     scores: list[float | Literal["-"]]
     correct: dict[str, float] = {}
-    theirs: bool = True
     source: str = ""
     note: str = ""
 
@@ -190,28 +178,12 @@ class PublishedPaper(Settings):
         """Yield every row of every table."""
         for table in self.tables:
             for line in table.rows:
-                scores = dict(
-                    zip(
-                        table.columns,
-                        line.scores,
-                        strict=True,
-                    )
-                )
-                printed = {
-                    column: score for column, score in scores.items() if not isinstance(score, str)
-                }
-                yield PublishedRow(
-                    cite=self.cite,
-                    table=table,
-                    system=line.system,
-                    setting=line.setting,
-                    condition=line.condition,
-                    printed=printed,
-                    correct=line.correct,
-                    theirs=line.theirs,
-                    source=line.source,
-                    note=line.note,
-                )
+                printed = {}
+                for column, score in zip(table.columns, line.scores, strict=True):
+                    if not isinstance(score, str):
+                        printed[column] = score
+                about = line.model_dump(exclude={"scores"})
+                yield PublishedRow(cite=self.cite, table=table, printed=printed, **about)
 
 
 def papers() -> list[str]:
@@ -240,24 +212,14 @@ def _all_rows() -> tuple[PublishedRow, ...]:
     return tuple(chain.from_iterable(paper(name).rows() for name in papers()))
 
 
-def find_rows(
-    where: str, task: str = "", system: str = "", columns: Collection[str] | None = None
-) -> list[PublishedRow]:
+def find_rows(where: str, task: str = "", system: str = "") -> list[PublishedRow]:
     """Return the rows at one place, such as 'Yang et al. 2020, table 1, ALM', a row for each measure.
 
-    task, system: one of several at that place; default: all. columns: the figures to return; default: all. A
-    DataError names the nearest place or column.
+    task, system: one of several at that place; default: all. A DataError names the nearest place.
     """
     candidates = rows(task, system)
     matching = [row for row in candidates if row.where == where]
     if not matching:
         places = {row.where for row in candidates}
         raise DataError(f"no published results at {where!r}{did_you_mean(where, places)}")
-    if columns is None:
-        return matching
-    for column in columns:
-        if not any(column in row.printed for row in matching):
-            raise DataError(
-                f"{where}: no column {column!r}{did_you_mean(column, matching[0].table.columns)}"
-            )
-    return [row.only(columns) for row in matching]
+    return matching
