@@ -52,7 +52,7 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_have_data_and_objecti
     )  # without a license, which the publisher chooses
     for text in (
         "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | train.en (999 bytes, abc) |",
-        "| objectives | mlm (weight 1.0), alm (weight 1.0) |",
+        "| objectives | mlm (weight 1), alm (weight 1) |",
         "The vocabulary of bert-base-multilingual-cased, unchanged.",
     ):
         assert text in card

@@ -1,4 +1,4 @@
-"""The Python API of models: pre-train, evaluate, encode, translate, report."""
+"""The Python API of models: pre-train, evaluate, encode."""
 
 from __future__ import annotations
 
@@ -64,36 +64,6 @@ class FinishedRun:
         folder = self.path / "model"
         find_tokenizer(str(folder))  # checks its files
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-
-    def translate(self, lines: Sequence[str], source: str, target: str, **search: Any) -> list[str]:
-        """Return the translations of lines by a translation model.
-
-        search: settings such as `beam` and `length_penalty`.
-
-        Raises:
-            SettingsError: the model was not trained in this direction, or has no decoder.
-        """
-        from interlace.experiments.translation import LineTranslator
-        from interlace.models.settings import SearchSettings
-
-        translator = LineTranslator(
-            str(self.path), source, target, SearchSettings.read(search, "translate")
-        )
-        return [
-            translation.text
-            for window in translator.windows(lines)
-            for translation in window.translations
-        ]
-
-    def push_to_hub(self, name: str, *, private: bool = False, license_id: str = "") -> str:
-        """Publish model, tokenizer and card as `OWNER/NAME` on the Hugging Face hub; return the address.
-
-        Raises:
-            DataError: the hub refuses, or cannot be reached. SettingsError: the name is invalid.
-        """
-        from interlace.experiments.export import push_to_hub
-
-        return push_to_hub(self.path, name, private=private, license_id=license_id)
 
     def __str__(self) -> str:
         return str(self.path)

@@ -25,7 +25,7 @@ def summarize(
 ) -> list[Table]:
     """Write the tables and comparisons of all finished cells into the study's folder, and return the tables.
 
-    folder: of the study's file. Metrics that a task does not have raise a SettingsError.
+    folder: of the study's file.
     """
     if not read_json(into / RESULTS, default=None):
         return []

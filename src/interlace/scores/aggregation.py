@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import fmean
 
-from interlace.core.errors import SettingsError, did_you_mean
 from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable
 
 OTHERS = ""  # as a language: the mean of the languages that a task is not fine-tuned on
@@ -152,9 +151,8 @@ def aggregate(table: ScoreTable, metrics: Mapping[str, Sequence[str]] = {}) -> R
 
     The mean of a group of measures is over the languages that all systems have scores for, within each run and seed.
 
-    metrics: by task; the main metric of tasks that are not named. One that a task does not have is a SettingsError.
+    metrics: by task; the main metric of tasks that are not named.
     """
-    _check_metrics(table, metrics)
     rows: dict[Measure, dict[System, list[Score]]] = {}
     for row in table:
         is_selected = row.metric in metrics[row.task] if row.task in metrics else row.main
@@ -169,16 +167,6 @@ def aggregate(table: ScoreTable, metrics: Mapping[str, Sequence[str]] = {}) -> R
     results |= _gaps(results)
     results |= _means(results)
     return _in_order(results, metrics)
-
-
-def _check_metrics(table: ScoreTable, metrics: Metrics) -> None:
-    for task, names in metrics.items():
-        known = table.filter(task=task).unique("metric")
-        for name in names:
-            if known and name not in known:
-                raise SettingsError(
-                    f"evaluate.metrics: {task} has no metric {name!r}{did_you_mean(name, known)}"
-                )
 
 
 def _result(rows: Sequence[Score]) -> Result:

@@ -146,14 +146,7 @@ def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Stu
             raise SettingsError(
                 f"--set {key}: a study has no key {first!r}{hint}; to change all recipes: --set set.{key}=.."
             )
-        if first == "axes":  # its keys contain dots
-            data.setdefault("axes", {})
-            data["axes"] = dict(leaves(data["axes"]))
-            parsed: dict[str, Any] = {}
-            change(parsed, "value", value)
-            data["axes"][key.removeprefix("axes.")] = parsed["value"]
-        else:
-            change(data, key, value)
+        change(data, key, value)
     return Study.read(STUDIES.located(data, Path()), str(path)), path.parent
 
 
