@@ -18,9 +18,9 @@ from interlace.data.inspection import RowName
 from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.run import Lineage
-from interlace.experiments.score_store import hashed
 from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text
+from interlace.training.predictions import hashed
 
 log = logging.getLogger(__name__)
 
