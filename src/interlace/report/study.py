@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlace.core.json_files import read_json, write_json
+from interlace.core.json_files import write_json
 from interlace.experiments.studies import Study, cells_of
-from interlace.experiments.studies.folder import RESULTS, StudyFolder
+from interlace.experiments.studies.folder import StudyFolder
 from interlace.report.comparison_table import ComparisonTable, compare_over_examples
 from interlace.report.published_rows import cited_by
 from interlace.report.tables import Table, write_tables
@@ -27,11 +27,11 @@ def summarize(
 
     folder: of the study's file.
     """
-    if not read_json(into / RESULTS, default=None):
-        return []
-    scores = StudyFolder(into).read_scores()
-    baseline = study.reference if len(scores.filter(system=study.reference)) else scores[0].system
     cells = cells_of(study, folder)
+    scores = StudyFolder(into).collect(study, cells)
+    if not scores:
+        return []
+    baseline = study.reference if len(scores.filter(system=study.reference)) else scores[0].system
     recipes = {cell.system: cell.recipe for cell in cells}
     cited = cited_by(recipes.values())
     example_tests = compare_over_examples(scores, baseline, into)

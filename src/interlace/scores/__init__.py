@@ -1,7 +1,7 @@
 """One tidy table of scores, with statistics, comparisons of systems and published figures that work on it.
 
 A row of the table, `Score`, is one value of one metric. The files `scores.json` of runs hold an entry for each
-evaluation, which becomes a row for each of its metrics; `results.json` and `results.parquet` of studies hold rows.
+evaluation, which becomes a row for each of its metrics; `results.json` of studies holds rows.
 """
 
 from __future__ import annotations
@@ -271,22 +271,6 @@ class ScoreTable(tuple[Score, ...]):
                 if isinstance(value, float) and not math.isfinite(value):
                     row[name] = None
         return dicts
-
-    @classmethod
-    def from_json(cls, data: Any, where: str) -> ScoreTable:
-        """Read what `to_json` returns; raise DataError if it is damaged."""
-        rows = []
-        for entry in checked(
-            data,
-            list[dict[str, Any]],
-            where,
-        ):
-            values = {name: value for name, value in entry.items() if name in _COLUMNS}
-            values["axes"] = {name: value for name, value in entry.items() if name not in _COLUMNS}
-            if values.get("score", 0) is None:
-                values["score"] = math.nan
-            rows.append(checked(values, Score, where))
-        return cls(rows)
 
 
 _COLUMNS = tuple(item.name for item in fields(Score))

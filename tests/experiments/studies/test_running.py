@@ -7,14 +7,15 @@ import signal
 import subprocess
 import threading
 import time
+from dataclasses import fields
 
 import pytest
 
 from interlace.core.errors import RunError, SettingsError
 from interlace.experiments.studies import read_study, running
-from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import run_study
 from interlace.report.study import summarize
+from interlace.scores import Score, ScoreTable
 from toy_settings import TOY, under
 
 pytestmark = pytest.mark.usefixtures("stand_in")
@@ -48,7 +49,12 @@ def told(tmp_path, cell):
 
 
 def scores(tmp_path):
-    return StudyFolder(tmp_path / "study").read_scores()
+    columns = {field.name for field in fields(Score)}
+    rows = []
+    for row in json.loads((tmp_path / "study" / "results.json").read_text()):
+        axes = {name: row.pop(name) for name in set(row) - columns}
+        rows.append(Score(**row, axes=axes))
+    return ScoreTable(rows)
 
 
 def test_pretrains_and_evaluates_every_cell_once(run, tmp_path):
@@ -216,6 +222,7 @@ import sys
 from pathlib import Path
 from interlace.experiments.studies import read_study, running
 from interlace.report.study import summarize
+from interlace.scores import Score, ScoreTable
 
 _, grid, into, about, sys.executable = sys.argv
 running.POLL = 0.02

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from interlace.core.errors import DataError, RunError
-from interlace.core.files import file_lock, must_exist, user_path
+from interlace.core.errors import RunError
+from interlace.core.files import file_lock, user_path
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.core.version import VERSION
@@ -199,13 +199,6 @@ class StudyFolder:
     def write_scores(self, table: ScoreTable) -> None:
         """Write `results.json`."""
         write_json(self.path / RESULTS, table.to_json())
-
-    def read_scores(self) -> ScoreTable:
-        """Read the table; raise DataError if it is missing or empty, RunError if it is damaged."""
-        rows = read_json(must_exist(self.path / RESULTS, "study's results"))
-        if not rows:
-            raise DataError(f"{self.path / RESULTS}: no scores yet; run the study first")
-        return ScoreTable.from_json(rows, str(self.path / RESULTS))
 
 
 def model_key(cell: GridCell) -> str:
