@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.data.filters import Chunk, sides
-from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding, RowName
+from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding, RowNames
 from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
@@ -135,14 +135,14 @@ class ContaminationSearch:
                 hashes.setdefault(grams.n, []).append(grams.hashes)
         self._known = {n: _KnownHashes(arrays) for n, arrays in hashes.items()}
         self._row_count = 0
-        self._names: list[tuple[int, RowName]] = []  # the number of the first line of each chunk
+        self._names: list[tuple[int, RowNames]] = []  # the number of the first line of each chunk
 
-    def search(self, text: Text, row_name: RowName) -> None:
-        """Search a chunk of training text; `row_name` returns the name of each line."""
+    def search(self, text: Text, names: RowNames) -> None:
+        """Search a chunk of training text; names: of its lines."""
         from interlace.data.hashing import hash_lines
 
         lines = hash_lines(text.lines)
-        self._names.append((self._row_count, row_name))
+        self._names.append((self._row_count, names))
         self._known[_WHOLE].add(lines.whole(), self._row_count + np.arange(len(text)))
         n = ngram_length(text.language)
         if n in self._known:
@@ -178,9 +178,9 @@ class ContaminationSearch:
         return ContaminatedExamples(count, tuple(excerpts))
 
     def _row_name(self, row: int) -> str:
-        for first, row_name in reversed(self._names):
+        for first, names in reversed(self._names):
             if row >= first:
-                return row_name(row - first)
+                return names(row - first)
         raise IndexError(row)
 
 
@@ -243,10 +243,10 @@ def _cells(hashes: Hashes) -> Rows:
 
 
 def find_contamination(
-    texts: Iterable[tuple[Text, RowName]], held_out_sets: Iterable[HeldOutSet]
+    texts: Iterable[tuple[Text, RowNames]], held_out_sets: Iterable[HeldOutSet]
 ) -> list[Contamination]:
-    """Return the contamination of each held-out set; texts: chunks, read once, with the name of each line."""
+    """Return the contamination of each held-out set; texts: chunks, read once, with the names of their lines."""
     search = ContaminationSearch(held_out_sets)
-    for text, row_name in texts:
-        search.search(text, row_name)
+    for text, names in texts:
+        search.search(text, names)
     return search.results()

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,16 +33,27 @@ from interlace.text.word_tokenizers import WordTokenizer
 Level = Literal["error", "warning", "note"]
 """Of a finding. Error: a corpus cannot be built. Warning: should be checked. Note: handled, or too rare to matter."""
 
-RowName = Callable[[int], str]  # the number of a row -> its place for people, such as "train.en:12"
-Observer = Callable[[Text, RowName], None]  # called with every side of every chunk
-
 MAX_EXCERPTS = 3  # kept per finding
 _EXCERPT = 80  # characters
 
 
-def shorten_line(text: str) -> str:
-    """Return a text of at most 80 characters."""
-    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+@dataclass(frozen=True)
+class RowNames:
+    """Names of consecutive rows, such as `train.en:12`; `first` is the number of row 0."""
+
+    prefix: str
+    first: int = 1
+
+    def __call__(self, row: int) -> str:
+        """Return the name of a row."""
+        return f"{self.prefix}{self.first + row}"
+
+    def after(self, rows: int) -> RowNames:
+        """Return the names of the rows behind so many of these."""
+        return RowNames(self.prefix, self.first + rows)
+
+
+Observer = Callable[[Text, RowNames], None]  # called with every side of every chunk
 
 
 @dataclass(frozen=True)
@@ -56,9 +66,12 @@ class Excerpt:
     @classmethod
     def of(cls, where: str, *texts: str) -> Excerpt:
         """Return the beginning of the text with control characters escaped; several texts are the sides of a pair."""
-        text = " | ".join(shorten_line(text) for text in texts)
+        shortened = []
+        for text in texts:
+            is_long = len(text) > _EXCERPT
+            shortened.append(f"{text[: _EXCERPT - 1]}…" if is_long else text)
         shown = ""
-        for character in text:
+        for character in " | ".join(shortened):
             shown += character if character.isprintable() else escaped(character)
         return cls(where, shown)
 
@@ -114,13 +127,14 @@ class Inspector:
     ) -> InspectionReport:
         """Return a report on one corpus; errors in the data become findings."""
         report = InspectionReport(name)
-        rows = _Rows(languages, self.rules, _row_names(paths, reader, languages))
+        names = _row_names(paths, reader, languages)
+        rows = _Rows(languages, self.rules, names)
         try:
             for chunk in reader.read_chunks(list(paths), list(languages)):
                 split_chunk = self._with_words(chunk)
                 if observer is not None:
                     for text in sides(split_chunk):
-                        observer(text, rows.next_names())
+                        observer(text, names.after(rows.count))
                 rows.add(split_chunk)
                 self.progress(name, rows.count, 0)
         except DataError as error:
@@ -155,8 +169,8 @@ class _Measure:
     examples: list[Excerpt] = field(default_factory=list)
 
     def finding(self, total: int) -> Finding:
-        settings = ", ".join(f"{key} = {value!r}" for key, value in self.rule.dump().items())
-        about = f"{self.about} (filters.{self.rule.name}{': ' if settings else ''}{settings})"
+        settings = "".join(f", {key} = {value!r}" for key, value in self.rule.dump().items())
+        about = f"{self.about} (filters.{self.rule.name}{settings})"
         level: Level = "warning" if self.dropped * 1000 >= total else "note"
         return Finding(level, self.rule.name, self.dropped, total, about, tuple(self.examples))
 
@@ -164,27 +178,21 @@ class _Measure:
 class _Rows:
     """Faulty rows of one corpus, chunk by chunk.
 
-    rules: filters with user settings, by name; others have their defaults.
-    row_name: returns the name of a row, counted from 0.
+    rules: filters with user settings, by name; others have their defaults. names: of all rows.
     """
 
     def __init__(
-        self, languages: Sequence[str], rules: Mapping[str, Filter], row_name: RowName
+        self, languages: Sequence[str], rules: Mapping[str, Filter], names: RowNames
     ) -> None:
         self.count = 0
         self.words: Counter[str] = Counter()  # by language
         self._characters: Counter[str] = Counter()
+        # characters of each line of pairs, by side and chunk
+        self._lengths: list[list[NDArray[np.int64]]] = [[], []]
         self._languages = languages
-        self._row_name = row_name
+        self._names = names
         self._rules = rules
         self._measures: list[_Measure] = []  # chosen at the first chunk
-        # of lines in characters, by side and chunk
-        self._lengths: list[list[NDArray[np.int64]]] = [[], []]
-
-    def next_names(self) -> RowName:
-        """Return the names of the rows of the next chunk, which are counted from 0."""
-        first = self.count
-        return lambda row: self._row_name(first + row)
 
     def add(self, chunk: Chunk) -> None:
         """Add the rows of a chunk; every filter is applied separately, to rows with a word on every side."""
@@ -203,7 +211,7 @@ class _Rows:
             measure.dropped += len(rows)
             for row in rows[: MAX_EXCERPTS - len(measure.examples)]:
                 lines = [text.lines[row] for text in sides(chunk)]
-                measure.examples.append(Excerpt.of(self._row_name(self.count + row), *lines))
+                measure.examples.append(Excerpt.of(self._names(self.count + row), *lines))
         self.count += len(chunk)
 
     def facts(self) -> dict[str, Any]:
@@ -222,7 +230,7 @@ class _Rows:
                 yield measure.finding(self.count)
         if self._lengths[0]:
             source_lengths, target_lengths = map(np.concatenate, self._lengths)
-            yield from _shift_findings(source_lengths, target_lengths, self._row_name)
+            yield from _shift_findings(source_lengths, target_lengths, self._names)
 
     def _choose(self, chunk: Chunk) -> Iterator[_Measure]:
         """Yield the measures that apply to these languages, with the user's settings or the defaults."""
@@ -254,35 +262,29 @@ def _shifts_of_files(paths: Sequence[Path]) -> Iterator[Finding]:
         with suppress(DataError):
             source_lengths = np.fromiter(map(len, read_lines(source)), np.int64)
             target_lengths = np.fromiter(map(len, read_lines(target)), np.int64)
-            yield from _shift_findings(source_lengths, target_lengths, partial(_line_name, source))
+            yield from _shift_findings(source_lengths, target_lengths, RowNames(f"{source.name}:"))
 
 
 def _shift_findings(
-    source: NDArray[np.int64], target: NDArray[np.int64], row_name: RowName
+    source: NDArray[np.int64], target: NDArray[np.int64], names: RowNames
 ) -> Iterator[Finding]:
     """Yield a finding if the sides are shifted, by the characters of their lines."""
     shift = find_shift(source, target)
     if shift is None:
         return
-    distance = abs(shift.offset)
-    lines = "1 line" if distance == 1 else f"{distance} lines"
+    lines = "line" if abs(shift.offset) == 1 else "lines"
     direction = "below" if shift.offset > 0 else "above"
     about = (
-        f"from about {row_name(shift.first)} to {row_name(shift.end - 1)} the sources fit the targets {lines} "
-        f"{direction}; is a line lost, or split in two, on one side?"
+        f"from about {names(shift.first)} to {names(shift.end - 1)} the sources fit the targets {abs(shift.offset)} "
+        f"{lines} {direction}; is a line lost, or split in two, on one side?"
     )
     yield Finding("warning", "shifted sides", shift.end - shift.first, len(source), about)
 
 
-def _row_names(paths: Sequence[Path], reader: Reader, languages: Sequence[str]) -> RowName:
+def _row_names(paths: Sequence[Path], reader: Reader, languages: Sequence[str]) -> RowNames:
     """Return names `"train.en:12"` for lines of one file, `"line 12"` for parallel ones, otherwise `"row 12"`."""
     if reader.by_line and len(paths) == 1:
-        return partial(_line_name, paths[0])
-    unit = "row"
+        return RowNames(f"{paths[0].name}:")
     if reader.by_line and len(paths) == len(languages):
-        unit = "line"
-    return lambda row: f"{unit} {row + 1}"
-
-
-def _line_name(path: Path, row: int) -> str:
-    return f"{path.name}:{row + 1}"
+        return RowNames("line ")
+    return RowNames("row ")

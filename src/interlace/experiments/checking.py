@@ -7,7 +7,7 @@ from interlace.core.data_root import Root
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationSearch, HeldOutSet
 from interlace.data.filters import build_filters
-from interlace.data.inspection import Finding, InspectionReport, Inspector, Observer, RowName
+from interlace.data.inspection import Finding, InspectionReport, Inspector, Observer, RowNames
 from interlace.experiments.contamination import held_out_sets
 from interlace.experiments.data_root import data_root
 from interlace.experiments.inputs import MissingInputs, missing_inputs
@@ -75,7 +75,7 @@ def _inspect(
 def _collect_in(texts: dict[str, list[Text]]) -> Observer:
     """Return an observer that adds each text to those of its language."""
 
-    def collect(text: Text, _row_name: RowName) -> None:
+    def collect(text: Text, _names: RowNames) -> None:
         texts.setdefault(text.language, []).append(text)
 
     return collect

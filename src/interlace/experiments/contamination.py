@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from interlace.core.errors import DataError, InterlaceError
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.data.contamination import HeldOutSet, find_contamination
 from interlace.data.filters import sides
-from interlace.data.inspection import RowName
+from interlace.data.inspection import RowNames
 from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.run import Lineage
@@ -111,7 +110,7 @@ def _read_stored(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def training_text(recipe: Recipe) -> Iterator[tuple[Text, RowName]]:
+def training_text(recipe: Recipe) -> Iterator[tuple[Text, RowNames]]:
     """Yield all training text of a recipe in chunks, before filters: both sides of translations.
 
     The text of the runs that it continues follows under their names; text shared by several runs comes once.
@@ -126,16 +125,12 @@ def training_text(recipe: Recipe) -> Iterator[tuple[Text, RowName]]:
                 continue
             seen.append(source)
             for corpus in group.trained:
-                first = 0
+                names = RowNames(f"{prefix}{name} {corpus}:")
                 paths = group.files("train", corpus, root)
                 for chunk in group.reading().read_chunks(paths, corpus.split("-")):
                     for text in sides(chunk):
-                        yield text, partial(_row_name, f"{prefix}{name} {corpus}", first)
-                    first += len(chunk)
-
-
-def _row_name(corpus: str, first: int, row: int) -> str:
-    return f"{corpus}:{first + row + 1}"
+                        yield text, names
+                    names = names.after(len(chunk))
 
 
 def _key(recipes: Sequence[Recipe], held_out: HeldOutSet) -> str:
