@@ -111,15 +111,7 @@ class Score:
     scoring_version: int = 1
     tokens: int | None = None
     steps: int | None = None
-    parameters: int | None = None
     seconds: float = 0.0
-    pretraining_seconds: float | None = None
-    evaluation_seconds: float | None = None
-    interlace: str = ""
-    commit: str = ""
-    device: str = ""
-    precision: str = ""
-    finished: str = ""
 
     @property
     def collapsed(self) -> bool:

@@ -162,9 +162,6 @@ class StudyFolder:
     def _scores(self, study: Study, cell: GridCell) -> ScoreTable:
         folder = self.cell(cell.name)
         run = read_run(folder)
-        state = self.state(cell)
-        seconds = run.get("seconds", {})
-        stages = ("data", "training", "export")
         requested = {task: requested_items(cell.recipe, task) for task in cell.tasks}
         entries = []
         for entry in read_json(folder / SCORES, list[ScoreEntry], []):
@@ -177,12 +174,6 @@ class StudyFolder:
             str(folder / SCORES),
             tokens=run.get("tokens"),
             steps=run.get("steps"),
-            parameters=run.get("parameters"),
-            device=run.get("device") or "",
-            precision=run.get("precision") or "",
-            interlace=state.interlace,
-            commit=state.commit,
-            finished=state.finished,
             system=cell.system,
             label=cell.label,
             axes=cell.axes,
@@ -192,8 +183,6 @@ class StudyFolder:
             run=folder.relative_to(self.path).as_posix(),
             pretrained=cell.seed is not None,
             pretraining_seed=cell.seed,
-            pretraining_seconds=round(sum(seconds.get(stage, 0.0) for stage in stages), 3),
-            evaluation_seconds=state.seconds.get("evaluate"),
         )
 
     def write_scores(self, table: ScoreTable) -> None:
