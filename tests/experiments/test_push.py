@@ -73,9 +73,7 @@ def stand(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path):
-    made = run_of(
-        tmp_path / "run", corpora__text__train="hub:wikimedia/wikipedia/20231101.{language}/train"
-    )
+    made = run_of(tmp_path / "run")
     about = json.loads((made / "run.json").read_text())
     (made / "run.json").write_text(json.dumps({**about, "finished": "2026-01-01"}))
     (made / "model" / "encoder").mkdir()
@@ -85,9 +83,7 @@ def run(tmp_path):
 
 def test_publishes_the_model_with_its_card(run, stand):
     score = {"task": "pos", "metric": "f1", "unit": "%", "language": "de", "score": 80.0}
-    leak = {"exact": 0.25, "ngram": 1.5, "n": 8}
-    row = {**score, "source": "en", "seed": 0, "contamination": leak}
-    (run / "scores.json").write_text(json.dumps([row]))
+    (run / "scores.json").write_text(json.dumps([score]))
     done = CliRunner().invoke(
         application(),
         ["export", str(run), "--push-to-hub", "me/tags", "--private", "--license", "mit"],
@@ -100,10 +96,8 @@ def test_publishes_the_model_with_its_card(run, stand):
     card = stand.files["README.md"].decode()
     front = yaml.safe_load(card.split("---")[1])
     assert front["license"] == "mit"
-    assert front["datasets"] == ["wikimedia/wikipedia"]
-    assert front["model-index"][0]["results"][0]["metrics"][0]["value"] == 80.0
     assert 'from_pretrained("me/tags")' in card
-    assert "| pos | f1 (%) | de | 1 | 80 | 0.25 |" in card
+    assert "| pos | f1 (%) | de | 1 | 80 |" in card
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500])

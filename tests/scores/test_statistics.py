@@ -156,13 +156,10 @@ def test_spearman_within_conditions_by_hand(rng):
     assert found.rho == pytest.approx((2 + 1) / 4)  # sums of products of centered ranks, over 2 + 2
     assert (found.p, found.n) == (4 / 6, 3)  # as far from 0 wherever the last column is at an end
     points = {
-        ("x", "a"): (1, 1),
-        ("x", "b"): (2, 2),
-        ("x", "c"): (3, 3),
-        ("x", "d"): (9, 0),
-        ("alone", "a"): (0, 0),
+        "x": {"a": (1, 1), "b": (2, 2), "c": (3, 3), "d": (9, 0)},
+        "y": {"a": (1, 1), "b": (2, 2), "c": (3, 3)},
+        "alone": {"a": (0, 0)},
     }
-    points |= {("y", name): point for (_, name), point in list(points.items())[:3]}
     assert rank_correlation(points, rng) == (
         spearman([[1, 2, 3]] * 2, [[1, 2, 3]] * 2, rng),
         2,

@@ -199,15 +199,15 @@ def _correlation(
 ) -> Entry | None:
     """Return the rank correlation of a probe, by language and system, with the gaps of a task."""
     is_lone = len({gap.system.name for gap in gaps}) == 1  # its variants are compared
-    points: dict[tuple[Hashable, Hashable], tuple[float, float]] = {}
+    points: dict[Hashable, dict[Hashable, tuple[float, float]]] = {}  # by condition and system
     for gap in gaps:
         language = gap.measure.language
         if (language, gap.system) in means:
             point = (means[language, gap.system], gap.difference.mean)
             if is_lone:
-                points[language, gap.system] = point
+                points.setdefault(language, {})[gap.system] = point
             else:
-                points[(language, gap.system.axes), gap.system.name] = point
+                points.setdefault((language, gap.system.axes), {})[gap.system.name] = point
     correlation, conditions = rank_correlation(points, generator(Purpose.STATISTICS, 0, 4))
     if math.isnan(correlation.rho):
         return None

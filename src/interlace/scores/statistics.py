@@ -7,7 +7,6 @@ Tests over test examples are in `interlace.scores.examples`.
 
 import math
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -243,28 +242,22 @@ def _centered_ranks(values: Floats) -> Floats:
 
 
 def rank_correlation(
-    points: Mapping[tuple[Any, Any], tuple[float, float]], rng: Generator
+    points: Mapping[Any, Mapping[Any, tuple[float, float]]], rng: Generator
 ) -> tuple[Correlation, int]:
-    """Return Spearman's correlation within conditions, of points named (condition, system), and how many conditions.
+    """Return Spearman's correlation within conditions, and how many conditions there are.
 
-    Conditions with a single system, and systems that do not occur in every other condition, are left out.
+    points: by condition and system. Conditions with a single system, and systems that do not occur in every other
+    condition, are left out.
     """
-    system_counts = Counter(condition for condition, _ in points)
-    conditions = [condition for condition, count in system_counts.items() if count > 1]
-    systems = []
-    if conditions:
-        for system in dict.fromkeys(system for _, system in points):
-            if all((condition, system) in points for condition in conditions):
-                systems.append(system)
-    table = np.zeros((len(conditions), len(systems), 2))
-    for row, condition in enumerate(conditions):
-        for column, system in enumerate(systems):
-            table[row, column] = points[condition, system]
-    return spearman(
-        table[..., 0],
-        table[..., 1],
-        rng,
-    ), len(conditions)
+    conditions = [by_system for by_system in points.values() if len(by_system) > 1]
+    if not conditions:
+        return Correlation(math.nan, math.nan, 0), 0
+    shared = [system for system in conditions[0] if all(system in row for row in conditions)]
+    table = np.zeros((len(conditions), len(shared), 2))
+    for row, by_system in enumerate(conditions):
+        for column, system in enumerate(shared):
+            table[row, column] = by_system[system]
+    return spearman(table[..., 0], table[..., 1], rng), len(conditions)
 
 
 def _vector(values: ArrayLike, name: str) -> Floats:
