@@ -48,11 +48,11 @@ def test_keeps_old_ids_and_special_tokens(both):
 def test_a_new_subword_is_frequent_and_spelled_by_its_pieces(both, tmp_path):
     """Characters that the old subwords cannot spell are missing in the pieces."""
     old, new = both
-    spelled = new.surfaces.spelled
+    spellings = new.surfaces.spellings
     for number, pieces in enumerate(new.extension.pieces, old.size):
         assert all(piece < old.size for piece in pieces)
-        joined = [unit for piece in pieces for unit in spelled[int(piece)].tolist()]
-        assert joined == [unit for unit in spelled[number].tolist() if unit in joined]
+        joined = b"".join(spellings[piece] for piece in pieces)
+        assert joined == bytes(byte for byte in spellings[number] if byte in joined)
     new.extension.save(tmp_path)
     again = Extension.open(tmp_path)
     assert (again.base, again.pieces) == (old.size, new.extension.pieces)

@@ -248,10 +248,7 @@ class SpanExtractor(SpanSettings, TaskHead):
         ends = begins + pairs.target.lengths
         columns = np.arange(layout.ids.shape[1])
         is_open = (columns >= begins[:, None]) & (columns < ends[:, None])  # (B, L)
-        spelled_lengths = np.diff(
-            prepared.vocab.surfaces.spelled.offsets
-        )  # of each subword of the vocabulary
-        is_open[is_open] = spelled_lengths[layout.ids[is_open]] > 0
+        is_open[is_open] = ~prepared.vocab.surfaces.is_blank[layout.ids[is_open]]
         columns_of_spans = examples.spans + begins[:, None]
         labels = np.where(examples.spans >= 0, columns_of_spans, 0)
         rows = np.arange(len(examples))

@@ -106,8 +106,9 @@ def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
 def whole_words(vocab: Vocab) -> list[str]:
     """Return the words that are one subword, in the order of their ids: of frequency, in a learned vocabulary."""
     texts = []
-    for codes in vocab.surfaces.spelled.take(vocab.regular_ids):
-        texts.append(_spelling(codes, by_bytes=vocab.surfaces.by_bytes))
+    for number in vocab.regular_ids.tolist():
+        # without the bytes of parts of characters
+        texts.append(vocab.surfaces.spellings[number].decode("utf-8", "ignore"))
     words: dict[str, None] = {}
     for text, ids, regular_id in zip(
         texts,
@@ -118,13 +119,6 @@ def whole_words(vocab: Vocab) -> list[str]:
         if text.strip() and len(ids) == 1 and ids[0] == regular_id:
             words[text] = None
     return list(words)
-
-
-def _spelling(codes: NDArray[np.integer], *, by_bytes: bool) -> str:
-    """Return the text of a subword from its bytes or code points; empty if its bytes are no whole characters."""
-    if by_bytes:
-        return bytes(codes.tolist()).decode("utf-8", "ignore")
-    return "".join(map(chr, codes.tolist()))
 
 
 def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
