@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import blake2b, file_digest
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import (
@@ -31,9 +31,7 @@ from interlace.readers.common.hub import stored_files
 
 FORMAT = 5  # of cached data; raise it to rebuild everything
 KEY = "key.json"
-DIGESTS = "digests"
-_LATEST = "latest"  # the folder of the keys that were built last, by kind and name
-_REMEDY = "remove its folder to build it again"
+DIGESTS = "digests"  # the folder of the hashes of files
 
 
 def cache_folder() -> Path:
@@ -74,22 +72,19 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
     key: JSON data with everything that the result depends on; files by `content_key`.
 
     Raises:
-        DataError: a file is damaged, or was changed or deleted meanwhile.
+        DataError: a file that the key names was changed or deleted meanwhile.
     """
     folder = folder_of(kind, key)
+    if folder.is_dir():
+        return folder
+    writable_cache_folder()
     try:
-        if not folder.is_dir():
-            writable_cache_folder()
-            with file_lock(folder.parent / f".{folder.name}.lock"):
-                if not folder.is_dir():  # another process may have built it meanwhile
-                    with atomic_folder(folder) as partial:
-                        build(partial)
-                        _check_sources(key)
-                        (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
-                        digests = {name: _digest(partial / name) for name in _states(partial)}
-                        (partial / DIGESTS).write_text(json.dumps(digests), encoding="utf-8")
-                    _remember(folder, _seen(folder), "checked")
-        _check_entry(folder)
+        with file_lock(folder.parent / f".{folder.name}.lock"):
+            if not folder.is_dir():  # another process may have built it meanwhile
+                with atomic_folder(folder) as partial:
+                    build(partial)
+                    _check_sources(key)
+                    (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
     except FileNotFoundError as error:
         raise DataError(
             f"{error.filename}: deleted while the command used it; rerun the command"
@@ -98,65 +93,25 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
 
 
 class FileHash(str):
-    """A hash of a file's contents, or of those of a data set's files, with their states at that time."""
+    """A hash of the contents of a file, or of those of a data set's files."""
 
-    __slots__ = ("states",)
+    __slots__ = ("path",)
 
-    states: dict[Path, list[int]]
-
-    @classmethod
-    def of(cls, digest: str, states: dict[Path, list[int]]) -> Self:
-        """Return the hash of files in these states."""
-        found = cls(digest)
-        found.states = states
-        return found
+    path: Path | str
 
 
 def _check_sources(key: Any) -> None:
     """Raise a DataError if a file in the key is not as it was when it was hashed: what was read of it may be both."""
     if isinstance(key, FileHash):
-        for path, (size, modified, _, inode) in key.states.items():
-            state = path.stat()
-            if (state.st_size, state.st_mtime_ns, state.st_ino) != (size, modified, inode):
-                raise DataError(
-                    f"{path}: changed while the command read it; rerun the command when it is complete"
-                )
+        if content_key(key.path) != key:
+            raise DataError(
+                f"{key.path}: changed while the command read it; rerun the command when it is complete"
+            )
     elif isinstance(key, Mapping):
         _check_sources(list(key.values()))
     elif isinstance(key, list | tuple):
         for value in key:
             _check_sources(value)
-
-
-def _check_entry(folder: Path) -> None:
-    """Raise a DataError if files of an entry do not have their hashes; done once after each change of a file."""
-    expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=_REMEDY)
-    seen = _seen(folder)
-    if _known(folder, seen):
-        return
-    for name, digest in expected.items():
-        if _digest(must_exist(folder / name, "file of the cache")) != digest:
-            raise DataError(f"{folder / name}: not as it was built: damaged or changed; {_REMEDY}")
-    _remember(folder, seen, "checked")
-
-
-def _seen(folder: Path) -> dict[str, Any]:
-    return {"path": str(folder), "files": _states(folder)}
-
-
-def _states(folder: Path) -> dict[str, list[int]]:
-    """Return what changes with the content of each file: size, times and inode; without links."""
-    states: dict[str, list[int]] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.name != DIGESTS and path.is_file() and not path.is_symlink():
-            states[str(path.relative_to(folder))] = _state(path)
-    return states
-
-
-def _state(path: Path) -> list[int]:
-    state = path.stat()
-    # an edit can restore the first two
-    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
 
 
 def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
@@ -169,24 +124,6 @@ def _text_of(kind: str, key: Mapping[str, Any]) -> str:
     return json.dumps(
         {"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1
     )
-
-
-def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
-    """Return the entries of a key that differ from those of the last entry that was built under this name.
-
-    The key is remembered for the next call. Empty if there was no entry of this name.
-    """
-    digest = blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    path = cache_folder() / _LATEST / kind / f"{digest}.json"
-    current = json.loads(_text_of(kind, key))
-    latest: dict[str, Any] = {}
-    with suppress(OSError, DataError):  # damaged
-        latest = read_json(path, dict[str, Any], {})
-    with suppress(OSError), atomic(path) as partial:  # a cache may be read-only
-        partial.write_text(json.dumps(current), encoding="utf-8")
-    if not latest:
-        return []
-    return [entry for entry in {**latest, **current} if latest.get(entry) != current.get(entry)]
 
 
 @cache
@@ -215,38 +152,30 @@ def content_key(path: Path | str) -> FileHash:
     Of a data set of the hub, those of its files in the cache of `datasets`. Raise a DataError if there is no such file.
     """
     if is_hub(path):
-        files = stored_files(Path(path))
-        digest = blake2b("".join(map(content_key, files)).encode(), digest_size=16).hexdigest()
-        return FileHash.of(digest, {file: _state(file) for file in files})
-    named_path = must_exist(path).absolute()
-    path = named_path.resolve()
-    state = _state(named_path)
-    seen = {"path": str(path), "state": state}
-    digest = _known(path, seen) or _remember(path, seen, _digest(path))
-    return FileHash.of(digest, {named_path: state})
+        hashes = "".join(map(content_key, stored_files(Path(path))))
+        digest = FileHash(blake2b(hashes.encode(), digest_size=16).hexdigest())
+    else:
+        path = must_exist(path).absolute()
+        digest = FileHash(_digest(path.resolve()))
+    digest.path = path
+    return digest
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-
-
-def _memo(path: Path) -> Path:
+    """Return the hash of a file, from the cache if the file has not changed since it was computed."""
     name = blake2b(str(path).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    return cache_folder() / DIGESTS / f"{name}.json"
-
-
-def _known(path: Path, seen: dict[str, Any]) -> str:
-    """Return the hash that was stored for this state of a file; an empty string if there is none."""
+    memo = cache_folder() / DIGESTS / f"{name}.json"
+    state = path.stat()
+    # an edit can restore size and modification time
+    times = [state.st_mtime_ns, state.st_ctime_ns]
+    seen = {"path": str(path), "state": [state.st_size, *times, state.st_ino]}
     with suppress(OSError, DataError):  # damaged
-        memo = read_json(_memo(path), dict[str, Any], {})
-        digest = memo.pop("digest", "")
-        if memo == seen and isinstance(digest, str):
+        stored = read_json(memo, dict[str, Any], {})
+        digest = stored.pop("digest", "")
+        if stored == seen and isinstance(digest, str):
             return digest
-    return ""
-
-
-def _remember(path: Path, seen: dict[str, Any], digest: str) -> str:
-    with suppress(OSError, DataError), atomic(_memo(path)) as partial:  # a cache may be read-only
+    with path.open("rb") as file:
+        digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
+    with suppress(OSError, DataError), atomic(memo) as partial:  # a cache may be read-only
         partial.write_text(json.dumps({**seen, "digest": digest}), encoding="utf-8")
     return digest
