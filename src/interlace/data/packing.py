@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.corpus import Corpus, ParallelCorpus
 
@@ -34,9 +34,11 @@ class Streams:
         self.length = length
         self.separator = separator_id
         lengths = np.asarray(corpus.lengths, np.int64)  # (n,)
-        # (n,) the position of each sentence's separator in the stream
-        self._separators = np.cumsum(lengths + 1) - 1
         self._size = int(lengths.sum()) + len(lengths)  # S
+        separators = np.cumsum(lengths + 1) - 1  # (n,) positions in the stream
+        # and those of the beginning, which the last row may be joined to
+        repeated = separators[separators < length] + self._size
+        self._separators = np.append(separators, repeated)
         if isinstance(corpus, Sentences):
             self._ids = corpus.ids.flat  # (T,)
             self._words = corpus.words.flat  # (T,)
@@ -58,42 +60,23 @@ class Streams:
         two rows.
         """
         starts = (np.asarray(rows, np.int64) * self.length + shift) % max(self._size, 1)  # (B,)
-        ids = np.full((len(starts), self.length), self.separator, np.int32)
-        words = np.full((len(starts), self.length), -1, np.int32)
-        if len(starts):
-            is_text, spans = self._text(starts)
-            ids[is_text] = np.concatenate([self._ids[begin:end] for begin, end in spans])
-            words[is_text] = np.concatenate([self._words[begin:end] for begin, end in spans])
+        separators_before = np.searchsorted(self._separators, starts)  # (B,)
+        separators_until = np.searchsorted(self._separators, starts + self.length)
+        counts = separators_until - separators_before  # of separators in a row
+        separators = self._separators[ranges(separators_before, counts)]
+        separator_rows = np.repeat(np.arange(len(starts)), counts)
+        is_text = np.ones((len(starts), self.length), np.bool_)
+        is_text[separator_rows, separators - starts[separator_rows]] = False
+        # without separators, a row's text is a range of the ring of T subwords
+        text = ranges(starts - separators_before, self.length - counts)
+        ids = np.full(is_text.shape, self.separator, np.int32)
+        ids[is_text] = self._ids.take(text, mode="wrap")
+        words = np.full(is_text.shape, -1, np.int32)
+        words[is_text] = self._words.take(text, mode="wrap")
         offsets = np.arange(len(starts) + 1, dtype=np.int64) * self.length
         return Sentences(
             Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language
         )
-
-    def _text(self, starts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
-        """Return a mask (B, L), False at separators, and the spans of the text of rows: two if a row wraps around.
-
-        The stream `a b </s> c </s>` has the text `a b c`. Of the rows of 3, that at 0 is `a b </s>`, the span (0, 2),
-        and that at 3 is `c </s> a`: the span (2, 3), and wrapped (0, 1).
-        """
-        ends = starts + self.length
-        wrapped = np.maximum(ends - self._size, 0)  # (B,) subwords at the beginning of the stream
-        wrapped_lengths = wrapped.tolist()
-        first_separators = np.searchsorted(self._separators, starts).tolist()
-        last_separators = np.searchsorted(self._separators, ends).tolist()
-        wrapped_separators = np.searchsorted(self._separators, wrapped).tolist()
-        text_size = self._size - len(self._separators)
-        is_text = np.ones((len(starts), self.length), np.bool_)
-        spans: list[tuple[int, int]] = []
-        for row, start in enumerate(starts.tolist()):
-            first = first_separators[row]
-            last = last_separators[row]
-            is_text[row, self._separators[first:last] - start] = False
-            spans.append((start - first, min(start + self.length - last, text_size)))
-            if wrapped_lengths[row]:
-                count = wrapped_separators[row]
-                is_text[row, self._separators[:count] + (self._size - start)] = False
-                spans.append((0, wrapped_lengths[row] - count))
-        return is_text, spans
 
 
 class PackedSentences:
