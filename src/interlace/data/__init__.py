@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +19,28 @@ from interlace.text.columns import TextColumns
 
 RowNumbers = NDArray[Any] | Sequence[int]
 PairLayout = Literal["xlm", "roberta", "bert"]  # see `data.layout.pair_layout`
-Examples = TypeVar("Examples", bound="Sentences | KnownPhrases | Pairs | LabeledExamples | Windows")
-
-
-def _take(examples: Examples, rows: RowNumbers, *columns: str) -> Examples:
-    """Return a copy of the examples with the given rows of these columns; None is an optional column."""
-    rows = row_numbers(rows)
-    taken: dict[str, Any] = {}
-    for name in columns:
-        column = getattr(examples, name)
-        if isinstance(column, np.ndarray):
-            taken[name] = column[rows]
-        elif isinstance(column, tuple):  # of two sides
-            taken[name] = (column[0].take(rows), column[1].take(rows))
-        elif column is not None:
-            taken[name] = column.take(rows)
-    return replace(examples, **taken)
 
 
 @dataclass(frozen=True)
-class Sentences:
+class _Columns:
+    """Columns of n rows."""
+
+    def take(self, rows: RowNumbers) -> Self:
+        """Return a copy of the given rows."""
+        rows = row_numbers(rows)
+        taken: dict[str, Any] = {}
+        for name, column in vars(self).items():
+            if isinstance(column, np.ndarray):
+                taken[name] = column[rows]
+            elif isinstance(column, tuple):  # of two sides
+                taken[name] = (column[0].take(rows), column[1].take(rows))
+            elif not (column is None or isinstance(column, str)):  # optional, or a language
+                taken[name] = column.take(rows)
+        return replace(self, **taken)
+
+
+@dataclass(frozen=True)
+class Sentences(_Columns):
     """Tokenized lines of one language.
 
     ids: n rows of int32 subword ids. A stream row (see `data.packing`) holds several sentences with separators.
@@ -76,10 +78,6 @@ class Sentences:
         """(n,) subwords per row of the only side."""
         return (self.ids.lengths,)
 
-    def take(self, rows: RowNumbers) -> Sentences:
-        """Return a copy of the given rows."""
-        return _take(self, rows, "ids", "words", "word_counts")
-
 
 @dataclass(frozen=True)
 class KnownPhrases:
@@ -102,13 +100,14 @@ class KnownPhrases:
 
     def take(self, rows: RowNumbers) -> KnownPhrases:
         """Return a copy of the given rows."""
-        index = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
-        phrases = _take(self, index, "scores", "numbers")
-        return replace(phrases, spans=self.spans.take(rows))
+        spans = self.spans.take(rows)
+        starts = self.spans.offsets[row_numbers(rows)] - self.spans.offsets[0]
+        index = ranges(starts, spans.lengths)
+        return KnownPhrases(spans, self.scores[index], self.numbers[index], self.counterparts)
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(_Columns):
     """Two sides of n rows: translations, or premise and hypothesis. Optional columns are None.
 
     links: n rows of (source word, target word) int32 pairs.
@@ -146,14 +145,9 @@ class Pairs:
         """(n,) subwords of the source, and (n,) of the target."""
         return self.source.lengths, self.target.lengths
 
-    def take(self, rows: RowNumbers) -> Pairs:
-        """Return a copy of the given rows."""
-        optional = ("links", "phrases", "confidence", "scores", "known", "text")
-        return _take(self, rows, "source", "target", *optional)
-
 
 @dataclass(frozen=True)
-class LabeledExamples:
+class LabeledExamples(_Columns):
     """Examples of a task: sentences or pairs with their labels.
 
     tags: n rows of int32, a tag per word (-1: not scored), or None.
@@ -171,10 +165,6 @@ class LabeledExamples:
     def lengths(self) -> NDArray[np.int64]:
         """(n,) subwords per row."""
         return self.examples.lengths
-
-    def take(self, rows: RowNumbers) -> LabeledExamples:
-        """Return a copy of the given rows."""
-        return _take(self, rows, "examples", "tags", "labels")
 
 
 @dataclass(frozen=True)
@@ -219,7 +209,7 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(_Columns):
     """Rows of a question and a piece of its passage.
 
     examples: w rows, the question as the source and the piece as the target.
@@ -240,10 +230,6 @@ class Windows:
     def lengths(self) -> NDArray[np.int64]:
         """(w,) subwords of both sides together."""
         return self.examples.lengths
-
-    def take(self, rows: RowNumbers) -> Windows:
-        """Return a copy of the given windows."""
-        return _take(self, rows, "examples", "spans", "owners", "firsts")
 
 
 def cut_windows(questions: Questions, max_length: int, max_question: int, stride: int) -> Windows:
