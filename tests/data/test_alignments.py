@@ -58,9 +58,6 @@ def test_reads_back_words_links_and_confidence(tmp_path):
     words, links = aligned.whole(tmp_path)
     assert (words.source, words.target) == (Ragged.of(SOURCE), Ragged.of(TARGET))
     assert links.confidence == aligned.take(range(3)).confidence
-    (aligned.folder / "source.words").write_text("the\n")
-    with pytest.raises(DataError, match="1 words, 3 were written; align the corpus again"):
-        WordAlignments.open(aligned.folder).types  # noqa: B018 - reading it is the test
 
 
 @pytest.mark.parametrize(

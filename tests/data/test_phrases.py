@@ -113,6 +113,6 @@ def test_rejects_other_alignments_and_tables(tmp_path):
     table = count_phrases(words, links.links, TableRules())
     with pytest.raises(DataError, match="counted from other words"):
         PhraseStore.write(tmp_path / "c", other, table, TableRules())
-    (store.folder / "table" / "scores.npy").write_bytes(b"")
-    with pytest.raises(DataError, match=r"scores\.npy: damaged"):
-        PhraseStore.open(store.folder, store.alignments).take([0])
+    (store.folder / "table.scores.npy").write_bytes(b"")
+    with pytest.raises(DataError, match=r"table\.scores\.npy: truncated"):
+        PhraseStore.open(store.folder, store.alignments)

@@ -32,19 +32,16 @@ from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRule
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import SpilledRows
 from interlace.core.errors import DataError
-from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, RowNumbers
-from interlace.data.store import ColumnFolder, mapped, read_meta, write_columns
+from interlace.data.store import ColumnFolder, read_meta, write_columns
 from interlace.text import TextPairs
 from interlace.text.columns import LINE_FEED, TextColumns
-from interlace.text.lines import read_lines, write_lines
 from interlace.text.running import running_text
 
 ALIGNED_KIND = "aligned"
 PHRASES_KIND = "phrases"
 TEXT_KIND = "text"
-_TABLE = "table"  # the folder of the phrase table
 _SIDES = ("source", "target")
 
 
@@ -146,7 +143,6 @@ class WordAlignments(ColumnFolder):
             "counts": {"rows": 0, "links": 0},
             **(about or {}),
         }
-        types: list[list[str]] = [[], []]
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, links, confidence in chunks:
@@ -154,7 +150,6 @@ class WordAlignments(ColumnFolder):
                 meta.update(languages=list(words.languages), word_tokenizer=words.word_tokenizer)
                 meta["counts"]["rows"] += len(words)
                 meta["counts"]["links"] += len(links.flat)
-                types[:] = [words.source_types, words.target_types]
                 grades = np.clip(np.rint(confidence * 255), 1, 255).astype(np.uint8)
                 yield {
                     "source.types": words.source,
@@ -162,29 +157,23 @@ class WordAlignments(ColumnFolder):
                     "links.pairs": links,
                     "links.confidence": Ragged(grades, links.offsets - links.offsets[0]),
                 }
-            meta["types"] = [len(spellings) for spellings in types]
+            if meta["counts"]["rows"]:
+                yield {
+                    "source_types.bytes": _utf8(words.source_types),
+                    "target_types.bytes": _utf8(words.target_types),
+                }
 
-        def write_types(into: Path) -> None:
-            for side, words in zip(_SIDES, types, strict=True):
-                write_lines(into / f"{side}.words", words)
-
-        write_columns(folder, columns(), meta, write_types)
+        write_columns(folder, columns(), meta)
         return cls.open(folder)
 
     @cached_property
     def types(self) -> tuple[list[str], list[str]]:
         """The spelling of each word type of source and target."""
-        return self._read_types("source", 0), self._read_types("target", 1)
+        return self._spellings("source_types.bytes"), self._spellings("target_types.bytes")
 
-    def _read_types(self, side: str, number: int) -> list[str]:
-        path = must_exist(self.folder / f"{side}.words", "list of words")
-        words = list(read_lines(path))
-        expected = self.meta["types"][number]
-        if len(words) != expected:
-            raise DataError(
-                f"{path}: {len(words)} words, {expected} were written; align the corpus again"
-            )
-        return words
+    def _spellings(self, column: str) -> list[str]:
+        lines = self._columns[column].flat.tobytes().decode()
+        return lines.split("\n")[:-1]  # each ends with a line feed
 
     def take(self, rows: RowNumbers) -> Links:
         """Return a copy of the links of the given rows."""
@@ -295,15 +284,22 @@ class PhraseStore(ColumnFolder):
                     "phrases.spans": kept,
                     "phrases.entries": Ragged(rows.astype(np.int32), kept.offsets),
                 }
+            yield _columns_of(PhraseTableColumns.of(table))
 
         folder = Path(folder)
-        write_columns(folder, columns(), meta, PhraseTableColumns.of(table).write)
+        write_columns(folder, columns(), meta)
         return cls.open(folder, alignments)
 
     @cached_property
     def table(self) -> PhraseTableColumns:
         """Phrases and scores, mapped."""
-        return PhraseTableColumns.open(self.folder / _TABLE)
+        columns = self._columns
+        return PhraseTableColumns(
+            phrases=(columns["source_phrases.types"], columns["target_phrases.types"]),
+            entries=columns["table.entries"].values,
+            scores=columns["table.scores"].values,
+            best=(columns["source_best.entries"].values, columns["target_best.entries"].values),
+        )
 
     def take(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
         """Return the phrase pairs of the given rows that are in the table, and their scores, as `Pairs` has them."""
@@ -323,23 +319,23 @@ class PhraseStore(ColumnFolder):
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
         source, target = self.table.phrases
-        return PhraseIndex(source), PhraseIndex(target)
+        return PhraseIndex(_int32(source)), PhraseIndex(_int32(target))
 
 
 @dataclass(frozen=True)
 class PhraseTableColumns:
     """The columns of a phrase table that batches need: m phrase pairs of S source and T target phrases.
 
-    phrases: S and T rows of int32 word types.
-    entries: (m, 2) int32 (source phrase, target phrase), sorted.
+    phrases: S and T rows of word types.
+    entries: (m, 2) integers (source phrase, target phrase), sorted.
     scores: (m, 4) float32 (phi(target|source), phi(source|target), lex(target|source), lex(source|target)).
-    best: (S,) and (T,) int32, the row of the most likely translation of each phrase of a side.
+    best: (S,) and (T,) integers, the row of the most likely translation of each phrase of a side.
     """
 
     phrases: tuple[Ragged, Ragged]
-    entries: NDArray[np.int32]
+    entries: NDArray[Any]
     scores: NDArray[np.float32]
-    best: tuple[NDArray[np.int32], NDArray[np.int32]]
+    best: tuple[NDArray[Any], NDArray[Any]]
 
     @classmethod
     def of(cls, table: PhraseTable) -> PhraseTableColumns:
@@ -348,17 +344,9 @@ class PhraseTableColumns:
             (-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1])
         )
         first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
+        scores = table.scores[:, [2, 0, 3, 1]].astype(np.float32, copy=False)
         best = (table.best.astype(np.int32), order[first].astype(np.int32))
-        return cls((table.source, table.target), table.entries, table.scores[:, [2, 0, 3, 1]], best)
-
-    @classmethod
-    def open(cls, folder: Path) -> PhraseTableColumns:
-        """Map the files of `write`; raise a DataError if a file is missing or damaged."""
-        source, target = (
-            Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES
-        )
-        best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
-        return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "scores"), best)
+        return cls((table.source, table.target), table.entries, scores, best)
 
     def known(
         self, side: int, words: Ragged, index: PhraseIndex, other_types: list[str], max_length: int
@@ -376,16 +364,27 @@ class PhraseTableColumns:
         lines = running_text(self.phrases[1 - side].take(translations), other_types)
         return KnownPhrases(select_links(spans, is_known), self.scores[best, side], numbers, lines)
 
-    def write(self, into: Path) -> None:
-        """Write a folder `table` of numpy files."""
-        folder = into / _TABLE
-        folder.mkdir()
-        for side, phrases, best in zip(_SIDES, self.phrases, self.best, strict=True):
-            np.save(folder / f"{side}.npy", phrases.flat.astype(np.int32, copy=False))
-            np.save(folder / f"{side}_offsets.npy", phrases.offsets - phrases.offsets[0])
-            np.save(folder / f"{side}_best.npy", best)
-        np.save(folder / "entries.npy", self.entries)
-        np.save(folder / "scores.npy", np.ascontiguousarray(self.scores, np.float32))
+
+def _columns_of(table: PhraseTableColumns) -> dict[str, Ragged]:
+    """Return a table as columns; those without rows of their own have a single row."""
+    source, target = table.phrases
+    source_best, target_best = table.best
+    return {
+        "source_phrases.types": source,
+        "target_phrases.types": target,
+        "source_best.entries": _single_row(source_best),
+        "target_best.entries": _single_row(target_best),
+        "table.entries": _single_row(table.entries),
+        "table.scores": _single_row(table.scores),
+    }
+
+
+def _int32(rows: Ragged) -> Ragged:
+    return Ragged(rows.values.astype(np.int32), rows.offsets)
+
+
+def _single_row(values: NDArray[Any]) -> Ragged:
+    return Ragged.from_lengths(values, [len(values)])
 
 
 def all_spans(words: Ragged, max_length: int) -> Ragged:
@@ -396,7 +395,3 @@ def all_spans(words: Ragged, max_length: int) -> Ragged:
     starts = columns[positions]
     spans = np.stack([starts, starts + extra_words + 1], axis=1).astype(np.int32)
     return Ragged.from_lengths(spans, np.bincount(words.rows()[positions], minlength=len(words)))
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    return mapped(path.with_suffix(".npy"), "extract phrases again")

@@ -29,7 +29,7 @@ from interlace.core.json_files import read_json
 from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
 
-FORMAT = 5  # of cached data; raise it to rebuild everything
+FORMAT = 6  # of cached data; raise it to rebuild everything
 KEY = "key.json"
 DIGESTS = "digests"  # the folder of the hashes of files
 

@@ -1,4 +1,4 @@
-"""Rows of integers in a folder of `.npy` files with a `meta.json`: the storage of corpora and alignments.
+"""Rows of numbers in a folder of `.npy` files with a `meta.json`: the storage of corpora and alignments.
 
 The column `GROUP.NAME` is one file with the values of all rows, one after the other. Rows of a group's columns are
 equally long; their offsets are in `GROUP.offsets.npy`. Files are written chunk by chunk and mapped into memory, so
@@ -8,9 +8,9 @@ column is stored as uint8, uint16 or int32, the smallest that holds its values; 
 
 from __future__ import annotations
 
-import errno
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Required
@@ -27,7 +27,7 @@ from interlace.core.ragged import Ragged, ranges
 from interlace.data import RowNumbers
 from interlace.data.vocab import Vocab
 
-FORMAT = 4
+FORMAT = 5
 META = "meta.json"
 _HEADER = 128  # bytes of a `.npy` header, which numpy pads for a growing first axis
 _BLOCK = 1 << 22  # values copied at a time
@@ -43,8 +43,8 @@ class ColumnFolder:
         self._columns: dict[str, Ragged] = {}
         for name in meta["columns"]:
             if name != _offsets(name):
-                values = mapped(folder / f"{name}.npy", _REMEDY)
-                offsets = mapped(folder / f"{_offsets(name)}.npy", _REMEDY)
+                values = mapped(folder / f"{name}.npy")
+                offsets = mapped(folder / f"{_offsets(name)}.npy")
                 self._columns[name] = Ragged(values, offsets)
 
     @property
@@ -99,7 +99,7 @@ class ColumnFolder:
 class _Column:
     """A `.npy` file under construction; its integers have the smallest type that holds all of them."""
 
-    def __init__(self, path: Path, dtype: DTypeLike = np.uint8) -> None:
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
         self._path = path
         self._dtype = np.dtype(dtype)
         self._shape: tuple[int, ...] = (0,)
@@ -107,7 +107,7 @@ class _Column:
         self._file.seek(_HEADER)
 
     def append(self, values: NDArray[Any]) -> None:
-        """Add values, (n, ...) integers."""
+        """Add values, (n, ...)."""
         wider = np.promote_types(self._dtype, _smallest(values))
         if wider != self._dtype:
             self._widen(wider)
@@ -143,41 +143,38 @@ def write_columns(
     folder: Path,
     chunks: Iterable[Mapping[str, Ragged]],
     meta: Mapping[str, Any],
-    finish: Callable[[Path], object] = lambda _: None,
     *,
     can_be_empty: bool = False,
 ) -> None:
-    """Write chunks of columns `GROUP.NAME` with equal numbers of rows; nothing is left behind after an error.
+    """Write chunks of columns `GROUP.NAME`, with equal numbers of rows in a group; after an error nothing is left.
 
-    meta: further entries of `meta.json`; read after the last chunk.
-    finish: called with the temporary folder to write further files, before it is renamed to `folder`.
+    meta: further entries of `meta.json`, with `counts` of rows; read after the last chunk.
     """
     with atomic_folder(folder) as partial, ExitStack() as stack:
         files: dict[str, _Column] = {}
-        ends: dict[str, int] = {}
-
-        def file(name: str, dtype: DTypeLike = np.uint8) -> _Column:
-            if name not in files:
-                files[name] = _Column(partial / f"{name}.npy", dtype)
-                stack.callback(files[name].close)
-            return files[name]
-
-        rows = 0
+        written: Counter[str] = Counter()  # values of each column
         for chunk in chunks:
-            rows += len(next(iter(chunk.values())))
-            groups = {_offsets(name): column for name, column in chunk.items()}
-            for name, column in groups.items():
-                offsets = column.offsets - column.offsets[0] + ends.get(name, 0)
-                file(name, np.int64).append(offsets[1:] if name in ends else offsets)
-                ends[name] = int(offsets[-1])
+            arrays: dict[str, NDArray[Any]] = {}
             for name, column in chunk.items():
-                file(name).append(column.flat)
-        if not (rows or can_be_empty):
+                offsets = column.offsets[1:] - column.offsets[0] + written[name]
+                arrays[_offsets(name)] = offsets  # the same for all columns of a group
+                arrays[name] = column.flat
+                written[name] += len(column.flat)
+            for name, values in arrays.items():
+                if name not in files:
+                    is_offsets = name == _offsets(name)
+                    files[name] = _Column(
+                        partial / f"{name}.npy", np.int64 if is_offsets else np.uint8
+                    )
+                    stack.callback(files[name].close)
+                    if is_offsets:
+                        files[name].append(np.zeros(1, np.int64))
+                files[name].append(values)
+        if not (meta["counts"]["rows"] or can_be_empty):
             counts = [f"{count} {reason}" for reason, count in meta.get("notes", {}).items()]
             raise DataError(f"{folder}: nothing to write: {', '.join(counts) or 'no lines'}")
         stack.close()
         sizes = {name: (partial / f"{name}.npy").stat().st_size for name in files}
-        finish(partial)
         content = {"format": FORMAT, **meta, "columns": sizes}
         text = json.dumps(content, indent=1, ensure_ascii=False)
         (partial / META).write_text(text + "\n", encoding="utf-8")
@@ -189,7 +186,9 @@ def _offsets(name: str) -> str:
 
 
 def _smallest(values: NDArray[Any]) -> DTypeLike:
-    """Return the smallest type of integers for these values."""
+    """Return the smallest type of integers for these values; fractions keep theirs."""
+    if values.dtype.kind == "f":
+        return values.dtype
     top = int(values.max(initial=0))
     if values.min(initial=0) < 0 or top >= 1 << 16:
         return np.int32
@@ -248,32 +247,21 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
 _maps: WeakValueDictionary[tuple[int, ...], NDArray[Any]] = WeakValueDictionary()  # of files in use
 
 
-def mapped(path: Path, remedy: str) -> NDArray[Any]:
+def mapped(path: Path) -> NDArray[Any]:
     """Map the array of a `.npy` file, once in a process; raise a DataError if it is missing or damaged.
 
     Every map keeps a file descriptor, and systems allow a process 256 or 1,024 of them unless it asks for more.
     """
     path = must_exist(path, "column")
-    found = path.stat()
-    key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    state = path.stat()
+    key = (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
     array = _maps.get(key)
     if array is None:
-        array = _map(path, remedy)
+        raise_open_files_limit()
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            message = f"{path}: damaged, or too many files are open: {error}; {_REMEDY}"
+            raise DataError(message) from error
         _maps[key] = array
     return array.view(np.ndarray)
-
-
-def _map(path: Path, remedy: str) -> NDArray[Any]:
-    for is_last in (False, True):
-        try:
-            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
-            if not (isinstance(error, OSError) and error.errno == errno.EMFILE):
-                raise DataError(f"{path}: damaged: {error}; {remedy}") from error
-            limit = raise_open_files_limit()
-            if is_last:
-                message = f"{path}: too many open files, the limit is {limit}; raise it, as by `ulimit -n 65536`"
-                raise DataError(message) from error
-        else:
-            break
-    return array
