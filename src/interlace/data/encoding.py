@@ -401,7 +401,7 @@ def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> 
     shifts = spelled_before[starts[:-1]] - begun_before[ids.offsets[:-1] - ids.offsets[0]]
     numbers = begun_before[:-1] - surfaces.begins_inside[ids.flat] + np.repeat(shifts, ids.lengths)
     positions = np.append(np.flatnonzero(is_spelled), len(points) - 1)
-    return positions[np.minimum(numbers, len(positions) - 1)]
+    return np.asarray(positions[np.minimum(numbers, len(positions) - 1)], np.int64)
 
 
 def _trimmed(
