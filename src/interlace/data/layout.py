@@ -63,10 +63,6 @@ def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layo
     """Return rows `[begin] A [end]`, truncated at the end."""
     ids, words = _cut(sentences, np.minimum(sentences.lengths, max_length - SPECIALS))
     lengths = ids.lengths + SPECIALS
-    if (
-        len(lengths) and (lengths == lengths[0]).all()
-    ):  # full streams need no padding or index arithmetic
-        return _block(ids, words, vocab)
     layout = _empty(lengths, vocab.pad)
     _place(layout, ids, words, np.ones(len(lengths), np.int64))
     layout.ids[:, 0] = vocab.begin
@@ -95,53 +91,55 @@ def pair_layout(
     restart: whether positions restart on the second side (XLM's code then gives it its own begin token).
     inner_padding: pad the first side to half of `max_length` (Tang et al. 2022, appendix G.3); truncate both to it.
     """
-    separator, own = _separator(vocab, layout, restart=restart)
-    inner = len(separator) - own  # separators of the first side
+    inner_ids, outer_ids = _separators(vocab, layout, restart=restart)
+    inner = len(inner_ids)
+    outer = len(outer_ids)
     source = pairs.source.lengths
     target = pairs.target.lengths
     if inner_padding:
         half = max_length // 2
         first = np.minimum(source, half - 1 - inner)
-        second = np.minimum(target, half - 1 - own)
-        starts = np.full(len(first), half + own, np.int64)
+        second = np.minimum(target, half - 1 - outer)
+        second_begins = np.full(len(first), half, np.int64)
     else:  # the shorter side is kept whole if it fits in half of the text
-        total = max_length - SPECIALS - len(separator)
+        total = max_length - SPECIALS - inner - outer
         first = np.minimum(source, np.maximum(total - target, total // 2))
         second = np.minimum(target, total - first)
-        starts = first + 1 + len(separator)
-    result = _empty(starts + second + 1, vocab.pad)
-    result = replace(result, lengths=first + second + SPECIALS + len(separator), starts=starts)
-    rows = np.arange(len(starts))
+        second_begins = 1 + first + inner
+    starts = second_begins + outer
+    lengths = first + second + SPECIALS + inner + outer
+    result = replace(_empty(starts + second + 1, vocab.pad), lengths=lengths, starts=starts)
     columns = np.arange(result.ids.shape[1])
-    is_second = columns >= (starts - own)[:, None]  # (B, L)
-    is_first = columns <= (first + inner)[:, None]
+    is_first = columns < (1 + first + inner)[:, None]  # (B, L)
+    is_second = columns >= second_begins[:, None]
     result.real[...] &= is_first | is_second
     result.sides[result.real & is_second] = 1
-    _place(result, *_cut(pairs.source, first), np.ones(len(rows), np.int64))
+    _place(result, *_cut(pairs.source, first), np.ones(len(first), np.int64))
     _place(result, *_cut(pairs.target, second), starts)
+    rows = np.arange(len(first))
     result.ids[:, 0] = vocab.begin
-    for number, token in enumerate(separator):
-        if number < inner:
-            result.ids[rows, first + 1 + number] = token
-        else:
-            result.ids[rows, starts - len(separator) + number] = token
+    for number, token in enumerate(inner_ids):
+        result.ids[rows, 1 + first + number] = token
+    for number, token in enumerate(outer_ids):
+        result.ids[rows, second_begins + number] = token
     result.ids[rows, starts + second] = vocab.end
     return result
 
 
-def _separator(
+def _separators(
     vocab: Vocab, layout: PairLayout | None, *, restart: bool
-) -> tuple[tuple[int, ...], int]:
-    """Return the ids between two sides, and how many of them belong to the second."""
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the ids that end the first side, and those that begin the second."""
+    end = (vocab.end,)
     if layout is None:
-        return vocab.separator_ids, max(len(vocab.separator_ids) - 1, 0)
+        return vocab.separator_ids[:1], vocab.separator_ids[1:]
     if layout == "roberta":
-        return (vocab.end, vocab.end), 1
+        return end, end
     if layout == "bert":
-        return (vocab.end,), 0
+        return end, ()
     if restart:
-        return (vocab.end, vocab.begin), 1
-    return (vocab.end,), 1
+        return end, (vocab.begin,)
+    return (), end
 
 
 def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
@@ -176,24 +174,3 @@ def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]
     layout.ids.reshape(-1)[cells] = ids.flat
     layout.words.reshape(-1)[cells] = words.flat
     layout.content.reshape(-1)[cells] = words.flat >= 0
-
-
-def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:
-    """Return `sentence_layout` for rows of equal length."""
-    lengths = ids.lengths + SPECIALS
-    shape = (len(ids), int(lengths[0]))
-    inner = (len(ids), shape[1] - SPECIALS)
-    layout_ids = np.empty(shape, np.int64)
-    layout_ids[:, 0] = vocab.begin
-    layout_ids[:, -1] = vocab.end
-    layout_ids[:, 1:-1] = ids.flat.reshape(inner)
-    layout_words = np.full(shape, -1, np.int32)
-    layout_words[:, 1:-1] = words.flat.reshape(inner)
-    return Layout(
-        ids=layout_ids,
-        real=np.ones(shape, np.bool_),
-        content=layout_words >= 0,
-        words=layout_words,
-        sides=np.zeros(shape, np.int8),
-        lengths=lengths,
-    )
