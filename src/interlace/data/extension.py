@@ -17,18 +17,17 @@ does, would match inside other words and before normalization, and change the id
 from __future__ import annotations
 
 import json
-import unicodedata
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Encoding, Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data.encoding import BYTES
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.tokenizer_training import sample_lines
 from interlace.data.vocab import Extension, Vocab
@@ -37,7 +36,9 @@ Subwords = tuple[int, ...]
 
 _MAX_LINES = 500_000
 _KINDS = ("BPE", "WordPiece", "Unigram")
-_BLANKS = "▁Ġ"  # how subwords mark a blank before them
+_LETTERS = r"[\p{L}\p{M}\x{200C}\x{200D}]+"  # with marks and joiners
+_BLANKS = "▁ "  # what normalizers put before a word
+_BYTE = re.compile("<0x[0-9A-F]{2}>")  # a subword for a byte of a character without a subword
 _CONTEXT = "a "  # encoded before a word, so that it is cut as inside a line
 _ENCODED_AT_ONCE = 100_000
 _FIRST_SIGN = 0x10000  # the character that stands for the first subword while merges are learned
@@ -61,10 +62,13 @@ def extend_vocab(
     Raises:
         DataError: a language has no line, the tokenizer cannot be extended, or the text gives no new subword.
     """
-    words: Counter[str] = Counter()  # strings between white space
+    words: Counter[str] = Counter()
+    split = pre_tokenizers.Split(Regex(_LETTERS), "removed", invert=True).pre_tokenize_str
     for sample in sample_lines(lines_by_language, alpha, _MAX_LINES, seed):
-        for word, count in Counter(chain.from_iterable(map(str.split, sample.lines))).items():
-            words[word] += sample.copies * count
+        tokens = Counter(chain.from_iterable(map(str.split, sample.lines)))
+        for token, count in tokens.items():
+            for word, _ in split(token):
+                words[word] += sample.copies * count
     state = json.loads(vocab.tokenizer.to_str())
     kind = state["model"]["type"]
     if kind not in _KINDS:
@@ -115,7 +119,7 @@ def _learn(
         if left is None or right is None or len(pieces) == number:
             continue
         joined = model.joined(left, right)
-        if joined is None or joined in model.ids:
+        if joined in model.ids:
             continue
         new = vocab.size + len(pieces)
         model.add(joined, new, (left, right))
@@ -151,21 +155,20 @@ def _unknown_characters(
     tokenizer: Tokenizer, model: _Model, words: Counter[str]
 ) -> list[tuple[str, int]]:
     """Return letters that no subword spells with their counts, the most frequent first."""
-    if model.by_bytes:
-        return []
-    normalizer = tokenizer.normalizer
     counts: Counter[str] = Counter()
     for word, count, encoding in _encoded(tokenizer, words):
-        if model.unknown not in encoding.ids and not any(map(model.is_byte, encoding.ids)):
+        if model.no_text.isdisjoint(encoding.ids):
             continue
-        for character in normalizer.normalize_str(word) if normalizer is not None else word:
-            if _is_letter(character) and not model.ids.keys() >= set(model.forms(character)):
+        normalizer = tokenizer.normalizer
+        text = word if normalizer is None else normalizer.normalize_str(word)
+        for character in text.strip(_BLANKS):
+            if not model.ids.keys() >= set(model.forms(character)):
                 counts[character] += count
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str]) -> Counter[Subwords]:
-    """Count runs of subwords that may be merged: those of each pre-token, up to a blank or what is no letter."""
+    """Count runs of subwords that may be merged: those of each pre-token, up to what is no text."""
     runs: Counter[Subwords] = Counter()
     for _, count, encoding in _encoded(tokenizer, words):
         run: list[int] = []
@@ -174,20 +177,15 @@ def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str]) -> Counter[S
         for number, pre_token, (_, end) in subwords:
             if end < len(_CONTEXT):
                 continue
-            has_letters = model.has_only_letters(number)
-            if not has_letters or pre_token != previous_pre_token or model.begins_word(number):
+            if number in model.no_text or pre_token != previous_pre_token:
                 runs[tuple(run)] += count
                 run = []
-            if has_letters:
+            if number not in model.no_text:
                 run.append(number)
             previous_pre_token = pre_token
         runs[tuple(run)] += count
     runs.pop((), None)
     return runs
-
-
-def _is_letter(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LM" or character in "\u200c\u200d"  # joiners
 
 
 class _Model:
@@ -198,7 +196,6 @@ class _Model:
         self.model = state["model"]
         self.prefix = self.model.get("continuing_subword_prefix") or ""
         self.suffix = self.model.get("end_of_word_suffix") or ""
-        self.by_bytes = '"ByteLevel"' in json.dumps(state["pre_tokenizer"])
         vocab = self.model["vocab"]
         if self.model["type"] == "Unigram":
             self.ids = {token: number for number, (token, _) in enumerate(vocab)}
@@ -206,9 +203,12 @@ class _Model:
         else:
             self.ids = dict(vocab)
         self.names = {number: token for token, number in self.ids.items()}
-        self.added = {token["id"]: token["content"] for token in state["added_tokens"]}
+        added = {token["id"]: token["content"] for token in state["added_tokens"]}
+        # ids of added tokens, such as that of unknown text, and of bytes
+        self.no_text = set(added)
+        self.no_text.update(self.ids[name] for name in filter(_BYTE.fullmatch, self.ids))
         # The ids of tokens outside the model follow from its size; inside it they do not change.
-        for number, token in sorted(self.added.items()):
+        for number, token in sorted(added.items()):
             if number not in self.names:
                 self.add(token, number)
 
@@ -232,39 +232,11 @@ class _Model:
         """Return the tokenizer of this state."""
         return Tokenizer.from_str(json.dumps(self.state, ensure_ascii=False))
 
-    @property
-    def unknown(self) -> int | None:
-        """The id of unknown text."""
-        unknown_id: int | None = self.model.get("unk_id")
-        return self.ids.get(self.model.get("unk_token") or "", unknown_id)
-
-    def is_byte(self, number: int) -> bool:
-        """Whether the subword is a byte of a character without a subword."""
-        name = self.names.get(number, "")
-        return len(name) == len("<0x00>") and name.startswith("<0x") and name.endswith(">")
-
-    def begins_word(self, number: int) -> bool:
-        """Whether the subword marks a blank before it."""
-        return self.names[number][0] in _BLANKS
-
-    def has_only_letters(self, number: int) -> bool:
-        """Whether the subword is text without numbers, punctuation and bytes of characters without a subword."""
-        if number in self.added or self.is_byte(number):
-            return False
-        return self._is_of_letters(self.names[number])
-
     def forms(self, character: str) -> list[str]:
         """Return the subwords needed to spell a character in all positions."""
         forms = [character, self.prefix + character]
         return list(dict.fromkeys([*forms, *(form + self.suffix for form in forms)]))
 
-    def joined(self, left: int, right: int) -> str | None:
-        """Return the name of two subwords merged, or None if it would hold anything but letters."""
-        name = self.names[left] + self.names[right].removeprefix(self.prefix)
-        return name if self._is_of_letters(name) else None
-
-    def _is_of_letters(self, name: str) -> bool:
-        text = name.lstrip(_BLANKS).removeprefix(self.prefix).removesuffix(self.suffix)
-        if self.by_bytes and BYTES.keys() >= set(text):  # check the bytes of whole characters
-            text = bytes(BYTES[character] for character in text).decode("utf-8", "ignore")
-        return all(map(_is_letter, text))
+    def joined(self, left: int, right: int) -> str:
+        """Return the name of two subwords merged."""
+        return self.names[left] + self.names[right].removeprefix(self.prefix)

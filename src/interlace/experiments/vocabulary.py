@@ -39,7 +39,7 @@ class LearnedVocab(Artifact[Vocab]):
             **self.settings.learning_key(),
             "corpora": {},
             "text": _key_of(self.texts),
-            "version": 2,  # of what is learned from the same text
+            "version": 3,  # of what is learned from the same text
         }
 
     def build(self, folder: Path) -> None:
@@ -75,7 +75,7 @@ class ExtendedVocab(Artifact[Vocab]):
             "extend": [self.settings.extend, self.settings.extend_min_count],
             "alpha": self.settings.alpha,
             "text": _key_of(self.texts),
-            "version": 2,
+            "version": 3,
         }
 
     def build(self, folder: Path) -> None:
