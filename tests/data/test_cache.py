@@ -9,7 +9,6 @@ import subprocess
 import sys
 from hashlib import blake2b
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -207,17 +206,3 @@ def test_without_locks_of_the_file_system_a_warning_says_so(monkeypatch, caplog)
     error = errno.EIO
     with pytest.raises(DataError, match=r"\.lock: cannot be locked: Input/output error"):
         cached("thing", {"a": 1}, Build())
-
-
-def test_waiting_for_another_process_names_it(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(files, "SILENT_WAIT", 0.05)
-    lock = tmp_path / "thing.lock"
-    waiter = Thread(target=lambda: files.file_lock(lock).__enter__())
-    with files.file_lock(lock):
-        waiter.start()
-        waiter.join(0.5)
-        assert waiter.is_alive()
-    waiter.join(10)
-    assert not waiter.is_alive()
-    [message] = caplog.messages
-    assert message == f"{lock}: waiting for another process, which holds this lock"

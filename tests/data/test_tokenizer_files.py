@@ -140,19 +140,19 @@ FIRST = {"Sequence": {"id": "A", "type_id": 0}}
 
 
 @pytest.mark.parametrize(
-    ("single", "found", "nested"),
+    ("single", "texts", "nested"),
     [
-        ([BEGIN, END], "no text", False),
-        ([BEGIN, END], "no text", True),
-        ([BEGIN, FIRST, END, FIRST], "the texts ['A', 'A']", False),
+        ([BEGIN, END], [], False),
+        ([BEGIN, END], [], True),
+        ([BEGIN, FIRST, END, FIRST], ["A", "A"], False),
     ],
 )
-def test_a_template_without_the_text_is_named(tmp_path, single, found, nested):
+def test_a_template_without_the_text_is_named(tmp_path, single, texts, nested):
     processor = json.loads(little_vocab().tokenizer.to_str())["post_processor"]
     processor["single"] = single
     if nested:
         processor = {"type": "Sequence", "processors": [processor]}
-    message = f"post_processor: the template `single` has {found}; expected A once"
+    message = f"post_processor: the template `single` has the texts {texts}; expected A once"
     with pytest.raises(DataError, match=re.escape(message)):
         Vocab.load(changed_tokenizer(tmp_path / "t", post_processor=processor))
 
@@ -230,7 +230,7 @@ def test_rejects_a_checkpoint_without_a_tokenizer(tmp_path):
     """For such kinds transformers builds a tokenizer of special tokens only."""
     (tmp_path / "config.json").write_text('{"model_type": "bert", "vocab_size": 300}')
     with pytest.raises(
-        DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json"
+        DataError, match=r"holds no fast tokenizer; put the checkpoint's own tokenizer\.json"
     ):
         Vocab.load(str(tmp_path))
 

@@ -196,11 +196,6 @@ def _smallest(values: NDArray[Any]) -> DTypeLike:
 
 
 @json_record
-class _Version(TypedDict):
-    format: int
-
-
-@json_record
 class _VocabRecord(TypedDict):
     name: str
     fingerprint: str
@@ -210,6 +205,7 @@ class _VocabRecord(TypedDict):
 class _Meta(TypedDict, total=False):
     """What is read of `meta.json`; `columns` has their sizes in bytes."""
 
+    format: Required[int]
     kind: Required[str]
     languages: Required[list[str]]
     word_tokenizer: Required[str]
@@ -221,10 +217,11 @@ class _Meta(TypedDict, total=False):
 def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
     """Return `meta.json`; raise a DataError if it or a column is damaged, or of another kind, format or vocabulary."""
     path = must_exist(folder / META, "corpus description")
-    version = read_json(path, _Version, remedy=_REMEDY)["format"]
-    if version != FORMAT:
-        raise DataError(f"{path}: format {version}, this version reads format {FORMAT}; {_REMEDY}")
     meta: _Meta = read_json(path, _Meta, remedy=_REMEDY)
+    if meta["format"] != FORMAT:
+        raise DataError(
+            f"{path}: format {meta['format']}, this version reads format {FORMAT}; {_REMEDY}"
+        )
     if meta["kind"] != kind:
         raise DataError(f"{folder}: holds a {meta['kind']} corpus, a {kind} corpus is expected")
     vocabulary: Any = meta.get("vocabulary") or {"name": "none", "fingerprint": ""}

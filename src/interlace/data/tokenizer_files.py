@@ -285,9 +285,8 @@ def _check_template(processor: Any, path: Path) -> None:
         if step["type"] == "TemplateProcessing":
             texts = [part["Sequence"]["id"] for part in step["single"] if "Sequence" in part]
             if texts != ["A"]:
-                fault = f"the texts {texts}" if texts else "no text"
                 raise DataError(
-                    f"{path}: post_processor: the template `single` has {fault}; expected A once"
+                    f"{path}: post_processor: the template `single` has the texts {texts}; expected A once"
                 )
 
 
@@ -327,50 +326,39 @@ def _converted(folder: Path) -> Tokenizer:
         raise DataError(
             f"{folder}: holds no {_FILE}; if it is a run, give its model, {model_folder}"
         )
-    own_code = _check_class(folder)
+    _check_class(folder)
     try:
         with no_prompts():
             opened: Any = AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=False
             )
     except Exception as error:
-        if own_code:
-            message = f"{folder}: its tokenizer is Python code of its own, which is never run"
-            raise DataError(
-                f"{message}; convert it to a {_FILE} where you trust that code"
-            ) from error
         reason = str(error).strip().partition("\n")[0]
         raise DataError(
-            f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {reason}"
+            f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {reason}. Python code of a "
+            f"checkpoint is never run; where you trust it, convert its tokenizer to a {_FILE}"
         ) from error
     backend = getattr(opened, "backend_tokenizer", None)
-    if not isinstance(backend, Tokenizer):
-        kind = type(opened).__name__
+    tokens: set[str] = set()
+    if isinstance(backend, Tokenizer):
+        tokens = set(backend.get_vocab(with_added_tokens=False))
+    if not tokens - set(opened.all_special_tokens):
         raise DataError(
-            f"{folder}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary"
-        )
-    if not set(backend.get_vocab(with_added_tokens=False)) - set(opened.all_special_tokens):
-        raise DataError(
-            f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} next to its weights"
+            f"{folder}: holds no fast tokenizer; put the checkpoint's own {_FILE} next to its weights"
         )
     with tokenizer_errors(str(folder)):
         return _checked(backend, folder)
 
 
-def _check_class(folder: Path) -> bool:
-    """Return whether the folder has Python code."""
-    own_code = False
+def _check_class(folder: Path) -> None:
+    """Raise a DataError if a configuration names a class of transformers that is no tokenizer."""
     for path in (folder / "config.json", folder / "tokenizer_config.json"):
-        if not path.is_file():
-            continue
-        config = read_json(path, dict[str, Any])
-        own_code = own_code or "auto_map" in config
-        name = config.get("tokenizer_class")
-        if name is not None and not _TOKENIZER_CLASS.fullmatch(str(name)):
-            raise DataError(
-                f"{path}: tokenizer_class: expected a tokenizer of transformers (found {name!r})"
-            )
-    return own_code
+        if path.is_file():
+            name = read_json(path, dict[str, Any]).get("tokenizer_class")
+            if name is not None and not _TOKENIZER_CLASS.fullmatch(str(name)):
+                raise DataError(
+                    f"{path}: tokenizer_class: expected a tokenizer of transformers (found {name!r})"
+                )
 
 
 # XLM's own vocabulary files, for which transformers has only a slow tokenizer that runs Moses, jieba and others by
