@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
@@ -44,13 +43,6 @@ class CorpusText:
     word_tokenizer: WordTokenizer
     normalization: Normalization = field(default_factory=Normalization)
     filters: tuple[Filter, ...] = ()
-
-    def __post_init__(self) -> None:
-        if len(self.languages) not in {1, 2}:
-            languages = listed(self.languages)
-            raise DataError(
-                f"a corpus has one language or two, found {len(self.languages)}: {languages}"
-            )
 
     def __str__(self) -> str:
         return "-".join(self.languages)

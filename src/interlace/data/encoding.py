@@ -17,10 +17,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+from tokenizers.models import Unigram
+from tokenizers.pre_tokenizers import ByteLevel
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
@@ -29,9 +32,6 @@ from interlace.text import Text, check_lines
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
 
 _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are used from the start
 _THREADS = 2  # one converts to arrays while the tokenizer encodes the next chunk
@@ -43,11 +43,11 @@ _NO_CHARACTER = "\U0010ffff"  # a noncharacter, which no text spells
 
 def _byte_alphabet() -> dict[str, int]:
     """Byte-level character -> byte (Radford et al. 2019): printable Latin-1 is itself, the others follow from 256."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    characters = set(ByteLevel.alphabet())
+    printable = [byte for byte in range(256) if chr(byte) in characters]
     alphabet = {chr(byte): byte for byte in printable}
-    for byte in range(256):
-        if byte not in printable:
-            alphabet[chr(256 + len(alphabet) - len(printable))] = byte
+    for number, byte in enumerate(sorted(set(range(256)) - set(printable))):
+        alphabet[chr(256 + number)] = byte
     return alphabet
 
 
@@ -314,8 +314,6 @@ class Encoder:
     @cached_property
     def _spellable_ids(self) -> set[int]:
         """The ids of special tokens that text could spell, because they are pieces of a Unigram model."""
-        from tokenizers.models import Unigram
-
         if not isinstance(self.tokenizer.model, Unigram):
             return set()
         added = self.tokenizer.get_added_tokens_decoder()
@@ -334,7 +332,7 @@ class Encoder:
                 pieces[token["id"]][0] = f"{_NO_CHARACTER}{token['content']}"
         state["added_tokens"] = text_tokens
         state["post_processor"] = None
-        return type(self.tokenizer).from_str(json.dumps(state))
+        return Tokenizer.from_str(json.dumps(state))
 
 
 def subwords_in_span(

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
 from interlace.core.json_files import json_record, read_json
-from interlace.core.ragged import Ragged, ranges
+from interlace.core.ragged import Ragged
 from interlace.data import RowNumbers
 from interlace.data.vocab import Vocab
 
@@ -70,29 +70,29 @@ class ColumnFolder:
 
     def check_same_rows(self, other: ColumnFolder, remedy: str) -> None:
         """Raise a DataError unless the rows of another folder belong to these."""
-        facts = ("languages", "word tokenizer", "pairs", "links")
-        for what, expected, value in zip(facts, self._facts, other._facts, strict=True):
+        for what, expected in self._facts.items():
+            value = other._facts[what]
             if value != expected and None not in {value, expected}:
                 raise DataError(
                     f"{other.folder}: {what} {value!r}, but {self.folder} has {expected!r}; {remedy}"
                 )
 
     @property
-    def _facts(self) -> tuple[Any, ...]:
+    def _facts(self) -> dict[str, Any]:
         """What rows of two folders must have in common; a corpus does not count links."""
-        return self.languages, self.word_tokenizer, len(self), self.counts.get("links")
+        return {
+            "languages": self.languages,
+            "word tokenizer": self.word_tokenizer,
+            "pairs": len(self),
+            "links": self.counts.get("links"),
+        }
 
     def _take(self, rows: RowNumbers, *columns: str) -> list[Ragged]:
-        """Return copies of the given rows of columns of one group."""
-        rows = np.asarray(rows, np.int64)
-        offsets = self._columns[columns[0]].offsets
-        starts = offsets[rows]
-        lengths = offsets[rows + 1] - starts
-        index = ranges(starts, lengths)
+        """Return copies of the given rows of columns."""
         taken = []
         for name in columns:
-            values = self._columns[name].values[index].astype(np.int32, copy=False)
-            taken.append(Ragged.from_lengths(values, lengths))
+            column = self._columns[name].take(rows)
+            taken.append(Ragged(column.values.astype(np.int32, copy=False), column.offsets))
         return taken
 
 

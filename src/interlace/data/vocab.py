@@ -85,12 +85,13 @@ class Extension:
 
 
 _MAX_SIZE = 10**7
+_Id = Annotated[int, Field(ge=0, lt=_MAX_SIZE)]
 
 
 @json_record
 class _Pieces(TypedDict):
-    base: Annotated[int, Field(ge=0, lt=1 << 31)]
-    pieces: list[list[Annotated[int, Field(ge=0, lt=1 << 31)]]]
+    base: _Id
+    pieces: list[list[_Id]]
 
 
 class Vocab(Encoder):
