@@ -103,7 +103,7 @@ def write_corpora(
     """Write the corpus, and return it alone, with phrases and with the phrase table."""
     sides = Pairs(vocab.encode_text(pairs.source), vocab.encode_text(pairs.target))
     about = {"languages": words.languages, "word_tokenizer": words.word_tokenizer}
-    corpus = ParallelCorpus.write(folder / "pairs", [sides], vocab=vocab, **about)
+    corpus = ParallelCorpus.write(folder / "pairs", [sides], **about)
     lines = StoredText.write(folder / "text", [pairs], **about)
     aligned = WordAlignments.write(
         folder / "links", [(words, links, np.ones(len(links.flat), np.float32))]
@@ -131,9 +131,7 @@ def write_copies(
         vocab.encode(lines[first : first + 20_000], "unicode", "en")
         for first in range(0, len(lines), 20_000)
     )
-    return Corpus.write(
-        folder / "copies", chunks, languages=["en"], vocab=vocab, word_tokenizer="unicode"
-    ), rate
+    return Corpus.write(folder / "copies", chunks, languages=["en"], word_tokenizer="unicode"), rate
 
 
 def median_rates(sources: dict[str, MixtureSource]) -> dict[str, tuple[float, float]]:

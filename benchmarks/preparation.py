@@ -29,7 +29,6 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
 from interlace.data.corpus import Corpus
-from interlace.data.vocab import Vocab
 from interlace.text.lines import write_lines
 
 MIN_SPEEDUP, MIN_RATE = 1.7, 0.8
@@ -110,14 +109,11 @@ def speedup(folder: Path, rounds: int) -> float:
 def gathering_rate(folder: Path) -> float:
     """Return the rate of random batches from a corpus written in 1,500 parts over that from one in 5."""
     rng = generator(Purpose.SAMPLE, 1)
-    vocab = Vocab.learn({"en": ["a text for a vocabulary of ids"]}, 300)
     corpora = []
     for parts in PARTS:
         chunks = (_sentences(rng, ROWS // parts) for _ in range(parts))
         into = folder / f"{parts}-parts"
-        corpora.append(
-            Corpus.write(into, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace")
-        )
+        corpora.append(Corpus.write(into, chunks, languages=["en"], word_tokenizer="whitespace"))
         _leave_page_cache(into)
     rates: list[list[float]] = [[], []]
     for _ in range(READS):

@@ -25,9 +25,3 @@ def lines():
 def vocab():
     """A byte-level vocabulary of them."""
     return Vocab.learn(LINES, 400)
-
-
-@pytest.fixture(scope="session")
-def other_vocab():
-    """One that gives other ids."""
-    return Vocab.learn({"en": LINES["en"]}, 300)

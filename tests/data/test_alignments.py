@@ -34,12 +34,12 @@ def write(folder, words=None, links=LINKS, confidence=CONFIDENCE):
 
 
 @pytest.fixture
-def corpus(tmp_path, vocab):
+def corpus(tmp_path):
     sides = []
     for rows, language in ((SOURCE, "en"), (TARGET, "de")):
         words = Ragged.of([list(range(len(row))) for row in rows])
         sides.append(Sentences(Ragged.of(rows), words, language))
-    options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
+    options = {"languages": ("en", "de"), "word_tokenizer": "whitespace"}
     return ParallelCorpus.write(tmp_path / "c", [Pairs(*sides)], **options)
 
 
@@ -63,8 +63,8 @@ def test_reads_back_words_links_and_confidence(tmp_path):
 @pytest.mark.parametrize(
     ("links", "message"),
     [
-        ([[(0, 0)], [(1, 0)], []], r"pair 2 has a link to source word 1.*only 1 words"),
-        ([[(0, -1)], [], []], r"pair 1 has a link to target word -1"),
+        ([[(0, 0)], [(1, 0)], []], r"pair 2: link 1-0, but the sentences have 1 and 2 words"),
+        ([[(0, -1)], [], []], r"pair 1: link 0--1"),
     ],
 )
 def test_rejects_links_beyond_the_words(tmp_path, links, message):

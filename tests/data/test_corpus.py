@@ -28,17 +28,17 @@ def sentences(rows, language="en"):
     return Sentences(Ragged.of(rows), Ragged.of(words), language)
 
 
-def write(folder, vocab, chunks, language="en", **options):
+def write(folder, chunks, language="en", **options):
     return Corpus.write(
-        folder, chunks, languages=[language], vocab=vocab, word_tokenizer="whitespace", **options
+        folder, chunks, languages=[language], word_tokenizer="whitespace", **options
     )
 
 
 @pytest.fixture
-def corpus(tmp_path, vocab):
+def corpus(tmp_path):
     """Five rows, written in three chunks."""
     chunks = [sentences(ROWS[:2]), sentences(ROWS[2:4]), sentences(ROWS[4:])]
-    return write(tmp_path / "corpus", vocab, chunks, notes={"empty": 3})
+    return write(tmp_path / "corpus", chunks, notes={"empty": 3})
 
 
 def test_describes_what_was_written(corpus):
@@ -53,23 +53,16 @@ ANY_ID = st.sampled_from([5, 99, 255, 256, 65_535, 65_536])
 
 @settings(max_examples=25)
 @given(st.lists(st.lists(ANY_ID, max_size=5), min_size=1, max_size=30), st.data())
-def test_takes_the_same_rows_from_disk_and_memory(tmp_path_factory, vocab, rows, data):
+def test_takes_the_same_rows_from_disk_and_memory(tmp_path_factory, rows, data):
     memory = sentences(rows)
     cut = data.draw(st.integers(0, len(rows)))
     chunks = [sentences(rows[:cut]), sentences(rows[cut:])]
-    disk = write(tmp_path_factory.mktemp("corpus"), vocab, chunks)
+    disk = write(tmp_path_factory.mktemp("corpus"), chunks)
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=40))
     assert disk.take(wanted) == memory.take(wanted)
     assert disk.lengths.tolist() == memory.lengths.tolist()
     counts = np.bincount(memory.ids.flat, minlength=70_000)
     assert disk.frequencies(70_000).tolist() == counts.tolist()
-
-
-def test_rejects_another_vocabulary_and_names_both(corpus, other_vocab, vocab):
-    with pytest.raises(DataError) as error:
-        Corpus.open(corpus.folder, other_vocab)
-    for part in (vocab.name, vocab.fingerprint[:8], other_vocab.name, other_vocab.fingerprint[:8]):
-        assert part in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -105,29 +98,29 @@ def test_rejects_other_descriptions(corpus):
             Corpus.open(corpus.folder)
 
 
-def test_a_failed_write_leaves_the_old_corpus(corpus, vocab, tmp_path):
+def test_a_failed_write_leaves_the_old_corpus(corpus, tmp_path):
     def chunks():
         yield sentences(ROWS)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        write(corpus.folder, vocab, chunks())
-    assert len(Corpus.open(corpus.folder, vocab)) == 5
+        write(corpus.folder, chunks())
+    assert len(Corpus.open(corpus.folder)) == 5
     with pytest.raises(DataError, match="no lines"):
-        write(tmp_path / "c", vocab, [])
+        write(tmp_path / "c", [])
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
 
 
 @pytest.fixture
-def parallel(tmp_path, vocab):
+def parallel(tmp_path):
     """Three pairs written in two chunks."""
     whole = Pairs(sentences(SOURCE), sentences(TARGET, "de"))
-    options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
+    options = {"languages": ("en", "de"), "word_tokenizer": "whitespace"}
     chunks = [whole.take([0, 1]), whole.take([2])]
     return ParallelCorpus.write(tmp_path / "pairs", chunks, **options)
 
 
-def test_pairs_and_their_sides(parallel, tmp_path, vocab):
+def test_pairs_and_their_sides(parallel, tmp_path):
     assert (parallel.languages, parallel.language, len(parallel)) == (("en", "de"), "en-de", 3)
     assert parallel.lengths.tolist() == [3, 3, 4]
     assert parallel.counts == {"rows": 3, "subwords": {"en": 6, "de": 4}}
@@ -137,7 +130,7 @@ def test_pairs_and_their_sides(parallel, tmp_path, vocab):
     assert parallel.frequencies(24).sum() == 10
     source, target = parallel.sides
     assert source.take([2]) == sentences(SOURCE[2:])
-    alone = write(tmp_path / "de", vocab, [sentences(TARGET, "de")], "de")
+    alone = write(tmp_path / "de", [sentences(TARGET, "de")], "de")
     assert (target.languages, target.counts) == (alone.languages, alone.counts)
     assert target.take([2, 0]) == alone.take([2, 0])
     assert target.frequencies(24).tolist() == alone.frequencies(24).tolist()

@@ -15,11 +15,11 @@ SEPARATOR = 3
 @settings(max_examples=60)
 @given(rows=st.lists(st.lists(st.integers(5, 99), max_size=6), min_size=1, max_size=12), length=st.integers(1, 9),
        shift=st.integers(0, 20))  # fmt: skip
-def test_rows_are_cut_from_the_ring(tmp_path_factory, vocab, rows, length, shift):
+def test_rows_are_cut_from_the_ring(tmp_path_factory, rows, length, shift):
     memory = sentences(rows, [[place // 2 for place in range(len(row))] for row in rows])
     chunks = [memory.take([row]) for row in range(len(rows))]
     folder = tmp_path_factory.mktemp("corpus")
-    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace")
+    disk = Corpus.write(folder, chunks, languages=["en"], word_tokenizer="whitespace")
     ring = [subword for row in rows for subword in [*row, SEPARATOR]]
     streams = Streams(memory, length, SEPARATOR)
     assert len(streams) == len(ring) // length

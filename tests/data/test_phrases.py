@@ -95,7 +95,7 @@ def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):
     alignments = aligned(tmp_path / "a")
     store = store_of(tmp_path, alignments)
     pairs = Pairs(vocab.encode(EN, language="en"), vocab.encode(DE, language="de"))
-    options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
+    options = {"languages": ("en", "de"), "word_tokenizer": "whitespace"}
     corpus = ParallelCorpus.write(tmp_path / "c", [pairs], **options)
     plain = corpus.with_alignments(alignments, store).take([1, 4])
     assert plain.phrases == store.take([1, 4])[0]
@@ -104,15 +104,11 @@ def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):
     assert translations(source.take([1])) == ["die", "die Katze", "Katze"]
 
 
-def test_rejects_other_alignments_and_tables(tmp_path):
+def test_rejects_other_alignments_and_damaged_tables(tmp_path):
     store = store_of(tmp_path, aligned(tmp_path / "a"))
     other = aligned(tmp_path / "b", EN[:2], DE[:2], LINKS[:2])
     with pytest.raises(DataError, match="extract phrases again"):
         PhraseStore.open(store.folder, other)
-    words, links = store.alignments.whole(tmp_path)
-    table = count_phrases(words, links.links, TableRules())
-    with pytest.raises(DataError, match="counted from other words"):
-        PhraseStore.write(tmp_path / "c", other, table, TableRules())
     (store.folder / "table.scores.npy").write_bytes(b"")
     with pytest.raises(DataError, match=r"table\.scores\.npy: truncated"):
         PhraseStore.open(store.folder, store.alignments)

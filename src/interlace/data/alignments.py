@@ -27,11 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK, WordPairs
-from interlace.alignment.links import select_links
+from interlace.alignment.links import check_links, select_links
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import SpilledRows
-from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, RowNumbers
 from interlace.data.store import ColumnFolder, read_meta, write_columns
@@ -39,9 +38,6 @@ from interlace.text import TextPairs
 from interlace.text.columns import LINE_FEED, TextColumns
 from interlace.text.running import running_text
 
-ALIGNED_KIND = "aligned"
-PHRASES_KIND = "phrases"
-TEXT_KIND = "text"
 _SIDES = ("source", "target")
 
 
@@ -51,11 +47,7 @@ class StoredText(ColumnFolder):
     Lines are stored in UTF-8, each with a line feed.
     """
 
-    @classmethod
-    def open(cls, folder: Path | str) -> StoredText:
-        """Map the folder into memory; raise a DataError if the folder is missing, damaged or truncated."""
-        folder = Path(folder)
-        return cls(folder, read_meta(folder, TEXT_KIND))
+    KIND = "text"
 
     @classmethod
     def write(
@@ -69,7 +61,7 @@ class StoredText(ColumnFolder):
         """Write the lines and words of all pairs and open the result; raise a DataError if there are none."""
         counts = {"rows": 0}
         meta = {
-            "kind": TEXT_KIND,
+            "kind": cls.KIND,
             "languages": list(languages),
             "word_tokenizer": word_tokenizer,
             "counts": counts,
@@ -118,11 +110,7 @@ class Links:
 class WordAlignments(ColumnFolder):
     """Word types and links of n pairs in a folder; created by `write`, opened by `open`."""
 
-    @classmethod
-    def open(cls, folder: Path | str) -> WordAlignments:
-        """Map the folder into memory; raise a DataError if the folder is missing, damaged or truncated."""
-        folder = Path(folder)
-        return cls(folder, read_meta(folder, ALIGNED_KIND))
+    KIND = "aligned"
 
     @classmethod
     def write(
@@ -139,14 +127,15 @@ class WordAlignments(ColumnFolder):
         """
         folder = Path(folder)
         meta: dict[str, Any] = {
-            "kind": ALIGNED_KIND,
+            "kind": cls.KIND,
             "counts": {"rows": 0, "links": 0},
             **(about or {}),
         }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, links, confidence in chunks:
-                _check(folder, words, links, confidence)
+                # links may come from other programs and files
+                check_links(words.source.lengths, words.target.lengths, links, words.first)
                 meta.update(languages=list(words.languages), word_tokenizer=words.word_tokenizer)
                 meta["counts"]["rows"] += len(words)
                 meta["counts"]["links"] += len(links.flat)
@@ -214,37 +203,20 @@ class WordAlignments(ColumnFolder):
         return words, Links(links.mapped(), confidence.mapped())
 
 
-def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> None:
-    """Raise a DataError if links, which may come from other programs and files, do not fit the words."""
-    if len(links) != len(words) or len(confidence) != len(links.flat):
-        raise DataError(
-            f"{folder}: {len(links)} rows of links with {len(links.flat)} links and {len(confidence)} confidences "
-            f"for {len(words)} pairs"
-        )
-    rows = links.rows()
-    for side, column in enumerate((words.source, words.target)):
-        positions = links.flat[:, side]
-        beyond = np.flatnonzero((positions < 0) | (positions >= column.lengths[rows]))
-        if len(beyond):
-            row = int(rows[beyond[0]])
-            raise DataError(
-                f"{folder}: pair {words.first + row + 1} has a link to {_SIDES[side]} word {positions[beyond[0]]}, "
-                f"counted from 0, but only {column.lengths[row]} words"
-            )
-
-
 class PhraseStore(ColumnFolder):
     """Phrases of n pairs in a folder; created by `write`, opened by `open`."""
+
+    KIND = "phrases"
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
         super().__init__(folder, meta)
         self.alignments = alignments
 
     @classmethod
-    def open(cls, folder: Path | str, alignments: WordAlignments) -> PhraseStore:
+    def open(cls, folder: Path | str, alignments: WordAlignments) -> PhraseStore:  # type: ignore[override]
         """Map the folder into memory; raise a DataError if it is damaged, or written from other alignments."""
         folder = Path(folder)
-        store = cls(folder, read_meta(folder, PHRASES_KIND), alignments)
+        store = cls(folder, read_meta(folder, cls.KIND), alignments)
         alignments.check_same_rows(store, "extract phrases again")
         return store
 
@@ -254,14 +226,10 @@ class PhraseStore(ColumnFolder):
     ) -> PhraseStore:
         """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
-        table: counted from the same words, so that both have the same word types; another one raises a DataError.
+        table: counted from the same words, so that both have the same word types.
         """
-        if [table.source_types, table.target_types] != list(alignments.types):
-            raise DataError(
-                f"{folder}: the phrase table was counted from other words than those of {alignments.folder}"
-            )
         meta: dict[str, Any] = {
-            "kind": PHRASES_KIND,
+            "kind": cls.KIND,
             "languages": list(alignments.languages),
             "word_tokenizer": alignments.word_tokenizer,
             "rules": rules.dump(),

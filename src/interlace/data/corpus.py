@@ -18,34 +18,24 @@ from numpy.typing import NDArray
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.alignments import PhraseStore, StoredText, WordAlignments
-from interlace.data.store import ColumnFolder, read_meta, write_columns
-from interlace.data.vocab import Vocab
+from interlace.data.store import ColumnFolder, write_columns
 
 _BLOCK = 1 << 22  # values counted at a time
 
 
 class _StoredCorpus(ColumnFolder):
-    """A folder of subwords with their words and a vocabulary."""
+    """A folder of subwords with their words."""
 
-    KIND: ClassVar[str]
     GROUPS: ClassVar[tuple[str, ...]]  # of the columns of each side
 
     def __init__(
         self,
         folder: Path,
         meta: Mapping[str, Any],
-        vocab: Vocab | None,
         groups: tuple[str, ...] = (),
     ) -> None:
         super().__init__(folder, meta)
-        self.vocab = vocab
         self._groups = groups or self.GROUPS
-
-    @classmethod
-    def open(cls, folder: Path | str, vocab: Vocab | None = None) -> Self:
-        """Map a folder into memory; raise a DataError if it is damaged, or built with another vocabulary."""
-        folder = Path(folder)
-        return cls(folder, read_meta(folder, cls.KIND, vocab), vocab)
 
     @classmethod
     def write(
@@ -54,7 +44,6 @@ class _StoredCorpus(ColumnFolder):
         chunks: Iterable[Sentences] | Iterable[Pairs],
         *,
         languages: Sequence[str],
-        vocab: Vocab,
         word_tokenizer: str,
         notes: Mapping[str, int] | None = None,
         can_be_empty: bool = False,
@@ -70,7 +59,6 @@ class _StoredCorpus(ColumnFolder):
             "languages": list(languages),
             "word_tokenizer": word_tokenizer,
             "counts": counts,
-            "vocabulary": {"name": vocab.name, "fingerprint": vocab.fingerprint},
         }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
@@ -86,7 +74,7 @@ class _StoredCorpus(ColumnFolder):
             meta["notes"] = {reason: count for reason, count in (notes or {}).items() if count}
 
         write_columns(Path(folder), columns(), meta, can_be_empty=can_be_empty)
-        return cls.open(folder, vocab)
+        return cls.open(folder)
 
     @property
     def language(self) -> str:
@@ -179,7 +167,7 @@ class ParallelCorpus(_StoredCorpus):
         self.check_same_rows(alignments, "align the text that the corpus was built from")
         if text is not None:
             self.check_same_rows(text, "store the text that the corpus was built from")
-        corpus = ParallelCorpus(self.folder, self.meta, self.vocab)
+        corpus = ParallelCorpus(self.folder, self.meta)
         corpus.alignments = alignments
         corpus.phrases = phrases
         corpus.text = text
@@ -194,7 +182,7 @@ class ParallelCorpus(_StoredCorpus):
             subwords = {language: self.counts["subwords"][language]}
             counts = {"rows": len(self), "subwords": subwords}
             meta = {**self.meta, "languages": [language], "counts": counts}
-            corpora.append(Corpus(self.folder, meta, self.vocab, (group,)))
+            corpora.append(Corpus(self.folder, meta, (group,)))
         return corpora[0], corpora[1]
 
     def take(self, rows: RowNumbers) -> Pairs:

@@ -200,13 +200,13 @@ class EncodedCorpus(Artifact[AnyCorpus]):
         """Encode the text, or join the corpora of its files."""
         if self._parts:
             folders = [part.ensure_built() for part in self._parts]
-            join_corpora(folders, self.text.languages, self.vocab, folder)
+            join_corpora(folders, self.text.languages, folder)
         else:
             build_corpus(self.text, self.vocab, folder, can_be_empty=self.part_of_text)
 
     def open(self, folder: Path) -> AnyCorpus:
         """Map the corpus into memory."""
-        return _kind_of(self.text.languages).open(folder, self.vocab)
+        return _kind_of(self.text.languages).open(folder)
 
     @cached_property
     def _parts(self) -> list[EncodedCorpus]:
@@ -279,32 +279,28 @@ def build_corpus(
         into,
         chunks(),
         languages=text.languages,
-        vocab=vocab,
         word_tokenizer=text.word_tokenizer.name,
         notes=notes,
         can_be_empty=can_be_empty,
     )
 
 
-def join_corpora(
-    folders: Sequence[Path], languages: Sequence[str], vocab: Vocab, into: Path | str
-) -> AnyCorpus:
+def join_corpora(folders: Sequence[Path], languages: Sequence[str], into: Path | str) -> AnyCorpus:
     """Write the corpus of several files: byte for byte what `build_corpus` writes of them; folders open one by one."""
     kind = _kind_of(languages)
-    metas = [read_meta(folder, kind.KIND, vocab) for folder in folders]
+    metas = [read_meta(folder, kind.KIND) for folder in folders]
     notes: Counter[str] = Counter()
     for meta in metas:
         notes.update(meta["notes"])
 
     def chunks() -> Iterable[Any]:
         for folder in folders:
-            yield from kind.open(folder, vocab).slices(CHUNK)
+            yield from kind.open(folder).slices(CHUNK)
 
     return kind.write(
         into,
         chunks(),
         languages=languages,
-        vocab=vocab,
         word_tokenizer=metas[0]["word_tokenizer"],
         notes=notes,
     )

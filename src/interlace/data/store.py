@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Required
+from typing import Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -25,7 +25,6 @@ from interlace.core.files import atomic_folder, must_exist, raise_open_files_lim
 from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
 from interlace.data import RowNumbers
-from interlace.data.vocab import Vocab
 
 FORMAT = 5
 META = "meta.json"
@@ -36,6 +35,14 @@ _REMEDY = "build the corpus again"
 
 class ColumnFolder:
     """A folder with the rows of a corpus or of data about its rows; all columns are mapped into memory."""
+
+    KIND: ClassVar[str]
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        """Map the folder into memory; raise a DataError if the folder is missing, damaged or truncated."""
+        folder = Path(folder)
+        return cls(folder, read_meta(folder, cls.KIND))
 
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         self.folder = folder
@@ -196,26 +203,19 @@ def _smallest(values: NDArray[Any]) -> DTypeLike:
 
 
 @json_record
-class _VocabRecord(TypedDict):
-    name: str
-    fingerprint: str
-
-
-@json_record
-class _Meta(TypedDict, total=False):
+class _Meta(TypedDict):
     """What is read of `meta.json`; `columns` has their sizes in bytes."""
 
-    format: Required[int]
-    kind: Required[str]
-    languages: Required[list[str]]
-    word_tokenizer: Required[str]
-    counts: Required[dict[str, Any]]
-    columns: Required[dict[str, int]]
-    vocabulary: _VocabRecord | None
+    format: int
+    kind: str
+    languages: list[str]
+    word_tokenizer: str
+    counts: dict[str, Any]
+    columns: dict[str, int]
 
 
-def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
-    """Return `meta.json`; raise a DataError if it or a column is damaged, or of another kind, format or vocabulary."""
+def read_meta(folder: Path, kind: str) -> dict[str, Any]:
+    """Return `meta.json`; raise a DataError if it or a column is damaged, or of another kind or format."""
     path = must_exist(folder / META, "corpus description")
     meta: _Meta = read_json(path, _Meta, remedy=_REMEDY)
     if meta["format"] != FORMAT:
@@ -224,13 +224,6 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
         )
     if meta["kind"] != kind:
         raise DataError(f"{folder}: holds a {meta['kind']} corpus, a {kind} corpus is expected")
-    vocabulary: Any = meta.get("vocabulary") or {"name": "none", "fingerprint": ""}
-    if vocab is not None and vocabulary["fingerprint"] != vocab.fingerprint:
-        raise DataError(
-            f"{folder}: built with the vocabulary {vocabulary['name']!r}, fingerprint "
-            f"{vocabulary['fingerprint'][:8]}, not with {vocab.name!r}, fingerprint {vocab.fingerprint[:8]}; "
-            f"{_REMEDY}, or load the vocabulary it was built with"
-        )
     for name, written in meta["columns"].items():
         path = must_exist(folder / f"{name}.npy", "column")
         size = path.stat().st_size
