@@ -202,7 +202,7 @@ class _Model:
             self.min_score = min(score for _, score in vocab)
         else:
             self.ids = dict(vocab)
-        self.names = {number: token for token, number in self.ids.items()}
+        self.names: dict[int, str] = {number: token for token, number in self.ids.items()}
         added = {token["id"]: token["content"] for token in state["added_tokens"]}
         # ids of added tokens, such as that of unknown text, and of bytes
         self.no_text = set(added)

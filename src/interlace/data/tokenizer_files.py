@@ -338,7 +338,7 @@ def _converted(folder: Path) -> Tokenizer:
             f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {reason}. Python code of a "
             f"checkpoint is never run; where you trust it, convert its tokenizer to a {_FILE}"
         ) from error
-    backend = getattr(opened, "backend_tokenizer", None)
+    backend: Any = getattr(opened, "backend_tokenizer", None)
     tokens: set[str] = set()
     if isinstance(backend, Tokenizer):
         tokens = set(backend.get_vocab(with_added_tokens=False))
