@@ -70,22 +70,14 @@ class Syntax(Transformation):
             if kind[1] in HEADS:
                 models_of_heads[word] = HEADS.index(kind[1])
         tables = [model.between([HEAD, *kinds]) for model in models]
+        weights = np.stack([table.weights for table in tables])
+        known = np.stack([table.known for table in tables])
         bits = np.empty(count, np.uint64)
-        order = np.empty(count, np.int64)
         hash_lines(words, np.uint64(key), bits)
-        crowded = order_words(
-            (forest.heads, forest.offsets, forest.final),
-            models_of_heads,
-            dependents,
-            bits,
-            np.stack([table.weights for table in tables]),
-            np.stack([table.known for table in tables]),
-            order,
-        )
-        derived = reorder(text, words, order, forest.final)
-        if crowded:
-            derived.text.notes["heads with too many dependents to reorder"] = crowded
-        return derived
+        order = np.empty(count, np.int64)
+        trees = (forest.heads, forest.offsets, forest.final)
+        order_words(trees, models_of_heads, dependents, bits, weights, known, order)
+        return reorder(text, words, order, forest.final)
 
 
 HEADS = ("NOUN", "VERB")  # parts of speech whose dependents are reordered
@@ -94,10 +86,8 @@ _MAX_FAMILY = 8  # words of a family that the model is fitted to
 
 Key = tuple[str, str]
 Family = tuple[Key, ...]  # a head and its dependents in their order
-HEAD: Key = (
-    "",
-    "",
-)  # the key of the head among its dependents, which are known by (relation, part of speech)
+# dependents are known by (relation, part of speech); this is the key of the head among them
+HEAD: Key = ("", "")
 
 
 @dataclass(frozen=True)

@@ -232,7 +232,13 @@ class CorpusWriter:
         if self.toy.trees:
             self._write(f"{name}.conllu", _conllu(sentences, name.replace("/", "-")))
 
-    def _sentences(self, kind: str, stream_name: str, split: str, code: str) -> list[ToySentence]:
+    def _sentences(
+        self,
+        kind: str,
+        stream_name: str,
+        split: str,
+        code: str,
+    ) -> list[ToySentence]:
         """Return the sentences of a language: in training from the scenes of a stream, else the held-out ones."""
         if split != "train":
             return self.held_out[split, code]

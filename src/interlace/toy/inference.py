@@ -357,7 +357,12 @@ class InferencePair(NamedTuple):
     label: str  # one of `LABELS`
 
 
-def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[InferencePair]:
+def inferences(
+    count: int,
+    split: str,
+    seed: int = 0,
+    habits: float = 0.0,
+) -> list[InferencePair]:
     """Return `count` pairs in random order, a third of each label, a pure function of the arguments."""
     edits = SceneEditor(generator(split, seed, stream("nli/changes")))
     pairs: dict[Scene, list[InferencePair]] = {}

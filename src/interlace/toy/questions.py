@@ -22,7 +22,12 @@ class Passage(NamedTuple):
     questions: tuple[tuple[int, str], ...]
 
 
-def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Passage]:
+def passages(
+    count: int,
+    split: str,
+    seed: int = 0,
+    habits: float = 0.0,
+) -> list[Passage]:
     """Return passages of two to four statements with `count` questions in all, a pure function of the arguments."""
     rng = generator(split, seed, stream("qa/passages"))
     pool = sample(max(200, 3 * count), split, seed, stream("qa"), habits)

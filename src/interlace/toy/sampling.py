@@ -192,7 +192,13 @@ class SceneSampler(Draws):
         negated = _not(negated, subject)
         return Scene("be", subject, tense, time=time, negated=negated, fronted=fronted, **predicate)
 
-    def _subject(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
+    def _subject(
+        self,
+        tags: frozenset[str],
+        topic: str,
+        negated: bool,
+        context: str,
+    ) -> Phrase:
         if "person" in tags and self._chance(0.35):
             return self._name(context)
         phrase = self._noun(tags, topic, negated, context)
@@ -202,7 +208,13 @@ class SceneSampler(Draws):
             return phrase._replace(determiner="the")
         return phrase
 
-    def _noun(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
+    def _noun(
+        self,
+        tags: frozenset[str],
+        topic: str,
+        negated: bool,
+        context: str,
+    ) -> Phrase:
         if "person" in tags and self._chance(0.25):
             return self._name(context)
         head = self._drawn(_nouns(tags, topic), context)

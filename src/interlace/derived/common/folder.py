@@ -182,7 +182,10 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
 
 
 def _write_file(
-    derivation: Derivation, file: DerivedFile, paths: Sequence[Path], counts: WordCounts
+    derivation: Derivation,
+    file: DerivedFile,
+    paths: Sequence[Path],
+    counts: WordCounts,
 ) -> dict[str, Any]:
     """Write a derived file and its alignments, count their words, and return the file's entry in `derived.json`."""
     [source] = file.sources

@@ -27,7 +27,12 @@ def _mixed(value: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _hashed(codes: Codes, start: int, end: int, value: np.uint64) -> np.uint64:
+def _hashed(
+    codes: Codes,
+    start: int,
+    end: int,
+    value: np.uint64,
+) -> np.uint64:
     """Return a number with the letters `codes[start:end]` mixed in."""
     for position in range(start, end):
         value = _mixed((value ^ np.uint64(codes[position])) + _STEP)
@@ -35,7 +40,13 @@ def _hashed(codes: Codes, start: int, end: int, value: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def hash_words(codes: Codes, starts: Ints, ends: Ints, key: np.uint64, out: Bits) -> None:
+def hash_words(
+    codes: Codes,
+    starts: Ints,
+    ends: Ints,
+    key: np.uint64,
+    out: Bits,
+) -> None:
     """Fill `out` with 64 bits per word `codes[starts[w]:ends[w]]`, which depend on its letters and the key alone."""
     for word in range(len(starts)):
         out[word] = _hashed(codes, starts[word], ends[word], key)
@@ -62,7 +73,13 @@ _PERIOD = ord(".")
 
 
 @njit(cache=True, nogil=True)
-def _copied(codes: Codes, start: int, end: int, out: Codes, at: int) -> int:
+def _copied(
+    codes: Codes,
+    start: int,
+    end: int,
+    out: Codes,
+    at: int,
+) -> int:
     """Copy `codes[start:end]` to `out[at:]`; return the position after them."""
     for position in range(start, end):
         out[at] = codes[position]
@@ -72,7 +89,12 @@ def _copied(codes: Codes, start: int, end: int, out: Codes, at: int) -> int:
 
 @njit(cache=True, nogil=True)
 def write_lines(
-    gaps: Any, order: Ints, spelled: Any, separate: Flags, out: Codes, spans: NDArray[np.int32]
+    gaps: Any,
+    order: Ints,
+    spelled: Any,
+    separate: Flags,
+    out: Codes,
+    spans: NDArray[np.int32],
 ) -> int:
     """Fill `out` with lines, each followed by a line feed, and `spans` with the words' spans in their lines.
 
@@ -117,7 +139,12 @@ _INSIDE = 2  # state of a mark inside a word such as 3.5, or of what closes afte
 
 @njit(cache=True, nogil=True)
 def find_ends(
-    words: Any, traits: Bytes, periods: bool, stops: Flags, cuts: Flags, joined: Flags
+    words: Any,
+    traits: Bytes,
+    periods: bool,
+    stops: Flags,
+    cuts: Flags,
+    joined: Flags,
 ) -> None:
     """Fill `stops`, `cuts` and `joined`, all (W,) and False before.
 
@@ -154,7 +181,13 @@ def find_ends(
 
 
 @njit(cache=True, nogil=True)
-def _classify(words: Any, traits: Bytes, periods: bool, kinds: Bytes, states: Bytes) -> None:
+def _classify(
+    words: Any,
+    traits: Bytes,
+    periods: bool,
+    kinds: Bytes,
+    states: Bytes,
+) -> None:
     """Fill `kinds` and `states` of words made of sentence-final or closing marks; others stay 0."""
     codes, _, _, starts, ends = words
     count = len(starts)
@@ -179,7 +212,12 @@ def _classify(words: Any, traits: Bytes, periods: bool, kinds: Bytes, states: By
 
 
 @njit(cache=True, nogil=True)
-def _ends_abbreviation(words: Any, traits: Bytes, joined: Flags, word: int) -> bool:
+def _ends_abbreviation(
+    words: Any,
+    traits: Bytes,
+    joined: Flags,
+    word: int,
+) -> bool:
     """Whether a mark is the last period of an abbreviation such as `U.S.`: it follows a letter and a period inside."""
     codes, _, _, starts, ends = words
     if word < 2 or ends[word] - starts[word] > 1 or codes[starts[word]] != _PERIOD:
@@ -199,18 +237,10 @@ def _ends_abbreviation(words: Any, traits: Bytes, joined: Flags, word: int) -> b
 @njit(cache=True, nogil=True)
 def reverse(runs: Any, order: Ints) -> None:
     """Reverse the pieces of each run (`SentenceRuns`); `order` (W,) is filled within the runs."""
-    starts, ends, joined = runs
-    for run in range(len(starts)):
-        at = starts[run]
-        piece_stop = ends[run]
-        while piece_stop > starts[run]:
-            piece_start = piece_stop - 1
-            while piece_start > starts[run] and joined[piece_start - 1]:
-                piece_start -= 1
-            for word in range(piece_start, piece_stop):
-                order[at] = word
-                at += 1
-            piece_stop = piece_start
+    for run in range(len(runs.starts)):
+        firsts = _pieces(runs, run)
+        numbers = np.arange(len(firsts) - 1)
+        _write_pieces(firsts, numbers[::-1], order)
 
 
 @njit(cache=True, nogil=True)
@@ -219,32 +249,44 @@ def shuffle(runs: Any, hashes: Bits, order: Ints) -> None:
 
     hashes: (W,) bits of each word. order: (W,) the word at each place; filled within the runs.
     """
-    starts, ends, joined = runs
-    for run in range(len(starts)):
-        start = starts[run]
-        length = ends[run] - start
-        state = np.uint64(0)
-        firsts = np.empty(length + 1, np.int64)
-        count = 0
-        for word in range(start, start + length):
+    for run in range(len(runs.starts)):
+        firsts = _pieces(runs, run)
+        numbers = np.arange(len(firsts) - 1)
+        state = np.uint64(len(numbers))
+        for word in range(runs.starts[run], runs.ends[run]):
             state += hashes[word]
-            if word == start or not joined[word - 1]:
-                firsts[count] = word
-                count += 1
-        firsts[count] = start + length
-        state += np.uint64(count)
-        drawn = np.arange(count)
-        for slot in range(count - 1, 0, -1):  # Fisher and Yates
+        for slot in range(len(numbers) - 1, 0, -1):  # Fisher and Yates
             state += _STEP
             earlier = np.int64(_mixed(state) % np.uint64(slot + 1))
-            piece = drawn[slot]
-            drawn[slot] = drawn[earlier]
-            drawn[earlier] = piece
-        at = start
-        for slot in range(count):
-            for word in range(firsts[drawn[slot]], firsts[drawn[slot] + 1]):
-                order[at] = word
-                at += 1
+            piece = numbers[slot]
+            numbers[slot] = numbers[earlier]
+            numbers[earlier] = piece
+        _write_pieces(firsts, numbers, order)
+
+
+@njit(cache=True, nogil=True)
+def _pieces(runs: Any, run: int) -> Ints:
+    """Return the first word of each piece of a run, and the word after the run."""
+    start = runs.starts[run]
+    end = runs.ends[run]
+    firsts = np.empty(end - start + 1, np.int64)
+    count = 0
+    for word in range(start, end):
+        if word == start or not runs.joined[word - 1]:
+            firsts[count] = word
+            count += 1
+    firsts[count] = end
+    return firsts[: count + 1]
+
+
+@njit(cache=True, nogil=True)
+def _write_pieces(firsts: Ints, numbers: Ints, order: Ints) -> None:
+    """Fill `order` with the words of a run's pieces, which come in the order of their numbers."""
+    at = firsts[0]
+    for number in numbers:
+        for word in range(firsts[number], firsts[number + 1]):
+            order[at] = word
+            at += 1
 
 
 # ---- a log-linear model of the orders of heads and dependents ----
@@ -313,7 +355,13 @@ def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def expect(keys: Ints, offsets: Ints, counts: Floats, weights: Floats, expected: Floats) -> float:
+def expect(
+    keys: Ints,
+    offsets: Ints,
+    counts: Floats,
+    weights: Floats,
+    expected: Floats,
+) -> float:
     """Add to `expected` (K, K) how often a precedes b in the model; return the log of the sums over all orders.
 
     keys: the kinds of the items of each group, `keys[offsets[g]:offsets[g + 1]]`. counts: of each group.
@@ -370,7 +418,12 @@ def _crossing(heads: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
-def projectivize(heads: Ints, offsets: Ints, punctuation: Flags, final: Flags) -> None:
+def projectivize(
+    heads: Ints,
+    offsets: Ints,
+    punctuation: Flags,
+    final: Flags,
+) -> None:
     """Lift arcs until no two cross (Nivre and Nilsson 2005), and attach the mark at the end of a tree to its root.
 
     heads: changed in place. punctuation: which words are. final: set for the mark that ends its tree.
@@ -413,9 +466,15 @@ def _family(heads: Ints, head: int) -> Ints:
 
 @njit(cache=True, nogil=True)
 def order_words(
-    forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Floats, is_known: Flags, order: Ints
-) -> int:
-    """Fill `order` with the word at each place; return how many heads have too many dependents.
+    forest: Any,
+    kinds: Ints,
+    keys: Ints,
+    bits: Bits,
+    weights: Floats,
+    is_known: Flags,
+    order: Ints,
+) -> None:
+    """Fill `order` with the word at each place; heads with too many dependents keep them in place.
 
     forest: heads, offsets, and which words are marks that end a tree.
     kinds: the kind of head of each word, -1 if its dependents stay. keys: the kind of dependent of each word.
@@ -424,7 +483,6 @@ def order_words(
     treebank; others keep their order.
     """
     heads, offsets, final = forest
-    crowded = 0
     for line in range(len(offsets) - 1):
         line_start = offsets[line]
         tree = heads[line_start : offsets[line + 1]]
@@ -448,18 +506,23 @@ def order_words(
             head = stack[size]
             family = _family(tree, head)
             kind = kinds[line_start + head]
-            if kind >= 0 and len(family) > 1:
-                movable = family[:-1] if final[line_start + family[-1]] else family
-                if len(movable) > _MAX_ORDERED:
-                    crowded += 1
-                else:
-                    items = np.where(movable == head, 0, 1 + keys[line_start + movable])
-                    _arrange(movable, items, weights[kind], is_known[kind], bits[line_start + head])
-    return crowded
+            if kind < 0:
+                continue
+            movable = family[:-1] if final[line_start + family[-1]] else family
+            if 1 < len(movable) <= _MAX_ORDERED:
+                items = np.where(movable == head, 0, 1 + keys[line_start + movable])
+                random_bits = bits[line_start + head]
+                _arrange(movable, items, weights[kind], is_known[kind], random_bits)
 
 
 @njit(cache=True, nogil=True)
-def _arrange(family: Ints, items: Ints, weights: Floats, is_known: Flags, bits: np.uint64) -> None:
+def _arrange(
+    family: Ints,
+    items: Ints,
+    weights: Floats,
+    is_known: Flags,
+    bits: np.uint64,
+) -> None:
     """Put a head and its dependents into a sampled order, in place; `items`: the kinds of the family's words."""
     count = len(family)
     before = np.zeros((count, count))

@@ -35,7 +35,12 @@ def moved_tags(rows: Rows, offsets: Ints, order: Ints) -> list[list[str]]:
     return _split_by_line(tags[order], offsets)
 
 
-def moved_names(rows: Rows, offsets: Ints, order: Ints, notes: dict[str, int]) -> list[list[str]]:
+def moved_names(
+    rows: Rows,
+    offsets: Ints,
+    order: Ints,
+    notes: dict[str, int],
+) -> list[list[str]]:
     """Return IOB2 tags in the new order: `B-` at the first word of each run of words of one name, `I-` at the others.
 
     Moving tags unchanged would put `I-` before `B-` (Tang et al. 2022, appendix G.1).

@@ -84,7 +84,12 @@ class WordSpans(NamedTuple):
             traits = TRAITS.of(self.codes[last])
 
 
-def reorder(text: Text, words: WordSpans, order: Ints, left_out: Flags) -> DerivedText:
+def reorder(
+    text: Text,
+    words: WordSpans,
+    order: Ints,
+    left_out: Flags,
+) -> DerivedText:
     """Return the words of each line in another order, with all labels.
 
     Words touch only if they did so in this order before, if both are of a script without blanks, or if the second is a

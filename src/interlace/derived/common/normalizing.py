@@ -31,7 +31,10 @@ def normalized(text: Text, normalization: Normalization) -> Text:
 
 
 def _normalized_line(
-    line: str, spans: NDArray[np.int32], normalization: Normalization, language: str
+    line: str,
+    spans: NDArray[np.int32],
+    normalization: Normalization,
+    language: str,
 ) -> str:
     """Normalize each piece between the boundaries of words, unless a word would vanish or be split; move `spans`."""
     boundaries = sorted({0, len(line), *spans.ravel().tolist()})

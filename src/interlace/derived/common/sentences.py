@@ -62,7 +62,13 @@ class SentenceOrder(Transformation):
         return reorder(text, words, order, np.cumsum(steps[:-1]) == 0)
 
     @abstractmethod
-    def fill(self, order: Ints, words: WordSpans, runs: SentenceRuns, key: int) -> None:
+    def fill(
+        self,
+        order: Ints,
+        words: WordSpans,
+        runs: SentenceRuns,
+        key: int,
+    ) -> None:
         """Fill `order` (W,), the word at each place, within the runs."""
 
 

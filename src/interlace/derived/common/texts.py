@@ -66,7 +66,10 @@ def _is_permutation(places: Ints, line_starts: Ints) -> bool:
 
 
 def links_between(
-    words: Ragged, original: Ragged, derived: DerivedText, derived_words: Ragged
+    words: Ragged,
+    original: Ragged,
+    derived: DerivedText,
+    derived_words: Ragged,
 ) -> Ragged:
     """Return the alignment of other tokenizations of the original and the derived lines.
 

@@ -189,7 +189,12 @@ _PART_RELATION = "goeswith"  # of parts of a word of the parse
 _PART_TAG = "X"
 
 
-def _over_words(text: Text, begins: Ints, treebank: Treebank, sentences: Ragged) -> Forest:
+def _over_words(
+    text: Text,
+    begins: Ints,
+    treebank: Treebank,
+    sentences: Ragged,
+) -> Forest:
     """Return trees over the words of a text.
 
     Legend: S sentences in the text's lines, P words of these parses.
