@@ -393,6 +393,22 @@ def expect(
 
 
 @njit(cache=True, nogil=True)
+def invalid_line(heads: Ints, offsets: Ints) -> int:
+    """Return the number, from 1, of the first line in which a word does not lead to a root; 0 if there is none."""
+    for line in range(len(offsets) - 1):
+        tree = heads[offsets[line] : offsets[line + 1]]
+        for word in range(len(tree)):
+            ancestor = word
+            for _ in range(len(tree)):
+                if ancestor < 0 or ancestor >= len(tree):
+                    break
+                ancestor = tree[ancestor]
+            if ancestor != -1:
+                return line + 1
+    return 0
+
+
+@njit(cache=True, nogil=True)
 def _descends(heads: Ints, word: int, top: int) -> bool:
     """Whether a word is `top` or a descendant of it."""
     while word not in {-1, top}:

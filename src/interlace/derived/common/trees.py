@@ -20,7 +20,6 @@ from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.arrays import Flags, Ints
-from interlace.derived.common.labels import numbered
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.text.types import distinct
@@ -50,41 +49,28 @@ class Forest:
         Crossing arcs are lifted (Nivre and Nilsson 2005), so that each word with its descendants is contiguous. A
         DataError names the line, from 1, whose heads are no tree.
         """
-        from interlace.derived.common.kernels import projectivize
+        from interlace.derived.common.kernels import invalid_line, projectivize
 
-        lengths = heads.lengths
         offsets = heads.offsets - heads.offsets[0]
-        flat = heads.flat.astype(np.int64)  # (W,) places in the line
-        _check_trees(flat, offsets, lengths)
-        codes, names = numbered(relations, len(flat))
-        universal = [name.partition(":")[0] for name in names]
-        is_punctuation = np.array([name == "punct" for name in universal], np.bool_)[codes]
-        final = np.zeros(len(flat), np.bool_)
-        projectivize(flat, offsets, is_punctuation, final)
-        return cls(offsets, flat, np.array(universal, object)[codes].tolist(), list(tags), final)
-
-
-def _check_trees(heads: Ints, offsets: Ints, lengths: Ints) -> None:
-    """Raise a DataError for a line in which some word does not lead to a root."""
-    count = len(heads)
-    is_outside = (heads < -1) | (heads >= np.repeat(lengths, lengths))
-    has_head = (heads >= 0) & ~is_outside
-    ancestors = np.full(count + 1, count)  # of each word over all lines, `count` above a root
-    ancestors[:-1][has_head] = (heads + np.repeat(offsets[:-1], lengths))[has_head]
-    for _ in range(int(lengths.max(initial=1)).bit_length()):
-        ancestors = ancestors[ancestors]  # in doubled steps every word must leave the line
-    is_wrong = is_outside | (ancestors[:-1] != count)
-    if is_wrong.any():
-        line = int(np.searchsorted(offsets, np.flatnonzero(is_wrong)[0], "right"))
-        raise DataError(
-            f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle"
-        )
+        lifted = heads.flat.astype(np.int64)  # (W,) places in the line
+        line = invalid_line(lifted, offsets)
+        if line:
+            raise DataError(
+                f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle"
+            )
+        universal = [relation.partition(":")[0] for relation in relations]
+        is_punctuation = np.array([relation == "punct" for relation in universal], np.bool_)
+        final = np.zeros(len(lifted), np.bool_)
+        projectivize(lifted, offsets, is_punctuation, final)
+        return cls(offsets, lifted, universal, list(tags), final)
 
 
 def forest_of(text: Text) -> Forest:
     """Return the trees of a text; raise a DataError if it has none."""
     if text.heads is None or "deprel" not in text.tags or "pos" not in text.tags:
-        raise DataError("the text has no trees: heads, relations and parts of speech are needed")
+        raise DataError(
+            "the text has no trees; read CoNLL-U with trees, or set syntax.trees to parses of the text"
+        )
     relations = list(chain.from_iterable(text.tags["deprel"]))
     tags = list(chain.from_iterable(text.tags["pos"]))
     return Forest.of(text.heads, relations, tags)
@@ -162,11 +148,7 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
     the uppermost of them.
     """
     if text.heads is not None or not files:
-        try:
-            return forest_of(text)
-        except DataError as error:
-            cure = "read CoNLL-U with trees, or set syntax.trees to parses of the text"
-            raise DataError(f"the transformation 'syntax': {error}; {cure}") from None
+        return forest_of(text)
     treebank = _treebank(file_states(files))
     types, numbers = distinct(text)
     plain = [_plain(word) for word in types]
