@@ -30,7 +30,7 @@ def write(folder, words=None, links=LINKS, confidence=CONFIDENCE):
     for start, stop in ((0, 2), (2, len(words))):
         inside = slice(links.offsets[start], links.offsets[stop])
         chunks.append((words.slice(start, stop), links.slice(start, stop), confidence[inside]))
-    return WordAlignments.write(folder, chunks, about={"aligner": "mine"})
+    return WordAlignments.write(folder, chunks)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def corpus(tmp_path):
 def test_reads_back_words_links_and_confidence(tmp_path):
     aligned = write(tmp_path / "a")
     assert (aligned.languages, aligned.word_tokenizer) == (("en", "de"), "whitespace")
-    assert (aligned.counts, aligned.meta["aligner"]) == ({"rows": 3, "links": 3}, "mine")
+    assert aligned.counts == {"rows": 3, "links": 3}
     taken = aligned.take([2, 0, 1])
     assert taken.links == Ragged.of([LINKS[2], LINKS[0], LINKS[1]], width=2)
     assert taken.confidence[1].tolist() == pytest.approx([1, 0.5], abs=0.51 / 255)

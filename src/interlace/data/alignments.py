@@ -117,28 +117,23 @@ class WordAlignments(ColumnFolder):
         cls,
         folder: Path | str,
         chunks: Iterable[tuple[WordPairs, Ragged, NDArray[np.float32]]],
-        *,
-        about: Mapping[str, Any] | None = None,
     ) -> WordAlignments:
         """Write chunks of words, their links, and the confidence of each link; open the result.
 
-        chunks: slices of one `WordPairs`, in order. about: further entries of `meta.json`.
+        chunks: slices of one `WordPairs`, in order.
         Raise a DataError if there are no rows, or a link is beyond its sentence.
         """
         folder = Path(folder)
-        meta: dict[str, Any] = {
-            "kind": cls.KIND,
-            "counts": {"rows": 0, "links": 0},
-            **(about or {}),
-        }
+        counts = {"rows": 0, "links": 0}
+        meta: dict[str, Any] = {"kind": cls.KIND, "counts": counts}
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, links, confidence in chunks:
                 # links may come from other programs and files
                 check_links(words.source.lengths, words.target.lengths, links, words.first)
                 meta.update(languages=list(words.languages), word_tokenizer=words.word_tokenizer)
-                meta["counts"]["rows"] += len(words)
-                meta["counts"]["links"] += len(links.flat)
+                counts["rows"] += len(words)
+                counts["links"] += len(links.flat)
                 grades = np.clip(np.rint(confidence * 255), 1, 255).astype(np.uint8)
                 yield {
                     "source.types": words.source,
@@ -146,7 +141,7 @@ class WordAlignments(ColumnFolder):
                     "links.pairs": links,
                     "links.confidence": Ragged(grades, links.offsets - links.offsets[0]),
                 }
-            if meta["counts"]["rows"]:
+            if counts["rows"]:
                 yield {
                     "source_types.bytes": _utf8(words.source_types),
                     "target_types.bytes": _utf8(words.target_types),
@@ -232,13 +227,8 @@ class PhraseStore(ColumnFolder):
             "kind": cls.KIND,
             "languages": list(alignments.languages),
             "word_tokenizer": alignments.word_tokenizer,
-            "rules": rules.dump(),
-            "counts": {
-                "rows": len(alignments),
-                **alignments.counts,
-                "phrases": 0,
-                "table": len(table),
-            },
+            "max_phrase_length": rules.max_phrase_length,
+            "counts": {**alignments.counts, "phrases": 0},
         }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
@@ -278,7 +268,7 @@ class PhraseStore(ColumnFolder):
         """Return the spans of source and target that are in the table, with their most likely translations."""
         words = self.alignments.words(rows)
         types = self.alignments.types
-        max_length = int(self.meta["rules"]["max_phrase_length"])
+        max_length = int(self.meta["max_phrase_length"])
         source_index, target_index = self._indexes
         source = self.table.known(0, words[0], source_index, types[1], max_length)
         target = self.table.known(1, words[1], target_index, types[0], max_length)

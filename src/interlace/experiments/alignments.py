@@ -64,8 +64,7 @@ class CorpusAlignments(Artifact[WordAlignments]):
         pairs = (TextPairs(source, target) for source, target in self.text.chunks())
         words = WordPairs.of(pairs, spool)
         fitted = self.aligner.fit(words, progress=_progress_of(self.text))
-        about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
-        WordAlignments.write(folder, _aligned(words, fitted), about=about)
+        WordAlignments.write(folder, _aligned(words, fitted))
 
     def open(self, folder: Path) -> WordAlignments:
         """Map the alignments into memory."""
