@@ -9,7 +9,7 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
-from interlace.data.alignments import PhraseStore, PhraseTableColumns, WordAlignments, all_spans
+from interlace.data.alignments import PhraseStore, PhraseTableColumns, WordAlignments
 from interlace.data.corpus import ParallelCorpus
 
 EN = ["the cat", "the cat", "the dog", "a cat", "cat"]
@@ -84,11 +84,6 @@ def test_known_phrases_need_no_link_in_the_pair(tmp_path):
     assert translations(source) == ["Katze", "die", "die Katze", "Katze"]
     assert target.spans[0].tolist() == [[1, 2]]  # "Katze"; "eine" was never linked
     assert translations(target) == ["cat", "the", "the cat", "cat"]
-
-
-def test_all_spans_by_hand():
-    spans = [[(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [], [(0, 1)]]
-    assert all_spans(Ragged.of([[5, 6, 7], [], [8]]), 2) == Ragged.of(spans, width=2)
 
 
 def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):

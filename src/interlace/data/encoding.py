@@ -304,15 +304,21 @@ class Encoder:
             encode = self.tokenizer.encode_batch_fast
         with tokenizer_errors():
             encodings = encode(lines, add_special_tokens=False)
-            for number, encoding in enumerate(encodings):
-                if not self._spellable_ids.isdisjoint(encoding.ids):
-                    encodings[number] = self._unmatched.encode(
-                        lines[number], add_special_tokens=False
-                    )
+            for number, line in enumerate(lines):
+                if self._special_pieces and self._spells_special(line, encodings[number]):
+                    encodings[number] = self._unmatched.encode(line, add_special_tokens=False)
         return encodings
 
+    def _spells_special(self, line: str, encoding: Encoding) -> bool:
+        """Whether a line spells special tokens; that of unknown text also stands for other text."""
+        for number in self._special_pieces.intersection(encoding.ids):
+            is_unknown = self.surfaces.spellings[number] == _UNKNOWN
+            if not is_unknown or str(self.tokenizer.id_to_token(number)) in line:
+                return True
+        return False
+
     @cached_property
-    def _spellable_ids(self) -> set[int]:
+    def _special_pieces(self) -> set[int]:
         """The ids of special tokens that text could spell, because they are pieces of a Unigram model."""
         if not isinstance(self.tokenizer.model, Unigram):
             return set()
