@@ -1,36 +1,22 @@
 """Detection of untokenized text, and the word tokenizer that `auto` means."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from interlace.data.filters import sides
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
-from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespace`
 
 _MIN_MARKS = 20  # punctuation marks needed for a decision
 _MAX_CLAUSE = 8  # letters of an unspaced script between two spaces; more are not a word
 
-_OTHER = 1
-_BLANK = 2
-_MARK = 3
-_LETTER = 4
-
-
-def _class_of(character: str) -> int:
-    if character.isspace():
-        return _BLANK
-    if character in ".,!?;:。，！？；：।؟،":
-        return _MARK
-    return _LETTER if character.isalnum() else _OTHER
-
-
-_CLASSES = CharacterClasses(_class_of)
+_MARK = "[.,!?;:。，！？；：।؟،]"
+_ATTACHED = re.compile(rf"(?<=[^\W_]){_MARK}(?=\s)")
+_SPACED = re.compile(rf"(?<=\s){_MARK}(?=\s)")
 
 
 def is_untokenized(text: Text, rows: int = 500) -> bool:
@@ -48,11 +34,9 @@ def is_untokenized(text: Text, rows: int = 500) -> bool:
 
 def _has_attached_punctuation(text: Text) -> bool:
     """Whether more than 90 % of the punctuation marks before a space follow a letter and not a space."""
-    classes = _CLASSES.of_lines(text.lines)  # (C,)
-    before = classes[:-2]
-    at_word_end = (classes[1:-1] == _MARK) & (classes[2:] == _BLANK)
-    spaced = int(np.count_nonzero(at_word_end & (before == _BLANK)))
-    attached = int(np.count_nonzero(at_word_end & (before == _LETTER)))
+    lines = "\n".join([*text.lines, ""])
+    spaced = len(_SPACED.findall(lines))
+    attached = len(_ATTACHED.findall(lines))
     total = spaced + attached
     return total >= _MIN_MARKS and spaced / total < 0.1
 
