@@ -10,7 +10,7 @@ import pytest
 
 from command_line import command
 from interlace.cli.common import progress
-from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import Shape, from_shape
 from interlace.models.translator import Translator
 from interlace.text.lines import read_lines, write_lines
@@ -200,8 +200,8 @@ def test_rejects_what_is_no_finished_translation_model(run_folder, vocab, source
         (tmp_path / "unfinished", RunError, "not finished"),
         (tmp_path / "emptied", RunError, "emptied/model: missing, although the run is finished"),
         (tmp_path / "mlm", SettingsError, "no decoder"),
-        (run_folder.parent, DataError, f"neither a run .* nor a model .*{run_folder.name}"),
-        (source, DataError, r"a\.en: expected the folder of a run"),
+        (run_folder.parent, DataError, "holds no tokenizer"),
+        (source, CheckpointError, r"a\.en: is a file"),
     ):
         with pytest.raises(error, match=message):
             translate(path, *DIRECTION)

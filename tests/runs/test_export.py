@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.evaluate import target_of
 from interlace.experiments.export import export_model
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.experiments.translation import translation_model
 
 
 def test_export_copies_the_model_of_a_finished_run(small, tmp_path):
@@ -34,7 +34,7 @@ def test_a_copied_translation_model_has_the_metadata_of_its_run(tmp_path, small)
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     shutil.copytree(tmp_path / "run" / "model", tmp_path / "copied")
     for path in (tmp_path / "run", tmp_path / "copied"):
-        _, metadata = translation_model(str(path))
+        metadata = target_of(str(path)).metadata
         assert metadata.normalization.romanian == "strip"
         assert metadata.max_source_lengths == {"en-xx": 22}
         with pytest.raises(SettingsError, match="it learned en-xx"):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, field_validator
 
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder, check_contents, must_be_replaceable
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
@@ -34,7 +34,6 @@ from interlace.data.cache import code_hash, content_key
 from interlace.data.filters import FilterChain, build_filters
 from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import target_of
-from interlace.experiments.model_folder import ModelMetadata
 from interlace.models.checkpoint_files import CONFIG, find_checkpoint
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation
@@ -50,27 +49,6 @@ _NO_DECODER = (
     "this model has no decoder; translation needs an encoder-decoder, which the objective 'translation' trains "
     "(recipe tiny/mt)"
 )
-
-
-def translation_model(name: str) -> tuple[str, ModelMetadata | None]:
-    """Return the folder (or hub name) of the model of a finished run or of a model, and what it learned, if known."""
-    path = Path(name)
-    _check_folder(path)
-    is_model_of_run = path.name == "model" and (path.parent / RECIPE).is_file()
-    target = target_of(str(path.parent if is_model_of_run else path), into=path)
-    if target.trained is not None and not target.trained.seq2seq:
-        raise SettingsError(f"{name}: {_NO_DECODER}")
-    return target.model, target.metadata
-
-
-def _check_folder(path: Path) -> None:
-    """Reject an existing path that is neither a run nor a model; other names may be models of the hub."""
-    if path.is_file():
-        raise DataError(f"{path}: expected the folder of a run or a model, found a file")
-    if path.is_dir() and not any((path / name).is_file() for name in (RECIPE, "config.json")):
-        runs = [str(recipe.parent) for recipe in sorted(path.glob(f"*/{RECIPE}"))]
-        hint = did_you_mean(str(path), runs) if runs else ""
-        raise DataError(f"{path}: neither a run ({RECIPE}) nor a model (config.json){hint}")
 
 
 class LineTranslator:
@@ -99,7 +77,12 @@ class LineTranslator:
         from interlace.models.translator import Translator
         from interlace.training.device import accelerator_for
 
-        self._folder, metadata = translation_model(name)
+        path = Path(name)
+        if path.name == "model" and (path.parent / RECIPE).is_file():
+            path = path.parent
+        trained_model = target_of(str(path), into=path)
+        self._folder = trained_model.model
+        metadata = trained_model.metadata
         if metadata is not None and not force:
             metadata.check_direction(source, target)
         self.source = source
