@@ -72,7 +72,16 @@ class ParallelText:
         if word_tokenizer == AUTO:
             sample = TextPairs.of(source[:500], target[:500], languages)
             word_tokenizer = word_tokenizer_for(sample.source, sample.target)
-        return cls((TextPairs.of(source, target, languages, word_tokenizer),))
+        return cls(
+            (
+                TextPairs.of(
+                    source,
+                    target,
+                    languages,
+                    word_tokenizer,
+                ),
+            )
+        )
 
     @classmethod
     def from_files(
@@ -103,7 +112,13 @@ class ParallelText:
         if not reader and name in {"lines", "joined"}:
             for path in paths:
                 check_not_numbered(path)
-        word_reader = reader_of_words(READERS.get(name), paths, codes, word_tokenizer, "reader")
+        word_reader = reader_of_words(
+            READERS.get(name),
+            paths,
+            codes,
+            word_tokenizer,
+            "reader",
+        )
         return cls(tuple(read_pairs(word_reader, paths, list(codes))))
 
     @classmethod
@@ -143,7 +158,12 @@ class ParallelText:
         else:
             expected = f"expected {column!r}, or {source!r} and {target!r}"
             raise DataError(f"the dataset has the columns {listed(names)}; {expected}")
-        return cls.from_lists(source_lines, target_lines, (source, target), word_tokenizer)
+        return cls.from_lists(
+            source_lines,
+            target_lines,
+            (source, target),
+            word_tokenizer,
+        )
 
     def __len__(self) -> int:
         return sum(map(len, self.chunks))
@@ -250,7 +270,11 @@ def align(
     """
     if isinstance(aligner, str):
         trained = ALIGNERS.get(aligner).read(settings, f"aligner {aligner}").fit(pairs.types)
-        return AlignedPairs(pairs, trained.align_training_pairs(pairs.types), trained)
+        return AlignedPairs(
+            pairs,
+            trained.align_training_pairs(pairs.types),
+            trained,
+        )
     if settings:
         raise SettingsError(f"a trained aligner has its settings; leave out {', '.join(settings)}")
     return AlignedPairs(pairs, aligner.align(pairs.types), aligner)
@@ -299,7 +323,11 @@ def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseT
     from interlace.alignment.phrase_counts import count_phrases  # compiles loops
 
     table_rules = TableRules.read({"max_phrase_length": max_length, **rules}, "phrases")
-    return count_phrases(aligned.pairs.types, aligned.alignments.links, table_rules)
+    return count_phrases(
+        aligned.pairs.types,
+        aligned.alignments.links,
+        table_rules,
+    )
 
 
 def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[list[str]]:

@@ -101,10 +101,23 @@ def pretrain(
         recipe = Recipe.read(merged(read_recipe(start).dump(), changes), start)
     else:
         recipe = Recipe.read(
-            merged(_recipe_of(start, pairs, objectives, into), changes), "pretrain"
+            merged(
+                _recipe_of(
+                    start,
+                    pairs,
+                    objectives,
+                    into,
+                ),
+                changes,
+            ),
+            "pretrain",
         )
         check_folder(into, RECIPE)
-        for language, lines in zip(pairs.languages, pairs.lines(), strict=True):
+        for language, lines in zip(
+            pairs.languages,
+            pairs.lines(),
+            strict=True,
+        ):
             write_lines(into / TEXT / f"train.{language}", lines)
     pretrain_recipe(recipe, into)
     return FinishedRun(into)
@@ -162,7 +175,11 @@ def evaluate(
         DataError: test files are missing.
     """
     into = None if output is None else Path(output)
-    target = target_of(str(model), read_recipe(recipe) if recipe else None, into)
+    target = target_of(
+        str(model),
+        read_recipe(recipe) if recipe else None,
+        into,
+    )
     changes = dict(settings or {}) | ({} if data is None else {"data_root": str(data)})
     tasks, languages = ([each] if isinstance(each, str) else each for each in (tasks, languages))
     if changes:
@@ -214,5 +231,11 @@ def encode(
     backbone = loaded.encoder if isinstance(loaded, Seq2Seq) else loaded
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
     number = task.layer_of(int(backbone.model.config.num_hidden_layers))
-    vectors: NDArray[np.float32] = layer_vectors(backbone, vocab, encoded, number, task.limits)
+    vectors: NDArray[np.float32] = layer_vectors(
+        backbone,
+        vocab,
+        encoded,
+        number,
+        task.limits,
+    )
     return unit(vectors) if normalize else vectors

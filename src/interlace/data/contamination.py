@@ -160,7 +160,11 @@ class ContaminationSearch:
         ngram_rows = np.full(len(hashed.held_out), _NEVER)
         for grams in hashed.grams:
             rows = exact_rows if grams.n == _WHOLE else ngram_rows
-            np.minimum.at(rows, grams.examples, self._known[grams.n].first_rows(grams.hashes))
+            np.minimum.at(
+                rows,
+                grams.examples,
+                self._known[grams.n].first_rows(grams.hashes),
+            )
         ngram_rows[exact_rows < _NEVER] = _NEVER
         return Contamination(
             hashed.held_out,
@@ -209,7 +213,11 @@ class _HashedSet:
                 n = ngram_length(text.language)
                 hashes, rows = lines.ngrams(n)
                 self.grams += [
-                    _Grams(_WHOLE, lines.whole()[long_rows], first_example + long_rows),
+                    _Grams(
+                        _WHOLE,
+                        lines.whole()[long_rows],
+                        first_example + long_rows,
+                    ),
                     _Grams(n, hashes, first_example + rows),
                 ]
             first_example += len(chunk)
@@ -231,7 +239,11 @@ class _KnownHashes:
         positions = np.searchsorted(self._keys, hashes)
         positions = np.minimum(positions, len(self._keys) - 1)
         is_known = self._keys[positions] == hashes
-        np.minimum.at(self._first_rows, positions[is_known], rows[candidates[is_known]])
+        np.minimum.at(
+            self._first_rows,
+            positions[is_known],
+            rows[candidates[is_known]],
+        )
 
     def first_rows(self, hashes: Hashes) -> Rows:
         """Return the first training line with each of these hashes, which are all in the set."""

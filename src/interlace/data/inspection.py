@@ -138,13 +138,29 @@ class Inspector:
                 rows.add(split_chunk)
                 self.progress(name, rows.count, 0)
         except DataError as error:
-            report.findings.append(Finding("error", "unreadable", 1, 1, str(error)))
+            report.findings.append(
+                Finding(
+                    "error",
+                    "unreadable",
+                    1,
+                    1,
+                    str(error),
+                )
+            )
             if reader.by_line and len(languages) == 2:
                 report.findings += _shifts_of_files(paths)
             return report
         if not rows.words.total():
             about = "nothing is left to train on"
-            report.findings.append(Finding("error", "no words", rows.count, rows.count, about))
+            report.findings.append(
+                Finding(
+                    "error",
+                    "no words",
+                    rows.count,
+                    rows.count,
+                    about,
+                )
+            )
         report.facts.update(rows.facts())
         report.findings += rows.findings()
         return report
@@ -154,7 +170,14 @@ class Inspector:
         texts = []
         for text in sides(chunk):
             words = self.word_tokenizer.of(text.language).split(text.lines)
-            texts.append(Text(text.language, text.lines, words, self.word_tokenizer.name))
+            texts.append(
+                Text(
+                    text.language,
+                    text.lines,
+                    words,
+                    self.word_tokenizer.name,
+                )
+            )
         return texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])
 
 
@@ -172,7 +195,14 @@ class _Measure:
         settings = "".join(f", {key} = {value!r}" for key, value in self.rule.dump().items())
         about = f"{self.about} (filters.{self.rule.name}{settings})"
         level: Level = "warning" if self.dropped * 1000 >= total else "note"
-        return Finding(level, self.rule.name, self.dropped, total, about, tuple(self.examples))
+        return Finding(
+            level,
+            self.rule.name,
+            self.dropped,
+            total,
+            about,
+            tuple(self.examples),
+        )
 
 
 class _Rows:
@@ -230,12 +260,20 @@ class _Rows:
                 yield measure.finding(self.count)
         if self._lengths[0]:
             source_lengths, target_lengths = map(np.concatenate, self._lengths)
-            yield from _shift_findings(source_lengths, target_lengths, self._names)
+            yield from _shift_findings(
+                source_lengths,
+                target_lengths,
+                self._names,
+            )
 
     def _choose(self, chunk: Chunk) -> Iterator[_Measure]:
         """Yield the measures that apply to these languages, with the user's settings or the defaults."""
         control = self._rules.get("control", Control())
-        yield _Measure(control, "control characters or broken letters (U+FFFD)", control.start())
+        yield _Measure(
+            control,
+            "control characters or broken letters (U+FFFD)",
+            control.start(),
+        )
         duplicates = self._rules.get("duplicates", Duplicates())
         yield _Measure(duplicates, "exact repetitions", duplicates.start())
         if isinstance(chunk, TextPairs) and len(self._languages) == 2:
@@ -262,7 +300,11 @@ def _shifts_of_files(paths: Sequence[Path]) -> Iterator[Finding]:
         with suppress(DataError):
             source_lengths = np.fromiter(map(len, read_lines(source)), np.int64)
             target_lengths = np.fromiter(map(len, read_lines(target)), np.int64)
-            yield from _shift_findings(source_lengths, target_lengths, RowNames(f"{source.name}:"))
+            yield from _shift_findings(
+                source_lengths,
+                target_lengths,
+                RowNames(f"{source.name}:"),
+            )
 
 
 def _shift_findings(
@@ -278,7 +320,13 @@ def _shift_findings(
         f"from about {names(shift.first)} to {names(shift.end - 1)} the sources fit the targets {abs(shift.offset)} "
         f"{lines} {direction}; is a line lost, or split in two, on one side?"
     )
-    yield Finding("warning", "shifted sides", shift.end - shift.first, len(source), about)
+    yield Finding(
+        "warning",
+        "shifted sides",
+        shift.end - shift.first,
+        len(source),
+        about,
+    )
 
 
 def _row_names(paths: Sequence[Path], reader: Reader, languages: Sequence[str]) -> RowNames:

@@ -33,7 +33,15 @@ def find_shift(source: NDArray[np.int64], target: NDArray[np.int64]) -> Shift | 
     target_values = _standardized(target)
     first_shift: Shift | None = None
     for offset in range(-MAX_OFFSET, MAX_OFFSET + 1):
-        shift = _shift(source_values, target_values, offset) if offset else None
+        shift = (
+            _shift(
+                source_values,
+                target_values,
+                offset,
+            )
+            if offset
+            else None
+        )
         if shift is not None and (first_shift is None or shift.first < first_shift.first):
             first_shift = shift
     return first_shift
@@ -52,7 +60,11 @@ def _shift(source: Values, target: Values, offset: int) -> Shift | None:
     rows = np.arange(begin, begin + count)  # (count,)
     unshifted_error = (target[rows] - source[rows]) ** 2
     shifted_error = (target[rows + offset] - source[rows]) ** 2
-    log_odds = np.clip((unshifted_error - shifted_error) / 2, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)
+    log_odds = np.clip(
+        (unshifted_error - shifted_error) / 2,
+        -_MAX_LOG_ODDS,
+        _MAX_LOG_ODDS,
+    )
     total = np.append(0, np.cumsum(log_odds))  # (count + 1,)
     # the best sum of consecutive lines that ends at each line
     gain = total - np.minimum.accumulate(total)

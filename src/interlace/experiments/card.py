@@ -57,7 +57,14 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     from huggingface_hub import ModelCard
 
     about = checked(about, _Trained, str(into / RUN))
-    recipe = Recipe.read(read_json(into / RECIPE, dict[str, Any], {}), RECIPE)
+    recipe = Recipe.read(
+        read_json(
+            into / RECIPE,
+            dict[str, Any],
+            {},
+        ),
+        RECIPE,
+    )
     config = read_json(into / "model" / "config.json", dict[str, Any])
     license_id = license_id or recipe.export.license
     content = {
@@ -77,7 +84,13 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
         **_loading(recipe, config),
     }
     card = ModelCard.from_template(
-        _metadata(recipe, config, license_id), template_path=str(_TEMPLATE), **content
+        _metadata(
+            recipe,
+            config,
+            license_id,
+        ),
+        template_path=str(_TEMPLATE),
+        **content,
     )
     return re.sub(r"\n{3,}", "\n\n", card.content).rstrip() + "\n"
 
@@ -130,7 +143,11 @@ def _loading(recipe: Recipe, config: dict[str, Any]) -> dict[str, Any]:
 def _scores(into: Path) -> list[list[str]]:
     """Return a table row for each task, setting, metric and language: the mean over seeds; all text is escaped."""
     groups: dict[tuple[str, ...], list[float]] = {}
-    for row in checked(plain(read_scores(into)), list[ScoreEntry], str(into / SCORES)):
+    for row in checked(
+        plain(read_scores(into)),
+        list[ScoreEntry],
+        str(into / SCORES),
+    ):
         if row["score"] is not None:
             task = f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")
             metric = f"{row['metric']} ({row.get('unit', '')})".removesuffix(" ()")

@@ -49,7 +49,14 @@ def held_out_sets(recipe: Recipe, tasks: Sequence[str] = ()) -> list[HeldOutSet]
                     messages[str(error)] = None
                 continue
             if chunks:
-                sets.append(HeldOutSet(name, split, language, chunks))
+                sets.append(
+                    HeldOutSet(
+                        name,
+                        split,
+                        language,
+                        chunks,
+                    )
+                )
     for message in messages:
         log.warning("contamination is not checked for text that cannot be read: %s", message)
     return sets
@@ -84,7 +91,11 @@ def stored_contamination(
             changed.append(held_out)
     if changed:
         names = ", ".join(dict.fromkeys(held_out.name for held_out in changed))
-        log.info("searching the training text of %s for held-out text of %s", trained.name, names)
+        log.info(
+            "searching the training text of %s for held-out text of %s",
+            trained.name,
+            names,
+        )
         for result in find_contamination(training_text(trained), changed):
             name = str(result.held_out)
             stored[name] = {"key": keys[name], **result.dump()}
@@ -104,7 +115,13 @@ def stored_contamination(
 def _read_stored(folder: Path) -> dict[str, Any]:
     """Return the stored contamination by set; empty if there is none or it is damaged."""
     try:
-        return dict(read_json(folder / CONTAMINATION, dict[str, _StoredSet], {}))
+        return dict(
+            read_json(
+                folder / CONTAMINATION,
+                dict[str, _StoredSet],
+                {},
+            )
+        )
     except DataError as error:
         log.warning("%s; searching again", error)
         return {}

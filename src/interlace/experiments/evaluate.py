@@ -79,12 +79,21 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
     if trained is not None:
         exported = folder / (VECTORS if trained.embeddings else "model")
         Run(folder).check_export(exported)
-        return Target(str(exported), recipe or trained, into or folder, trained)
+        return Target(
+            str(exported),
+            recipe or trained,
+            into or folder,
+            trained,
+        )
     if folder.suffix == ".toml" or (folder / "study.json").is_file():
         raise DataError(
             f"{path}: a recipe or a study, not a model; name a model, and a recipe with --recipe"
         )
-    return Target(path, recipe or Recipe(name=folder.name), into or _scores_of(folder))
+    return Target(
+        path,
+        recipe or Recipe(name=folder.name),
+        into or _scores_of(folder),
+    )
 
 
 def _scores_of(checkpoint: Path) -> Path:
@@ -138,7 +147,16 @@ def evaluate(
     jobs = _jobs(target, names, save_models=save_models)
     main_process = next(iter(jobs.values())).accelerator.is_main_process
     failures: list[InterlaceError] = []
-    lock = locked(target.into, SCORES, EVALUATION, RECIPE) if main_process else nullcontext()
+    lock = (
+        locked(
+            target.into,
+            SCORES,
+            EVALUATION,
+            RECIPE,
+        )
+        if main_process
+        else nullcontext()
+    )
     with lock:
         store = ScoreStore(
             target.into,
@@ -152,7 +170,12 @@ def evaluate(
             if isinstance(job.task, FineTuneTask):
                 count = seeds or settings.seeds
             jobs_of_seeds = [
-                replace(job, seed=seed, on_step=callback(name, seed)) for seed in range(count)
+                replace(
+                    job,
+                    seed=seed,
+                    on_step=callback(name, seed),
+                )
+                for seed in range(count)
             ]
             try:
                 failures += _Scoring(target, store, jobs_of_seeds).run()
@@ -187,7 +210,12 @@ def _jobs(target: Target, names: Sequence[str], *, save_models: bool) -> dict[st
         jobs[name] = EvaluationJob(
             name=name,
             task=task,
-            load=partial(_load, target.model, task, vocab),
+            load=partial(
+                _load,
+                target.model,
+                task,
+                vocab,
+            ),
             vocab=vocab,
             root=data_root(recipe),
             source=recipe.evaluate.source,
@@ -257,7 +285,12 @@ def _contamination(target: Target, store: ScoreStore) -> dict[tuple[str, str], d
         return {}
     tasks = list(dict.fromkeys(place[0] for place in store.requested))
     try:
-        rows = stored_contamination(target.into, target.trained, target.recipe, tasks)
+        rows = stored_contamination(
+            target.into,
+            target.trained,
+            target.recipe,
+            tasks,
+        )
     except InterlaceError as error:
         log.warning("contamination could not be checked: %s", error)
         return {}
@@ -279,7 +312,12 @@ class _PlannedRun:
     def with_files(self, run: FineTuneRun) -> "_PlannedRun":
         """Return the plan of a run, with the hash of the files that it reads in the identity."""
         job = self.job
-        key = files_key(job.task, job.source, job.root, run)
+        key = files_key(
+            job.task,
+            job.source,
+            job.root,
+            run,
+        )
         return _PlannedRun(job, run, replace(self.identity, files_key=key))
 
     @property
@@ -298,10 +336,28 @@ class _Scoring:
         for job in jobs:
             shared: dict[str, EvaluationJob] = {}  # a job, which may hold a loaded model
             for run in fine_tune_runs(job):
-                identity = identity_of(target.recipe, store.model_key, job, run)
+                identity = identity_of(
+                    target.recipe,
+                    store.model_key,
+                    job,
+                    run,
+                )
                 key = identity.outcomes_key
-                shared.setdefault(key, replace(job, output=target.into, key=key))
-                self.planned.append(_PlannedRun(shared[key], run, identity).with_files(run))
+                shared.setdefault(
+                    key,
+                    replace(
+                        job,
+                        output=target.into,
+                        key=key,
+                    ),
+                )
+                self.planned.append(
+                    _PlannedRun(
+                        shared[key],
+                        run,
+                        identity,
+                    ).with_files(run)
+                )
         if not self.planned:
             name = jobs[0].name
             raise DataError(

@@ -21,7 +21,12 @@ def export_model(run: Path, into: Path) -> Path:
     Raise a DataError if the folder holds other files, a RunError if the run is not finished, a CheckpointError if a
     weight is not finite.
     """
-    must_be_replaceable(into, CONFIG, "model", CHECKPOINT_FILES)
+    must_be_replaceable(
+        into,
+        CONFIG,
+        "model",
+        CHECKPOINT_FILES,
+    )
     _check_run(run)
     check_finite_weights(iter_weights(run / "model"), str(run / "model"))
     with atomic_folder(into) as partial:
@@ -54,14 +59,23 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
         )
     api = HfApi()
     folder = run / "model"
-    card = card_text(run, read_run(run), name, license_id)
+    card = card_text(
+        run,
+        read_run(run),
+        name,
+        license_id,
+    )
     files = [path for path in regular_files(folder) if path != folder / CARD]
     operations = [CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files]
     operations.append(CommitOperationAdd(CARD, card.encode()))
     try:
         with hub_errors():
             address = api.create_repo(name, private=private, exist_ok=True)
-            api.create_commit(address.repo_id, operations, commit_message=f"Upload {run.name}")
+            api.create_commit(
+                address.repo_id,
+                operations,
+                commit_message=f"Upload {run.name}",
+            )
     except HFValidationError as error:
         raise SettingsError(f"{name!r}: {error}") from None
     except LocalTokenNotFoundError as error:

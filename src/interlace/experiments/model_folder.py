@@ -41,13 +41,22 @@ class ModelMetadata:
     @classmethod
     def of(cls, recipe: Recipe) -> ModelMetadata:
         """Return the metadata of a recipe's model."""
-        return cls(recipe.name, recipe.normalization, max_source_lengths(recipe))
+        return cls(
+            recipe.name,
+            recipe.normalization,
+            max_source_lengths(recipe),
+        )
 
     @classmethod
     def read(cls, folder: Path) -> ModelMetadata | None:
         """Return the metadata in a model's folder; None for models of other libraries."""
         remedy = "copy the model again, or remove the file"
-        found: ModelMetadata | None = read_json(folder / METADATA, cls, None, remedy=remedy)
+        found: ModelMetadata | None = read_json(
+            folder / METADATA,
+            cls,
+            None,
+            remedy=remedy,
+        )
         return found
 
     def write(self, folder: Path) -> None:
@@ -83,7 +92,12 @@ def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -
     if recipe.seq2seq:
         ModelMetadata.of(recipe).write(folder)
     else:
-        write_sentence_modules(folder, backbone, vocab, *sentence_vectors(recipe, backbone))
+        write_sentence_modules(
+            folder,
+            backbone,
+            vocab,
+            *sentence_vectors(recipe, backbone),
+        )
 
 
 def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int, int]:

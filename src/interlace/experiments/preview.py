@@ -81,13 +81,28 @@ class PreviewPair:
             aligned = WordAlignments.write(Path(folder, "links"), [(words, links, one)])
             rules = TableRules()
             store = PhraseStore.write(
-                Path(folder, "phrases"), aligned, count_phrases(words, links, rules), rules
+                Path(folder, "phrases"),
+                aligned,
+                count_phrases(
+                    words,
+                    links,
+                    rules,
+                ),
+                rules,
             )
             phrases, scores = store.take([0])
             known = store.known([0])
         sides = vocab.encode_text(texts.source), vocab.encode_text(texts.target)
         lines = TextColumns.of(texts.source), TextColumns.of(texts.target)
-        pair = Pairs(*sides, links, phrases, type(links)(one, links.offsets), scores, known, lines)
+        pair = Pairs(
+            *sides,
+            links,
+            phrases,
+            type(links)(one, links.offsets),
+            scores,
+            known,
+            lines,
+        )
         return pair.take(np.zeros(rows, np.int64))
 
     def batches(
@@ -108,23 +123,54 @@ class PreviewPair:
         languages: dict[str, int] = {}
         if embeddings:
             languages = {language: number for number, language in enumerate(self.languages)}
-        traits = Traits("bert", MAX_LENGTH, languages, "token_type_ids" if embeddings else None)
+        traits = Traits(
+            "bert",
+            MAX_LENGTH,
+            languages,
+            "token_type_ids" if embeddings else None,
+        )
         ids = np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat])
         frequencies = np.bincount(ids, minlength=vocab.size)
         lexicon = Lexicon.of((source, target, 1.0) for source, target in self.linked())
-        resources = Resources(vocab, traits, frequencies, seed, {self.languages: lexicon})
+        resources = Resources(
+            vocab,
+            traits,
+            frequencies,
+            seed,
+            {self.languages: lexicon},
+        )
         prepared = objective.prepare(resources)
         examples: dict[str, Pairs | Sentences] = {"-".join(self.languages): pairs}
         if objective.reads is not Pairs:
             examples = {side.language: side for side in (pairs.source, pairs.target)}
         batches: list[tuple[str, Batch]] = []
         for number, (name, rows_of_corpus) in enumerate(examples.items()):
-            rng = generator(Purpose.BATCH, seed, step, number)
-            batches.append((name, objective.batch(rows_of_corpus, prepared, step, rng)))
+            rng = generator(
+                Purpose.BATCH,
+                seed,
+                step,
+                number,
+            )
+            batches.append(
+                (
+                    name,
+                    objective.batch(
+                        rows_of_corpus,
+                        prepared,
+                        step,
+                        rng,
+                    ),
+                )
+            )
         return batches
 
     def _texts(self) -> TextPairs:
-        texts = TextPairs.of([self.source], [self.target], self.languages, self.word_tokenizer)
+        texts = TextPairs.of(
+            [self.source],
+            [self.target],
+            self.languages,
+            self.word_tokenizer,
+        )
         for side in (texts.source, texts.target):
             if not len(side.words.flat):
                 raise DataError(

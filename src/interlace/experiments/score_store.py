@@ -115,7 +115,17 @@ def files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
     Scores outlive their data: missing files are no reason to score again.
     """
     try:
-        return hashed([content_key(path) for path in _files_read(task, source, root, run)])
+        return hashed(
+            [
+                content_key(path)
+                for path in _files_read(
+                    task,
+                    source,
+                    root,
+                    run,
+                )
+            ]
+        )
     except DataError:  # scoring reports it
         return ""
 
@@ -157,7 +167,13 @@ class ScoreStore:
         self.model_key = model_key
         self.requested: list[Place] = []
         remedy = "move the file away to score again"
-        rows = read_json(self._path, list[ScoreEntry], [], remedy=remedy, error=RunError)
+        rows = read_json(
+            self._path,
+            list[ScoreEntry],
+            [],
+            remedy=remedy,
+            error=RunError,
+        )
         self._rows = [row for row in rows if row.get("model_key") == model_key]
         stale = [row for row in rows if row.get("model_key") != model_key]
         for row in stale:

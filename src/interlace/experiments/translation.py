@@ -152,7 +152,11 @@ class LineTranslator:
 def _stored_translations(path: Path) -> list[LineTranslation]:
     """Return the translations of a stored window; none if they are missing or damaged."""
     try:
-        translations: list[LineTranslation] = read_json(path, list[LineTranslation], [])
+        translations: list[LineTranslation] = read_json(
+            path,
+            list[LineTranslation],
+            [],
+        )
     except DataError:
         return []
     return translations
@@ -242,7 +246,12 @@ def back_translate(
     settings: of translation and filters. progress: called with a description, the number of lines done and the total.
     Raise a DataError if no pair is left, or the folder holds other files.
     """
-    must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations", ["train.*"])
+    must_be_replaceable(
+        into,
+        BACK_TRANSLATED,
+        "corpus of back-translations",
+        ["train.*"],
+    )
     languages = (translator.translator.source, translator.translator.target)
     prefix = f"{settings.tag} " if settings.tag else ""
     chain = FilterChain(build_filters(settings.filters))
@@ -256,7 +265,16 @@ def back_translate(
             for window in translator.windows(read_lines(text), stored=stored):
                 real = [line.strip() for line in window.lines]
                 synthetic = [translation.text.strip() for translation in window.translations]
-                is_empty = np.array([not all(pair) for pair in zip(real, synthetic, strict=True)])
+                is_empty = np.array(
+                    [
+                        not all(pair)
+                        for pair in zip(
+                            real,
+                            synthetic,
+                            strict=True,
+                        )
+                    ]
+                )
                 is_cut = np.array([translation.full for translation in window.translations])
                 sides = plain((real, synthetic), languages, "unicode")
                 rows = np.flatnonzero(chain.keep(sides, ~is_empty & ~is_cut)).tolist()

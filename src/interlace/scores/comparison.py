@@ -99,13 +99,36 @@ def compare(
             continue
         system_sample = by_system[system].against(by_system[reference])
         reference_sample = by_system[reference].against(by_system[system])
-        rng = generator(Purpose.STATISTICS, 0, 0 if unit == "seeds" else 2, slot)
+        rng = generator(
+            Purpose.STATISTICS,
+            0,
+            0 if unit == "seeds" else 2,
+            slot,
+        )
         if outcomes is None or unit == "seeds":
             interval = statistics.difference_interval(system_sample, reference_sample)
-            p = statistics.permutation_test(system_sample, reference_sample, rng)
-            comparisons.append(Comparison(measure, system, reference, unit, interval, p))
+            p = statistics.permutation_test(
+                system_sample,
+                reference_sample,
+                rng,
+            )
+            comparisons.append(
+                Comparison(
+                    measure,
+                    system,
+                    reference,
+                    unit,
+                    interval,
+                    p,
+                )
+            )
             continue
-        test = _ExampleTest(_Outcomes(table, results, outcomes), measure, system, reference)
+        test = _ExampleTest(
+            _Outcomes(table, results, outcomes),
+            measure,
+            system,
+            reference,
+        )
         try:
             if unit == "examples":
                 interval, p = test.over_examples(rng, draws)
@@ -117,7 +140,16 @@ def compare(
                 raise
             impossible.append(test.reason(error))
             continue
-        comparisons.append(Comparison(measure, system, reference, unit, interval, p))
+        comparisons.append(
+            Comparison(
+                measure,
+                system,
+                reference,
+                unit,
+                interval,
+                p,
+            )
+        )
     return _adjusted(comparisons)
 
 
@@ -167,8 +199,18 @@ class _ExampleTest:
         """Return the difference and its p-value; raise DataError where outcomes differ or are missing."""
         baseline = self.outcomes.pooled(self.measure, self.baseline)  # its error comes first
         system = self.outcomes.pooled(self.measure, self.system)
-        interval = examples.paired_bootstrap(system, baseline, rng, draws)
-        p = examples.approximate_randomization(system, baseline, rng, draws)
+        interval = examples.paired_bootstrap(
+            system,
+            baseline,
+            rng,
+            draws,
+        )
+        p = examples.approximate_randomization(
+            system,
+            baseline,
+            rng,
+            draws,
+        )
         return self._in_unit(interval), p
 
     def over_runs_and_examples(self, fewest_runs: int) -> tuple[statistics.Interval, float]:

@@ -140,7 +140,12 @@ def bootstrap(
 
     `n` is the number of counted examples. The ends are nan with one example or one group.
     """
-    scores = _resampled_scores(a.group_sums(a.groups), a.value, rng, draws)
+    scores = _resampled_scores(
+        a.group_sums(a.groups),
+        a.value,
+        rng,
+        draws,
+    )
     return _percentile_interval(a.total, scores, int(a.counted.sum()))
 
 
@@ -162,7 +167,14 @@ def paired_bootstrap(
         return a.value(a_sums) - b.value(b_sums)
 
     return _percentile_interval(
-        a.total - b.total, _resampled_scores(columns, difference, rng, draws), n
+        a.total - b.total,
+        _resampled_scores(
+            columns,
+            difference,
+            rng,
+            draws,
+        ),
+        n,
     )
 
 
@@ -173,7 +185,12 @@ def _percentile_interval(value: float, scores: Floats, n: int) -> Interval:
     """
     finite = scores[np.isfinite(scores)]
     if n < 2 or not finite.size:
-        return Interval(value, math.nan, math.nan, n)
+        return Interval(
+            value,
+            math.nan,
+            math.nan,
+            n,
+        )
     low, high = np.quantile(finite, [0.025, 0.975]).tolist()
     return Interval(value, low, high, n)
 
@@ -217,7 +234,12 @@ def approximate_randomization(
     differences = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - begin)
-        is_swapped = rng.integers(0, 2, size=(size, len(gains)), dtype=np.int8)
+        is_swapped = rng.integers(
+            0,
+            2,
+            size=(size, len(gains)),
+            dtype=np.int8,
+        )
         sums = a_total + is_swapped.astype(np.float64) @ gains  # (size, C)
         differences[begin : begin + size] = a.value(sums.T) - b.value((both_total - sums).T)
     return extreme_share(differences, a.total - b.total, exact=False)
@@ -299,17 +321,35 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> tuple[Interval
         both_variance += squares * (size - 1) / size / (count * (count - 1))
     example_variance = float((effects**2).sum()) * (size - 1) / size
     run_variance = sum(run_variances)
-    variance = max(run_variance + example_variance - both_variance, run_variance, example_variance)
+    variance = max(
+        run_variance + example_variance - both_variance,
+        run_variance,
+        example_variance,
+    )
     n = min(len(a), len(b))
     if variance == 0:
-        return Interval(difference, difference, difference, n), float(difference == 0)
+        return Interval(
+            difference,
+            difference,
+            difference,
+            n,
+        ), float(difference == 0)
     spread = 0.0  # Satterthwaite's: the squares of the variances by their degrees of freedom
-    for part, count in zip((*run_variances, example_variance), (len(a), len(b), size), strict=True):
+    for part, count in zip(
+        (*run_variances, example_variance),
+        (len(a), len(b), size),
+        strict=True,
+    ):
         spread += part**2 / max(count - 1, 1)
     freedom = variance**2 / spread
     error = math.sqrt(variance)
     half_width = float(t.ppf(0.975, freedom)) * error
-    interval = Interval(difference, difference - half_width, difference + half_width, n)
+    interval = Interval(
+        difference,
+        difference - half_width,
+        difference + half_width,
+        n,
+    )
     return interval, float(2 * t.sf(abs(difference) / error, freedom))
 
 

@@ -68,7 +68,11 @@ def different_words(table: ScoreTable) -> list[str]:
     shares = {_evaluation_of(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
     main = table.filter(main=True)
     tasks: dict[str, None] = {}
-    for (task, _setting, _language), rows in main.group("task", "setting", "language").items():
+    for (task, _setting, _language), rows in main.group(
+        "task",
+        "setting",
+        "language",
+    ).items():
         by_label: dict[str, set[float]] = {}
         for row in rows:
             # a share of 0 means that the score is over all words, as without a dictionary

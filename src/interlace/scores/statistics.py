@@ -56,12 +56,22 @@ def mean_interval(values: ArrayLike) -> Interval:
     x = _vector(values, "values")
     mean = float(x.mean())
     if len(x) < 2:
-        return Interval(mean, math.nan, math.nan, len(x))
+        return Interval(
+            mean,
+            math.nan,
+            math.nan,
+            len(x),
+        )
     from scipy.stats import t
 
     deviation = float(x.std(ddof=1))
     half = float(t.ppf(0.975, len(x) - 1)) * deviation / math.sqrt(len(x))
-    return Interval(mean, mean - half, mean + half, len(x))
+    return Interval(
+        mean,
+        mean - half,
+        mean + half,
+        len(x),
+    )
 
 
 def difference_interval(a: ArrayLike, b: ArrayLike) -> Interval:
@@ -74,11 +84,21 @@ def difference_interval(a: ArrayLike, b: ArrayLike) -> Interval:
     value = float(x.mean() - y.mean())
     n = min(len(x), len(y))
     if n < 2:
-        return Interval(value, math.nan, math.nan, n)
+        return Interval(
+            value,
+            math.nan,
+            math.nan,
+            n,
+        )
     if x.var() + y.var() == 0:
         return Interval(value, value, value, n)
     interval = _welch_test(x, y).confidence_interval(0.95)
-    return Interval(value, float(interval.low), float(interval.high), n)
+    return Interval(
+        value,
+        float(interval.low),
+        float(interval.high),
+        n,
+    )
 
 
 def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator) -> float:
@@ -230,7 +250,11 @@ def spearman(a: ArrayLike, b: ArrayLike, rng: Generator) -> Correlation:
     rho = float((x_ranks * y_ranks).sum() / scale)
     products = x_ranks.T @ y_ranks  # (n, n): what a column of y contributes in another position
     permuted = products[np.arange(n), orders].sum(axis=1) / scale
-    return Correlation(rho, extreme_share(permuted, rho, exact=is_exact), n)
+    return Correlation(
+        rho,
+        extreme_share(permuted, rho, exact=is_exact),
+        n,
+    )
 
 
 def _centered_ranks(values: Floats) -> Floats:

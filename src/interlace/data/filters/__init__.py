@@ -91,4 +91,10 @@ def count_by_line(marks: Mask, lines: Sequence[str]) -> NDArray[np.int64]:
     """(n,) marked characters per line; `marks` cover all lines and their line feeds."""
     if not lines:
         return np.zeros(0, np.int64)
-    return np.asarray(np.add.reduceat(marks, line_starts(lines)[:-1], dtype=np.int64))
+    return np.asarray(
+        np.add.reduceat(
+            marks,
+            line_starts(lines)[:-1],
+            dtype=np.int64,
+        )
+    )

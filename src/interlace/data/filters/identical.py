@@ -10,7 +10,11 @@ from interlace.text import TextPairs
 class IdenticalSides(Filter):
     """Case is ignored. Names and numbers may be the same in both languages, so short pairs can be exempted."""
 
-    min_words: int = Field(1, ge=1, description="Minimum of words of a pair that is dropped.")
+    min_words: int = Field(
+        1,
+        ge=1,
+        description="Minimum of words of a pair that is dropped.",
+    )
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where the sides differ."""

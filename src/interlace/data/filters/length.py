@@ -12,7 +12,11 @@ from interlace.text import Text
 class Length(Filter):
     """Bounds for every side. Words are those of the corpus's word tokenizer."""
 
-    min_words: int = Field(1, ge=0, description="Minimum of words per side.")
+    min_words: int = Field(
+        1,
+        ge=0,
+        description="Minimum of words per side.",
+    )
     max_words: int = Field(
         100,
         ge=1,

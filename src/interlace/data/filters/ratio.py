@@ -25,7 +25,11 @@ class Ratio(Filter):
         gt=0,
         description="Units of the target per unit of the source in this language pair; `check` measures it.",
     )
-    slack: int = Field(5, ge=0, description="Extra units that are always allowed.")
+    slack: int = Field(
+        5,
+        ge=0,
+        description="Extra units that are always allowed.",
+    )
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where the longer side is at most `max_ratio` times the shorter one, plus `slack`, in source units."""

@@ -180,7 +180,13 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
         axes = dict(zip(study.axes, values, strict=True))
         for name, system in study.systems.items():
             if system.seeds is None or seed in system.seeds:
-                cell = _cell(study, name, axes, seed, folder)
+                cell = _cell(
+                    study,
+                    name,
+                    axes,
+                    seed,
+                    folder,
+                )
                 if cells.setdefault(cell.name, cell) != cell:
                     raise SettingsError(
                         f"two cells have the name {cell.name!r}: rename systems or axis values"

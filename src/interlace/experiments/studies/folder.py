@@ -197,7 +197,11 @@ def model_key(cell: GridCell) -> str:
 
 def requested_items(recipe: Recipe, name: str) -> set[Item]:
     """Return the (setting, language) pairs that a recipe's task is scored in."""
-    runs = runs_of_task(resolve_task(recipe, name), recipe.evaluate.source, recipe.targets)
+    runs = runs_of_task(
+        resolve_task(recipe, name),
+        recipe.evaluate.source,
+        recipe.targets,
+    )
     return {item for run in runs for item in run.items}
 
 

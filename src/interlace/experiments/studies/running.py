@@ -75,7 +75,11 @@ def run_study(
                 with study_folder.cell_lock(cell.name):
                     _run_cell(cell, study_folder, options)
             except LockedError as error:
-                log.info("%s is left to another process: %s", cell.name, error)
+                log.info(
+                    "%s is left to another process: %s",
+                    cell.name,
+                    error,
+                )
                 continue
             except _FAULTS as error:
                 outcome.failed[cell.name] = str(error)
@@ -119,7 +123,12 @@ def missing_of_cells(
         model = cell.model or ""
         is_trained = study_folder is not None and study_folder.is_trained(cell.name)
         trains = not model and not is_trained
-        missing = missing_inputs(cell.recipe, cell.tasks, training=trains, fetch=fetch)
+        missing = missing_inputs(
+            cell.recipe,
+            cell.tasks,
+            training=trains,
+            fetch=fetch,
+        )
         messages = [*missing.training, *missing.evaluation]
         if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
             messages.insert(0, f"{model}: no such checkpoint")
