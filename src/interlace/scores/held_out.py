@@ -4,8 +4,8 @@ The main metric of such a probe leaves out the words that training read an entry
 the suffix ", all" is over all words, the same for every system, so systems are compared by that.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 from interlace.scores import Score, ScoreTable
 
@@ -19,39 +19,21 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class _Evaluation:
-    """Identifies the scores of one evaluation of a run."""
-
-    run: str
-    task: str
-    setting: str
-    language: str
-    seed: int
-
-
-def _evaluation_of(row: Score) -> _Evaluation:
-    return _Evaluation(
-        row.run,
-        row.task,
-        row.setting,
-        row.language,
-        row.seed,
-    )
+def _evaluation(row: Score) -> tuple[Hashable, ...]:
+    """Identify the scores of one evaluation of a run."""
+    return row.run, row.task, row.setting, row.language, row.seed
 
 
 def add_all_words(table: ScoreTable) -> ScoreTable:
     """Add the metrics over all words to runs without a dictionary, whose main metric is over all words already."""
-    known = {(_evaluation_of(row), row.metric) for row in table}
+    scored = {(_evaluation(row), row.metric) for row in table}
     metrics_over_all = {(row.task, row.metric) for row in table if row.metric.endswith(ALL_WORDS)}
     rows: list[Score] = []
     for row in table:
         rows.append(row)
         over_all = row.metric + ALL_WORDS
-        if (row.task, over_all) in metrics_over_all and (
-            _evaluation_of(row),
-            over_all,
-        ) not in known:
+        is_metric = (row.task, over_all) in metrics_over_all
+        if is_metric and (_evaluation(row), over_all) not in scored:
             rows.append(replace(row, metric=over_all, main=False))
     return ScoreTable(rows)
 
@@ -65,18 +47,13 @@ def over_all_words(table: ScoreTable) -> ScoreTable:
 
 def different_words(table: ScoreTable) -> list[str]:
     """Return the tasks whose main metrics are over different words, by the shares that systems held out."""
-    shares = {_evaluation_of(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
-    main = table.filter(main=True)
+    shares = {_evaluation(row): row.score for row in table if row.metric == HELD_OUT_SHARE}
     tasks: dict[str, None] = {}
-    for (task, _setting, _language), rows in main.group(
-        "task",
-        "setting",
-        "language",
-    ).items():
+    for (task, _, _), rows in table.filter(main=True).group("task", "setting", "language").items():
         by_label: dict[str, set[float]] = {}
         for row in rows:
             # a share of 0 means that the score is over all words, as without a dictionary
-            share = shares.get(_evaluation_of(row)) or 100.0
+            share = shares.get(_evaluation(row)) or 100.0
             by_label.setdefault(row.label, set()).add(share)
         if len(set(map(frozenset, by_label.values()))) > 1:
             tasks[task] = None
