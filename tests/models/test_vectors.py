@@ -84,9 +84,8 @@ def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family, vocab, folde
             assert torch.equal(weight, theirs[name])
     scale = SCALED / 2 * spread_of(drawn.input_embeddings)
     assert scale == pytest.approx(SCALED / 2 * SPREAD, rel=0.2)
-    expected = {"rows": 2, "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
-    assert model.initialization == {"vectors": expected}
     [note] = model.notes
+    assert note.startswith(f"2 of {vocab.size} token embeddings")
     assert f"vectors of {folder}, times {scale:.4g}" in note
 
 
@@ -118,7 +117,6 @@ def test_encoder_and_decoder_start_with_the_vectors(family, table, vocab, folder
     for which in ("get_input_embeddings", "get_output_embeddings"):
         ours, theirs = (getattr(each.decoder.model, which)().weight for each in (model, drawn))
         assert is_begun(ours, theirs, vocab)
-    assert model.initialization["vectors"]["rows"] == 2
 
 
 def test_a_decoder_with_a_start_keeps_its_own_table(vocab, folder, tmp_path):
@@ -181,18 +179,10 @@ def test_rejects_zero_and_infinite_vectors(value, vocab, tmp_path):
         build_model(settings_of(tmp_path), vocab, (), 3)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("run", "expected the folder 'vectors' of a run"),
-        ("words/vectors", r"has no subword vectors; .* embeddings\.units = 'subwords'"),
-        ("empty", "has no subword vectors"),
-        ("epmty/vectors", r"the folder .*epmty does not exist; did you mean 'empty'"),
-    ],
-)
-def test_rejects_folders_without_subword_vectors(name, message, tmp_path):
+@pytest.mark.parametrize("name", ["run", "words/vectors"])
+def test_rejects_folders_without_subword_vectors(name, tmp_path):
     WordVectors(SUBWORDS, WORDS, VECTORS).save(tmp_path / "run" / "vectors")
     WordVectors("de", ["Hund"], VECTORS[:1]).save(tmp_path / "words" / "vectors")
-    (tmp_path / "empty").mkdir()
+    message = rf"{name}/subwords\.safetensors: no such file of vectors, .*units = 'subwords'"
     with pytest.raises(DataError, match=message):
         read_vectors(settings_of(tmp_path / name))

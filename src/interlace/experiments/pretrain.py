@@ -97,7 +97,7 @@ def _run(
     data: list[dict[str, Any]] = []
     if accelerator.is_main_process:
         data = data_of(prepared.workspace)  # now: a file may change while the model is trained
-        run.check_state(prepared.workspace.vocab, data, prepared.backbone)
+        run.check_state(prepared.workspace.vocab, data)
         store_dictionaries(training.mixture, prepared.recipe, run.folder)
         precision = accelerator.mixed_precision.replace("no", "float32")
         log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)

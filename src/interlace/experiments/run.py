@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, Self
+from typing import Any, NotRequired, Self
 
 from typing_extensions import TypedDict
 
@@ -23,9 +23,6 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import folder_key
 from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, VECTORS, read_run
 
-if TYPE_CHECKING:
-    from interlace.models.backbone import Backbone
-
 log = logging.getLogger(__name__)
 
 
@@ -34,7 +31,6 @@ class RunState(TypedDict):
     """The content of `run_state.json`: what must not change when a run is resumed."""
 
     vocabulary: str
-    initialization: dict[str, Any]
     text: NotRequired[dict[str, list[str]]]  # hashes of the files of each corpus and split
 
 
@@ -140,11 +136,10 @@ class Run:
         if stored != recipe.dump():
             write_json(self.folder / RECIPE, recipe.dump())
 
-    def check_state(self, vocab: Vocab, data: Sequence[dict[str, Any]], backbone: Backbone) -> None:
-        """Store the vocabulary, initialization and text of a new run; raise a RunError if a resumed one has others.
+    def check_state(self, vocab: Vocab, data: Sequence[dict[str, Any]]) -> None:
+        """Store the vocabulary and text of a new run; raise a RunError if a resumed one has others.
 
-        Rows of the checkpoints would belong to other tokens. A resumed run takes the stored record of its
-        initialization.
+        Rows of the checkpoints would belong to other tokens.
 
         data: the rows of `data_of`.
         """
@@ -158,7 +153,6 @@ class Run:
         if state is None or not self.has_checkpoints:
             new_state = {
                 "vocabulary": vocab.fingerprint,
-                "initialization": backbone.initialization,
                 "text": text,
             }
             write_json(path, new_state)
@@ -174,10 +168,9 @@ class Run:
                 f"{self.folder}: {listed(changed)} changed since the run began; restore what changed, or choose "
                 "another folder"
             )
-        backbone.initialization = state["initialization"]
 
     def id_of(self, recipe: Recipe) -> str:
-        """Return the id of the run, which has begun: a hash of its seed, vocabulary, initialization and text."""
+        """Return the id of the run, which has begun: a hash of its seed, vocabulary and text."""
         state = read_json(
             self.folder / RUN_STATE, RunState, remedy="choose another folder for the run"
         )

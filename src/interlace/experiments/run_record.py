@@ -48,7 +48,6 @@ def run_record(
         "precision": training.accelerator.mixed_precision,
         "processes": training.accelerator.num_processes,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        **({"initialization": backbone.initialization} if backbone.initialization else {}),
         "steps": progress.done,
         "stopped": progress.reason,
         "tokens": total,

@@ -31,7 +31,6 @@ class Backbone(nn.Module):
     model: a transformers model with a masked-language-model head.
     extra_weights: weights of the original checkpoint that this model has no place for (a pooler); export writes them.
     notes: remarks for the user on how the model was made.
-    initialization: plain data on the initial weights, beyond the settings; stored with a run.
     causal: whether attention is causal where a call does not say, and the model is exported as a causal one.
     fresh_head: whether the vocabulary head has random weights, so that predictions are meaningless.
     length_multiple: padded batches are padded further to a multiple of it, so that compiled shapes repeat.
@@ -54,7 +53,6 @@ class Backbone(nn.Module):
         self.traits: Traits = traits_of(model.config)
         self.extra_weights = extra_weights or {}
         self.notes = notes
-        self.initialization: dict[str, Any] = {}
         self.causal = causal
         self.fresh_head = fresh_head
 
@@ -267,3 +265,15 @@ def freeze_unused_bias(model: Any) -> None:
     bias = unused_bias(model)
     if bias is not None:
         bias.requires_grad_(False)
+
+
+def untied_state(model: Any) -> dict[str, Tensor]:
+    """Return the state of a model by name, each tied tensor once, under its first name."""
+    seen: set[tuple[int, Any]] = set()
+    untied = {}
+    for name, tensor in model.state_dict().items():
+        key = (tensor.data_ptr(), tensor.shape)
+        if key not in seen:
+            untied[name] = tensor
+        seen.add(key)
+    return untied

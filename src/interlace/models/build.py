@@ -18,7 +18,7 @@ from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
 from interlace.models.adapters import add_adapters
 from interlace.models.attention import install_kernels
-from interlace.models.backbone import Backbone, freeze_unused_bias, parts_of
+from interlace.models.backbone import Backbone, freeze_unused_bias, parts_of, untied_state
 from interlace.models.checkpoint_files import (
     find_checkpoint,
     opening,
@@ -37,7 +37,6 @@ from interlace.models.seq2seq import (
     empty_decoder,
     fresh_decoder,
     join,
-    untied_state,
 )
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from interlace.models.token_embeddings import extend_embeddings, initialize_from_vectors

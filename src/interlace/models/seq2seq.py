@@ -27,7 +27,7 @@ import torch
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.attention import install_kernels
-from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias
+from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias, untied_state
 from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_config
 from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, KVCache, ModernBertDecoder
 from interlace.models.families import VocabularyHead, family_of, language_ids
@@ -263,15 +263,3 @@ def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: boo
                 parameter.requires_grad_(
                     requires_grad=False
                 )  # the encoder's own head is never used
-
-
-def untied_state(model: Any) -> dict[str, Tensor]:
-    """Return the state of a model by name, each tied tensor once, under its first name."""
-    seen: set[tuple[int, Any]] = set()
-    untied = {}
-    for name, tensor in model.state_dict().items():
-        key = (tensor.data_ptr(), tensor.shape)
-        if key not in seen:
-            untied[name] = tensor
-        seen.add(key)
-    return untied

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist, user_path
 from interlace.core.randomness import Purpose, generator
-from interlace.embeddings import SUBWORDS, WordVectors, is_text_file, languages_in
+from interlace.embeddings import SUBWORDS, WordVectors, is_text_file
 from interlace.models.settings import ModelSettings, Shape
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def initialize_from_vectors(
 ) -> None:
     """Copy the vectors of `settings.vectors` into the embeddings of fresh models, in place.
 
-    Tokens without a vector keep their random rows. The backbone's `notes` and `initialization` record the counts.
+    Tokens without a vector keep their random rows. The backbone's `notes` record their number.
 
     backbone: the whole model. fresh: its transformers models whose embeddings do not come from a checkpoint.
     """
@@ -119,11 +119,6 @@ def initialize_from_vectors(
             scales.append(scale)
             weight[torch.from_numpy(rows)] = torch.from_numpy(values * np.float32(scale)).to(weight)
     size = backbone.vocab_size
-    backbone.initialization["vectors"] = {
-        "rows": len(rows),
-        "of": size,
-        "scale": round(scales[0], 6),
-    }
     share = f"{len(rows):,} of {size:,} token embeddings ({len(rows) / size:.1%})"
     backbone.notes += (
         f"{share} start as vectors of {settings.vectors}, times {scales[0]:.4g}; the others are random",
@@ -149,20 +144,13 @@ def read_vectors(settings: ModelSettings) -> WordVectors:
 
 def check_vectors(settings: ModelSettings) -> None:
     """Raise a DataError unless `settings.vectors` are those of a recipe or in a text file, without reading them."""
-    folder = user_path(str(settings.vectors))
     if is_text_file(str(settings.vectors)):
         return
-    if folder.is_file():
-        raise DataError(
-            f"{folder}: expected a folder that a recipe with embeddings.units = 'subwords' has written, or a file in "
-            "fastText's text format (.vec or .txt, also compressed)"
-        )
-    if folder.is_dir() and SUBWORDS not in languages_in(folder):
-        raise DataError(
-            f"{folder}: has no subword vectors; expected the folder 'vectors' of a run with embeddings.units = "
-            "'subwords'"
-        )
-    must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
+    folder = user_path(str(settings.vectors))
+    must_exist(
+        folder / f"{SUBWORDS}.safetensors",
+        "file of vectors, as in the folder 'vectors' of a run with embeddings.units = 'subwords'",
+    )
 
 
 def _matching(

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required
 
@@ -23,6 +23,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import CheckpointError, nearest
 from interlace.core.files import atomic_folder, must_hold_files
 from interlace.core.json_files import json_record, read_json
+from interlace.models.backbone import untied_state
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -60,7 +61,7 @@ def save(
     folder.mkdir(parents=True, exist_ok=True)
     final = path_of(folder, step)
     with atomic_folder(final) as partial:
-        save_file(dict(named_weights(model)), partial / WEIGHTS)
+        save_file(untied_state(model), partial / WEIGHTS)
         save_file(moments, partial / OPTIMIZER)
         hashes = {name: _hash(partial / name) for name in (WEIGHTS, OPTIMIZER)}
         content = {"step": step, "hashes": hashes, **state}
@@ -86,7 +87,7 @@ def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> Ch
     state = read_state(path)
     _check_hashes(path, state)
     saved_weights = _tensors(path / WEIGHTS)
-    weights = dict(named_weights(model))
+    weights = untied_state(model)
     if saved_weights.keys() != weights.keys():
         missing = sorted(weights.keys() - saved_weights.keys())[:3]
         unknown = sorted(saved_weights.keys() - weights.keys())[:3]
@@ -148,16 +149,6 @@ def prune(folder: Path, keep: int, best: int | None, due: Callable[[int], bool])
     regular_steps = [step for step in steps if step in {best, steps[-1]} or due(step)]
     for step in set(steps) - {best, *regular_steps[-keep:]}:
         shutil.rmtree(path_of(folder, step), ignore_errors=True)
-
-
-def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield parameters and persistent buffers by name; one name for a shared tensor."""
-    for name, parameter in model.named_parameters():
-        yield name, parameter.data
-    persistent = set(model.state_dict())
-    for name, buffer in model.named_buffers():
-        if name in persistent:
-            yield name, buffer
 
 
 def read_state(path: Path) -> CheckpointState:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
     from interlace.training.steps import TrainingStep
 
 Score = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """Scores of a probe in one language, the number of examples that count, and seconds."""
-
-    scores: Scores
-    count: int
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -67,16 +57,6 @@ class EvaluationJob:
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split and language."""
         return self._read(ExampleSet(self.task, split, language))
-
-    def measured(self, item: Item) -> Measurement:
-        """Return the scores of a probe in one language."""
-        start = time.perf_counter()
-        examples = self.test(item)
-        scores = self.measure(examples)
-        count = len(examples)
-        if scores.outcomes is not None:
-            count = int((scores.outcomes.weight > 0).sum())
-        return Measurement(scores, count, time.perf_counter() - start)
 
     @cached_property
     def measure(self) -> Callable[[Any], Scores]:

@@ -87,9 +87,13 @@ def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
         return _score_fine_tuned(job, run)
     rows: list[Score] = []
     for item in run.items:
-        measurement = job.measured(item)
-        scores = measurement.scores
-        row = job.row(item, scores, measurement.count, measurement.seconds)
+        start = time.perf_counter()
+        examples = job.test(item)
+        scores = job.measure(examples)
+        count = len(examples)
+        if scores.outcomes is not None:
+            count = int((scores.outcomes.weight > 0).sum())
+        row = job.row(item, scores, count, time.perf_counter() - start)
         rows.append({**row, **scores.details, **record_outcomes(job, item, scores)})
     return rows
 

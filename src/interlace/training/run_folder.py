@@ -76,7 +76,6 @@ class RunRecord(TypedDict, total=False):
     device: str
     precision: str
     processes: int
-    initialization: dict[str, Any]
     finished: str | bool
     model_key: str
     stopped: str
