@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -239,8 +239,7 @@ def beam_search(
     return Hypotheses(ids, results.lengths, results.logprobs)
 
 
-@dataclass(frozen=True, eq=False)
-class _Candidates:
+class _Candidates(NamedTuple):
     """The C best continuations of each source, best first; among equals that of the better beam comes first.
 
     sums: (B, C) log-probabilities, -inf where there are fewer. tokens: next token. parents: index of the beam that is
@@ -282,8 +281,7 @@ class _Candidates:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _LiveBeams:
+class _LiveBeams(NamedTuple):
     """Hypotheses that are still extended.
 
     sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. ids: (B, G, T) their tokens.
@@ -297,10 +295,6 @@ class _LiveBeams:
         """Number of tokens of each."""
         return int(self.ids.shape[2])
 
-    def ids_of(self, beams: Tensor) -> Tensor:
-        """Return (B, N, T) the tokens of (B, N) indices of beams."""
-        return self.ids.gather(1, beams[:, :, None].expand(-1, -1, self.length))
-
     def extended(self, candidates: _Candidates) -> tuple[_LiveBeams, Tensor]:
         """Return the K best candidates that do not end, and (B, K) indices of the beams that they extend.
 
@@ -310,12 +304,11 @@ class _LiveBeams:
         continuing = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # (B, K)
         parents = candidates.parents.gather(1, continuing)
         tokens = candidates.tokens.gather(1, continuing)
-        ids = torch.cat([self.ids_of(parents), tokens[:, :, None]], dim=2)
+        ids = torch.cat([_chosen(self.ids, parents), tokens[:, :, None]], dim=2)
         return _LiveBeams(candidates.sums.gather(1, continuing), ids), parents
 
 
-@dataclass(frozen=True, eq=False)
-class _FinishedBeams:
+class _FinishedBeams(NamedTuple):
     """The K best finished hypotheses of each source, best first.
 
     scores: (B, K) by which they are ordered; -inf where there are fewer. logprobs, lengths: (B, K), the end not
@@ -341,16 +334,12 @@ class _FinishedBeams:
 
     def take(self, rows: Tensor) -> _FinishedBeams:
         """Return the hypotheses of some sources, given by indices or a mask."""
-        return _FinishedBeams(
-            self.scores[rows], self.logprobs[rows], self.lengths[rows], self.ids[rows]
-        )
+        return _FinishedBeams(*(tensor[rows] for tensor in self))
 
     def put(self, rows: Tensor, beams: _FinishedBeams) -> None:
         """Replace the hypotheses of some sources."""
-        self.scores[rows] = beams.scores
-        self.logprobs[rows] = beams.logprobs
-        self.lengths[rows] = beams.lengths
-        self.ids[rows] = beams.ids
+        for tensor, new in zip(self, beams, strict=True):
+            tensor[rows] = new
 
     def updated(
         self, candidates: _Candidates, live: _LiveBeams, penalty: float, done: Tensor, *, wait: bool
@@ -365,20 +354,23 @@ class _FinishedBeams:
         if wait and not bool(finishing.any()):
             return self
         length = torch.full_like(candidates.tokens, live.length)  # (B, C)
-        new_logprobs = candidates.sums.masked_fill(~finishing, NEVER)
-        new_scores = new_logprobs / (length + 1).float() ** penalty
-        new_ids = pad(live.ids_of(candidates.parents), (0, self.ids.shape[2] - live.length))
-        scores = torch.cat([self.scores, new_scores], dim=1)
-        logprobs = torch.cat([self.logprobs, new_logprobs], dim=1)
-        lengths = torch.cat([self.lengths, length.masked_fill(~finishing, -1)], dim=1)
-        ids = torch.cat([self.ids, new_ids], dim=1)
-        best = scores.sort(dim=1, descending=True, stable=True).indices[:, :width]  # (B, K)
-        return _FinishedBeams(
-            scores.gather(1, best),
-            logprobs.gather(1, best),
-            lengths.gather(1, best),
-            ids.gather(1, best[:, :, None].expand_as(self.ids)),
+        logprobs = candidates.sums.masked_fill(~finishing, NEVER)
+        new = _FinishedBeams(
+            scores=logprobs / (length + 1).float() ** penalty,
+            logprobs=logprobs,
+            lengths=length.masked_fill(~finishing, -1),
+            ids=pad(_chosen(live.ids, candidates.parents), (0, self.ids.shape[2] - live.length)),
         )
+        merged = [torch.cat(pair, dim=1) for pair in zip(self, new, strict=True)]
+        order = merged[0].sort(dim=1, descending=True, stable=True).indices
+        best = order[:, :width]  # (B, K)
+        return _FinishedBeams(*(_chosen(tensor, best) for tensor in merged))
+
+
+def _chosen(tensor: Tensor, indices: Tensor) -> Tensor:
+    """Return (B, N, ...) the beams of (B, M, ...) that (B, N) indices name."""
+    rows = torch.arange(len(indices), device=indices.device)[:, None]
+    return tensor[rows, indices]
 
 
 class _ConstraintMask:
