@@ -1,6 +1,7 @@
 """Views, samplers, which pairs train, and links from posteriors of `gibbs`: by hand and against plain loops."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,39 +9,46 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlace.aligners.common.inputs import Prior, Vocabularies
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import ALPHA, Tally, Words
+from interlace.aligners.gibbs.kernels import ALPHA, Tally
 from interlace.aligners.gibbs.model import (
     FERTILITIES,
     MAX_JUMP,
     Cut,
     Posteriors,
-    SamplerDirection,
-    cell_starts,
+    SamplerModel,
     links_of,
     tables_of,
+    words_of,
 )
-from interlace.aligners.gibbs.sampler import Sampler, View, first_counts
+from interlace.aligners.gibbs.sampler import Sampler, TextPart
 from interlace.core.ragged import Ragged
 
-NO_ENTRIES = np.zeros((0, 2), np.int32)
+NO_PRIOR = Prior.of(None, Vocabularies.of())
+
+
+def view_of(by, to, cuts):
+    return TextPart((Ragged.of(by), Ragged.of(to)), [cuts], NO_PRIOR).view(0)
+
+
+def sampler_of(by, to, types, way=0, links=None, seed=0):
+    """A sampler of whole words, and of given links to start with."""
+    cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
+    view = view_of(by, to, cuts)
+    if links is not None:
+        view = replace(view, links=np.stack([links(len(view.entries))] * 2))
+    return Sampler(view, way, None, np.random.default_rng(seed))
 
 
 def test_a_view_numbers_pairs_of_cut_types():
-    source, target = Ragged.of([[2, 0], [], [1]]), Ragged.of([[1, 0, 3], [1], [2]])
     cuts = (Cut.of(["haus", "hausen", "das"], 4), Cut.of(["house", "the", "houses", "t"], 1))
-    view = View.of(source, target, cuts, NO_ENTRIES)
-    forward, backward = view.ways
-    assert view.sizes == (2, 2)  # haus, das; h, t
+    view = view_of([[2, 0], [], [1]], [[1, 0, 3], [1], [2]], cuts)
     assert view.entries.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]  # das-t, haus-t, das-h, haus-h
-    assert forward.cell_starts.tolist() == [0, 6, 6, 7]
-    assert forward.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row per target word
-    assert backward.cells.tolist() == [0, 2, 0, 1, 3, 1, 3]  # a row per source word
-
-
-def view_of(by, to, types):
-    cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
-    return View.of(Ragged.of(by), Ragged.of(to), cuts, NO_ENTRIES)
+    assert view.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row per target word
+    backward = Sampler(view, 1, None, np.random.default_rng(0))
+    assert backward.words.cell_starts.tolist() == [0, 6, 6, 7]
+    assert backward.words.cells.tolist() == [0, 2, 0, 1, 3, 1, 3]  # a row per source word
 
 
 def jump_table(widths):
@@ -51,14 +59,14 @@ def jump_table(widths):
     return jumps
 
 
-def swept(view, way, chosen, tables, seed):
-    """What one sweep over the words of a view tallies."""
-    words = view.ways[way]
-    counts = first_counts(view, way, np.zeros(0), np.zeros(1), chosen)
-    fertility = np.zeros((view.sizes[way], FERTILITIES), np.int32)
-    posterior = np.zeros(len(words.cells), np.float32)
+def swept(sampler, chosen, tables, seed):
+    """What one sweep over the words of a sampler tallies."""
+    sampler.chosen[:] = chosen
+    fertility = np.zeros((len(sampler.counts.words), FERTILITIES), np.int32)
+    posterior = np.zeros(len(sampler.words.cells), np.float32)
     tally = Tally(np.zeros(17, np.int64), fertility, posterior, True)
-    kernels.sweep(words, chosen, counts, tables, tally, np.uint64(seed))
+    state = np.uint64(seed)
+    kernels.sweep(sampler.words, sampler.chosen, sampler.count_links(), tables, tally, state)
     return tally
 
 
@@ -74,11 +82,11 @@ def swept(view, way, chosen, tables, seed):
 def test_the_probability_of_one_word_by_hand(model, factors):
     unit = kernels.UNIT
     # Two pairs, "a b" - "x y" and "a" - "x". Links: a-x in the second; y has b; x of the first is drawn.
-    view = view_of([[0, 1], [0]], [[0, 1], [0]], types=(2, 2))
+    sampler = sampler_of([[0, 1], [0]], [[0, 1], [0]], types=(2, 2))
     fertility = np.ones((2, FERTILITIES), np.float32)
     fertility[1, 1] = 0.3
     tables = tables_of(jump_table({1: 0.5, 2: 0.2, 0: 0.1}), fertility, 8)._replace(model=model)
-    tally = swept(view, 0, np.array([kernels.NONE, 1, 0], np.int32), tables, seed=5)
+    tally = swept(sampler, [kernels.NONE, 1, 0], tables, seed=5)
     # With one link of b to y and one of a to x: p(x|a) = (1 + unit) / (2 + unit), p(x|b) = 1 / (2 + unit); x, which is
     # never alone, has one of two types.
     a = (1 + unit) / (2 + unit) * factors[0]
@@ -99,14 +107,13 @@ def random_rows(rng, types=(5, 6), pairs=12, longest=6):
 def test_a_sweep_counts_jumps_and_fertilities(way, model):
     rng = np.random.default_rng(model)
     sides = random_rows(rng)
-    view = view_of(*sides, types=(5, 6))
-    words = view.ways[way]
-    chosen = np.full(len(words.to), kernels.NONE, np.int32)
+    sampler = sampler_of(*sides, types=(5, 6), way=way)
     table = rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32)
     tables = tables_of(table, np.ones((6, 1), np.float32), 8)._replace(model=model)
-    tally = swept(view, way, chosen, tables, seed=7)
+    tally = swept(sampler, kernels.NONE, tables, seed=7)
     jumps, fertilities = Counter(), Counter()
-    for row, links in zip(sides[way], Ragged(chosen, words.to_starts).to_lists(), strict=True):
+    drawn_rows = Ragged(sampler.chosen, sampler.words.to_starts).to_lists()
+    for row, links in zip(sides[way], drawn_rows, strict=True):
         partners = [link for link in links if link != kernels.NONE]
         if row and links:
             jumps.update(after - before for before, after in pairwise([-1, *partners, len(row)]))
@@ -121,15 +128,15 @@ def test_a_sweep_counts_jumps_and_fertilities(way, model):
 @given(st.integers(0, 1 << 32), st.integers(1, 5))
 def test_counts_equal_those_of_the_links(seed, sweeps):
     rng = np.random.default_rng(seed)
-    view = view_of(*random_rows(rng), types=(5, 6))
-    prior = rng.integers(0, 3, len(view.entries)).astype(float)
-    sampler = Sampler(view, 0, prior, None, rng)
-    learned = sampler.run([sweeps, 1, sweeps + 1], lambda: None).direction
-    counts = first_counts(view, 0, prior, np.zeros(1), sampler.chosen)
-    for tracked, recounted in zip(sampler.counts, counts, strict=True):
+    sampler = sampler_of(
+        *random_rows(rng), types=(5, 6), links=lambda pairs: rng.integers(0, 3, pairs), seed=seed
+    )
+    prior = sampler.links.sum()
+    learned = sampler.run([sweeps, 1, sweeps + 1], lambda: None).model
+    for tracked, recounted in zip(sampler.counts, sampler.count_links(), strict=True):
         assert np.array_equal(tracked, recounted)
-    links = learned.pairs.sum() - len(learned.pairs) * ALPHA - prior.sum()
-    assert links + learned.alone.sum() == pytest.approx(len(view.ways[0].to), rel=1e-3)
+    links = learned.pairs.sum() - len(learned.pairs) * ALPHA - prior
+    assert links + learned.alone.sum() == pytest.approx(len(sampler.words.to), rel=1e-3)
     assert ((sampler.posterior >= 0) & (sampler.posterior <= 1.001)).all()
 
 
@@ -142,16 +149,15 @@ def test_posteriors_of_new_pairs_by_hand(monkeypatch):
     jumps, fertility = jump_table({1: 0.4, 2: 0.2, 0: 0.1}), np.ones((2, FERTILITIES), np.float32)
     fertility[0, 0], fertility[1, :2] = 0.5, (25, 0.125)
     counts = (np.array(part, np.float32) for part in ([7, 1e-4, 1000], [8, 1000], [2, 0]))
-    direction = SamplerDirection(
-        np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility
-    )
+    cuts = (Cut(np.arange(2, dtype=np.int32), 2), Cut(np.arange(2, dtype=np.int32), 2))
+    entries = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
+    model = SamplerModel(cuts, entries, *counts, jumps, fertility)
     by, to = Ragged.of([[0], [-1, 0], [0, 1]]), Ragged.of([[0], [-1], [0, 1]])
-    starts, out = cell_starts(by, to), np.zeros(7, np.float32)
-    unused = np.zeros(0, np.uint32), starts, np.zeros(0, np.int32)
-    words = Words(by.values, by.offsets, to.values, to.offsets, *unused)
+    out = np.zeros(7, np.float32)
+    words = words_of(by, to, cuts)
     tables = tables_of(jumps, fertility, 8)
     for rows in ((0, 1), (1, 3)):
-        kernels.add_posteriors(words, rows, direction.known, tables, np.uint64(11), out, 0.5)
+        kernels.add_posteriors(words, model.known, tables, rows, np.uint64(11), out, 0.5)
     alone = {0: 2.5 / 3.5, -1: 0.5 / 3.5}  # of 2 + 2 x 0.5 + 0.5
     pair = [7 / 8 * 0.4 * 0.4 * 0.5, 0.25 * alone[0] * 0.2]  # a link, no link
     unknown = [

@@ -8,7 +8,7 @@ of all posteriors.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,8 +31,9 @@ from interlace.core.progress import Progress, no_progress
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.aligners.gibbs.model import Cuts, ViewModel
+    from interlace.aligners.gibbs.model import Cuts, SamplerModel
 
+_WAYS = ("forward", "backward")  # the samplers of a view
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
 
 
@@ -85,52 +86,49 @@ class Gibbs(Aligner):
         Raise a DataError if no pair has words on both sides, or all such are too long.
         """
         from interlace.aligners.gibbs import sampler
-        from interlace.aligners.gibbs.model import Posteriors, ViewModel, cell_starts, links_of
+        from interlace.aligners.gibbs.model import Posteriors, cell_starts, links_of
 
         check_trainable(pairs, self.name)
         vocabularies = Vocabularies.of()
         renumber_source, renumber_target = vocabularies.renumber(pairs)
         parts = sampler.count_parts(pairs, self.max_training_cells)
         schedule = self.sweeps_for(-(-len(pairs) // parts))
-        learned: Sequence[sampler.LearnedView | None] = [None] * len(self.views)
+        learned: list[sampler.Learned] = []
         stored = None
         for number in range(parts):
-            text = sampler.part(pairs, number, parts)
-            source = renumber_source(text.source, grow=True)
-            target = renumber_target(text.target, grow=True)
+            usable = sampler.part_of(pairs, number, parts)
+            source = renumber_source(usable.source, grow=True)
+            target = renumber_target(usable.target, grow=True)
             prior = Prior.of(None if number else priors, vocabularies)
             cuts = self._cuts(*vocabularies.types)
-            views = []
-            for view_cuts, before in zip(cuts, learned, strict=True):
-                views.append(sampler.LazyView(source, target, view_cuts, prior, before))
+            part = sampler.TextPart((source, target), cuts, prior, learned)
             report = _of_part(progress or no_progress, number, parts)
-            means, learned_views = sampler.run_samplers(
-                views, schedule, self.seed, self.threads, report, part=number
+            means, learned = sampler.run_samplers(
+                part, schedule, self.seed, self.threads, report, number
             )
-            learned = learned_views
             if parts == 1:
                 starts = cell_starts(source, target)
                 posteriors = Posteriors(source.offsets, target.offsets, starts, *means)
                 links = links_of(posteriors, self.symmetrization, self.threshold, self.threads)
                 stored = StoredAlignments.of(self, pairs, links.links, links.confidence)
                 del posteriors
-            del means, source, target, text, views  # free the cells before the next part
-        models = []
-        for view_cuts, (forward, backward) in zip(cuts, learned_views, strict=True):
-            models.append(ViewModel(view_cuts, (forward.direction, backward.direction)))
-        return FittedGibbs(self, models, vocabularies, stored)
+            del means, source, target, usable, part  # free the cells before the next part
+        return FittedGibbs(self, [trained.model for trained in learned], vocabularies, stored)
 
     def restore(
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
     ) -> FittedGibbs:
         """Rebuild a model from what `FittedGibbs.arrays` and `types` returned; raise a DataError unless they fit."""
-        from interlace.aligners.gibbs.model import ViewModel
+        from interlace.aligners.gibbs.model import SamplerModel
 
         vocabularies = Vocabularies.of(source_types, target_types, self.name)
-        views = []
-        for number, cuts in enumerate(self._cuts(source_types, target_types)):
-            views.append(ViewModel.restore(arrays, number, cuts, self.name))
-        return FittedGibbs(self, views, vocabularies)
+        models = []
+        for view, cuts in enumerate(self._cuts(source_types, target_types)):
+            for way, directed_cuts in zip(_WAYS, (cuts, cuts[::-1]), strict=True):
+                models.append(
+                    SamplerModel.restore(arrays, f"{view}.{way}", directed_cuts, self.name)
+                )
+        return FittedGibbs(self, models, vocabularies)
 
     def _cuts(self, source_types: list[str], target_types: list[str]) -> list[Cuts]:
         """Return how each view cuts the words of both sides."""
@@ -153,12 +151,12 @@ class FittedGibbs(FittedAligner):
     def __init__(
         self,
         aligner: Gibbs,
-        views: list[ViewModel],
+        models: list[SamplerModel],
         vocabularies: Vocabularies,
         stored: StoredAlignments | None = None,
     ) -> None:
         self.aligner: Gibbs = aligner
-        self._views = views
+        self._models = models
         self._vocabularies = vocabularies
         self._stored = stored
 
@@ -175,7 +173,7 @@ class FittedGibbs(FittedAligner):
             for portion in portions(pairs):
                 source = renumber_source(portion.source)
                 target = renumber_target(portion.target)
-                posteriors = posteriors_of(self._views, settings.seed, source, target, pool)
+                posteriors = posteriors_of(self._models, settings.seed, source, target, pool)
                 parts.append(
                     links_of(
                         posteriors, settings.symmetrization, settings.threshold, settings.threads
@@ -189,9 +187,10 @@ class FittedGibbs(FittedAligner):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the parameters of every sampler."""
-        from interlace.aligners.gibbs.model import arrays_of
-
-        return arrays_of(self._views)
+        arrays = {}
+        for number, model in enumerate(self._models):
+            arrays.update(model.arrays(f"{number // 2}.{_WAYS[number % 2]}"))
+        return arrays
 
     def types(self) -> tuple[list[str], list[str]]:
         """Return the folded spellings that the arrays refer to."""

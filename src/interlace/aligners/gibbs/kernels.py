@@ -186,46 +186,39 @@ def count_links(text: Words, chosen: Types, pairs: Offsets, alone: Offsets) -> N
             cell += many
 
 
+@njit(cache=True, nogil=True)
+def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np.float32:
+    """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
+    if model != FERTILITY or kind < 0:
+        return np.float32(1)
+    ratio: np.float32 = fertility[kind, min(links, fertility.shape[1] - 1)]
+    return ratio
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _score(words: Offsets, fertility: Floats, kind: int, links: int, model: int) -> np.float32:
     """Return the factor of a candidate that does not depend on the drawing word: fertility ratio / count."""
     score = np.float32(1) / np.float32(words[kind])
-    if model == FERTILITY:
-        score *= fertility[kind, min(links, fertility.shape[1] - 1)]
-    return score
+    return score * _fertility_ratio(fertility, kind, links, model)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _score_all(
-    score: Floats, words: Offsets, fertility: Floats, links: Types, kinds: Types, model: int
-) -> None:
-    for i in range(len(kinds)):
-        score[i] = _score(words, fertility, kinds[i], links[i], model)
+def _change_link(
+    words: Offsets, links: Types, score: Floats, kinds: Types, twins: Types, partner: int, change: int,
+    fertility: Floats, model: int,
+) -> None:  # fmt: skip
+    """Add a link to a candidate (`change` 1) or remove one (-1), and score all words of its type again.
 
-
-@njit(cache=True, nogil=True)
-def _count_fertilities(fertilities: Types, kinds: Types, links: Types) -> None:
-    for i in range(len(kinds)):
-        fertilities[kinds[i], min(links[i], fertilities.shape[1] - 1)] += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _update_scores(
-    score: Floats,
-    words: Offsets,
-    fertility: Floats,
-    links: Types,
-    twins: Types,
-    kind: int,
-    candidate: int,
-    model: int,
-) -> None:
-    """Score a candidate and all words of its type again, after a link was added or removed; `twins` of the pair."""
-    twin = candidate
+    kinds, twins: of the words of `by` in the pair.
+    """
+    kind = kinds[partner]
+    words[kind] += change * UNIT
+    links[partner] += change
+    twin = partner
     while True:
         score[twin] = _score(words, fertility, kind, links[twin], model)
         twin = twins[twin]
-        if twin == candidate:
+        if twin == partner:
             break
 
 
@@ -332,25 +325,25 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
         kinds = by[by_starts[row] : by_starts[row + 1]]
         twins = all_twins[by_starts[row] : by_starts[row + 1]]
         many = len(kinds)
-        begin, end = to_starts[row], to_starts[row + 1]
+        begin = to_starts[row]
+        end = to_starts[row + 1]
         if many == 0 or begin == end:
             continue
         followers(chosen, links, following, begin, end, many)
-        _score_all(score, words, fertility, links, kinds, model)
+        for i in range(many):
+            score[i] = _score(words, fertility, kinds[i], links[i], model)
         before = -1
         cell = cell_starts[row]
         for word in range(begin, end):
+            # remove the word's link
             partner = chosen[word]
             if partner == NONE:
                 alone[to[word]] -= UNIT
                 all_alone[0] -= UNIT
             else:
                 pairs[cells[cell + partner]] -= UNIT
-                words[kinds[partner]] -= UNIT
-                links[partner] -= 1
-                _update_scores(
-                    score, words, fertility, links, twins, kinds[partner], partner, model
-                )
+                _change_link(words, links, score, kinds, twins, partner, -1, fertility, model)
+            # weigh all partners
             none = odds * np.float32(alone[to[word]] + 1) / (np.float32(all_alone[0]) + types)
             if model == WORDS:
                 total = _weigh_words(weight, score, pairs, cells, cell, many)
@@ -363,6 +356,7 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
             full = total + none
             if keep:
                 _keep(weight, posterior, cell, many, np.float32(1) / full)
+            # draw one, and add its link
             state = next_random(state)
             partner = draw(weight, many, total, below_one(state) * full)
             chosen[word] = partner
@@ -371,16 +365,13 @@ def sweep(  # noqa: PLR0915 - a function for a word would take 20 arrays
                 all_alone[0] += UNIT
             else:
                 pairs[cells[cell + partner]] += UNIT
-                words[kinds[partner]] += UNIT
-                links[partner] += 1
-                _update_scores(
-                    score, words, fertility, links, twins, kinds[partner], partner, model
-                )
+                _change_link(words, links, score, kinds, twins, partner, 1, fertility, model)
                 jumps[middle + partner - before] += 1
                 before = partner
             cell += many
         jumps[middle + many - before] += 1
-        _count_fertilities(fertilities, kinds, links)
+        for i in range(many):
+            fertilities[kinds[i], min(links[i], fertilities.shape[1] - 1)] += 1
     return state
 
 
@@ -406,35 +397,24 @@ def _look_up(by: Types, to: Types, known: Known, cells: Floats) -> None:
             cell += 1
 
 
-@njit(cache=True, nogil=True)
-def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np.float32:
-    """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
-    if model != FERTILITY or kind < 0:
-        return np.float32(1)
-    ratio: np.float32 = fertility[kind, min(links, fertility.shape[1] - 1)]
-    return ratio
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weigh_jumps(weight: Any, ahead: Any, back: Any, many: int, to: int, away: int) -> None:
+    """Multiply weights by the jumps to and from each candidate; to, away: indices of those of the first candidate."""
+    jump_to = np.uint64(to)  # unsigned indices let the compiler drop checks
+    jump_away = np.uint64(away)
+    for i in range(np.uint64(many)):
+        weight[i] *= ahead[jump_to + i] * back[jump_away + i]
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _weigh_cells(
-    weight: Any,
-    score: Any,
-    cells: Any,
-    ahead: Any,
-    back: Any,
-    first: int,
-    many: int,
-    jumps: tuple[int, int],
-) -> np.float32:
-    """Weigh all candidates; return the sum. jumps: indices of the first candidate's jumps, negative for none."""
+def _sum(weight: Any, many: int) -> np.float32:
+    """Return the sum of the weights.
+
+    A loop of its own, because the order of additions in a loop that also writes depends on where its arrays are.
+    """
     total = np.float32(0)
-    start, to, away = np.uint64(first), np.uint64(jumps[0]), np.uint64(jumps[1])
     for i in range(np.uint64(many)):
-        now = cells[start + i] * score[i]
-        if jumps[0] >= 0:
-            now *= ahead[to + i] * back[away + i]
-        weight[i] = now
-        total += now
+        total += weight[i]
     return total
 
 
@@ -461,19 +441,20 @@ def _sweep_new(
         none = odds * np.float32(known.unknown_alone)
         if to[j] >= 0:
             none = odds * alone[to[j]]
+        cell = np.uint64(j * many)
+        for i in range(np.uint64(many)):
+            weight[i] = cells[cell + i] * score[i]
         if model == WORDS:
-            total = _weigh_cells(weight, score, cells, ahead, back, j * many, many, (-1, -1))
             none *= np.float32(many)
         else:
             after = following[j]
-            total = _weigh_cells(
-                weight, score, cells, ahead, back, j * many, many, (middle - before, middle - after)
-            )
+            _weigh_jumps(weight, ahead, back, many, middle - before, middle - after)
             none *= ahead[middle + after - before]
+        total = _sum(weight, many)
         full = total + none
         if share:
-            for i in range(many):
-                out[j * many + i] += weight[i] / full * share
+            for i in range(np.uint64(many)):
+                out[cell + i] += weight[i] / full * share
         state = next_random(state)
         partner = draw(weight, many, total, below_one(state) * full)
         chosen[j] = partner
@@ -498,9 +479,9 @@ def _seed(by: Types, to: Types, seed: np.uint64) -> np.uint64:
 @njit(cache=True, nogil=True)
 def add_posteriors(
     text: Words,
-    rows: tuple[int, int],
     known: Known,
     tables: Tables,
+    rows: tuple[int, int],
     seed: np.uint64,
     posterior: Floats,
     share: float,

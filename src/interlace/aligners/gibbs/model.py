@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -55,14 +55,16 @@ Cuts = tuple[Cut, Cut]  # of source and target
 
 
 @dataclass(frozen=True)
-class SamplerDirection:
+class SamplerModel:
     """What one sampler learned, averaged over its last sweeps; counts are in links and include the prior.
 
+    cuts: of the drawn and of the drawing side.
     entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or are in the prior.
     pairs: (m,) by entry. words: (types,) by drawn type. alone: (types,) words without partner.
     jumps: (2 * MAX_JUMP + 1,) probabilities. fertility: (types, FERTILITIES) as `Tables.fertility`.
     """
 
+    cuts: Cuts
     entries: NDArray[np.int32]
     pairs: NDArray[np.float32]
     words: NDArray[np.float32]
@@ -73,8 +75,8 @@ class SamplerDirection:
     @classmethod
     def restore(
         cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: Cuts, where: str
-    ) -> SamplerDirection:
-        """Rebuild a direction from `arrays_of`, or raise a DataError. cuts: of drawn and drawing side."""
+    ) -> SamplerModel:
+        """Rebuild a sampler's model from `arrays`, or raise a DataError."""
         by = cuts[0].size
         to = cuts[1].size
         entry_count = np.size(arrays.get(f"{prefix}.entries", ())) // 2
@@ -94,7 +96,18 @@ class SamplerDirection:
             restored[name] = checked_array(
                 arrays, f"{prefix}.{name}", np.float32, shape, where, low
             )
-        return cls(entries, **restored)
+        return cls(cuts, entries, **restored)
+
+    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return all that `restore` needs besides the cuts, which follow from the word types."""
+        return {
+            f"{prefix}.entries": self.entries,
+            f"{prefix}.pairs": self.pairs,
+            f"{prefix}.words": self.words,
+            f"{prefix}.alone": self.alone,
+            f"{prefix}.jumps": self.jumps,
+            f"{prefix}.fertility": self.fertility,
+        }
 
     @cached_property
     def known(self) -> Known:
@@ -108,47 +121,14 @@ class SamplerDirection:
         )
 
 
-@dataclass(frozen=True)
-class ViewModel:
-    """The samplers of one view: how it cuts words, and both directions, forward and backward."""
-
-    cuts: Cuts
-    directions: tuple[SamplerDirection, SamplerDirection]
-
-    @classmethod
-    def restore(
-        cls, arrays: Mapping[str, NDArray[Any]], number: int, cuts: Cuts, where: str
-    ) -> ViewModel:
-        """Rebuild the view of this number from `arrays_of`; errors as `SamplerDirection.restore`."""
-        forward = SamplerDirection.restore(arrays, f"{number}.forward", cuts, where)
-        backward = SamplerDirection.restore(arrays, f"{number}.backward", cuts[::-1], where)
-        return cls(cuts, (forward, backward))
-
-    def samplers(self, source: Ragged, target: Ragged) -> list[tuple[Words, Known, Tables]]:
-        """Return what the kernels need to align a text forward and backward."""
-        middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
-        starts = cell_starts(source, target)
-        source_side = (self.cuts[0](source.values), source.offsets)
-        target_side = (self.cuts[1](target.values), target.offsets)
-        no_cells = np.empty(0, np.uint32)  # for training only, as twins
-        no_twins = np.empty(0, np.int32)
-        forward = Words(*source_side, *target_side, no_cells, starts, no_twins)
-        backward = Words(*target_side, *source_side, no_cells, starts, no_twins)
-        samplers = []
-        for words, direction in zip((forward, backward), self.directions, strict=True):
-            tables = tables_of(direction.jumps, direction.fertility, middle)
-            samplers.append((words, direction.known, tables))
-        return samplers
-
-
-def arrays_of(views: Sequence[ViewModel]) -> dict[str, NDArray[Any]]:
-    """Return all that `ViewModel.restore` needs besides the cuts, which follow from the word types."""
-    arrays = {}
-    for number, view in enumerate(views):
-        for way, direction in zip(("forward", "backward"), view.directions, strict=True):
-            for field in fields(direction):
-                arrays[f"{number}.{way}.{field.name}"] = getattr(direction, field.name)
-    return arrays
+def words_of(by: Ragged, to: Ragged, cuts: Cuts) -> Words:
+    """Return a text of drawn and drawing words for the kernels, without the arrays that only training needs."""
+    by_types = cuts[0](by.values)
+    to_types = cuts[1](to.values)
+    no_cells = np.empty(0, np.uint32)
+    no_twins = np.empty(0, np.int32)
+    starts = cell_starts(by, to)
+    return Words(by_types, by.offsets, to_types, to.offsets, no_cells, starts, no_twins)
 
 
 @dataclass(frozen=True)
@@ -178,26 +158,36 @@ class Posteriors:
 
 
 def posteriors_of(
-    views: Sequence[ViewModel], seed: int, source: Ragged, target: Ragged, pool: ThreadPoolExecutor
+    models: Sequence[SamplerModel],
+    seed: int,
+    source: Ragged,
+    target: Ragged,
+    pool: ThreadPoolExecutor,
 ) -> Posteriors:
     """Return the posterior probability of each link of a new text.
 
     Rows begin at offset 0; their types are those of the vocabularies, -1 for unknown words.
+    models: of the forward and the backward sampler of each view.
     """
     starts = cell_starts(source, target)
-    forward = np.zeros(starts[-1], np.float32)  # by cell
-    backward = np.zeros(starts[-1], np.float32)
-    samplers = [sampler for view in views for sampler in view.samplers(source, target)]
+    middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
+    posteriors = (np.zeros(starts[-1], np.float32), np.zeros(starts[-1], np.float32))  # by cell
+    samplers = []
+    for number, model in enumerate(models):
+        by, to = (target, source) if number % 2 else (source, target)
+        tables = tables_of(model.jumps, model.fertility, middle)
+        samplers.append((words_of(by, to, model.cuts), model.known, tables))
 
     def align(first: int) -> None:
         rows = (first, min(first + _ROWS, len(source)))
-        for number, (words, known, tables) in enumerate(samplers):
+        for number, sampler in enumerate(samplers):
             sampler_seed = np.uint64((2 * seed + 1) * _SEED + number & 0xFFFFFFFFFFFFFFFF)
-            out = backward if number % 2 else forward
-            kernels.add_posteriors(words, rows, known, tables, sampler_seed, out, 1 / len(views))
+            kernels.add_posteriors(
+                *sampler, rows, sampler_seed, posteriors[number % 2], 2 / len(models)
+            )
 
     list(pool.map(align, range(0, len(source), _ROWS)))
-    return Posteriors(source.offsets, target.offsets, starts, forward, backward)
+    return Posteriors(source.offsets, target.offsets, starts, *posteriors)
 
 
 def cell_starts(source: Ragged, target: Ragged) -> NDArray[np.int64]:

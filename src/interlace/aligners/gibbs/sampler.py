@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import count
 from threading import Lock
 
 import numpy as np
@@ -18,17 +18,18 @@ from numpy.typing import NDArray
 
 from interlace.aligners.common.inputs import MAX_CELLS, Prior, cells_of, usable_pairs
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import ALPHA, UNIT, SamplerCounts, Tally, Words
+from interlace.aligners.gibbs.kernels import ALPHA, UNIT, SamplerCounts, Tally
 from interlace.aligners.gibbs.model import (
     FERTILITIES,
     MAX_JUMP,
     NULL,
     UNKNOWN_LINKS,
     Cuts,
-    SamplerDirection,
+    SamplerModel,
     cell_starts,
     clipped_widths,
     tables_of,
+    words_of,
 )
 from interlace.alignment import WordPairs
 from interlace.alignment.pair_numbers import PairTable
@@ -54,19 +55,19 @@ def count_parts(pairs: WordPairs, max_cells: int) -> int:
     """Return the number of parts of about `max_cells` cells, at most one per usable pair."""
     cells = cells_of(pairs)
     usable = int((cells > 0).sum())
-    count = min(-(-int(cells.sum()) // max_cells), usable)
-    if count > 1:
-        log.info("gibbs: training on %d pairs in %d parts (max_training_cells)", usable, count)
-    return count
+    parts = min(-(-int(cells.sum()) // max_cells), usable)
+    if parts > 1:
+        log.info("gibbs: training on %d pairs in %d parts (max_training_cells)", usable, parts)
+    return parts
 
 
-def part(pairs: WordPairs, number: int, count: int) -> WordPairs:
+def part_of(pairs: WordPairs, number: int, parts: int) -> WordPairs:
     """Return the usable pairs of one part; blocks of consecutive pairs are dealt out to the parts by turns."""
-    if count == 1:
+    if parts == 1:
         return usable_pairs(pairs)
-    block = max(1, min(_BLOCK, len(pairs) // (8 * count)))
+    block = max(1, min(_BLOCK, len(pairs) // (8 * parts)))
     rows = np.flatnonzero(
-        (np.arange(len(pairs)) // block % count == number) & (cells_of(pairs) > 0)
+        (np.arange(len(pairs)) // block % parts == number) & (cells_of(pairs) > 0)
     )
     return replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
 
@@ -85,41 +86,7 @@ def portions(pairs: WordPairs) -> Iterator[WordPairs]:
             start = stop
 
 
-# ---- views ----
-
-
-@dataclass(frozen=True)
-class View:
-    """A text, and the type pairs of its cells.
-
-    sizes: types of source and target. entries: (m, 2) int32 source and target type of each numbered pair.
-    ways: forward, each target word draws a source word; and backward, each source word draws a target word.
-    """
-
-    sizes: tuple[int, int]
-    entries: NDArray[np.int32]
-    ways: tuple[Words, Words]
-
-    @classmethod
-    def of(cls, source: Ragged, target: Ragged, cuts: Cuts, first: NDArray[np.int32]) -> View:
-        """Number all type pairs of a text whose rows begin at offset 0.
-
-        first: (p, 2) int32 distinct pairs of types of the view; they become the first entries.
-        """
-        sizes = (cuts[0].size, cuts[1].size)
-        source_types = cuts[0](source.values)
-        target_types = cuts[1](target.values)
-        sides = (source_types, source.offsets, target_types, target.offsets)
-        starts = cell_starts(source, target)
-        cells = np.empty(starts[-1], np.uint32)
-        table = PairTable(*kernels.number_cells(PairTable.of(first), *sides, cells))
-        transposed = np.empty_like(cells)
-        kernels.transpose(source.offsets, target.offsets, starts, cells, transposed)
-        source_twins = kernels.twins(source_types, source.offsets, sizes[0])
-        target_twins = kernels.twins(target_types, target.offsets, sizes[1])
-        forward = Words(*sides, cells, starts, source_twins)
-        backward = Words(*sides[2:], *sides[:2], transposed, starts, target_twins)
-        return cls(sizes, table.pairs(), (forward, backward))
+# ---- sampling ----
 
 
 @dataclass(frozen=True)
@@ -129,114 +96,128 @@ class Learned:
     jumps: (2 * MAX_JUMP + 1,) and fertility: (types, FERTILITIES), links counted in the last sweep of each part.
     """
 
-    direction: SamplerDirection
+    model: SamplerModel
     jumps: NDArray[np.int64]
     fertility: NDArray[np.int64]
 
-    def starting_links(self, way: int) -> Prior:
-        """Return the links that the sampler of the next part starts with; entries are (source, target)."""
-        entries = self.direction.entries if way == 0 else self.direction.entries[:, ::-1]
-        return Prior(entries, self.direction.pairs.astype(np.float64) - ALPHA)
 
+@dataclass(frozen=True)
+class View:
+    """A text with cut words, whose type pairs are numbered.
 
-LearnedView = tuple[Learned, Learned]  # forward and backward
-
-
-class LazyView:
-    """A view that is built when first needed and freed when both directions are done.
-
-    before: what both samplers learned from earlier parts; their links include the prior.
+    words: of the source and target text. cuts: of source and target words.
+    entries: (m, 2) int32 source and target type of each numbered pair. cells: their numbers, rows by target word.
+    links: (2, p) that the forward and the backward sampler start with, of the first p type pairs.
     """
 
-    def __init__(
-        self,
-        source: Ragged,
-        target: Ragged,
-        cuts: Cuts,
-        prior: Prior,
-        before: LearnedView | None = None,
-    ) -> None:
-        self.before = before
-        self._source = source
-        self._target = target
-        self._cuts = cuts
-        self._prior = prior
-        self._lock = Lock()
-        self._pending = 2
-
-    @cached_property
-    def _built(self) -> tuple[View, list[NDArray[np.float64]]]:
-        """The view, and (p,) links of its first p type pairs that each sampler starts with."""
-        starts = self._starting_links()
-        keys = [
-            start.entries[:, 0].astype(np.int64) << 32 | start.entries[:, 1] for start in starts
-        ]
-        distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
-        links = []
-        for start, rows in zip(starts, np.split(numbers, [len(keys[0])]), strict=True):
-            links.append(np.bincount(rows, start.counts, len(distinct)).astype(np.float64))
-        first = np.stack([distinct >> 32, distinct & 0xFFFFFFFF], axis=1).astype(np.int32)
-        return View.of(self._source, self._target, self._cuts, first), links
-
-    def _starting_links(self) -> list[Prior]:
-        if self.before is not None:
-            return [learned.starting_links(way) for way, learned in enumerate(self.before)]
-        source, target = self._prior.entries.T
-        entries = np.stack([self._cuts[0](source), self._cuts[1](target)], axis=1)
-        return [Prior(entries, self._prior.counts)] * 2
-
-    def get(self, way: int) -> tuple[View, NDArray[np.float64]]:
-        """Return the view, and (p,) links that a sampler starts with, of its first p type pairs."""
-        with self._lock:
-            view, links = self._built
-            return view, links[way]
-
-    def release(self) -> None:
-        """Free the view on the second call."""
-        with self._lock:
-            self._pending -= 1
-            if not self._pending:
-                del self._built
+    words: tuple[Ragged, Ragged]
+    cuts: Cuts
+    entries: NDArray[np.int32]
+    cells: NDArray[np.uint32]
+    links: NDArray[np.float64]
 
 
-# ---- sampling ----
+@dataclass(frozen=True)
+class TextPart:
+    """Pairs to train on at a time, in the types of vocabularies, with rows that begin at offset 0.
+
+    words: of the source and target text. cuts: of source and target words, for each view. prior: links to start with.
+    before: what the samplers learned from earlier parts, forward and backward of each view; empty in the first part.
+    """
+
+    words: tuple[Ragged, Ragged]
+    cuts: Sequence[Cuts]
+    prior: Prior
+    before: Sequence[Learned] = ()
+
+    def view(self, number: int) -> View:
+        """Number all type pairs of a view; those to start with come first."""
+        cuts = self.cuts[number]
+        starting_pairs, links = self._starting_links(number)
+        words = words_of(*self.words, cuts)
+        cells = np.empty(words.cell_starts[-1], np.uint32)
+        table = kernels.number_cells(
+            PairTable.of(starting_pairs),
+            words.by,
+            words.by_starts,
+            words.to,
+            words.to_starts,
+            cells,
+        )
+        return View(self.words, cuts, PairTable(*table).pairs(), cells, links)
+
+    def _starting_links(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return (p, 2) pairs of types of a view, and (2, p) the links of each, forward and backward."""
+        if self.before:
+            forward = self.before[2 * number].model
+            backward = self.before[2 * number + 1].model
+            entries = np.concatenate([forward.entries, backward.entries[:, ::-1]])
+            links = np.zeros((2, len(entries)))
+            links[0, : len(forward.pairs)] = forward.pairs.astype(np.float64) - ALPHA
+            links[1, len(forward.pairs) :] = backward.pairs.astype(np.float64) - ALPHA
+        else:
+            source_cut, target_cut = self.cuts[number]
+            source, target = self.prior.entries.T
+            entries = np.stack([source_cut(source), target_cut(target)], axis=1)
+            links = np.stack([self.prior.counts, self.prior.counts])
+        keys = entries[:, 0].astype(np.int64) << 32 | entries[:, 1]
+        distinct, rows = np.unique(keys, return_inverse=True)
+        pairs = np.stack([distinct >> 32, distinct & 0xFFFFFFFF], axis=1).astype(np.int32)
+        return pairs, np.stack([np.bincount(rows, counts, len(distinct)) for counts in links])
 
 
 class Sampler:
-    """The state of one sampler: one direction of a view.
+    """The state of one sampler: each word of one side of a view draws a partner of the other side.
 
-    links: (p,) links of the first p type pairs that it starts with. before: what it learned from earlier parts.
+    way: 0: target words draw source words; 1: source words draw. before: what it learned from earlier parts.
     """
 
-    def __init__(
-        self,
-        view: View,
-        way: int,
-        links: NDArray[np.float64],
-        before: Learned | None,
-        rng: Generator,
-    ) -> None:
+    def __init__(self, view: View, way: int, before: Learned | None, rng: Generator) -> None:
+        by, to = view.words if way == 0 else view.words[::-1]
+        cuts = view.cuts if way == 0 else view.cuts[::-1]
+        self._cuts = cuts
         self._entries = view.entries if way == 0 else view.entries[:, ::-1]
-        self._words = view.ways[way]
-        types = view.sizes[way]
-        lengths = [np.diff(self._words.by_starts), np.diff(self._words.to_starts)]
-        self._middle = int(max(side.max(initial=0) for side in lengths)) + 2
+        self.links = view.links[way]
+        words = words_of(by, to, cuts)
+        cells = view.cells
+        if way == 1:
+            cells = np.empty_like(view.cells)
+            kernels.transpose(
+                words.to_starts, words.by_starts, words.cell_starts, view.cells, cells
+            )
+        twins = kernels.twins(words.by, words.by_starts, cuts[0].size)
+        self.words = words._replace(cells=cells, twins=twins)
+        self._middle = int(max(by.lengths.max(initial=0), to.lengths.max(initial=0))) + 2
         self._state = np.uint64(rng.integers(1, 2**63))
-        candidates = np.repeat(lengths[0], lengths[1])  # (words,) of each drawing word
+        candidates = np.repeat(by.lengths, to.lengths)  # (words,) of each drawing word
         self.chosen = _first_partners(candidates, rng)
-        alone = np.zeros(view.sizes[1 - way])
+        types = cuts[0].size
+        self._alone = np.zeros(cuts[1].size)
         self._earlier_jumps = np.zeros(2 * MAX_JUMP + 1, np.int64)
         self._earlier_fertility = np.zeros((types, FERTILITIES), np.int64)
         if before is not None:
-            alone[: len(before.direction.alone)] = before.direction.alone
+            self._alone[: len(before.model.alone)] = before.model.alone
             self._earlier_jumps = before.jumps
             self._earlier_fertility[: len(before.fertility)] = before.fertility
-        self.counts = first_counts(view, way, links, alone, self.chosen)
+        self.counts = self.count_links()
         self._jumps = np.ones(2 * MAX_JUMP + 1, np.float32)
         self._tables = tables_of(self._jumps, np.ones((types, 1), np.float32), self._middle)
-        self.posterior = np.zeros(len(self._words.cells), np.float32)
+        self.posterior = np.zeros(len(cells), np.float32)
         self._sums = [np.zeros(len(counts), np.float32) for counts in self.counts[:3]]
         self._kept_sweeps = 0
+
+    def count_links(self) -> SamplerCounts:
+        """Count the current links and those to start with; 32 bits per type pair unless a sweep may need more."""
+        words = self.words
+        pairs = np.ones(len(self._entries), np.int64)
+        pairs[: len(self.links)] += np.round(UNIT * self.links).astype(np.int64)
+        largest = pairs.max(initial=1) + UNIT * int(np.bincount(words.to).max(initial=0))
+        alone = np.round(UNIT * self._alone).astype(np.int64)
+        kernels.count_links(words, self.chosen, pairs, alone)
+        drawn = np.bincount(self._entries[:, 0], weights=pairs, minlength=self._cuts[0].size)
+        width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+        all_alone = alone.sum(keepdims=True)
+        return SamplerCounts(pairs.astype(width), drawn.astype(np.int64), alone, all_alone)
 
     def run(self, schedule: list[int], tick: Callable[[], None]) -> Learned:
         """Sweep as often as scheduled for each model; average over the second half of the last model's sweeps.
@@ -254,10 +235,11 @@ class Sampler:
         words[words == 0] = UNKNOWN_LINKS
         linked = pairs > 1.5 * ALPHA
         entries = np.ascontiguousarray(self._entries[linked])
-        direction = SamplerDirection(
-            entries, pairs[linked], words, alone, self._jumps, self._tables.fertility
+        fertility = self._tables.fertility
+        learned = SamplerModel(
+            self._cuts, entries, pairs[linked], words, alone, self._jumps, fertility
         )
-        return Learned(direction, self._last_jumps, self._last_fertility)
+        return Learned(learned, self._last_jumps, self._last_fertility)
 
     def _sweep(self, model: int, *, keep: bool) -> None:
         """Draw all partners once, then update the probabilities of jumps and fertilities.
@@ -271,7 +253,7 @@ class Sampler:
         tally = Tally(jumps, fertility, self.posterior, keep)
         tables = self._tables._replace(model=model)
         self._state = np.uint64(
-            kernels.sweep(self._words, self.chosen, self.counts, tables, tally, self._state)
+            kernels.sweep(self.words, self.chosen, self.counts, tables, tally, self._state)
         )
         if keep:
             self._kept_sweeps += 1
@@ -299,34 +281,6 @@ def _first_partners(candidates: NDArray[np.int64], rng: Generator) -> NDArray[np
     return partners
 
 
-def first_counts(
-    view: View,
-    way: int,
-    known: NDArray[np.float64],
-    alone: NDArray[np.float64],
-    chosen: NDArray[np.int32],
-) -> SamplerCounts:
-    """Return the counts of given links; 32 bits per type pair unless a sweep may need more.
-
-    known: (p,) earlier links of the first p type pairs. alone: (types,) earlier words without partner.
-    """
-    words = view.ways[way]
-    pairs = np.ones(len(view.entries), np.int64)
-    pairs[: len(known)] += np.round(UNIT * known).astype(np.int64)
-    largest = pairs.max(initial=1) + UNIT * int(np.bincount(words.to).max(initial=0))
-    without_partner = np.zeros(view.sizes[1 - way], np.int64)
-    without_partner += np.round(UNIT * alone).astype(np.int64)
-    kernels.count_links(words, chosen, pairs, without_partner)
-    drawn = np.bincount(view.entries[:, way], weights=pairs, minlength=view.sizes[way])
-    width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
-    return SamplerCounts(
-        pairs.astype(width),
-        drawn.astype(np.int64),
-        without_partner,
-        without_partner.sum(keepdims=True),
-    )
-
-
 def _jump_probabilities(counts: NDArray[np.int64], words: int) -> NDArray[np.float32]:
     """Return probabilities from counts by width (0 in the middle), up to `MAX_JUMP`; words: maximum words of a pair.
 
@@ -338,77 +292,53 @@ def _jump_probabilities(counts: NDArray[np.int64], words: int) -> NDArray[np.flo
     return np.asarray(jumps / jumps[possible].sum(), np.float32)
 
 
-class _Ticker:
-    """Counts the sweeps of all samplers for a progress callback, whose error stops them all."""
-
-    def __init__(self, progress: Progress, steps: int) -> None:
-        self._progress = progress
-        self._steps = steps
-        self._done = 0
-        self._lock = Lock()
-        self._error: BaseException | None = None
-
-    def __call__(self) -> None:
-        if self._error:
-            raise self._error
-        with self._lock:
-            self._done += 1
-            try:
-                self._progress("sampling", self._done, self._steps)
-            except BaseException as error:
-                self.stop(error)
-                raise
-
-    def stop(self, error: BaseException) -> None:
-        """Let all samplers raise the error, or an earlier one."""
-        self._error = self._error or error
-
-
 def run_samplers(
-    views: Sequence[LazyView],
-    schedule: list[int],
-    seed: int,
-    threads: int,
-    progress: Progress,
-    part: int = 0,
-) -> tuple[list[NDArray[np.float32]], list[LearnedView]]:
-    """Run one sampler per view and direction; return the mean posteriors by direction, and what they learned by view.
+    part: TextPart, schedule: list[int], seed: int, threads: int, progress: Progress, number: int
+) -> tuple[NDArray[np.float32], list[Learned]]:
+    """Run one sampler per view and direction; return (2, cells) mean posteriors by direction, and what each learned.
 
     Results are added in a fixed order, whichever ends first. schedule: sweeps of each model. threads: 0: one per
-    processor. part: the number of the part of the text.
+    processor. number: of the part of the text.
     """
-    jobs = 2 * len(views)
-    tick = _Ticker(progress, sum(schedule) * jobs)
+    views = len(part.cuts)
+    steps = count(1)
+    lock = Lock()
+    errors: list[BaseException] = []  # the first stops all samplers
 
-    def run(job: int) -> tuple[NDArray[np.float32], Learned]:
-        number, way = divmod(job, 2)
-        view = views[number]
-        rng = generator(Purpose.ALIGN, seed, part * len(views) + number, way)
-        text, links = view.get(way)
-        before = None if view.before is None else view.before[way]
-        sampler = Sampler(text, way, links, before, rng)
+    def tick() -> None:
+        if errors:
+            raise errors[0]
+        try:
+            with lock:
+                progress("sampling", next(steps), sum(schedule) * 2 * views)
+        except BaseException as error:
+            errors.append(error)
+            raise
+
+    def run(numbered: Future[View], view: int, way: int) -> tuple[NDArray[np.float32], Learned]:
+        rng = generator(Purpose.ALIGN, seed, number * views + view, way)
+        before = part.before[2 * view + way] if part.before else None
+        sampler = Sampler(numbered.result(), way, before, rng)
         learned = sampler.run(schedule, tick)
-        view.release()
         return sampler.posterior, learned
 
-    means: list[NDArray[np.float32]] = []  # first the sums of the views, forward and backward
-    learned_views = []
-    with ThreadPoolExecutor(min(threads or processors(), jobs)) as pool:
+    means = np.zeros((2, cell_starts(*part.words)[-1]), np.float32)
+    learned_jobs = []
+    with ThreadPoolExecutor(min(threads or processors(), 2 * views)) as pool:
+        jobs = []
+        for view in range(views):
+            # shared by two jobs, and freed after them
+            numbered = pool.submit(part.view, view)
+            jobs.append(pool.submit(run, numbered, view, 0))
+            jobs.append(pool.submit(run, numbered, view, 1))
+        del numbered
         try:
-            results = pool.map(run, range(jobs))
-            for _ in views:
-                directions = []
-                for way in (0, 1):
-                    posterior, learned = next(results)
-                    directions.append(learned)
-                    if way < len(means):
-                        means[way] += posterior
-                    else:
-                        means.append(posterior)
-                    del posterior  # frees four bytes per cell while waiting for the next
-                learned_views.append((directions[0], directions[1]))
+            for way in (0, 1) * views:
+                posterior, learned = jobs.pop(0).result()
+                means[way] += posterior
+                learned_jobs.append(learned)
+                del posterior  # frees four bytes per cell while waiting for the next
         finally:
-            tick.stop(CancelledError())  # on Ctrl-C the other samplers stop too
-    for mean in means:
-        np.multiply(mean, np.float32(1 / len(views)), out=mean)
-    return means, learned_views
+            errors.append(CancelledError())  # on Ctrl-C the other samplers stop too
+    means *= np.float32(1 / views)
+    return means, learned_jobs
