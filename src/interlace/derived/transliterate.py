@@ -127,27 +127,39 @@ _WITH_CASE = ("L", "case")
 
 
 @cache
-def letter_map() -> dict[int, int]:
-    """Return code point -> code point of letters, for `str.translate`; its own inverse.
-
-    >>> "Ab é1!".translate(letter_map()).translate(letter_map())
-    'Ab é1!'
-    """
-    targets: list[_CasedPair] = []
-    for upper, lower in zip(_UPPER, _LOWER, strict=True):
-        targets += zip(upper, lower, strict=True)
+def _character_map() -> dict[int, int]:
+    """Return code point -> code point: first of the tables above, then of all other characters; its own inverse."""
     mapping: dict[int, int] = {}
-    sources = list(_cased_sources())
-    for source, target in zip(sources, targets[: len(sources)], strict=True):
-        mapping.update(zip(source, target, strict=True))
+    cased_targets: list[_CasedPair] = []
+    for upper, lower in zip(_UPPER, _LOWER, strict=True):
+        cased_targets += zip(upper, lower, strict=True)
+    for source, target in zip(_cased_sources(), cased_targets, strict=False):
+        mapping |= zip(source, target, strict=True)
     unpaired = [
         code for code in _of("L", *_SOURCE_UNPAIRED) if code not in mapping and not _has_case(code)
     ]
-    mapping.update(_pairs(unpaired, _of("Lo", *_UNPAIRED)))
-    mapping.update(_pairs(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES)))
+    mapping |= zip(unpaired, _of("Lo", *_UNPAIRED), strict=False)
+    mapping |= zip(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES), strict=False)
     for codes, first_rare in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
-        mapping.update({code: first_rare + code - codes[0] for code in _of("Lo", codes)})
-    return _both_ways(mapping)
+        mapping |= {code: first_rare + code - codes[0] for code in _of("Lo", codes)}
+    for digits, target_digits in zip(_SOURCE_DIGITS, _DIGITS, strict=True):
+        mapping |= zip(digits, target_digits, strict=True)
+    mapping |= zip(_of("N", *_SOURCE_NUMBERS), _of("N", *_NUMBERS), strict=False)
+    mark_targets = {
+        "P": iter(_of("P", *_PUNCTUATION)),
+        "S": iter(_of("S", *_SYMBOLS)),
+        "wide": iter(_of("S", *_WIDE_SYMBOLS)),
+    }
+    for code in _of("PS", *_SOURCE_MARKS):
+        kind = unicodedata.category(chr(code))[0]
+        if unicodedata.east_asian_width(chr(code)) in "WF":
+            kind = "wide"
+        elif code < _ASCII:
+            kind = "P"
+        mapping[code] = next(mark_targets[kind])
+    mapping |= {new: old for old, new in mapping.items()}
+    remaining = _remaining_map(mapping)
+    return mapping | remaining | {new: old for old, new in remaining.items()}
 
 
 def _cased_sources() -> Iterator[_CasedPair]:
@@ -158,39 +170,6 @@ def _cased_sources() -> Iterator[_CasedPair]:
                 yield pair
 
 
-def _digit_map() -> dict[int, int]:
-    mapping: dict[int, int] = {}
-    for digits, target_digits in zip(_SOURCE_DIGITS, _DIGITS, strict=True):
-        mapping.update(zip(digits, target_digits, strict=True))
-    mapping.update(_pairs(_of("N", *_SOURCE_NUMBERS), _of("N", *_NUMBERS)))
-    return _both_ways(mapping)
-
-
-def _mark_map() -> dict[int, int]:
-    """Map marks and symbols: those of ASCII to punctuation, others to punctuation, symbols or wide symbols."""
-    targets = {
-        "P": _of("P", *_PUNCTUATION),
-        "S": _of("S", *_SYMBOLS),
-        "wide": _of("S", *_WIDE_SYMBOLS),
-    }
-    sources: dict[str, list[int]] = {kind: [] for kind in targets}
-    for codes in _SOURCE_MARKS:
-        for code in codes:
-            category = unicodedata.category(chr(code))[0]
-            if category not in "PS":
-                continue
-            if unicodedata.east_asian_width(chr(code)) in "WF":
-                sources["wide"].append(code)
-            elif code < _ASCII:
-                sources["P"].append(code)
-            else:
-                sources[category].append(code)
-    mapping: dict[int, int] = {}
-    for kind, codes_of_kind in sources.items():
-        mapping.update(_pairs(codes_of_kind, targets[kind]))
-    return _both_ways(mapping)
-
-
 def _remaining_map(mapped: Collection[int]) -> dict[int, int]:
     """Map the letters, marks, numbers, punctuation and symbols that are not in `mapped`: no table lists them.
 
@@ -199,19 +178,17 @@ def _remaining_map(mapped: Collection[int]) -> dict[int, int]:
     """
     kinds: dict[_Kind, list[int]] = defaultdict(list)
     for code in range(_ASCII, _LAST_SCRIPT):
-        if code in mapped:
-            continue
-        kind = _kind(code)
+        kind = None if code in mapped else _kind(code)
         if kind is not None:
             kinds[kind].append(code)
     mapping: dict[int, int] = {}
     for kind, codes in kinds.items():
         half = len(codes) // 2
-        for old, new in zip(codes[:half], codes[half : 2 * half], strict=True):
+        for old, new in zip(codes, codes[half : 2 * half], strict=False):
             mapping[old] = new
             if kind == _WITH_CASE:
                 mapping[ord(chr(old).upper())] = ord(chr(new).upper())
-    return _both_ways(mapping)
+    return mapping
 
 
 def _kind(code: int) -> _Kind | None:
@@ -246,15 +223,6 @@ def _mark_kind(mark: str) -> _Kind | None:
     return unicodedata.category(mark), is_tight(mark), combining_class
 
 
-def _pairs(sources: Sequence[int], targets: Sequence[int]) -> list[tuple[int, int]]:
-    """Return each source with its target; raise ValueError if there are fewer targets than sources."""
-    return list(zip(sources, targets[: len(sources)], strict=True))
-
-
-def _both_ways(mapping: dict[int, int]) -> dict[int, int]:
-    return mapping | {new: old for old, new in mapping.items()}
-
-
 def _with_capital(lower: int) -> _CasedPair | None:
     """Return a lower-case letter behind its upper-case one, if each has only the other."""
     letter = chr(lower)
@@ -273,28 +241,27 @@ def _has_case(code: int) -> bool:
     return pair is not None and code in pair
 
 
-def _of(category: str, *runs: range) -> list[int]:
+def _of(categories: str, *runs: range) -> list[int]:
+    """Return the code points of a category such as "Lo", or of several main categories such as "PS"."""
+    main_categories = tuple(categories) if categories.isupper() else categories
     codes: list[int] = []
     for run in runs:
-        codes += [code for code in run if unicodedata.category(chr(code)).startswith(category)]
+        codes += [
+            code for code in run if unicodedata.category(chr(code)).startswith(main_categories)
+        ]
     return codes
 
 
 @cache
 def character_table(keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uint32]:
     """(0x110000,) the replacement of each code point; most stay."""
-    mapping = letter_map() | _mark_map() | _digit_map()
-    mapping |= _remaining_map(mapping)
-    kept_categories: set[str] = set()
+    kept_categories = ""
     if keep_punctuation:
-        kept_categories |= {"P", "S"}
+        kept_categories += "PS"
     if keep_digits:
-        kept_categories.add("N")
-    new = {
-        old: target
-        for old, target in mapping.items()
-        if unicodedata.category(chr(old))[0] not in kept_categories
-    }
+        kept_categories += "N"
     table = np.arange(0x110000, dtype=np.uint32)
-    table[list(new)] = list(new.values())
+    for old, new in _character_map().items():
+        if unicodedata.category(chr(old))[0] not in kept_categories:
+            table[old] = new
     return table
