@@ -49,8 +49,8 @@ def test_has_a_word_for_every_concept(code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_words_are_spans_of_the_text_with_a_tree(code):
-    for sentence in sentences(code, 3000):
+def test_sentences_have_words_names_and_trees(code):
+    for scene, sentence in zip(scenes(3000), sentences(code, 3000), strict=True):
         assert unicodedata.normalize("NFC", sentence.text) == sentence.text
         gaps = sentence.text
         for word in reversed(sentence.words):
@@ -59,6 +59,9 @@ def test_words_are_spans_of_the_text_with_a_tree(code):
         assert gaps.replace(" |", "|").strip("|") == ""
         assert sentence.words[-1].roles == ("stop",)
         _check_tree(sentence)
+        _check_names(scene, sentence)
+        roles = {role for word in sentence.words for role in word.roles}
+        assert _content_roles(scene) <= roles, (scene, sentence.text)
 
 
 def _check_tree(sentence):
@@ -75,24 +78,15 @@ def _check_tree(sentence):
             assert steps < len(heads), sentence
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_names_are_tagged(code):
-    for scene, sentence in zip(scenes(3000), sentences(code, 3000), strict=True):
-        expected = []
-        for role, phrase in scene.phrases():
-            if phrase.named:
-                expected.append("LOC" if role in ("place", "goal") else "PER")
-        begins = [word.name[2:] for word in sentence.words if word.name.startswith("B-")]
-        assert sorted(begins) == sorted(expected)
-        for before, word in pairwise(sentence.words):
-            assert not word.name.startswith("I-") or before.name[2:] == word.name[2:], sentence
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_every_content_part_of_the_scene_is_realized(code):
-    for scene, sentence in zip(scenes(3000), sentences(code, 3000), strict=True):
-        roles = {role for word in sentence.words for role in word.roles}
-        assert _content_roles(scene) <= roles, (scene, sentence.text)
+def _check_names(scene, sentence):
+    expected = []
+    for role, phrase in scene.phrases():
+        if phrase.named:
+            expected.append("LOC" if role in ("place", "goal") else "PER")
+    begins = [word.name[2:] for word in sentence.words if word.name.startswith("B-")]
+    assert sorted(begins) == sorted(expected)
+    for before, word in pairwise(sentence.words):
+        assert not word.name.startswith("I-") or before.name[2:] == word.name[2:], sentence
 
 
 def _content_roles(scene):

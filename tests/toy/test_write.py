@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS
 from interlace.toy import (
     LANGUAGES,
     ToyCorpus,
     language,
-    links,
+    pairs,
     sample,
     text,
     write_toy,
@@ -97,29 +98,20 @@ def test_tags_are_read_back(folder, code, split):
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 def test_translations_have_gold_alignments(folder, code, split):
     path = folder / f"parallel/{split}.en-{code}"
-    scenes = _scenes(split, 60, f"parallel/en-{code}")
-    sides = [[language(side).realize(scene) for scene in scenes] for side in ("en", code)]
-    for side, gold in zip(("en", code), sides, strict=True):
-        assert _lines(Path(f"{path}.{side}")) == [sentence.text for sentence in gold]
-        words = [" ".join(word.form for word in sentence.words) for sentence in gold]
+    gold = pairs("en", code, _scenes(split, 60, f"parallel/en-{code}"))
+    for side, lines in (("en", gold.source), (code, gold.target)):
+        assert _lines(Path(f"{path}.{side}")) == lines.lines
+        words = [" ".join(lines.tokens(row)) for row in range(len(lines))]
         assert _lines(Path(f"{path}.{side}.tok")) == words
-    expected = []
-    for source, target in zip(*sides, strict=True):
-        expected.append(" ".join(f"{i}-{j}" for i, j in links(source, target)))
-    assert _lines(Path(f"{path}.links")) == expected
+    assert _lines(Path(f"{path}.links")) == list(pharaoh_lines(gold.links))
 
 
 def test_inference_is_the_same_in_all_languages(folder):
     labels = set()
     for code in CODES:
-        path = folder / f"nli/train.{code}.tsv"
-        rows = [line.split("\t") for line in _lines(path)[1:]]
-        _, gold, premises, hypotheses, numbers, _ = map(list, zip(*rows, strict=True))
-        assert len(set(numbers)) == len(rows) == 45
-        labels.add((*gold, *numbers))
-        pairs = _read("nli", path, code)
-        assert pairs.labels == gold
-        assert (pairs.source.lines, pairs.target.lines) == (premises, hypotheses)
+        inference = _read("nli", folder / f"nli/train.{code}.tsv", code)
+        assert len(set(zip(inference.source.lines, inference.target.lines, strict=True))) == 45
+        labels.add(tuple(inference.labels))
     assert len(labels) == 1
 
 
@@ -136,15 +128,14 @@ def _said(folder, code, splits):
     """All sentences of a language in the files of some splits."""
     said = set()
     for split in splits:
-        for path in folder.glob(f"text/{split}.{code}.txt"):
+        for path in (
+            *folder.glob(f"text/{split}.{code}.txt"),
+            *folder.glob(f"parallel/{split}.*.{code}"),
+        ):
             said |= set(_lines(path))
-        for path in folder.glob(f"parallel/{split}.*.{code}"):
-            said |= set(_lines(path))
-        for row in _lines(folder / f"nli/{split}.{code}.tsv")[1:]:
-            said |= set(row.split("\t")[2:4])
-        for line in _lines(folder / f"pos/{split}.{code}.conllu"):
-            if line.startswith("# text = "):
-                said.add(line.removeprefix("# text = "))
+        inference = _read("nli", folder / f"nli/{split}.{code}.tsv", code)
+        tagged = _read("conllu", folder / f"pos/{split}.{code}.conllu", code)
+        said |= {*inference.source.lines, *inference.target.lines, *tagged.lines}
     return said
 
 
@@ -153,9 +144,9 @@ def test_trees_of_plain_text_and_inference_are_written(tmp_path):
     write_toy(ToyCorpus(languages=["en"], seed=5, trees=True, **few), tmp_path / "trees")
     parsed = _read("conllu", tmp_path / "trees/text/train.en.conllu", "en")
     assert parsed.lines == _lines(tmp_path / "trees/text/train.en.txt")
-    pairs = _read("nli", tmp_path / "trees/nli/train.en.tsv", "en")
+    inference = _read("nli", tmp_path / "trees/nli/train.en.tsv", "en")
     parsed = _read("conllu", tmp_path / "trees/nli/train.en.conllu", "en").lines
-    assert (parsed[::2], parsed[1::2]) == (pairs.source.lines, pairs.target.lines)
+    assert (parsed[::2], parsed[1::2]) == (inference.source.lines, inference.target.lines)
 
 
 def test_other_folders_are_not_replaced(tmp_path):
