@@ -159,13 +159,16 @@ class Precedence:
 
     def between(self, keys: Sequence[Key]) -> PairWeights:
         """Return the weights of all pairs of these keys; a key that the model does not know has its relation's."""
-        relations = np.array([self.relations.get(relation, -1) for relation, _ in keys], np.int64)
-        numbers = np.array([self.keys.get(key, -1) for key in keys], np.int64)
+        relations = np.array([self.relations.get(relation, -1) for relation, _ in keys])
+        numbers = np.array([self.keys.get(key, -1) for key in keys])
         relation_pairs = np.ix_(relations, relations)
         key_pairs = np.ix_(numbers, numbers)
-        known = self.relations_together[relation_pairs] & (relations[:, None] != relations[None, :])
-        known |= self.keys_together[key_pairs] & (numbers[:, None] != numbers[None, :])
-        return PairWeights(self.by_relation[relation_pairs] + self.by_key[key_pairs], known)
+        differ = relations[:, None] != relations
+        known = self.relations_together[relation_pairs] & differ
+        differ = numbers[:, None] != numbers
+        known |= self.keys_together[key_pairs] & differ
+        weights = self.by_relation[relation_pairs] + self.by_key[key_pairs]
+        return PairWeights(weights, known)
 
 
 class _Likelihood:
@@ -198,7 +201,9 @@ class _Likelihood:
         """Return the weights of relations (R, R) and of keys (K, K) that fit best."""
         from scipy.optimize import minimize
 
-        start = np.zeros(len(self.relation_pairs[0]) + len(self.key_pairs[0]))
+        relation_pairs, _ = self.relation_pairs
+        key_pairs, _ = self.key_pairs
+        start = np.zeros(len(relation_pairs) + len(key_pairs))
         if not len(start):
             return self.tables(start)
         options = {"maxiter": 200, "ftol": 1e-7}

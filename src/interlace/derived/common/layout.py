@@ -28,7 +28,7 @@ from interlace.derived.common.characters import (
     TIGHT,
     TRAITS,
 )
-from interlace.derived.common.texts import DerivedText, unchanged
+from interlace.derived.common.texts import DerivedText, first_words, unchanged
 from interlace.text import Text
 from interlace.text.types import distinct
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
@@ -59,14 +59,11 @@ class WordSpans(NamedTuple):
         return cls(code_points(text.lines), lines, offsets, starts, ends)
 
     @property
-    def bases(self) -> Ints:
-        """(W,) the number of the first word of each word's line."""
-        return np.repeat(self.offsets[:-1], np.diff(self.offsets))
-
-    @property
     def touches(self) -> Flags:
         """(W,) whether each word touches the previous one."""
-        return np.append(False, self.starts[1:] == self.ends[:-1])[: len(self.starts)]
+        touches = np.zeros(len(self.starts), np.bool_)
+        touches[1:] = self.starts[1:] == self.ends[:-1]
+        return touches
 
     def first_traits(self, words: Ints) -> Bytes:
         """Return the bits (`characters`) of the first character of some words."""
@@ -111,9 +108,11 @@ def reorder(
     derived = replace(derived, tags=tags, notes=notes)
     if text.heads is not None:
         heads = text.heads.flat
-        # a root, -1, has some place of its line here, which is not used
-        moved_heads = np.where(heads < 0, -1, places[heads + words.bases])
-        derived = replace(derived, heads=Ragged(moved_heads[order].astype(np.int32), words.offsets))
+        # a root, -1, gets the place of some word here, which is not used
+        places_of_heads = places[heads + first_words(text.words)]
+        moved_heads = np.where(heads < 0, -1, places_of_heads)[order]
+        heads_by_line = Ragged(moved_heads.astype(np.int32), words.offsets)
+        derived = replace(derived, heads=heads_by_line)
     return DerivedText(derived, places)
 
 
@@ -125,9 +124,11 @@ def _separated(words: WordSpans, order: Ints, left_out: Flags) -> Flags:
     too.
     """
     touches = words.touches
-    separate = np.append(False, order[1:] != order[:-1] + 1)[: len(order)]
+    separate = np.zeros(len(order), np.bool_)
+    separate[1:] = order[1:] != order[:-1] + 1
     gap_moves = ~touches  # the gap before a word moves with it, except at the start of a line
-    gap_moves[words.offsets[:-1][np.diff(words.offsets) > 0]] = False
+    is_filled = np.diff(words.offsets) > 0  # (L,)
+    gap_moves[words.offsets[:-1][is_filled]] = False
     places = np.flatnonzero(separate & ~gap_moves[order])
     before = order[places - 1]
     after = order[places]
@@ -154,12 +155,16 @@ def _may_touch(
     """
     first_traits = words.first_traits(after)
     last_traits = words.last_traits(before)
-    is_final_mark = left_out[after] & (first_traits & MARK > 0) & (last_traits & (RUN | LETTER) > 0)
-    is_abbreviation = touches[before] & (words.ends[before] - words.starts[before] == 1)
-    are_tight = (first_traits & last_traits & TIGHT > 0) & (first_traits & EXTENDS == 0)
-    closes_other = (first_traits & CLOSER > 0) & (last_traits & (CLOSER | MARK) > 0)
-    may_touch: Flags = is_final_mark & ~is_abbreviation
-    may_touch |= are_tight & ~closes_other
+    is_mark = first_traits & MARK > 0
+    follows_letter = last_traits & (RUN | LETTER) > 0
+    is_one_letter = words.ends[before] - words.starts[before] == 1
+    is_abbreviation = touches[before] & is_one_letter
+    is_final_mark = left_out[after] & is_mark & follows_letter & ~is_abbreviation
+    is_accent = first_traits & EXTENDS > 0
+    are_tight = (first_traits & last_traits & TIGHT > 0) & ~is_accent
+    is_closer = first_traits & CLOSER > 0
+    follows_mark = last_traits & (CLOSER | MARK) > 0
+    may_touch: Flags = is_final_mark | (are_tight & ~(is_closer & follows_mark))
     return may_touch
 
 
@@ -222,11 +227,13 @@ def _written(
     """Return a text with the words of `spelled` in an order between its gaps; see `kernels.write_lines`."""
     from interlace.derived.common.kernels import write_lines
 
-    gap_size = len(words.codes) - int((words.ends - words.starts).sum())
-    size = gap_size + int((spelled.ends - spelled.starts).sum()) + int(np.count_nonzero(separate))
+    word_size = np.sum(words.ends - words.starts)
+    spelled_size = np.sum(spelled.ends - spelled.starts)
+    size = len(words.codes) - word_size + spelled_size + np.count_nonzero(separate)
     codes = np.empty(size, np.result_type(words.codes, spelled.codes))
     spans = np.empty((len(order), 2), np.int32)
     size = write_lines(words, order, spelled, separate, codes, spans)
     encoding = "ascii" if codes.dtype == np.uint8 else "utf-32-le"
-    lines = codes[:size].tobytes().decode(encoding, "surrogatepass").split("\n")[:-1]
+    content = codes[:size].tobytes().decode(encoding, "surrogatepass")
+    lines = content.split("\n")[:-1]
     return replace(text, lines=lines, words=Ragged(spans, words.offsets))

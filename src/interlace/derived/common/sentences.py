@@ -59,7 +59,8 @@ class SentenceOrder(Transformation):
         steps = np.zeros(len(order) + 1, np.int8)
         steps[runs.starts] += 1
         steps[runs.ends] -= 1
-        return reorder(text, words, order, np.cumsum(steps[:-1]) == 0)
+        left_out = np.cumsum(steps[:-1]) == 0
+        return reorder(text, words, order, left_out)
 
     @abstractmethod
     def fill(
@@ -85,9 +86,12 @@ def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRun
     if split == "line":
         cuts[:] = False
         if keep and count:  # marks at the end of their line, followed only by marks
-            last_word = np.maximum.accumulate(np.where(~ends, np.arange(count), -1))
-            ends &= last_word[np.repeat(offsets[1:], np.diff(offsets)) - 1] < np.arange(count)
-    bounds = np.unique(np.concatenate([offsets[:-1], np.flatnonzero(cuts) + 1, offsets[-1:]]))
+            numbers = np.arange(count)
+            last_word = np.maximum.accumulate(np.where(ends, -1, numbers))
+            line_ends = np.repeat(offsets[1:], np.diff(offsets))  # (W,)
+            ends &= last_word[line_ends - 1] < numbers
+    cut_bounds = np.flatnonzero(cuts) + 1
+    bounds = np.unique(np.concatenate([offsets, cut_bounds]))
     starts = bounds[:-1]
     stops = bounds[1:].copy()
     if keep and len(stops):

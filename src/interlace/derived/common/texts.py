@@ -35,6 +35,11 @@ class DerivedText:
         return Ragged.from_lengths(links.astype(np.int32), words.lengths)
 
 
+def first_words(words: Ragged) -> Ints:
+    """(W,) the number of the first word of each word's line, over all lines."""
+    return np.arange(len(words.flat)) - words.columns()
+
+
 def unchanged(text: Text) -> DerivedText:
     """Return the text with each word as its own counterpart."""
     return DerivedText(text, text.words.columns())
@@ -46,20 +51,22 @@ def followed_by(derived: DerivedText, changed: DerivedText, name: str) -> Derive
     Raise a DataError unless it gives each word one counterpart in its line.
     """
     words = derived.text.words
-    line_starts = np.repeat(words.offsets[:-1] - words.offsets[0], words.lengths)
+    starts = first_words(words)
     has_words = np.array_equal(changed.text.words.lengths, words.lengths)
-    if not has_words or not _is_permutation(changed.places, line_starts):
+    if not has_words or not _is_permutation(changed.places, starts):
         raise DataError(
             f"the transformation {name!r} must give each word exactly one counterpart in its line"
         )
-    return replace(changed, places=changed.places[derived.places + line_starts])
+    places = changed.places[derived.places + starts]
+    return replace(changed, places=places)
 
 
-def _is_permutation(places: Ints, line_starts: Ints) -> bool:
-    """Whether the words at these places of their lines are all words."""
-    if len(places) != len(line_starts):
+def _is_permutation(places: Ints, starts: Ints) -> bool:
+    """Whether the words at these places of their lines are all words; starts: as from `first_words`."""
+    if len(places) != len(starts):
         return False
-    return np.array_equal(np.sort(places + line_starts), np.arange(len(places)))
+    words = np.sort(places + starts)
+    return np.array_equal(words, np.arange(len(places)))
 
 
 # ---- words of other tokenizers ----
@@ -79,15 +86,17 @@ def links_between(
     words: spans in the original lines. original: the words that were transformed. derived_words: spans in the derived
     lines.
     """
-    line_starts = np.repeat(original.offsets[:-1] - original.offsets[0], original.lengths)
-    counterparts = _overlaps(derived.text.words, derived_words)[derived.places + line_starts]
-    linked = _overlaps(words, original) @ counterparts  # (words, derived words) over all lines
+    counterparts = derived.places + first_words(original)
+    overlaps = _overlaps(derived.text.words, derived_words)[counterparts]
+    linked = _overlaps(words, original) @ overlaps  # (words, derived words) over all lines
     linked.sort_indices()
-    linked_words, targets = linked.nonzero()
+    linked_words, linked_derived_words = linked.nonzero()
     sources = words.columns()[linked_words]
-    links = np.stack([sources, derived_words.columns()[targets]], axis=1).astype(np.int32)
+    targets = derived_words.columns()[linked_derived_words]
+    links = np.stack([sources, targets], axis=1)
     lines = words.rows()[linked_words]
-    return Ragged.from_lengths(links, np.bincount(lines, minlength=len(words)))
+    counts = np.bincount(lines, minlength=len(words))
+    return Ragged.from_lengths(links.astype(np.int32), counts)
 
 
 def _overlaps(words: Ragged, other_words: Ragged) -> csr_array:
@@ -101,11 +110,12 @@ def _overlaps(words: Ragged, other_words: Ragged) -> csr_array:
     counts = np.maximum(np.searchsorted(other_begins, ends, "left") - starts, 0)
     columns = ranges(starts, counts)
     offsets = np.append(0, np.cumsum(counts))
+    values = np.ones(len(columns), np.bool_)
     shape = (len(begins), len(other_begins))
-    return csr_array((np.ones(len(columns), np.bool_), columns, offsets), shape)
+    return csr_array((values, columns, offsets), shape)
 
 
 def _positions(words: Ragged, width: int) -> Ints:
     """(2, W) begin and end of each word, counted over all lines as if each had `width` characters."""
-    line_starts = words.rows() * width
-    return (words.flat.astype(np.int64) + line_starts[:, None]).T
+    starts = words.rows() * width
+    return words.flat.T + starts

@@ -20,6 +20,7 @@ from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.arrays import Flags, Ints
+from interlace.derived.common.texts import first_words
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.text.types import distinct
@@ -152,10 +153,11 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
     treebank = _treebank(file_states(files))
     types, numbers = distinct(text)
     plain = [_plain(word) for word in types]
-    lengths = np.array([len(word) for word in plain], np.int64)[numbers]  # (W,)
+    sizes = np.array([len(word) for word in plain], np.int64)
     letters = "".join(np.array(plain, object)[numbers])
-    begins = np.append(0, np.cumsum(lengths))  # (W + 1,) the letters before each word
-    line_bounds = begins[text.words.offsets - text.words.offsets[0]].tolist()
+    begins = np.append(0, np.cumsum(sizes[numbers]))  # (W + 1,) the letters before each word
+    offsets = text.words.offsets - text.words.offsets[0]
+    line_bounds = begins[offsets].tolist()
     sentences: list[list[int]] = []
     for line, (start, stop) in zip(text.lines, pairwise(line_bounds), strict=True):
         try:
@@ -192,7 +194,7 @@ def _over_words(
     upper = np.full(len(begins), -1)  # (W,) the first of the uppermost words in it
     downward = np.argsort(treebank.depths[words], kind="stable")
     upper[owners[downward[::-1]]] = downward[::-1]
-    line_starts = np.repeat(text.words.offsets[:-1] - text.words.offsets[0], text.words.lengths)
+    starts = first_words(text.words)
     heads = np.arange(len(begins)) - 1  # parts of a word of the parse depend on the previous part
     relations = np.full(len(begins), _PART_RELATION, object)
     tags = np.full(len(begins), _PART_TAG, object)
@@ -200,10 +202,11 @@ def _over_words(
     upper = upper[has_parse]
     steps = treebank.steps[words[upper]]
     is_root = steps == 0
-    heads[has_parse] = np.where(is_root, line_starts[has_parse] - 1, owners[upper + steps])
+    roots = starts[has_parse] - 1
+    heads[has_parse] = np.where(is_root, roots, owners[upper + steps])
     relations[has_parse] = treebank.relations[words[upper]]
     tags[has_parse] = treebank.tags[words[upper]]
-    rows = Ragged.from_lengths(heads - line_starts, text.words.lengths)
+    rows = Ragged.from_lengths(heads - starts, text.words.lengths)
     return Forest.of(rows, relations.tolist(), tags.tolist())
 
 
