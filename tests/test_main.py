@@ -126,17 +126,6 @@ INTERRUPTS = {
         import interlace.alignment.lexicon
         interlace.alignment.lexicon.Lexicon.count = lambda *_: os.kill(os.getpid(), signal.SIGINT)
     """,
-    "while an object is deleted": """
-        import os, signal, time
-        import interlace.alignment.lexicon
-        class Interrupting:
-            def __del__(self):
-                os.kill(os.getpid(), signal.SIGINT)
-        def count(*_):
-            Interrupting()
-            time.sleep(10)
-        interlace.alignment.lexicon.Lexicon.count = count
-    """,
     "while a child process starts": """
         import os, signal, subprocess, time
         import interlace.alignment.lexicon, interlace.core.guarded as guarded
@@ -147,18 +136,6 @@ INTERRUPTS = {
             return child
         popen, subprocess.Popen = subprocess.Popen, start
         interlace.alignment.lexicon.Lexicon.count = lambda *_: guarded.guarded_results(guarded.serve, [], 1)
-    """,
-    "while workers start": """
-        import os, signal, time
-        import interlace.alignment.lexicon
-        from interlace.cli.prepare import _local
-        def prepare(*_):
-            with _local(2, [])() as executor:
-                running = executor.submit(time.sleep, 60)
-                time.sleep(0.1)
-                os.killpg(0, signal.SIGINT)
-                running.result()
-        interlace.alignment.lexicon.Lexicon.count = prepare
     """,
     "while workers work or wait": """
         import os, signal, time

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 from tempfile import gettempdir
-from threading import Thread, Timer
+from threading import Thread
 from typing import Any
 
 
@@ -81,18 +81,9 @@ def _text_stream(kind: type[io.FileIO], stream: io.TextIOWrapper) -> io.TextIOWr
     )
 
 
-def _repeat_ignored_interrupt(ignored: Any) -> None:
-    """Interrupt again, soon and outside of this hook, if Python ignored Ctrl-C, as it does in a `__del__`."""
-    if ignored.exc_type is KeyboardInterrupt:
-        Timer(0.01, os.kill, [os.getpid(), signal.SIGINT]).start()
-    else:
-        sys.__unraisablehook__(ignored)
-
-
 def main() -> None:
     """Run the command line; user errors print a message and exit with code 2."""
     try:
-        sys.unraisablehook = _repeat_ignored_interrupt
         _prepare_streams()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
         _choose_waiting()

@@ -74,9 +74,10 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     for path in sides(text):
         write_lines(path, [f"{line}." for line in read_lines(path)])
     links = text / "links"
-    made = json.loads(run(*sides(text), "--aligner", "diagonal", "-o", links, "--json").stdout)
+    run(*sides(text), "--aligner", "diagonal", "-o", links)
     assert "a.de: words by --word-tokenizer unicode" in caplog.text
-    assert made["word_tokenizer"] == "unicode"
+    record = json.loads((text / "links.json").read_text())
+    assert (record["word_tokenizer"], record["languages"]) == ("unicode", ["en", "de"])
     lexicon = partial(command, "lexicon", *sides(text))
     entries = lexicon(links, "--words").stdout
     assert entries
@@ -100,7 +101,6 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
         ("--set views=[1,x]", "valid list"),
         ("--word-tokenizer unicod", "did you mean 'unicode'"),
         ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
-        ("--json", "--output FILE"),
         ("--aligner similarity --save-model m", "has no model to save"),
         ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),
     ],

@@ -37,10 +37,9 @@ def files(tmp_path):
 
 def test_the_record_of_transformations(files, tmp_path):
     path = files / "a.en.txt"
-    settings = ["--set", "transliterate.keep_digits=true", "--seed", 3, "--json"]
-    done = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "out", *settings)
+    settings = ["--set", "transliterate.keep_digits=true", "--seed", 3]
+    run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "out", *settings)
     about = json.loads((tmp_path / "out" / "derived.json").read_text())
-    assert json.loads(done.stdout) == about
     assert [change["name"] for change in about["transformations"]] == ["invert", "transliterate"]
     assert about["transformations"][1]["keep_digits"] is True
     assert (about["of"], about["language"], about["seed"]) == ("en", "en_x", 3)

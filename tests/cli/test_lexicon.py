@@ -1,6 +1,5 @@
 """`interlace lexicon`: a dictionary from text and links, for people and for aligners to start from."""
 
-import json
 from functools import partial
 
 import pytest
@@ -39,8 +38,7 @@ def test_filter_options(options, lines):
 
 
 def test_lexicon_file_is_a_prior_dictionary():
-    found = json.loads(run("a.en", "a.de", "links", "--output", "words.txt", "--json").stdout)
-    assert found == {"pairs": 4, "links": 11, "entries": 8}
+    run("a.en", "a.de", "links", "--output", "words.txt")
     assert len(Lexicon.read("words.txt")) == 8
     done = command("align", "a.en", "a.de", "--aligner", "diagonal", "--priors", "words.txt")
     assert done.stdout.splitlines()[0] == "0-0 1-1 2-2"

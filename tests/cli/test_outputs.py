@@ -186,8 +186,6 @@ def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
     [
         ("-o /dev/stdout --confidence /dev/stdout", "--confidence and --output"),
         ("-o - --confidence -", "--confidence and --output"),
-        ("-o links --confidence - --json", "--confidence and --json"),
-        ("--json", "name another: --output FILE"),
     ],
 )
 def test_two_outputs_to_one_stream_are_rejected(text, options, part):

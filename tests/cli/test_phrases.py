@@ -55,7 +55,6 @@ def test_filter_options():
         ("a.en a.de link", DataError, "did you mean 'links'"),
         ("a.en a.de short", DataError, "alignments of 1 pairs, but the text has 4"),
         ("a.en a.de beyond", DataError, "belong to another text"),
-        ("a.en a.de links --json", SettingsError, "--output FILE"),
     ],
 )
 def test_rejects_files_that_do_not_match(arguments, error, said):

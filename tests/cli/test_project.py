@@ -1,6 +1,5 @@
 """`interlace project`: tags and names of the source on the words of the target."""
 
-import json
 from functools import partial
 
 import pytest
@@ -29,7 +28,6 @@ def test_projects_tags_and_names_along_given_or_computed_alignments():
         == "PROPN VERB PROPN X"
     )
     assert run("names", "a.en", "a.de", "links").stdout.splitlines() == ["B-LOC O B-PER O", "O"]
-    assert json.loads(run("tags", "a.en", "a.de", "--output", "out", "--json").stdout)["pairs"] == 2
 
 
 def test_links_below_the_minimum_confidence_project_nothing():

@@ -76,7 +76,7 @@ def test_commands_survive_all_characters(tmp_path, lines):
     for command in (
         ["align", *pair, "-o", f"{out}.links"],
         ["lexicon", *pair, f"{out}.links", "-o", f"{out}.tsv"],
-        ["code-switch", *pair, f"{out}.links", "--copies", "1", "-o", f"{out}.mixed"],
+        ["code-switch", *pair, f"{out}.links", "--set", "copies=1", "-o", f"{out}.mixed"],
         ["derive", pair[0], "--transformations", "permute", "-o", f"{out}.derived"],
         ["check", *pair],
         ["vocab", *pair, "--size", "400", "-o", f"{out}.vocab"],

@@ -26,7 +26,7 @@ COMMANDS = (
     "align {text} {pairs} -o {out}/links --confidence {out}/sure --save-model {out}/aligner",
     "lexicon {text} {pairs} -o {out}/lexicon",
     "phrases {text} {pairs} -o {out}/phrases.gz",
-    "code-switch {text} {pairs} --copies 2 -o {out}/mixed",
+    "code-switch {text} {pairs} --set copies=2 -o {out}/mixed",
     "derive {text} --transformations invert --reader lines --language en -o {out}/derived",
     "vocab {text} --size 300 -o {out}/vocab",
 )

@@ -19,9 +19,9 @@ from interlace.alignment.projection import project as project_labels
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.ragged import Ragged
-from interlace.data.tokenization import AUTO, reader_of_words, word_tokenizer_for
 from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.files import find_files, find_sides
+from interlace.readers.common.tokenization import AUTO, reader_of_words, word_tokenizer_for
 from interlace.text import TextPairs
 from interlace.text.lines import plain_name
 
@@ -243,13 +243,12 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
         words = self.pairs.types
         links = self.alignments.links
         confidence = Ragged(self.alignments.confidence, links.offsets - links.offsets[0])
-        is_known = words.languages != ("source", "target")
         matrix = AlignmentMatrix(
-            corpus="-".join(words.languages) if is_known else "",
             source=[words.source_types[word] for word in words.source[number]],
             target=[words.target_types[word] for word in words.target[number]],
             links=links[number].tolist(),
             confidence=confidence[number].tolist(),
+            languages=words.languages if words.languages != ("source", "target") else None,
         )
         return alignment_matrix(matrix)
 

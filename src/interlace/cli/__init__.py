@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from typer.models import ArgumentInfo
 
-from interlace.cli.common.options import JsonSummary, OutputPath
+from interlace.cli.common.options import OutputPath
 from interlace.cli.common.visible import VisibleConsole, VisibleRecord
 from interlace.core.display import is_utf8
 from interlace.core.errors import DataError, SettingsError
@@ -110,9 +110,7 @@ def _check_outputs(command: Callable[..., Any], params: dict[str, Any]) -> None:
         declaration = next(iter(get_args(hint)[1:]), None)
         value = params.get(name)
         reader = getattr(declaration, "parser", None)
-        if hint == JsonSummary and value:
-            outputs.append(Output("--json", STANDARD_OUTPUT))
-        elif not isinstance(reader, OutputPath):
+        if not isinstance(reader, OutputPath):
             inputs += _input_paths(value, is_argument=isinstance(declaration, ArgumentInfo))
         elif reader.default_is_standard and (value is None or is_standard_output(value)):
             params[name] = None

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,23 +22,22 @@ from interlace.aligners import (
     FittedAligner,
     load_aligner,
 )
-from interlace.alignment import WordPairs
-from interlace.alignment.agreement import Agreement, agreement
-from interlace.alignment.formats import read_alignments
-from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
-from interlace.cli.common.alignment import Source, numbered, record_of, record_path
-from interlace.cli.common.options import nested_changes
-from interlace.cli.common.output import lines_to, print_summary
+from interlace.cli.common.options import comma_separated, nested_changes
+from interlace.cli.common.output import lines_to
+from interlace.cli.common.parallel_text import ParallelFiles, numbered, record_of, record_path
 from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.json_files import write_json
 from interlace.core.outputs import is_standard_output, is_stream
-from interlace.core.progress import Progress, no_progress
-from interlace.data.tokenization import AUTO
+from interlace.core.progress import no_progress
+from interlace.readers.common.tokenization import AUTO
+
+if TYPE_CHECKING:
+    from interlace.alignment import WordPairs
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +71,23 @@ def align(
             metavar="KEY=VALUE",
         ),
     ] = [],
-    languages: options.Languages = "",
+    languages: Annotated[
+        str,
+        typer.Option(
+            "--languages",
+            metavar="EN,DE",
+            help="Source and target language. Default: from the file names.",
+        ),
+    ] = "",
     word_tokenizer: options.WordTokenizerName = "auto",
-    reader: options.ReaderName = "",
+    reader: Annotated[
+        str,
+        typer.Option(
+            "--reader",
+            help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.",
+            metavar="NAME",
+        ),
+    ] = "",
     extra: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -115,14 +126,15 @@ def align(
         Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True, beside=record_of)
     ] = None,
     code: Code = [],
-    as_json: options.JsonSummary = False,
 ) -> None:
     """Align the words of parallel text: one line such as `0-0 1-2` per sentence pair, words counted from 0."""
     load_plugins(code)
     gold_path = None if gold is None else must_exist(gold, "gold alignment file")
     dictionary = None if priors is None else must_exist(priors, "dictionary")
     saved = None
-    if load_model is not None:
+    if load_model is None:
+        aligner = _aligner(name or DEFAULT_ALIGNER, changes, save_model)
+    else:
         training_options = {
             "--aligner": name,
             "--set": changes,
@@ -130,65 +142,94 @@ def align(
             "--save-model": save_model,
             "--extra": extra,
         }
-        fixed = [option for option, value in training_options.items() if value]
-        if fixed:
-            raise SettingsError(
-                f"--load-model: the saved model fixes these settings, so leave out {', '.join(fixed)}"
-            )
-        saved = load_aligner(load_model)
+        saved = _saved_aligner(load_model, training_options)
+        aligner = saved.aligner
         if word_tokenizer == AUTO and saved.trained_on:
             word_tokenizer = saved.trained_on.word_tokenizer
-        aligner = saved.aligner
-    else:
-        aligner = _aligner(name or DEFAULT_ALIGNER, changes, save_model)
-    text = Source.of(
-        [source] if target is None else [source, target], languages, reader, word_tokenizer
-    )
-    start = time.perf_counter()
+    files = [source] if target is None else [source, target]
+    text = ParallelFiles.of(files, _languages(languages), reader, word_tokenizer)
     with watching() as progress:
         words, rows = numbered([text] if extra is None else [text, text.like(extra)], progress)
         pairs = words.slice(0, rows)
         scoring = None if gold_path is None else _Scoring(gold_path, pairs, text)
         if saved is None:
-            prior = None if dictionary is None else Lexicon.read(dictionary)
-            fitted = aligner.fit(words, prior, progress)
+            fitted = aligner.fit(words, _prior(dictionary), progress)
+            align_chunk = fitted.align_training_pairs
             if save_model is not None:
                 fitted.save(save_model, words)
         else:
-            fitted = saved
+            align_chunk = saved.align
             _warn_of_other_text(saved, words)
-    align_chunk = fitted.align_training_pairs if saved is None else fitted.align
-    shows_bar = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
-    with watching() if shows_bar else nullcontext(no_progress) as progress:
-        aligned = _aligned(pairs, align_chunk, progress)
-        links = _write(aligned, into, confidence_into, scoring)
-    about = {
-        "aligner": aligner.name,
-        "settings": aligner.dump(),
-        "pairs": rows,
-        "languages": text.languages,
-        "word_tokenizer": text.word_tokenizer,
-    }
-    if into is not None and not is_stream(into):
-        write_json(record_path(into), about)
-    if scoring is not None and not as_json:
+    _write(pairs, align_chunk, into, confidence_into, scoring)
+    if scoring is not None:
         scoring.print()
-    summary = {
-        **about,
-        "extra": len(words) - rows,
-        "seconds": round(time.perf_counter() - start, 3),
-        "links": links,
-        "gold": None if scoring is None else scoring.summary(),
-    }
+    if into is not None and not is_stream(into):
+        record = {
+            "aligner": aligner.name,
+            "settings": aligner.dump(),
+            "pairs": rows,
+            "languages": text.languages,
+            "word_tokenizer": text.word_tokenizer,
+        }
+        write_json(record_path(into), record)
     # a path is no part of confidences on standard output
-    is_taken = confidence_into is not None and is_standard_output(confidence_into)
-    print_summary(None if is_taken else into, as_json, summary)
+    if into is not None and not (confidence_into and is_standard_output(confidence_into)):
+        print_line(into)
+
+
+def _saved_aligner(folder: Path, training_options: dict[str, Any]) -> FittedAligner:
+    """Load an aligner; reject options for training."""
+    useless = [option for option, value in training_options.items() if value]
+    if useless:
+        raise SettingsError(
+            f"--load-model: the saved model fixes these settings, so leave out {', '.join(useless)}"
+        )
+    return load_aligner(folder)
 
 
 def _warn_of_other_text(saved: FittedAligner, words: WordPairs) -> None:
     mismatch = saved.trained_on.mismatch(words) if saved.trained_on else ""
     if mismatch:
         log.warning("--load-model: %s; alignments may be poor", mismatch)
+
+
+def _write(
+    pairs: WordPairs,
+    align_chunk: Callable[[WordPairs], Alignments],
+    into: Path | None,
+    confidence_into: Path | None,
+    scoring: _Scoring | None,
+) -> None:
+    """Align the pairs in chunks, and write links (without a path to standard output) and confidences."""
+    shows_bar = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
+    bar = watching() if shows_bar else nullcontext(no_progress)
+    confidence_lines_to = nullcontext() if confidence_into is None else lines_to(confidence_into)
+    with bar as progress, lines_to(into) as write, confidence_lines_to as write_confidences:
+        for chunk in pairs.chunks():
+            alignments = align_chunk(chunk)
+            write(pharaoh_lines(alignments.links))
+            if write_confidences is not None:
+                write_confidences(_confidence_lines(alignments))
+            if scoring is not None:
+                scoring.add(chunk, alignments)
+            progress("linking", chunk.first + len(chunk), len(pairs))
+
+
+def _languages(option: str) -> list[str]:
+    """Return the languages of source and target; none without the option."""
+    codes = comma_separated(option)
+    if option and len(codes) != 2:
+        raise SettingsError(f"--languages {option!r}: expected source and target, such as en,de")
+    return codes
+
+
+def _prior(dictionary: Path | None) -> Any:
+    """Return the lexicon of a prior dictionary, if there is one."""
+    if dictionary is None:
+        return None
+    from interlace.alignment.lexicon import Lexicon
+
+    return Lexicon.read(dictionary)
 
 
 def _aligner(name: str, changes: list[str], save_folder: Path | None) -> Aligner:
@@ -202,37 +243,6 @@ def _aligner(name: str, changes: list[str], save_folder: Path | None) -> Aligner
     return aligner
 
 
-def _aligned(
-    pairs: WordPairs, align_chunk: Callable[[WordPairs], Alignments], progress: Progress
-) -> Iterator[tuple[WordPairs, Alignments]]:
-    """Yield the pairs in chunks, with their alignments."""
-    for chunk in pairs.chunks():
-        yield chunk, align_chunk(chunk)
-        progress("linking", chunk.first + len(chunk), len(pairs))
-
-
-def _write(
-    aligned: Iterable[tuple[WordPairs, Alignments]],
-    output: Path | None,
-    confidence_output: Path | None,
-    scoring: _Scoring | None,
-) -> int:
-    """Write alignments (to standard output without a path) and confidences; return the number of links."""
-    links = 0
-    confidence_lines_to = (
-        nullcontext() if confidence_output is None else lines_to(confidence_output)
-    )
-    with lines_to(output) as write, confidence_lines_to as write_confidences:
-        for pairs, alignments in aligned:
-            write(pharaoh_lines(alignments.links))
-            if write_confidences is not None:
-                write_confidences(_confidence_lines(alignments))
-            if scoring is not None:
-                scoring.add(pairs, alignments)
-            links += len(alignments.links.flat)
-    return links
-
-
 def _confidence_lines(alignments: Alignments) -> Iterator[str]:
     texts = [f"{confidence:.4g}" for confidence in alignments.confidence.tolist()]
     offsets = alignments.links.offsets - alignments.links.offsets[0]  # (pairs + 1,)
@@ -243,7 +253,10 @@ def _confidence_lines(alignments: Alignments) -> Iterator[str]:
 class _Scoring:
     """Agreement with the gold alignments of a file."""
 
-    def __init__(self, file: Path, pairs: WordPairs, text: Source) -> None:
+    def __init__(self, file: Path, pairs: WordPairs, text: ParallelFiles) -> None:
+        from interlace.alignment.agreement import Agreement
+        from interlace.alignment.formats import read_alignments
+
         lengths = (pairs.source.lengths, pairs.target.lengths)
         self.file = file
         self.gold = read_alignments(file, lengths, text.numbers)
@@ -251,25 +264,13 @@ class _Scoring:
 
     def add(self, pairs: WordPairs, alignments: Alignments) -> None:
         """Score the alignments of a chunk of the pairs."""
+        from interlace.alignment.agreement import agreement
+
         start = pairs.first
         stop = pairs.first + len(pairs)
         sure = self.gold.sure.slice(start, stop)
         possible = self.gold.possible.slice(start, stop)
         self.agreement += agreement(alignments.links, sure, possible)
-
-    def summary(self) -> dict[str, Any]:
-        """Return rates, counts, and how the file was read."""
-        return {
-            "precision": self.agreement.precision,
-            "recall": self.agreement.recall,
-            "f1": self.agreement.f1,
-            "aer": self.agreement.aer,
-            **asdict(self.agreement),
-            "file": str(self.file),
-            "format": self.gold.format,
-            "base": self.gold.base,
-            "notes": self.gold.notes,
-        }
 
     def print(self) -> None:
         """Print how the file was read, and the rates, to standard error."""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import (
     Force,
@@ -40,7 +40,6 @@ def back_translate(
     precision: Precision = "auto",
     force: Force = False,
     code: Code = [],
-    as_json: Json = False,
 ) -> None:
     """Translate monolingual text and write both sides as a training corpus for the other direction."""
     load_plugins(code)
@@ -56,8 +55,5 @@ def back_translate(
     )
     with watching() as progress:
         summary = back_translate_lines(translator, text, into, settings, progress)
-    if as_json:
-        print_json(summary)
-        return
     notes.print(f"{summary['pairs']:,} pairs; dropped: {summary['dropped']}", markup=False)
     print_line(into)

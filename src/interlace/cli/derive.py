@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import comma_separated, nested_changes
 
@@ -53,7 +53,6 @@ def derive(
     ] = "unicode",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")] = 0,
     code: Code = [],
-    as_json: Json = False,
 ) -> None:
     """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
     load_plugins(code)
@@ -73,9 +72,6 @@ def derive(
     must_be_replaceable(into, META, "folder of a derived language", outputs)
     with atomic_folder(into) as folder:
         about = write_folder(derivation, folder_files, folder)
-    if as_json:
-        print_json(about)
-        return
     for file in about["files"]:
         counts = "".join(f"; {count:,} {note}" for note, count in file["notes"].items())
         print_line(

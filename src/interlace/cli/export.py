@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, print_json, print_line
+from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 
 
@@ -30,7 +30,6 @@ def export(
         ),
     ] = "",
     code: Code = [],
-    as_json: Json = False,
 ) -> None:
     """Write a run's model as an ordinary Hugging Face checkpoint, or publish it on the hub."""
     load_plugins(code)
@@ -43,13 +42,7 @@ def export(
         raise SettingsError(
             "--private and --license belong to --push-to-hub; a recipe has export.license"
         )
-    model = run / "model"
     if into is not None:
-        model = export_model(run, into)
-    result = {"model": str(model)}
+        print_line(export_model(run, into))
     if push:
-        result["hub"] = push_to_hub(run, push, private=private, license_id=license_id)
-    if as_json:
-        print_json(result)
-    else:
-        print_line(result.get("hub", model))
+        print_line(push_to_hub(run, push, private=private, license_id=license_id))

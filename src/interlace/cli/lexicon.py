@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins
+from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 
 
@@ -21,37 +21,23 @@ def lexicon(
         bool, typer.Option("--words", help="Only words that contain a letter.")
     ] = False,
     muse: options.Muse = False,
-    languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
-    reader: options.ReaderName = "",
     into: options.OutputFile = None,
     code: Code = [],
-    as_json: options.JsonSummary = False,
 ) -> None:
     """Extract a bilingual lexicon from word-aligned text: source word, target word and count, separated by tabs."""
     load_plugins(code)
     from interlace.alignment.lexicon import Lexicon
     from interlace.api.alignment import chosen_entries
-    from interlace.cli.common.alignment import read_aligned_text
-    from interlace.cli.common.output import file_to, print_summary
+    from interlace.cli.common.aligned_text import read_aligned_text
+    from interlace.cli.common.output import file_to
 
-    aligned = read_aligned_text(
-        files,
-        confidence=confidence,
-        min_confidence=min_confidence,
-        languages=languages,
-        word_tokenizer=word_tokenizer,
-        reader=reader,
-    )
+    aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
     entries = Lexicon.count(aligned.words, aligned.links)
     entries = chosen_entries(
         entries, mutual=mutual, min_count=min_count, top=top, words_only=words_only
     )
     with file_to(into) as path:
         entries.write(path, counts=not muse)
-    counts = {
-        "pairs": len(aligned.words),
-        "links": len(aligned.links.flat),
-        "entries": len(entries),
-    }
-    print_summary(into, as_json, counts)
+    if into is not None:
+        print_line(into)

@@ -1,6 +1,6 @@
 """Extract a phrase table."""
 
-from interlace.cli import Code, load_plugins
+from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 
 
@@ -12,39 +12,23 @@ def phrases(
     min_count: options.MinCount = 1,
     top: options.Top = 0,
     tight: options.NoBorderWords = False,
-    languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
-    reader: options.ReaderName = "",
     into: options.OutputFile = None,
     code: Code = [],
-    as_json: options.JsonSummary = False,
 ) -> None:
     """Extract phrase pairs from word-aligned text: a Moses phrase table with scores, alignments and counts."""
     load_plugins(code)
     from interlace.alignment.phrase_counts import count_phrases
     from interlace.alignment.phrase_table import TableRules
-    from interlace.cli.common.alignment import read_aligned_text
-    from interlace.cli.common.output import file_to, print_summary
+    from interlace.cli.common.aligned_text import read_aligned_text
+    from interlace.cli.common.output import file_to
 
     rules = TableRules(
         max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top
     )
-    aligned = read_aligned_text(
-        files,
-        confidence=confidence,
-        min_confidence=min_confidence,
-        languages=languages,
-        word_tokenizer=word_tokenizer,
-        reader=reader,
-    )
+    aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
     table = count_phrases(aligned.words, aligned.links, rules)
     with file_to(into) as path:
         table.write(path)
-    counts = {
-        "pairs": len(aligned.words),
-        "links": len(aligned.links.flat),
-        "phrase_pairs": len(table),
-        "source_phrases": len(table.source),
-        "target_phrases": len(table.target),
-    }
-    print_summary(into, as_json, counts)
+    if into is not None:
+        print_line(into)

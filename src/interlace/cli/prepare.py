@@ -5,8 +5,7 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from importlib import import_module
-from multiprocessing import parent_process, resource_tracker
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Any
@@ -79,36 +78,10 @@ def start_worker(code: list[Path], threads: int | None = None) -> None:
     load_plugins(code)
 
 
-class _Worker(SpawnProcess):
-    """A process that blocks Ctrl-C until it can end by it without a traceback: see `_start_local_worker`."""
-
-    def start(self) -> None:
-        """Start the process, which inherits the blocked signals of this thread."""
-        if not hasattr(signal, "pthread_sigmask"):  # Windows
-            super().start()
-            return
-        resource_tracker.ensure_running()  # otherwise started below, which would unblock the signal
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            super().start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-class _Spawning(SpawnContext):
-    """Starts processes anew: forking a process with threads may hang."""
-
-    Process = _Worker
-
-
 def _start_local_worker(code: list[Path], threads: int) -> None:
-    """Let Ctrl-C end this worker at once, as the first process says that it was interrupted; then `start_worker`."""
-    if (
-        signal.getsignal(signal.SIGINT) == signal.default_int_handler
-    ):  # else ignored, as in a background job
-        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    """Let Ctrl-C end this worker without a traceback, unless it is ignored as in a background job; `start_worker`."""
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     start_worker(code, threads)
 
 
@@ -117,7 +90,7 @@ def _local(workers: int, code: list[Path]) -> Callable[[], Executor]:
 
     threads = max(1, processors() // workers)
     return lambda: ProcessPoolExecutor(
-        workers, _Spawning(), initializer=_start_local_worker, initargs=(code, threads)
+        workers, get_context("spawn"), initializer=_start_local_worker, initargs=(code, threads)
     )
 
 

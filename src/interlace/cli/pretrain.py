@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_json, print_line
+from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Changes, parse_changes
 
@@ -28,7 +27,6 @@ def pretrain(
     ] = False,
     changes: Changes = [],
     code: Code = [],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the dry run as JSON.")] = False,
 ) -> None:
     """Pre-train a model by a recipe; rerun the same command to resume."""
     load_plugins(code)
@@ -39,10 +37,8 @@ def pretrain(
     if dry_run:
         from interlace.experiments.estimate import estimate
 
-        _print_estimate(estimate(settings), as_json=as_json)
+        _print_estimate(estimate(settings))
         return
-    if as_json:
-        raise SettingsError("--json prints a dry run; add --dry-run")
     if into is None:
         raise SettingsError("--output FOLDER is missing; or --dry-run for an estimate")
     from interlace.cli.common.progress import training_bar, watching
@@ -61,14 +57,11 @@ def pretrain(
     print_line(model)
 
 
-def _print_estimate(estimate: Estimate, *, as_json: bool) -> None:
+def _print_estimate(estimate: Estimate) -> None:
     """Print the estimate, a fact a line."""
     from interlace.data.cache import cache_folder
     from interlace.report.text import duration
 
-    if as_json:
-        print_json(asdict(estimate))
-        return
     memory_of = "the process" if estimate.device.startswith("a CPU") else "the GPU"
     updates = f"{estimate.steps:,} updates of {estimate.tokens_per_step:,} with padding"
     facts = {

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, print_json, print_line
+from interlace.cli import Code, load_plugins, print_line
 
 if TYPE_CHECKING:
     from interlace.experiments.preview import PreviewPair
     from interlace.objectives import Objective
-    from interlace.training.preview import BatchPreview
 
 
 def preview(
@@ -39,12 +38,6 @@ def preview(
     languages: Annotated[
         str, typer.Option("--languages", help="Languages of the two sentences.")
     ] = "en,de",
-    word_tokenizer: Annotated[
-        str,
-        typer.Option(
-            "--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`."
-        ),
-    ] = "whitespace",
     vocab: Annotated[
         str,
         typer.Option(
@@ -60,7 +53,6 @@ def preview(
         ),
     ] = False,
     code: Code = [],
-    as_json: Json = False,
 ) -> None:
     """Show model inputs and prediction targets of an objective on two sentences."""
     load_plugins(code)
@@ -69,7 +61,7 @@ def preview(
     from interlace.objectives import OBJECTIVES
     from interlace.training.preview import preview_batch
 
-    example = _example(languages, source, target, links, word_tokenizer)
+    example = _example(languages, source, target, links)
     settings = nested_changes(changes, "key=value, such as masking.rate=0.3", {"name": objective})
     built_objective = OBJECTIVES.build(settings, objective)
     if vocab:
@@ -83,18 +75,13 @@ def preview(
         built_objective, subwords, rows=rows, seed=seed, embeddings=embeddings
     ):
         previews[corpus] = preview_batch(batch, subwords, built_objective, corpus.split("-"))
-    if as_json:
-        print_json({corpus: _as_json(preview) for corpus, preview in previews.items()})
-        return
     _print_example(example, built_objective)
     for corpus, preview in previews.items():
         for line in ["", f"{corpus}:", *preview.text()]:
             print_line(line)
 
 
-def _example(
-    languages: str, source: str, target: str, links: str, word_tokenizer: str
-) -> PreviewPair:
+def _example(languages: str, source: str, target: str, links: str) -> PreviewPair:
     """Return the sentences to preview: the user's, or the built-in ones with their alignments or the user's."""
     from interlace.core.errors import SettingsError
     from interlace.experiments.preview import PreviewPair
@@ -104,19 +91,12 @@ def _example(
         raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
     if bool(source) != bool(target):
         raise SettingsError("give both --source and --target, or neither")
-    example = PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer)
+    example = PreviewPair(languages=(codes[0], codes[1]))
     if source:
         return replace(example, source=source, target=target, links=links)
     if links:
         return replace(example, links=links)
     return example
-
-
-def _as_json(preview: BatchPreview) -> dict[str, Any]:
-    rows = []
-    for lines in preview.rows:
-        rows.append({line.name: line.cells for line in lines})
-    return {"rows": rows, "notes": preview.notes}
 
 
 def _print_example(example: PreviewPair, objective: Objective) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins
+from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 from interlace.core.errors import DataError, SettingsError
 
@@ -24,32 +24,23 @@ def project(
     ] = "_",
     confidence: options.ConfidenceInput = None,
     min_confidence: options.MinConfidence = 0.0,
-    languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
-    reader: options.ReaderName = "",
     into: options.OutputFile = None,
     code: Code = [],
-    as_json: options.JsonSummary = False,
 ) -> None:
     """Project tags or names of source words to target words: one line of labels per sentence pair."""
     load_plugins(code)
     from interlace.alignment.projection import project as project_labels
-    from interlace.cli.common.alignment import read_aligned_text, with_stdin
-    from interlace.cli.common.output import lines_to, print_summary
+    from interlace.cli.common.aligned_text import read_aligned_text
+    from interlace.cli.common.output import lines_to
+    from interlace.cli.common.parallel_text import with_stdin
     from interlace.text.lines import read_lines
 
     if missing.split() != [missing]:
         raise SettingsError(f"--missing {missing!r}: expected a tag without blanks")
     (labels,) = with_stdin([labels])
     source_rows = [line.split() for line in read_lines(labels)]
-    aligned = read_aligned_text(
-        files,
-        confidence=confidence,
-        min_confidence=min_confidence,
-        languages=languages,
-        word_tokenizer=word_tokenizer,
-        reader=reader,
-    )
+    aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
     words = aligned.words
     lengths = (words.source.lengths, words.target.lengths)
     try:
@@ -65,12 +56,5 @@ def project(
         ) from None
     with lines_to(into) as write:
         write(map(" ".join, target_rows))
-    unlabelled = {missing, "O"}
-    labelled = 0
-    for row in target_rows:
-        labelled += sum(label not in unlabelled for label in row)
-    print_summary(
-        into,
-        as_json,
-        {"pairs": len(target_rows), "links": len(aligned.links.flat), "labelled": labelled},
-    )
+    if into is not None:
+        print_line(into)

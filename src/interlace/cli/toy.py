@@ -23,23 +23,13 @@ def toy(
             help="Translation pairs with English per language; other text in proportion.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
-    habits: Annotated[
-        float,
-        typer.Option(
-            "--habits",
-            min=0.0,
-            max=3.0,
-            help="How unevenly words are drawn; natural text: about 1.",
-        ),
-    ] = 0.0,
     code: Code = [],
 ) -> None:
     """Write the toy corpus: text, aligned translations, tags, names, NLI, questions, lexicons."""
     load_plugins(code)
     from interlace.toy import ToyCorpus, write_toy
 
-    settings: dict[str, Any] = {"seed": seed, "habits": habits}
+    settings: dict[str, Any] = {}
     if pairs:
         settings |= ToyCorpus.sizes(pairs)
     if languages:

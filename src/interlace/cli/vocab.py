@@ -22,16 +22,12 @@ def vocab(
     size: Annotated[
         int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")
     ] = 8000,
-    kind: Annotated[str, typer.Option("--kind", help="byte-bpe or bpe.")] = "byte-bpe",
-    alpha: Annotated[
-        float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")
-    ] = 0.5,
 ) -> None:
     """Train a shared subword vocabulary and save it as a Hugging Face tokenizer."""
     from interlace.data.vocab import Vocab
     from interlace.experiments.sections import VocabSettings
 
-    settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind})
+    settings = VocabSettings(size=size)
     lines: dict[str, Iterator[str]] = {}
     for language, paths in _paths_by_language(files).items():
         lines[language] = chain.from_iterable(_lines_of(language, path) for path in paths)

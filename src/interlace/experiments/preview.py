@@ -3,7 +3,7 @@
 Without a given vocabulary every word is a token.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,12 +12,10 @@ import numpy as np
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import parse_pharaoh
-from interlace.alignment.phrase_table import TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
-from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
@@ -68,41 +66,18 @@ class PreviewPair:
             word_level_tokenizer([*source, *target, *_OTHER_WORDS.split()]), ROLES, {}, "words"
         )
 
-    def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
-        """Return the pair `rows` times, with its alignment, and phrases and lexicon extracted from it."""
-        from interlace.alignment.phrase_counts import count_phrases  # compiles loops
-
+    def pairs(self, vocab: Vocab, rows: int = 1, *, with_phrases: bool = True) -> Pairs:
+        """Return the pair `rows` times, with its alignment, and the phrases extracted from it."""
         self.linked()
         texts = self._texts()
         links = self._links()
-        words = WordPairs.of([texts])
-        one = np.ones(len(links.flat), np.float32)
-        with TemporaryDirectory() as folder:
-            aligned = WordAlignments.write(Path(folder, "links"), [(words, links, one)])
-            rules = TableRules()
-            store = PhraseStore.write(
-                Path(folder, "phrases"),
-                aligned,
-                count_phrases(
-                    words,
-                    links,
-                    rules,
-                ),
-                rules,
-            )
-            phrases, scores = store.take([0])
-            known = store.known([0])
-        sides = vocab.encode_text(texts.source), vocab.encode_text(texts.target)
-        lines = TextColumns.of(texts.source), TextColumns.of(texts.target)
-        pair = Pairs(
-            *sides,
-            links,
-            phrases,
-            type(links)(one, links.offsets),
-            scores,
-            known,
-            lines,
-        )
+        confidence = Ragged(np.ones(len(links.flat), np.float32), links.offsets)
+        source = vocab.encode_text(texts.source)
+        target = vocab.encode_text(texts.target)
+        lines = (TextColumns.of(texts.source), TextColumns.of(texts.target))
+        pair = Pairs(source, target, links, confidence=confidence, text=lines)
+        if with_phrases:
+            pair = _with_phrases(pair, WordPairs.of([texts]), links, confidence)
         return pair.take(np.zeros(rows, np.int64))
 
     def batches(
@@ -119,7 +94,7 @@ class PreviewPair:
 
         rows: how often the pair is repeated in a batch. embeddings: with language embeddings.
         """
-        pairs = self.pairs(vocab, rows)
+        pairs = self.pairs(vocab, rows, with_phrases="phrases" in objective.needs)
         languages: dict[str, int] = {}
         if embeddings:
             languages = {language: number for number, language in enumerate(self.languages)}
@@ -180,3 +155,19 @@ class PreviewPair:
 
     def _links(self) -> Ragged:
         return parse_pharaoh([self.links], "links", 1).links
+
+
+def _with_phrases(pair: Pairs, words: WordPairs, links: Ragged, confidence: Ragged) -> Pairs:
+    """Return the pair with its phrases."""
+    from interlace.alignment.phrase_counts import count_phrases
+    from interlace.alignment.phrase_table import TableRules
+    from interlace.data.alignments import PhraseStore, WordAlignments
+
+    rules = TableRules()
+    table = count_phrases(words, links, rules)
+    with TemporaryDirectory() as folder:
+        aligned = WordAlignments.write(Path(folder, "links"), [(words, links, confidence.flat)])
+        store = PhraseStore.write(Path(folder, "phrases"), aligned, table, rules)
+        phrases, scores = store.take([0])
+        known = store.known([0])
+    return replace(pair, phrases=phrases, scores=scores, known=known)

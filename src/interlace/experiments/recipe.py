@@ -16,7 +16,6 @@ from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change
 from interlace.data import Pairs
 from interlace.data.filters import build_filters
-from interlace.data.tokenization import AUTO
 from interlace.embeddings import is_text_file
 from interlace.experiments.sections import (
     AlignSettings,
@@ -31,6 +30,7 @@ from interlace.experiments.sections import (
 )
 from interlace.models.settings import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
+from interlace.readers.common.tokenization import AUTO
 from interlace.tasks import TASKS, Task
 from interlace.tasks.common.translation import TranslationTask
 from interlace.text.normalization import Normalization

@@ -9,9 +9,9 @@ from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.data.corpus_text import CorpusText
 from interlace.data.filters import build_filters, sides
-from interlace.data.tokenization import AUTO, word_tokenizer_for
 from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.readers import READERS
+from interlace.readers.common.tokenization import AUTO, word_tokenizer_for
 from interlace.text import Text
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 

@@ -1,10 +1,8 @@
 """Word alignments of a sentence pair as a matrix."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import cos, radians, sin
-
-from pydantic import BaseModel, ConfigDict, model_validator
 
 from interlace.report import svg
 from interlace.report.text import clipped, language_name, render
@@ -15,32 +13,18 @@ _GAP = 7.0  # between a word and the squares
 _SLOPE = radians(55)  # of target words
 
 
-class AlignmentMatrix(BaseModel):
-    """A sentence pair with its alignment links, counted from 0.
+@dataclass(frozen=True)
+class AlignmentMatrix:
+    """A sentence pair with its alignment links, counted from 0, and their confidence in (0, 1].
 
-    confidence: of each link, in (0, 1]; default: 1.
+    languages: of source and target, for the key; None if they are unknown.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    corpus: str = ""
-    source: list[str]
-    target: list[str]
-    links: list[tuple[int, int]]
-    confidence: list[float] = []
-
-    @model_validator(mode="after")
-    def _check(self) -> AlignmentMatrix:
-        source_length = len(self.source)
-        target_length = len(self.target)
-        for i, j in self.links:
-            if not (0 <= i < source_length and 0 <= j < target_length):
-                raise ValueError(
-                    f"a link {i}-{j} between {source_length} and {target_length} words"
-                )
-        if self.confidence and len(self.confidence) != len(self.links):
-            raise ValueError(f"{len(self.confidence)} confidences of {len(self.links)} links")
-        return self
+    source: Sequence[str]
+    target: Sequence[str]
+    links: Sequence[tuple[int, int]]
+    confidence: Sequence[float]
+    languages: tuple[str, str] | None = None
 
 
 def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
@@ -55,15 +39,14 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     right = left + _CELL * len(target)
     bottom = top + _CELL * len(source)
     keys = ["alignment link (stronger color: higher confidence)"]
-    if matrix.corpus.count("-") == 1:
-        source_name, target_name = map(language_name, matrix.corpus.split("-"))
+    if matrix.languages is not None:
+        source_name, target_name = map(language_name, matrix.languages)
         keys.append(f"down: {source_name}, across: {target_name}")
     ends = [right, *(21 + svg.text_width(key, _TYPE_SIZE) + _GAP for key in keys)]
     for column, width in enumerate(target_widths):  # sloping words go beyond the matrix
         ends.append(left + _CELL * (column + 0.5) + width * cos(_SLOPE) + _TYPE_SIZE)
     links = []
-    confidences = matrix.confidence or [1.0] * len(matrix.links)
-    for (i, j), confidence in zip(matrix.links, confidences, strict=True):
+    for (i, j), confidence in zip(matrix.links, matrix.confidence, strict=True):
         links.append((i, j, confidence))
     body = render(
         "matrix",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Required
 
@@ -74,6 +74,11 @@ class Sample(_Part):
     objective: str
     corpus: str
     lines: dict[str, list[str]]
+
+    @property
+    def columns(self) -> Iterator[tuple[str, ...]]:
+        """For each token its text in every line."""
+        return zip_longest(*self.lines.values(), fillvalue="")
 
 
 @dataclass(frozen=True)

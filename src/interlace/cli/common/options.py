@@ -80,23 +80,18 @@ def nested_changes(
     changes: list[str], expected: str, data: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return settings, `data` or none, with changes by key path: `["a.b=1"]` gives `{"a": {"b": 1}}`."""
-    from interlace.core.store import change
-
     settings = {} if data is None else data
     for key, value in parse_changes(changes, expected).items():
+        from interlace.core.store import change
+
         change(settings, key, value)
     return settings
 
 
 def settings_of(kind: type[S], options: dict[str, Any], changes: list[str], example: str) -> S:
-    """Return settings with the values of options that are given, and with the changes of `--set`, of other keys."""
-    given = {key: value for key, value in options.items() if value not in {None, ""}}
-    for key in parse_changes(changes, example):
-        if key in given:
-            raise SettingsError(
-                f"--set {key}: --{key.replace('_', '-')} sets the same; give one of them"
-            )
-    data = nested_changes(changes, example, {**kind().dump(), **given})
+    """Return settings with the values of options, and with the changes of `--set`."""
+    from_options = {key: value for key, value in options.items() if value not in {None, ""}}
+    data = nested_changes(changes, example, {**kind().dump(), **from_options})
     return kind.read(data, "--set")
 
 
@@ -147,14 +142,6 @@ AlignedFiles = Annotated[
         help="SRC TGT [ALIGNMENTS], or SRC [ALIGNMENTS] with lines `source ||| target`; aligns if none are given.",
     ),
 ]
-Languages = Annotated[
-    str,
-    typer.Option(
-        "--languages",
-        metavar="EN,DE",
-        help="Source and target language. Default: from the file names.",
-    ),
-]
 WordTokenizerName = Annotated[
     str,
     typer.Option(
@@ -164,19 +151,8 @@ WordTokenizerName = Annotated[
         "unicode for untokenized text, whitespace for tokenized text.",
     ),
 ]
-ReaderName = Annotated[
-    str,
-    typer.Option(
-        "--reader",
-        help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.",
-        metavar="NAME",
-    ),
-]
 OUTPUT_FILE = "Output file, gzip by suffix. Default: standard output."
 OutputFile = Annotated[Path | None, output(OUTPUT_FILE, default_is_standard=True)]
-JsonSummary = Annotated[
-    bool, typer.Option("--json", help="Print counts and scores as JSON; requires --output.")
-]
 ConfidenceInput = Annotated[
     Path | None,
     typer.Option(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import rich.table
 from rich.markup import escape
 
-from interlace.cli import output, print_json, print_line
+from interlace.cli import output
 from interlace.core.display import visible
 from interlace.core.outputs import is_stream, open_stream, output_file
 from interlace.text.lines import plain_name, writing
@@ -52,14 +52,6 @@ def _cell(value: Any) -> str:
     texts = [str(element) for element in value]
     has_commas = any(", " in text for text in texts)
     return ("; " if has_commas else ", ").join(texts)
-
-
-def print_summary(into: Path | None, as_json: bool, summary: dict[str, Any]) -> None:
-    """Print the summary as JSON, or the path of the output file."""
-    if as_json:
-        print_json(summary)
-    elif into is not None:
-        print_line(into)
 
 
 @contextmanager

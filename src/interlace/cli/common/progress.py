@@ -98,8 +98,7 @@ class _TrainingState:
         if step.index <= self.step:
             self.averages.clear()
         self.step = step.index
-        seconds = max(step.seconds, 1e-9)
-        speed = self._smoothed("tokens/s", step.tokens / seconds)
+        speed = self._smoothed("tokens/s", step.tokens / max(step.seconds, 1e-9))
         if not step.skipped:
             for term, loss in step.losses.items():
                 name = term if term == step.objective else f"{step.objective}/{term}"
@@ -108,8 +107,6 @@ class _TrainingState:
         for name, average in self.averages.items():
             if name != "tokens/s":
                 parts.append(f"{name} {average:.3f}")
-        parts.append(f"{step.memory / 1e9:.1f} GB")
-        parts.append(f"waiting {step.waited / seconds:.0%}")
         return "  ".join(parts)
 
     def _smoothed(self, name: str, value: float) -> float:

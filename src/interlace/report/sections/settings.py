@@ -1,7 +1,7 @@
 """What runs were trained on, with which settings, and what that took."""
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from interlace.core.store import leaves
@@ -9,19 +9,15 @@ from interlace.report.runs import ReportedRun, first_of_each
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import MISSING, count, duration, language_name, percent, render
-from interlace.scores import PER_LANGUAGE, Score
 
 _IGNORED = {"name", "about", "published"}
-_HEADS = ("device", "parameters", "tokens", "pre-training", "tokens/s", "fine-tuning", "scoring")
-_NOTE = (
-    "Fine-tuning: each run once, up to its last selected checkpoint, with dev evaluations. Scoring: test sets. "
-    "Not included: learning rates that were not selected, training after the selected checkpoint, data preparation."
-)
+_HEADS = ("device", "processes", "parameters", "tokens", "time", "tokens/s")
 
 
 def mixture(runs: Sequence[ReportedRun]) -> Section | None:
     """Return the section `Mixture`; none without recorded shares."""
-    shares = {run.label: run.facts.get("shares", {}) for run in first_of_each(runs)}
+    trained = [run for run in first_of_each(runs) if run.facts.get("shares")]
+    shares = {run.label: run.facts["shares"] for run in trained}
     names = sorted(set().union(*shares.values()))
     if not names:
         return None
@@ -83,60 +79,22 @@ def _text(value: Any) -> str:
 def compute(runs: Sequence[ReportedRun]) -> Section:
     """Return the section `Compute`, a row per run."""
     lines = []
-    total = 0.0
     for run in runs:
         tokens = run.facts.get("tokens")
-        training = run.facts.get("seconds", {}).get("training", 0.0)
-        scoring = sum(row.seconds for row in run.scores.filter(main=True))
-        tuning = _tuning_seconds(run)
-        total += training + tuning + scoring
+        seconds = run.facts.get("seconds", {}).get("training")
         texts = (
-            _device(run),
+            str(run.facts.get("device") or MISSING),
+            str(run.facts.get("processes") or 1),
             count(run.facts.get("parameters")),
             count(tokens),
-            duration(training),
-            count(tokens / training) if tokens and training else MISSING,
-            duration(tuning),
-            duration(scoring),
+            duration(seconds),
+            count(tokens / seconds) if tokens and seconds else MISSING,
         )
         label = run.label
         if not label.endswith(run.folder.name):
             label += f" ({run.folder.name})"
         lines.append(Line(label, tuple(map(Entry, texts))))
-    columns = tuple(Column(head) for head in _HEADS)
-    table = Table(
-        "compute",
-        "Compute by run",
-        columns,
-        tuple(lines),
-        _NOTE,
-        "Run",
-    )
-    lead = f"Pre-training, fine-tuning and scoring: {duration(total)}."
-    return Section(
-        "Compute",
-        lead,
-        html_fragment(table, "beside"),
-        folded=True,
-    )
-
-
-def _device(run: ReportedRun) -> str:
-    device = str(run.facts.get("device") or MISSING)
-    processes = run.facts.get("processes") or 1
-    return f"{device} × {processes}" if processes > 1 else device
-
-
-def _tuning_seconds(run: ReportedRun) -> float:
-    """Return the time of fine-tuning; of rows that share a fine-tuning, the longest time of it."""
-    seconds: dict[Hashable, float] = {}
-    for row in run.scores.filter(main=True):
-        key = _fine_tuning(row)
-        seconds[key] = max(seconds.get(key, 0.0), float(row.tuning.get("seconds") or 0.0))
-    return sum(seconds.values())
-
-
-def _fine_tuning(row: Score) -> Hashable:
-    """Identify the fine-tuning of a row: one for all languages, or one for each."""
-    language = row.language if row.setting in PER_LANGUAGE else ""
-    return row.task, row.seed, row.key, language, row.tuning.get("learning_rate")
+    columns = tuple(map(Column, _HEADS))
+    table = Table("compute", "Compute by run", columns, tuple(lines), head="Run")
+    lead = "Pre-training, without evaluation and preparation of data."
+    return Section("Compute", lead, html_fragment(table, "beside"), folded=True)

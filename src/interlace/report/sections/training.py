@@ -10,7 +10,6 @@ from interlace.report.runs import ReportedRun, first_of_each
 from interlace.report.sections import Section
 from interlace.report.text import language_name, render, short_labels
 
-_MAX_PANELS = 12
 _LOSS = "Loss in nats per predicted token, or the share that a panel names; a point is the mean over some steps."
 _CAPTIONS = {
     "perplexity": "Perplexity of held-out text, {}; lower is better.",
@@ -28,11 +27,10 @@ Points = Mapping[str, Sequence[tuple[float, float | None]]]  # (step, value) by 
 
 @dataclass(frozen=True)
 class _Figure:
-    """Panels with their caption; hidden: the titles of panels that are not drawn."""
+    """Panels with their caption."""
 
     caption: str
     panels: Sequence[svg.Drawing]
-    hidden: Sequence[str] = ()
 
 
 def losses(runs: Sequence[ReportedRun]) -> Section | None:
@@ -73,10 +71,8 @@ def evaluation(runs: Sequence[ReportedRun]) -> Section | None:
     for metric, panels in metrics.items():
         every_line = [line for lines in panels.values() for line in lines]
         values = domain(every_line, log="perplexity" in metric)
-        titles = sorted(panels, key=lambda panel: panel == "mean")
-        shown = titles[: _MAX_PANELS - 1] + titles[_MAX_PANELS - 1 :][-1:]
         drawings = []
-        for panel in shown:
+        for panel in sorted(panels, key=lambda panel: panel == "mean"):
             title = "Mean of all" if panel == "mean" else language_name(panel)
             drawings.append(
                 line_panel(
@@ -87,8 +83,7 @@ def evaluation(runs: Sequence[ReportedRun]) -> Section | None:
                 )
             )
         caption = _CAPTIONS.get(metric, _NO_CAPTION.format(metric)).format(unit)
-        hidden = [language_name(panel) for panel in titles if panel not in shown]
-        figures.append(_Figure(caption, drawings, hidden))
+        figures.append(_Figure(caption, drawings))
     lead = "Measured during pre-training on fixed text that is not trained on."
     return _section(
         "Evaluation during training",

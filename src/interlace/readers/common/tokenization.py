@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from interlace.data.filters import sides
-from interlace.text import Text
+from interlace.text import Text, TextPairs
 from interlace.text.scripts import is_unspaced
 
 AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespace`
@@ -60,8 +59,10 @@ def reader_of_words(
         first_chunk = next(kind().read_chunks(paths, list(languages)), None)
         if first_chunk is None:
             name = "whitespace"
+        elif isinstance(first_chunk, TextPairs):
+            name = word_tokenizer_for(first_chunk.source, first_chunk.target)
         else:
-            name = word_tokenizer_for(*sides(first_chunk))
+            name = word_tokenizer_for(first_chunk)
     if finds_words or name not in {AUTO, "whitespace"}:  # other readers report the unknown key
         return kind.read({"word_tokenizer": name}, where)
     return kind.read({}, where)

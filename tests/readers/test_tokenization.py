@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlace.data.tokenization import is_untokenized, word_tokenizer_for
+from interlace.readers.common.tokenization import is_untokenized, word_tokenizer_for
 from interlace.text import Text
 
 ATTACHED = ["the cat, it sat.", "did it?"] * 10
