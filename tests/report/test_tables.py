@@ -150,14 +150,6 @@ def test_captions_name_what_scores_depend_on(results):
     assert "Test examples per language: 90 to 100." in caption
 
 
-def test_formats_escape_names(results):
-    main = tables(results, title="A & B")[0]
-    assert markdown(main).startswith("## A & B\n")
-    line = replace(main.lines[0], label="<b> | A − B < C")
-    table = replace(main, lines=(line,))
-    assert "| &lt;b> \\| A − B < C |" in markdown(table)
-
-
 def test_files_are_written_and_shown_in_the_terminal(results, tmp_path):
     main, pos = tables(results)
     paths = write_tables(tmp_path / "tables", [main, pos])

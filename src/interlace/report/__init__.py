@@ -32,7 +32,10 @@ class _CallableModule(ModuleType):
     """Makes `interlace.report([run], "report.html")` write a page, though the name is that of the package."""
 
     def __call__(
-        self, runs: Sequence[Any], output: Path | str = "report.html", baseline: str = ""
+        self,
+        runs: Sequence[Any],
+        output: Path | str = "report.html",
+        baseline: str = "",
     ) -> Path:
         """Write one self-contained HTML page about finished runs, and return its path.
 

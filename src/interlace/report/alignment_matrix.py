@@ -64,4 +64,10 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     )
     pairs = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
     height = bottom + 12 + 19 * len(keys)
-    return svg.Drawing(max(ends) + 2, height, f"Word alignment: {pairs or 'none'}", body, "matrix")
+    return svg.Drawing(
+        max(ends) + 2,
+        height,
+        f"Word alignment: {pairs or 'none'}",
+        body,
+        "matrix",
+    )

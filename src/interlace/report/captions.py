@@ -42,7 +42,10 @@ def rows_of(measures: Iterable[Measure], table: ScoreTable) -> ScoreTable:
 
 
 def score_notes(
-    measures: Sequence[Measure], rows: ScoreTable, results: Results, systems: Sequence[System]
+    measures: Sequence[Measure],
+    rows: ScoreTable,
+    results: Results,
+    systems: Sequence[System],
 ) -> list[str]:
     """Return sentences on what the figures of a table are, and on marks that occur in it."""
     notes = [MEANS]

@@ -41,7 +41,11 @@ class DotRow:
     is_mean: bool = False
 
 
-def dot_chart(title: str, rows: Sequence[DotRow], ends: tuple[float, float]) -> svg.Drawing:
+def dot_chart(
+    title: str,
+    rows: Sequence[DotRow],
+    ends: tuple[float, float],
+) -> svg.Drawing:
     """Draw rows of dots from top to bottom; ends: of the axis."""
     name_width = max(svg.text_width(row.name, _TYPE_SIZE) for row in rows)
     left = min(10 + name_width, 0.5 * _CHART_WIDTH)
@@ -68,7 +72,13 @@ def dot_chart(title: str, rows: Sequence[DotRow], ends: tuple[float, float]) -> 
     for row in rows:
         titles = ", ".join(dot.title for dot in row.dots)
         spoken.append(f"{row.name} {titles}")
-    return svg.Drawing(_CHART_WIDTH, bottom, f"{title}: {'; '.join(spoken)}", body, "dots")
+    return svg.Drawing(
+        _CHART_WIDTH,
+        bottom,
+        f"{title}: {'; '.join(spoken)}",
+        body,
+        "dots",
+    )
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,10 @@ def smoothed(points: Sequence[Point], max_points: int = 60) -> list[Point]:
 
 
 def line_panel(
-    title: str, curves: Sequence[Curve], values: Domain, last_step: float
+    title: str,
+    curves: Sequence[Curve],
+    values: Domain,
+    last_step: float,
 ) -> svg.Drawing:
     """Draw curves from step 0 to the last step, with a marker and a label at the end of each."""
     has_names = len({curve.label for curve in curves}) > 1
@@ -142,15 +155,44 @@ def line_panel(
         name = f"{clipped(curve.label, 12)} " if has_names else ""
         labels.append(name + curve.last_value)
     right = _PANEL_WIDTH - max(svg.text_width(label, _TYPE_SIZE) for label in labels) - 14
-    across = Scale(0.0, last_step, _PANEL_LEFT, right)
-    up = Scale(values.low, values.high, _PANEL_BOTTOM, _PANEL_TOP, log=values.log)
+    across = Scale(
+        0.0,
+        last_step,
+        _PANEL_LEFT,
+        right,
+    )
+    up = Scale(
+        values.low,
+        values.high,
+        _PANEL_BOTTOM,
+        _PANEL_TOP,
+        log=values.log,
+    )
     make_ticks = log_ticks if values.log else ticks
     ends = [up(curve.points[-1][1]) + 4 for curve in curves]
-    levels = apart(ends, _TYPE_SIZE + 2, _PANEL_TOP, _PANEL_BOTTOM + 4)
+    levels = apart(
+        ends,
+        _TYPE_SIZE + 2,
+        _PANEL_TOP,
+        _PANEL_BOTTOM + 4,
+    )
     drawn = []
-    for curve, label, level in zip(curves, labels, levels, strict=True):
+    for curve, label, level in zip(
+        curves,
+        labels,
+        levels,
+        strict=True,
+    ):
         points = [(across(step), up(value)) for step, value in curve.points]
-        drawn.append(_DrawnCurve(curve.style, points, label, level, f"{curve.label}: {label}"))
+        drawn.append(
+            _DrawnCurve(
+                curve.style,
+                points,
+                label,
+                level,
+                f"{curve.label}: {label}",
+            )
+        )
     body = render(
         "line_panel",
         title=title,
@@ -167,7 +209,11 @@ def line_panel(
     )
     spoken = ", ".join(f"{curve.label} {curve.last_value}" for curve in curves)
     return svg.Drawing(
-        _PANEL_WIDTH, _PANEL_HEIGHT, f"{title}: at the last step {spoken}", body, "panel"
+        _PANEL_WIDTH,
+        _PANEL_HEIGHT,
+        f"{title}: at the last step {spoken}",
+        body,
+        "panel",
     )
 
 

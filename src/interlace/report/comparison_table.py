@@ -167,7 +167,11 @@ class ComparisonTable:
     def _rows(self, measures: Iterable[Measure]) -> ScoreTable:
         return captions.rows_of(measures, self.scores)
 
-    def _system_line(self, system: System, measures: Sequence[Measure]) -> Line:
+    def _system_line(
+        self,
+        system: System,
+        measures: Sequence[Measure],
+    ) -> Line:
         entries: list[Entry | None] = []
         run_counts = []
         for measure in measures:
@@ -219,7 +223,9 @@ class ComparisonTable:
 
 
 def compare_over_examples(
-    scores: ScoreTable, baseline: str, root: Path = Path()
+    scores: ScoreTable,
+    baseline: str,
+    root: Path = Path(),
 ) -> list[Comparison]:
     """Compare over test examples, and over runs and examples, in every task that has outcomes.
 
@@ -235,7 +241,12 @@ def compare_over_examples(
         paths = {outcomes_path(row, root) for row in rows}
         if any(path.is_file() for path in paths) and len(rows.filter(system=baseline)):
             comparisons += compare(
-                rows, baseline, "examples", outcomes=read, draws=_DRAWS, impossible=impossible
+                rows,
+                baseline,
+                "examples",
+                outcomes=read,
+                draws=_DRAWS,
+                impossible=impossible,
             )
             # with too few runs, or for the reasons above
             comparisons += compare(
@@ -265,7 +276,11 @@ def headline(measures: Sequence[Measure]) -> list[Measure]:
 
 
 def _table(
-    name: str, title: str, measures: Sequence[Measure], lines: Sequence[Line], notes: Sequence[str]
+    name: str,
+    title: str,
+    measures: Sequence[Measure],
+    lines: Sequence[Line],
+    notes: Sequence[str],
 ) -> Table:
     columns = [Column("n")]
     columns += [Column(measure.name, _column_group(measure)) for measure in measures]

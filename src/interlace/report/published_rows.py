@@ -73,7 +73,9 @@ def rows_on(tasks: Iterable[str], cited: Sequence[CitedRow]) -> list[CitedRow]:
 
 
 def with_printed(
-    scores: ScoreTable, metrics: Mapping[str, Sequence[str]], cited: Sequence[CitedRow]
+    scores: ScoreTable,
+    metrics: Mapping[str, Sequence[str]],
+    cited: Sequence[CitedRow],
 ) -> dict[str, Sequence[str]]:
     """Return the metrics to show by task: those in `metrics`, or the main one, then those that papers print."""
     scored = {(row.task, row.metric) for row in scores}
@@ -101,7 +103,9 @@ def published_lines(cited: Sequence[CitedRow], measures: Sequence[Measure]) -> l
 
 
 def published_notes(
-    cited: Sequence[CitedRow], measures: Sequence[Measure], rules: Sequence[str]
+    cited: Sequence[CitedRow],
+    measures: Sequence[Measure],
+    rules: Sequence[str],
 ) -> list[str]:
     """Return what to know before comparing the rows with ours; rules: by which weights of our models were selected."""
     notes: dict[str, None] = {}

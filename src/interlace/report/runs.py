@@ -145,7 +145,14 @@ def read_runs(folders: Sequence[Path], baseline: str = "") -> list[ReportedRun]:
     for style, label in enumerate(sorted(columns, key=lambda label: label != baseline_label)):
         for run in columns[label]:
             scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
-            runs.append(replace(run, label=label, style=style, scores=scores))
+            runs.append(
+                replace(
+                    run,
+                    label=label,
+                    style=style,
+                    scores=scores,
+                )
+            )
     return runs
 
 
@@ -200,7 +207,13 @@ def read_outcomes(row: Score, root: Path = Path()) -> Examples:
 
 def outcomes_path(row: Score, root: Path = Path()) -> Path:
     """Return the file with the outcomes of the test examples of a score."""
-    return predictions.outcomes_file(root / row.run, row.task, row.seed, row.language, row.setting)
+    return predictions.outcomes_file(
+        root / row.run,
+        row.task,
+        row.seed,
+        row.language,
+        row.setting,
+    )
 
 
 def _read_run(folder: Path) -> ReportedRun:
@@ -275,4 +288,9 @@ def _read_words(path: Path) -> MappedWords | None:
     if not len(words) == len(before) == len(after):
         sizes = f"{len(words)} words, {len(before)} and {len(after)} vectors"
         raise DataError(f"{path}: damaged: {sizes}")
-    return MappedWords(words, pairs, before, after)
+    return MappedWords(
+        words,
+        pairs,
+        before,
+        after,
+    )

@@ -11,7 +11,7 @@ from interlace.experiments.studies.folder import StudyFolder
 from interlace.report.comparison_table import ComparisonTable, compare_over_examples
 from interlace.report.published_rows import cited_by
 from interlace.report.tables import Table, write_tables
-from interlace.report.transfer import transfer_table
+from interlace.report.transfer import transfer_tables
 from interlace.scores.comparison import Comparison
 
 TABLES = "tables"
@@ -36,17 +36,16 @@ def summarize(
     cited = cited_by(recipes.values())
     example_tests = compare_over_examples(scores, baseline, into)
     comparison = ComparisonTable(
-        scores, baseline, study.evaluate.metrics, cited, example_tests, study.name
+        scores,
+        baseline,
+        study.evaluate.metrics,
+        cited,
+        example_tests,
+        study.name,
     )
     note = f" Finished cells: {len(scores.unique('cell'))} of {len(cells)}."
     tables = [replace(table, caption=table.caption + note) for table in comparison.tables()]
-    transfer = transfer_table(
-        scores,
-        f"{study.name}: transfer and alignment",
-        cited,
-    )
-    if transfer is not None:
-        tables.append(transfer)
+    tables += transfer_tables(scores, f"{study.name}: transfer and alignment", cited)
     write_tables(into / TABLES, tables)
     comparisons = [*comparison.tests.values(), *example_tests]
     write_json(into / COMPARISONS, [comparison_json(test) for test in comparisons])

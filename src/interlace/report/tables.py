@@ -105,7 +105,11 @@ def markdown(table: Table) -> str:
     return f"## {markdown_text(table.title)}\n\n{body}\n\n{markdown_text(table.caption)}\n"
 
 
-def _texts(line: Line, escape: Callable[[str], str], bold: str) -> list[str]:
+def _texts(
+    line: Line,
+    escape: Callable[[str], str],
+    bold: str,
+) -> list[str]:
     """Return the cells of a line as escaped text; bold: a template."""
     texts = []
     for entry in line.entries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from interlace.core.randomness import Purpose, generator
@@ -31,9 +31,11 @@ _CAPTION = (
     "Means over runs. Reference: the score of models fine-tuned on the language itself (supervised), or in tasks "
     "without such scores that in the source language. Gap: reference minus zero-shot. Alignment: percent of words "
     "whose translation is the nearest neighbor; in the dictionary: of entries trained on; held out: words that share "
-    "neither words nor embedding rows with these. Correlation: Spearman's, of a probe with the gap; systems are ranked "
-    "within each condition (a language under one combination of settings), and the test permutes systems in all "
-    "conditions alike. "
+    "neither words nor embedding rows with these."
+)
+_CORRELATION_CAPTION = (
+    "Spearman's correlation of a probe with the gap of a task; systems are ranked within each condition (a language "
+    "under one combination of settings), and the test permutes systems in all conditions alike. "
     "p is two-sided, unadjusted; with three systems it is at least 1/6, with four 1/24. n: systems x "
     "conditions."
 )
@@ -84,48 +86,70 @@ def transfer_gaps(results: Results) -> list[TransferGap]:
                 difference = difference_of(reference, zero_shot)
                 if difference is not None:
                     gap = TransferGap(
-                        measure, system, reference, zero_shot, difference, is_supervised
+                        measure,
+                        system,
+                        reference,
+                        zero_shot,
+                        difference,
+                        is_supervised,
                     )
                     gaps.append(gap)
     return gaps
 
 
-def transfer_table(
+def transfer_tables(
     scores: ScoreTable,
     title: str,
     cited: Sequence[CitedRow] = (),
-) -> Table | None:
-    """Return reference, zero-shot score and gap by task, and alignment, a row per system and language.
+) -> list[Table]:
+    """Return a table of gaps, and one of the correlations of probes with them, each if there are some.
 
-    Below are the correlations of probes with the gaps, and cited rows of papers. None without gaps.
+    The table of gaps has by task reference, zero-shot score and gap, and alignment, a row per system and language;
+    cited rows of papers are below.
     """
     gaps = transfer_gaps(aggregate(scores, with_printed(scores, {}, cited)))
     if not gaps:
-        return None
+        return []
     tasks = list(dict.fromkeys(gap.task for gap in gaps))
     columns = []
     for task, metric in tasks:
         columns += [Column(head, f"{task} ({metric})") for head in _HEADS]
     columns += [Column(head, "alignment (%)") for head in _ALIGNMENT]
-    lines = _system_lines(gaps, tasks, scores)
-    correlations = _correlation_lines(gaps, tasks, scores)
     theirs = _published_lines(cited, tasks)
-    if correlations:
-        theirs += _published_correlations(gaps, tasks)
     notes = [_CAPTION, scores.filter(task=PROBE).candidates_note(), scores.majority_note()]
     if theirs:
         notes.append(THEIRS)
-    return Table(
-        "transfer",
-        title,
-        tuple(columns),
-        (*lines, *correlations, *theirs),
-        " ".join(filter(None, notes)),
-    )
+    lines = (*_system_lines(gaps, tasks, scores), *theirs)
+    caption = " ".join(filter(None, notes))
+    tables = [
+        Table(
+            "transfer",
+            title,
+            tuple(columns),
+            lines,
+            caption,
+        )
+    ]
+    correlations = _correlation_lines(gaps, tasks, scores)
+    if correlations:
+        correlations += _published_correlations(gaps, tasks)
+        columns = [Column(f"{task} ({metric})") for task, metric in tasks]
+        title = f"{title}: correlation of probes with the gap"
+        table = Table(
+            "correlation",
+            title,
+            tuple(columns),
+            tuple(correlations),
+            _CORRELATION_CAPTION,
+        )
+        tables.append(table)
+    return tables
 
 
 def _system_lines(
-    gaps: Sequence[TransferGap], tasks: Sequence[tuple[str, str]], scores: ScoreTable
+    gaps: Sequence[TransferGap],
+    tasks: Sequence[tuple[str, str]],
+    scores: ScoreTable,
 ) -> list[Line]:
     """Return a line for each system and language; without supervised scores only the mean over languages."""
     languages_by_task: dict[tuple[str, str], set[str]] = {}
@@ -171,9 +195,11 @@ def alignment_scores(scores: ScoreTable) -> dict[tuple[str, System], list[float 
 
 
 def _correlation_lines(
-    gaps: Sequence[TransferGap], tasks: Sequence[tuple[str, str]], scores: ScoreTable
+    gaps: Sequence[TransferGap],
+    tasks: Sequence[tuple[str, str]],
+    scores: ScoreTable,
 ) -> list[Line]:
-    """Return a line for each probe with its correlation in the column of each gap; none with too few points."""
+    """Return a line for each probe with its correlations by task; none with too few points."""
     trained = {task for task, _ in tasks}
     probes = scores.filter(lambda row: row.task not in trained)
     over_all_words = held_out.over_all_words(probes)
@@ -190,7 +216,7 @@ def _correlation_lines(
     for (probe, metric), means in probe_scores.items():
         entries = [_correlation(means, [gap for gap in gaps if gap.task == task]) for task in tasks]
         if any(entries):
-            lines.append(Line(f"correlation with {probe} ({metric})", _in_gap_columns(entries)))
+            lines.append(Line(f"{probe} ({metric})", tuple(entries)))
     return lines
 
 
@@ -213,14 +239,6 @@ def _correlation(
         return None
     small = f"{p_value(correlation.p)}, n = {correlation.n} x {conditions}"
     return Entry(f"{correlation.rho:.2f}", small)
-
-
-def _in_gap_columns(entries: Iterable[Entry | None]) -> tuple[Entry | None, ...]:
-    """Return the cells of a line from those in the columns of gaps."""
-    cells: list[Entry | None] = []
-    for entry in entries:
-        cells += [None, None, entry]
-    return (*cells, None, None, None)
 
 
 def _published_lines(cited: Sequence[CitedRow], tasks: Sequence[tuple[str, str]]) -> list[Line]:
@@ -254,5 +272,5 @@ def _published_correlations(
         entries = number_entries(figures, ".2f")
         if any(entries):
             label = f"{row.cite}, {row.table.number}"
-            lines.append(Line(label, _in_gap_columns(entries), theirs=True))
+            lines.append(Line(label, entries, theirs=True))
     return lines

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from interlace.training.selection import Item
 
 FINE_TUNED = "fine-tuned"  # folder of a run
-RECORD, HEAD = "fine_tuned.json", "head.safetensors"
+RECORD = "fine_tuned.json"
+HEAD = "head.safetensors"
 _SCALE = 2.0**-12  # of the identity before tanh: a power of two, so that scaling does not round
 _CLASSIFIERS = {  # of sequences, by family: the layer before tanh, and the classifier
     "bert": ("bert.pooler.dense", "classifier"),

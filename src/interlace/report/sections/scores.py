@@ -5,6 +5,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from markupsafe import Markup
+
 from interlace.core.errors import DataError
 from interlace.report import captions, svg
 from interlace.report.charts import Dot, DotRow, dot_chart, round_ends
@@ -14,7 +16,7 @@ from interlace.report.runs import ReportedRun, all_scores, first_of_each
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Line, Table, html_fragment, number_entries
 from interlace.report.text import language_name, number, render, task_name
-from interlace.report.transfer import transfer_table
+from interlace.report.transfer import transfer_tables
 from interlace.scores import ScoreTable
 from interlace.scores.aggregation import OTHERS, Measure, Result, Results, aggregate
 from interlace.scores.published import find_rows
@@ -141,13 +143,20 @@ def _dot(
 ) -> Dot:
     low, high = result.ends
     title = f"{name}: {number(result.mean)} ({number(low)} to {number(high)})"
-    return Dot(style, result.mean, low, high, title)
+    return Dot(
+        style,
+        result.mean,
+        low,
+        high,
+        title,
+    )
 
 
 def transfer(runs: Sequence[ReportedRun]) -> Section | None:
     """Return the section `Transfer gap`."""
-    table = transfer_table(all_scores(runs), "Transfer and alignment", cited_rows(runs))
-    if table is None:
+    tables = transfer_tables(all_scores(runs), "Transfer and alignment", cited_rows(runs))
+    if not tables:
         return None
+    body = Markup("").join(html_fragment(table) for table in tables)
     lead = "What models lose from the language that they are fine-tuned on to other languages."
-    return Section("Transfer gap", lead, html_fragment(table))
+    return Section("Transfer gap", lead, body)

@@ -30,7 +30,12 @@ def mixture(runs: Sequence[ReportedRun]) -> Section | None:
             entries.append(Entry(percent(100 * share, 1)) if share else None)
         lines.append(Line(f"{objective}, {language_name(corpus)}", tuple(entries)))
     columns = tuple(map(Column, shares))
-    table = Table("mixture", "Objectives and their corpora", columns, tuple(lines))
+    table = Table(
+        "mixture",
+        "Objectives and their corpora",
+        columns,
+        tuple(lines),
+    )
     return Section("Mixture", "Shares of the training tokens.", html_fragment(table))
 
 
@@ -67,7 +72,12 @@ def recipe(runs: Sequence[ReportedRun]) -> Section | None:
         sources=sources,
     )
     lead = f"{len(lines)} of {len(keys)} settings differ."
-    return Section("Recipe", lead, body, folded=True)
+    return Section(
+        "Recipe",
+        lead,
+        body,
+        folded=True,
+    )
 
 
 def _text(value: Any) -> str:
@@ -95,6 +105,17 @@ def compute(runs: Sequence[ReportedRun]) -> Section:
             label += f" ({run.folder.name})"
         lines.append(Line(label, tuple(map(Entry, texts))))
     columns = tuple(map(Column, _HEADS))
-    table = Table("compute", "Compute by run", columns, tuple(lines), head="Run")
+    table = Table(
+        "compute",
+        "Compute by run",
+        columns,
+        tuple(lines),
+        head="Run",
+    )
     lead = "Pre-training, without evaluation and preparation of data."
-    return Section("Compute", lead, html_fragment(table, "beside"), folded=True)
+    return Section(
+        "Compute",
+        lead,
+        html_fragment(table, "beside"),
+        folded=True,
+    )

@@ -141,7 +141,10 @@ def _last_step(curves: Mapping[str, Sequence[Curve]]) -> float:
 
 
 def _section(
-    title: str, lead: str, runs: Sequence[ReportedRun], figures: Sequence[_Figure]
+    title: str,
+    lead: str,
+    runs: Sequence[ReportedRun],
+    figures: Sequence[_Figure],
 ) -> Section | None:
     """Return a section of small multiples with a key of the runs; none without figures."""
     if not figures:
@@ -152,4 +155,9 @@ def _section(
     drawings: list[svg.Drawing] = []
     for figure in figures:
         drawings += figure.panels
-    return Section(title, lead, body, drawings)
+    return Section(
+        title,
+        lead,
+        body,
+        drawings,
+    )

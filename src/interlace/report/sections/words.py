@@ -40,8 +40,18 @@ def word_maps(runs: Sequence[ReportedRun]) -> Section | None:
         is_drawn = any(np.array_equal(words.before, start) for start in drawn_starts)
         if not is_drawn:
             drawn_starts.append(words.before)
-            figures += _maps(f"{run.label}, before training", words, words.before, styles)
-        figures += _maps(f"{run.label}, after training", words, words.after, styles)
+            figures += _maps(
+                f"{run.label}, before training",
+                words,
+                words.before,
+                styles,
+            )
+        figures += _maps(
+            f"{run.label}, after training",
+            words,
+            words.after,
+            styles,
+        )
     if not figures:
         return None
     names = {language_name(language): style for language, style in styles.items()}
@@ -52,7 +62,12 @@ def word_maps(runs: Sequence[ReportedRun]) -> Section | None:
         "word on hover."
     )
     drawings = [drawing for _, drawing in figures]
-    return Section("Words and their translations", lead, body, drawings)
+    return Section(
+        "Words and their translations",
+        lead,
+        body,
+        drawings,
+    )
 
 
 def _is_drawable(words: MappedWords) -> bool:
@@ -62,12 +77,20 @@ def _is_drawable(words: MappedWords) -> bool:
 
 
 def _maps(
-    label: str, words: MappedWords, vectors: Vectors, styles: dict[str, int]
+    label: str,
+    words: MappedWords,
+    vectors: Vectors,
+    styles: dict[str, int],
 ) -> list[tuple[str, svg.Drawing]]:
     """Return a map by each method, with captions."""
     maps = []
     for method in _METHODS:
-        drawing = word_map(words.words, words.pairs, project(vectors, method), styles)
+        drawing = word_map(
+            words.words,
+            words.pairs,
+            project(vectors, method),
+            styles,
+        )
         maps.append((f"{label}, {method}", drawing))
     return maps
 
@@ -84,7 +107,12 @@ def project(vectors: Vectors, method: str) -> Any:
     if method == "PCA":
         return PCA(n_components=2, random_state=0).fit_transform(unit)
     perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
-    return TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(unit)
+    return TSNE(
+        perplexity=perplexity,
+        init="pca",
+        random_state=0,
+        n_jobs=1,
+    ).fit_transform(unit)
 
 
 @dataclass(frozen=True)
@@ -112,14 +140,29 @@ def word_map(
     points = map_points(coordinates)
     drawn = []
     for (language, word), (x, y) in zip(words, points.tolist(), strict=True):
-        drawn.append(_Point(word, language, language_name(language), styles[language], x, y))
+        drawn.append(
+            _Point(
+                word,
+                language,
+                language_name(language),
+                styles[language],
+                x,
+                y,
+            )
+        )
     body = render(
         "word_map",
         words=drawn,
         lines=points[np.array(pairs)].tolist(),
         labelled=[drawn[index] for index in free_labels(words, points)],
     )
-    return svg.Drawing(_WIDTH, _HEIGHT, f"Map of {len(words)} words", body, "map")
+    return svg.Drawing(
+        _WIDTH,
+        _HEIGHT,
+        f"Map of {len(words)} words",
+        body,
+        "map",
+    )
 
 
 def map_points(coordinates: Points) -> Points:
