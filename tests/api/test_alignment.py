@@ -75,17 +75,6 @@ def test_pairs_of_files_find_languages_and_word_tokenizer(tmp_path):
         il.Pairs.from_lists([], [])
 
 
-def test_pairs_of_a_dataset():
-    datasets = pytest.importorskip("datasets")
-    rows = [{"en": source, "de": target} for source, target in zip(SOURCE, TARGET, strict=True)]
-    hub = datasets.Dataset.from_dict({"translation": rows})
-    flat = datasets.Dataset.from_list(rows)
-    for dataset in (hub, flat):
-        assert il.Pairs.from_dataset(dataset, "en", "de").lines() == (SOURCE, TARGET)
-    with pytest.raises(DataError, match="columns en, de; expected 'translation', or 'en' and 'fr'"):
-        il.Pairs.from_dataset(flat, "en", "fr")
-
-
 @pytest.mark.parametrize(
     ("sides", "message"),
     [

@@ -16,8 +16,7 @@ from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
-from interlace.core.display import listed
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.files import find_files, find_sides
@@ -120,50 +119,6 @@ class ParallelText:
             "reader",
         )
         return cls(tuple(read_pairs(word_reader, paths, list(codes))))
-
-    @classmethod
-    def from_dataset(
-        cls,
-        dataset: Any,
-        source: str,
-        target: str,
-        *,
-        column: str = "translation",
-        word_tokenizer: str = AUTO,
-    ) -> ParallelText:
-        """Return pairs of a `datasets.Dataset`, or of `hub:OWNER/NAME/CONFIGURATION/SPLIT`.
-
-        source, target: languages, which are the keys of the translations in `column` (the hub's form), or columns.
-
-        Raises:
-            DataError: there are no such columns. MissingDependencyError: `datasets` is not installed.
-        """
-        if isinstance(dataset, str):
-            from interlace.readers.common.hub import open_dataset
-
-            dataset = open_dataset(dataset)
-        names = list(dataset.column_names)
-        if column in names:
-            rows = dataset[column]
-            for side in (source, target):
-                for row in rows:
-                    if side not in row:
-                        hint = did_you_mean(side, row)
-                        raise DataError(f"{column!r} of the dataset: no {side!r}{hint}")
-            source_lines = [row[source] for row in rows]
-            target_lines = [row[target] for row in rows]
-        elif source in names and target in names:
-            source_lines = list(dataset[source])
-            target_lines = list(dataset[target])
-        else:
-            expected = f"expected {column!r}, or {source!r} and {target!r}"
-            raise DataError(f"the dataset has the columns {listed(names)}; {expected}")
-        return cls.from_lists(
-            source_lines,
-            target_lines,
-            (source, target),
-            word_tokenizer,
-        )
 
     def __len__(self) -> int:
         return sum(map(len, self.chunks))
