@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import InterlaceError, SettingsError
+from interlace.core.errors import InterlaceError
 from interlace.experiments.data_root import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
@@ -225,13 +225,6 @@ def test_scores_every_language_and_setting_and_stores_the_outcomes(kind, name, s
         assert row["n"] > 0, row
         if name != "word_similarity":
             check_outcomes(folder, row)
-
-
-@pytest.mark.parametrize("name", sorted(WRITERS))
-def test_encoder_only_models_reject_generation_tasks(name, run):
-    arguments = ["evaluate", str(run), "--tasks", name, *options(name)]
-    with pytest.raises(SettingsError, match=name):
-        CliRunner().invoke(application(), arguments, catch_exceptions=False)
 
 
 def spoiled(run, folder, name, factor):

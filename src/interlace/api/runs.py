@@ -113,11 +113,7 @@ def pretrain(
             "pretrain",
         )
         check_folder(into, RECIPE)
-        for language, lines in zip(
-            pairs.languages,
-            pairs.lines(),
-            strict=True,
-        ):
+        for language, lines in zip(pairs.languages, pairs.lines(), strict=True):
             write_lines(into / TEXT / f"train.{language}", lines)
     pretrain_recipe(recipe, into)
     return FinishedRun(into)

@@ -143,11 +143,8 @@ def _loading(recipe: Recipe, config: dict[str, Any]) -> dict[str, Any]:
 def _scores(into: Path) -> list[list[str]]:
     """Return a table row for each task, setting, metric and language: the mean over seeds; all text is escaped."""
     groups: dict[tuple[str, ...], list[float]] = {}
-    for row in checked(
-        plain(read_scores(into)),
-        list[ScoreEntry],
-        str(into / SCORES),
-    ):
+    entries = checked(plain(read_scores(into)), list[ScoreEntry], str(into / SCORES))
+    for row in entries:
         if row["score"] is not None:
             task = f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")
             metric = f"{row['metric']} ({row.get('unit', '')})".removesuffix(" ()")

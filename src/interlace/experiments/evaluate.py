@@ -30,7 +30,7 @@ from interlace.experiments.score_store import (
 from interlace.models.backbone import Backbone
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
-from interlace.tasks import TASKS, FineTuneTask, Task
+from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob, Score
@@ -256,10 +256,7 @@ def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVec
         return None
     for name, task in tasks.items():
         if not task.static_vectors:
-            able = ", ".join(entry for entry in TASKS.names() if TASKS.get(entry).static_vectors)
-            raise DataError(
-                f"{name}: needs a model, but {folder} holds word vectors; tasks for word vectors: {able}"
-            )
+            raise DataError(f"{name}: needs a model, but {folder} holds word vectors")
     return {language: WordVectors.load(folder, language) for language in languages}
 
 

@@ -115,17 +115,8 @@ def files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
     Scores outlive their data: missing files are no reason to score again.
     """
     try:
-        return hashed(
-            [
-                content_key(path)
-                for path in _files_read(
-                    task,
-                    source,
-                    root,
-                    run,
-                )
-            ]
-        )
+        paths = list(_files_read(task, source, root, run))
+        return hashed([content_key(path) for path in paths])
     except DataError:  # scoring reports it
         return ""
 

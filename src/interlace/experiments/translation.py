@@ -265,16 +265,8 @@ def back_translate(
             for window in translator.windows(read_lines(text), stored=stored):
                 real = [line.strip() for line in window.lines]
                 synthetic = [translation.text.strip() for translation in window.translations]
-                is_empty = np.array(
-                    [
-                        not all(pair)
-                        for pair in zip(
-                            real,
-                            synthetic,
-                            strict=True,
-                        )
-                    ]
-                )
+                pairs_of_lines = zip(real, synthetic, strict=True)
+                is_empty = np.array([not all(pair) for pair in pairs_of_lines])
                 is_cut = np.array([translation.full for translation in window.translations])
                 sides = plain((real, synthetic), languages, "unicode")
                 rows = np.flatnonzero(chain.keep(sides, ~is_empty & ~is_cut)).tolist()

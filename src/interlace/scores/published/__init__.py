@@ -179,11 +179,7 @@ class PublishedPaper(Settings):
         for table in self.tables:
             for line in table.rows:
                 printed = {}
-                for column, score in zip(
-                    table.columns,
-                    line.scores,
-                    strict=True,
-                ):
+                for column, score in zip(table.columns, line.scores, strict=True):
                     if not isinstance(score, str):
                         printed[column] = score
                 about = line.model_dump(exclude={"scores"})
