@@ -106,36 +106,37 @@ def _learn(
     if pieces:
         tokenizer = model.tokenizer()
     runs = _runs(tokenizer, model, words)
-    alphabet = sorted({subword for run in runs for subword in run})
-    sign_of = {subword: chr(_FIRST_SIGN + index) for index, subword in enumerate(alphabet)}
-    subword_of = {sign: subword for subword, sign in sign_of.items()}
-    spelling: dict[int, Subwords] = {subword: (subword,) for subword in alphabet}
-    for index in range(len(pieces)):
-        spelling[vocab.size + index] = ()
-    counts = {"".join(map(sign_of.__getitem__, run)): count for run, count in runs.items()}
-    for left_signs, right_signs in _merges(counts, len(alphabet) + 2 * number, min_count):
-        left = subword_of.get(left_signs)
-        right = subword_of.get(right_signs)
-        if left is None or right is None or len(pieces) == number:
+    number_of = {(subword,): subword for run in runs for subword in run}
+    for left, right in _merges(runs, len(number_of) + 2 * number, min_count):
+        if left not in number_of or right not in number_of or len(pieces) == number:
             continue
-        joined = model.joined(left, right)
-        if joined in model.ids:
-            continue
-        new = vocab.size + len(pieces)
-        model.add(joined, new, (left, right))
-        subword_of[left_signs + right_signs] = new
-        spelling[new] = spelling[left] + spelling[right]
-        pieces.append(spelling[new])
+        parts = (number_of[left], number_of[right])
+        joined = model.joined(*parts)
+        if joined not in model.ids:
+            number_of[left + right] = vocab.size + len(pieces)
+            model.add(joined, vocab.size + len(pieces), parts)
+            pieces.append(tuple(subword for subword in left + right if subword < vocab.size))
     return pieces
 
 
-def _merges(counts: Mapping[str, int], size: int, min_count: int) -> list[tuple[str, str]]:
-    """Return the pairs that BPE merges in words with these counts, the most frequent first (Sennrich et al. 2016)."""
+def _merges(
+    runs: Mapping[Subwords, int], size: int, min_count: int
+) -> Iterator[tuple[Subwords, Subwords]]:
+    """Yield the pairs of runs that BPE merges, the most frequent first (Sennrich et al. 2016).
+
+    runs: runs of subwords with their counts. Each subword is a character, its sign, for the library.
+    """
+    alphabet = sorted({subword for run in runs for subword in run})
+    sign_of = {subword: chr(_FIRST_SIGN + index) for index, subword in enumerate(alphabet)}
+    subword_of = {sign: subword for subword, sign in sign_of.items()}
+    words = ("".join(map(sign_of.__getitem__, run)) for run in runs)
+    text = (f"{word} " * count for word, count in zip(words, runs.values(), strict=True))
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=min_count, show_progress=False)
-    tokenizer.train_from_iterator((f"{word} " * count for word, count in counts.items()), trainer)
-    return [(left, right) for left, right in json.loads(tokenizer.to_str())["model"]["merges"]]
+    tokenizer.train_from_iterator(text, trainer)
+    for left, right in json.loads(tokenizer.to_str())["model"]["merges"]:
+        yield tuple(map(subword_of.__getitem__, left)), tuple(map(subword_of.__getitem__, right))
 
 
 def _encoded(tokenizer: Tokenizer, words: Counter[str]) -> Iterator[tuple[str, int, Encoding]]:
