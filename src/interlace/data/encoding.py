@@ -349,15 +349,13 @@ def subwords_in_span(
     characters: as returned by `Encoder.encode_with_offsets`. rows: (q,) the line of each span. spans: (q, 2) start and
     end characters; a negative start means no span.
     """
-    width = 2 + max(int(characters.flat.max(initial=0)), int(spans.max(initial=0)))
-    base = characters.rows() * width
-    starts = np.maximum.accumulate(base + characters.flat[:, 0])
-    ends = np.maximum.accumulate(base + characters.flat[:, 1])
-    origin = characters.offsets[rows] - characters.offsets[0]
-    first = np.searchsorted(ends, rows * width + spans[:, 0], side="right") - origin
-    last = np.searchsorted(starts, rows * width + spans[:, 1], side="left") - 1 - origin
-    exists = (spans[:, 0] >= 0) & (first <= last) & (last < characters.lengths[rows])
-    return np.where(exists[:, None], np.stack([first, last], axis=1), -1).astype(np.int32)
+    subword_spans = np.full((len(rows), 2), -1, np.int32)
+    for number, (row, (start, end)) in enumerate(zip(rows, spans.tolist(), strict=True)):
+        subwords = characters[row]
+        inside = np.flatnonzero((subwords[:, 1] > start) & (subwords[:, 0] < end))
+        if len(inside):
+            subword_spans[number] = inside[[0, -1]]
+    return subword_spans
 
 
 def _ids(encodings: list[Encoding]) -> Ragged:
