@@ -162,27 +162,19 @@ def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) ->
     The sentences `a b`, `c` and `d` with members 2 and 1 become `a b </s> c` and `d`, with the words 0 1 -1 2 and 0.
     """
     lengths = sentences.lengths  # (n,)
+    ends = np.cumsum(lengths)
     lasts = np.cumsum(members) - 1  # (rows,) the last sentence of each row
     firsts = lasts - members + 1
-    separators_after = np.ones(len(lengths), np.int64)  # (n,)
-    separators_after[lasts] = 0
-    separators_before = np.cumsum(separators_after) - separators_after
-    # (T,) of each subword in the rows
-    positions = np.arange(lengths.sum()) + np.repeat(separators_before, lengths)
-    ids = np.full(len(positions) + separators_after.sum(), separator, np.int32)
-    ids[positions] = sentences.ids.flat
+    sizes = np.diff(ends[lasts], prepend=0) + members - 1
+    inner_ends = np.delete(ends, lasts)  # where separators are inserted
+    ids = np.insert(sentences.ids.flat, inner_ends, separator)
 
-    old_words = sentences.words.flat  # (T,)
-    word_counts = np.zeros(len(sentences), np.int64)  # (n,)
-    np.maximum.at(word_counts, sentences.words.rows(), old_words + 1)
+    words = sentences.words.flat  # (T,)
+    word_counts = 1 + np.maximum.reduceat(words, ends - lengths)  # (n,)
     words_before = np.cumsum(word_counts) - word_counts
     words_before -= np.repeat(words_before[firsts], members)  # (n,) in the row
-    words = np.full(len(ids), -1, np.int32)
-    words[positions] = np.where(old_words >= 0, old_words + np.repeat(words_before, lengths), -1)
-
-    sizes = members  # (rows,)
-    if len(members):
-        sizes = np.add.reduceat(lengths + separators_after, firsts)
+    words = np.where(words >= 0, words + np.repeat(words_before, lengths), -1)
+    words = np.insert(words.astype(np.int32), inner_ends, -1)
     return Sentences(
         Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language
     )

@@ -114,8 +114,6 @@ class BucketPlan(EpochPlan):
         if costs.max(initial=0) < 1 << 16:
             costs = costs.astype(np.uint16)  # sorted by radix
         self._order = np.argsort(costs, kind="stable")  # (rows,)
-        if self.rows < 1 << 32:
-            self._order = self._order.astype(np.uint32)
         ascending = costs[self._order]
         changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
         self._groups = np.concatenate(
@@ -132,4 +130,4 @@ class BucketPlan(EpochPlan):
 
         batch = int(permuted(number, number + 1, len(self), key)[0])
         ranks = permuted_within(self._cuts[batch], self._cuts[batch + 1], self._groups, key)
-        return self._order[ranks].astype(np.int64)
+        return self._order[ranks]
