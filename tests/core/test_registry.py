@@ -1,5 +1,4 @@
 import sys
-from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -42,10 +41,9 @@ def entries(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_PLUGINS", {})
     import greetings
 
+    registry._module_names.cache_clear()
     yield Registry("greetings", "greeting", greetings.Greeting)
-    for name in [
-        name for name in sys.modules if name.partition(".")[0] in {"greetings", "friends"}
-    ]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "greetings"]:
         del sys.modules[name]
 
 
@@ -123,24 +121,6 @@ def test_a_plugin_joins_by_its_file(entries, plugin):
     assert entries.summary("mine") == "Says mine."
     with pytest.raises(SettingsError, match="size: input should be greater than 0"):
         entries.build({"name": "mine", "size": 0})
-
-
-def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
-    (tmp_path / "friend.py").write_text(
-        '"""A friend."""\nfrom greetings import Greeting\nclass Friend(Greeting): ...\n'
-    )
-    names = ("friend", "pal", "hello")
-    points = [EntryPoint(name, "friend:Friend", "interlace.greetings") for name in names]
-    without_memory = registry._installed_plugins.__wrapped__
-    monkeypatch.setattr(registry, "_installed_plugins", without_memory)
-    monkeypatch.setattr(registry, "entry_points", lambda group: points)
-    assert entries.names() == ["bye", "friend", "hello", "pal", "two"]
-    assert entries.summary("friend") == "A friend."
-    assert "friend" not in sys.modules
-    assert entries.get("friend").__name__ == "Friend"
-    for name in ("pal", "hello"):  # not its module's name; built in
-        with pytest.raises(SettingsError, match=f"entry point '{name}' of 'friend'"):
-            entries.get(name)
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,19 @@
 """Registries: the directory of a package lists its entries, without importing them.
 
 An entry is a module; its file name is its public name. It defines one public subclass of the registry's contract, or a
-function named like the file. The subpackage `common` holds code that several entries share. Plugins come from the entry
-point group `interlace.<registry>`, by the name of their module, or from `--code file.py`.
+function named like the file. The subpackage `common` holds code that several entries share. Plugins come from
+`--code file.py`.
 """
 
 import ast
 import importlib
 import importlib.util
 import inspect
-import os
 import pkgutil
 import sys
 import traceback
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -46,18 +44,18 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return the names of all entries and plugins, sorted, without importing them."""
-        return sorted({*self.own_names(), *self._entry_points(), *self._plugins()})
+        return sorted({*self.own_names(), *self._plugins()})
 
     def own_names(self) -> set[str]:
         """Return the names of the entries in the package itself."""
-        spec = importlib.util.find_spec(self.package)
-        folders = tuple(spec.submodule_search_locations or []) if spec else ()
-        names = _module_names(folders)
-        return {name for name in names if name != SHARED and not name.startswith("_")}
+        return set(_module_names(self.package))
 
     def get(self, name: str) -> Any:
         """Return the class (or function) of an entry; raise a SettingsError if there is no such entry."""
-        module = self._plugins().get(name) or importlib.import_module(self._path(name))
+        if name not in self.names():
+            near = did_you_mean(self.synonyms.get(name.lower(), name), self.names())
+            raise SettingsError(f"there is no {self.kind} {name!r}{near}")
+        module = self._plugins().get(name) or importlib.import_module(f"{self.package}.{name}")
         if self.contract is None:
             return getattr(module, name)
         classes = _contract_classes(module, self.contract)
@@ -80,71 +78,41 @@ class Registry(Generic[T]):
     def summary(self, name: str) -> str:
         """Return the first line of the entry's module docstring, without importing the module."""
         plugin = self._plugins().get(name)
-        if plugin:
+        if plugin is not None:
             docstring = plugin.__doc__
         else:
-            spec = importlib.util.find_spec(self._path(name))
-            path = Path(spec.origin if spec and spec.origin else os.devnull)
-            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+            spec: Any = importlib.util.find_spec(f"{self.package}.{name}")
+            source = Path(spec.origin).read_text(encoding="utf-8")
+            docstring = ast.get_docstring(ast.parse(source))
         return (docstring or "").partition("\n")[0]
-
-    def _path(self, name: str) -> str:
-        if name not in self.names():
-            near = did_you_mean(self.synonyms.get(name.lower(), name), self.names())
-            raise SettingsError(f"there is no {self.kind} {name!r}{near}")
-        path = self._entry_points().get(name, f"{self.package}.{name}")
-        is_own = name in self.own_names()
-        if path.rpartition(".")[2] != name or (is_own and name in self._entry_points()):
-            raise SettingsError(
-                f"the entry point {name!r} of {path!r} in the group interlace.{self.name}: expected the name of its "
-                f"module, and none of {self.package}"
-            )
-        return path
 
     def _plugins(self) -> dict[str, ModuleType]:
         return _PLUGINS.get(self.name, {})
 
-    def _entry_points(self) -> dict[str, str]:
-        return _installed_plugins(f"interlace.{self.name}")
-
 
 @cache
-def _module_names(folders: tuple[str, ...]) -> list[str]:
-    """Return the names of the modules in these folders; cached, because each name in a recipe is looked up there."""
-    return [module.name for module in pkgutil.iter_modules(folders)]
-
-
-@cache
-def _installed_plugins(group: str) -> dict[str, str]:
-    """Return name -> module; cached, because searching all installed packages takes 10 ms."""
-    return {point.name: point.module for point in entry_points(group=group)}
+def _module_names(package: str) -> list[str]:
+    """Return the names of a package's entries; cached, because each name in a recipe is looked up there."""
+    folders = importlib.import_module(package).__path__
+    names = [module.name for module in pkgutil.iter_modules(folders)]
+    return [name for name in names if name != SHARED and not name.startswith("_")]
 
 
 def _contract_classes(module: ModuleType, contract: Any) -> list[type]:
+    """Return the public classes of a contract that a module defines."""
     classes = []
-    for value in vars(module).values():
-        is_own = getattr(value, "__module__", None) == module.__name__
-        if is_own and inspect.isclass(value) and issubclass(value, contract):
+    for name, value in inspect.getmembers(module, inspect.isclass):
+        is_own = value.__module__ == module.__name__ and not name.startswith("_")
+        if is_own and issubclass(value, contract):
             classes.append(value)
-    return [value for value in classes if value is not contract and value.__name__[0] != "_"]
+    return classes
 
 
 def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None:
     """Register the classes that the file at `path` defines, under the name of the file, or raise a DataError."""
-    if not path.is_file():
-        raise DataError(f"--code {path}: no such file")
-    spec = importlib.util.spec_from_file_location(f"interlace_plugin_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise DataError(f"--code {path}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # pydantic resolves field types there
-    try:
-        spec.loader.exec_module(module)
-    except BaseException as error:  # of the plugin's own code; also sys.exit
-        del sys.modules[spec.name]
-        raise DataError(
-            f"--code {path}{_line(error, path)}: {type(error).__name__}: {error}"
-        ) from error
+    if path.suffix != ".py" or not path.is_file():
+        raise DataError(f"--code {path}: no such Python file")
+    module = _imported(path)
     extended = []
     contract_names = []
     for registry in registries.values():
@@ -164,6 +132,25 @@ def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None
         _PLUGINS.setdefault(registry.name, {})[path.stem] = module
 
 
+def _imported(path: Path) -> ModuleType:
+    """Return the module of a plugin's file; raise a DataError with the line of an error in it."""
+    name = f"interlace_plugin_{path.stem}"
+    spec: Any = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # pydantic resolves field types there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:  # of the plugin's own code; also sys.exit
+        del sys.modules[name]
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path.absolute())]
+        if isinstance(error, SyntaxError):
+            lines.append(error.lineno)
+        line = f":{lines[-1]}" if lines else ""
+        raise DataError(f"--code {path}{line}: {type(error).__name__}: {error}") from error
+    return module
+
+
 def plugin_files() -> dict[str, Path]:
     """Return the files of registered plugins by file name."""
     files = {}
@@ -172,16 +159,3 @@ def plugin_files() -> dict[str, Path]:
             path = Path(inspect.getfile(module))
             files[path.name] = path
     return files
-
-
-def _line(error: BaseException, path: Path) -> str:
-    """Return `":12"`, the line of the plugin file where the error occurred, or `""` if it has none."""
-    file = str(path.absolute())  # as the import system names it
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == file
-    ]
-    if isinstance(error, SyntaxError):
-        lines.append(error.lineno)
-    return f":{lines[-1]}" if lines and lines[-1] else ""
