@@ -122,7 +122,7 @@ def test_rejects_invalid_options(text, monkeypatch, options, said):
         ("a.en a.de --gold short.gold", "alignments of 1 pairs, but the text has 200"),
         ("a.en a.de --gold a.de", "no known alignment format"),
         ("a.en a.de --load-model .", "aligner.json: no such saved aligner"),
-        ("a.en a.de --save-model .", "contains the input|would write the same file"),
+        ("a.en a.de --save-model .", "would replace the input|would write the same file"),
         ("a.en a.de --extra a.en none", "none: no such file"),
         ("a.tsv --reader iob", "takes files of 1 languages|no pairs"),
         ("/dev/null a.de", "a pipe or a device"),

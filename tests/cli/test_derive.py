@@ -60,7 +60,7 @@ def test_other_files_in_the_folder_are_not_deleted(files, tmp_path):
         DataError, match=r"out/nli\.tsv.*: is not of the folder of a derived language"
     ):
         derive("a.en.txt")
-    with pytest.raises(DataError, match="contains the input"):
+    with pytest.raises(DataError, match="would replace the input"):
         run(into / "a.en.txt", "--transformations", "invert", "-o", into)
 
 

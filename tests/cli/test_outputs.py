@@ -63,10 +63,10 @@ REJECTED = {
         "--confidence and --output",
     ),
     "a side file of something else": ("align en de -o mine", "mine.json: exists"),
-    "the input": ("lexicon en de links -o de", "de: is also the input"),
+    "the input": ("lexicon en de links -o de", "de: would replace the input"),
     "an input behind a link": (
         "phrases en de links -o link-to-de",
-        "link-to-de: is also the input",
+        "link-to-de: would replace the input",
     ),
     "a file of a run": ("align en de -o run/scores.json", "run (a run)"),
     "a file of a run behind a link": ("align en de -o link-to-scores", "run (a run)"),
@@ -100,8 +100,8 @@ def test_an_output_that_would_overwrite_something_is_rejected(text, case):
     "names",
     [
         ("config.json", "model.safetensors", "vocab.txt"),
-        ("config.json", "model.safetensors.index.json"),
-        ("config.json", "pytorch_model.bin"),
+        ("model.safetensors.index.json",),
+        ("pytorch_model.bin",),
         ("tokenizer.json",),
         ("vocab.json", "merges.txt"),
         ("sentencepiece.bpe.model",),
@@ -178,7 +178,7 @@ def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
     with (text / "both").open("w") as both:
         command = [*COMMAND[:3], "align", "en", "de", "--confidence", "both"]
         done = subprocess.run(command, stdout=both, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, "both: is also standard output" in done.stderr) == (2, True)
+    assert (done.returncode, "both: is also /dev/stdout" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ IMPOSSIBLE = {
         "/proc/nowhere/out",
         "no file can be created in /proc",
     ),
-    "a closed file": ("--confidence", "/dev/fd/77", "no such open file"),
-    "a file that is open for reading": ("-o", "/dev/fd/0", "not open for writing"),
+    "a closed file": ("--confidence", "/dev/fd/77", "open for writing"),
+    "a file that is open for reading": ("-o", "/dev/fd/0", "open for writing"),
     "a long name": ("--confidence", f"{'x' * 256}.txt", "a name of 260 bytes"),
 }
 
@@ -259,6 +259,6 @@ def test_an_open_file_that_is_an_input_is_rejected(text):
     before = (text / "de").read_bytes()
     with (text / "de").open("ab") as file:
         for name in (f"/dev/fd/{file.fileno()}", f"/proc/{os.getpid()}/fd/{file.fileno()}"):
-            with pytest.raises(DataError, match=r"/fd/\d+: is also the input de"):
+            with pytest.raises(DataError, match=r"/fd/\d+: would replace the input de"):
                 check_outputs([Output("--output", Path(name))], [Path("en"), Path("de")])
     assert (text / "de").read_bytes() == before

@@ -105,7 +105,7 @@ def test_translates_file_to_file_but_not_to_itself(run_folder, source, expected)
     assert done.stdout == f"{into}\n"
     assert names(source.parent) == ["a.de", "a.en"]
     before = source.read_bytes()
-    with pytest.raises(DataError, match=r"a\.en: is also the input"):
+    with pytest.raises(DataError, match=r"a\.en: would replace the input"):
         translate(run_folder, *DIRECTION, "--input", source, "--output", source)
     assert source.read_bytes() == before
 

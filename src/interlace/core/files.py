@@ -25,8 +25,10 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: do not follow a sym
 LONGEST_NAME = 255  # bytes of the name of a file
 _LONGEST_SUFFIX = 20
 SILENT_WAIT = 5.0  # seconds before a process says which other one it waits for
-_FULL = {errno.ENOSPC, errno.EDQUOT}
-_REFUSED = {
+_DISK_ERRORS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,
@@ -34,6 +36,7 @@ _REFUSED = {
     errno.ENOTDIR,
     errno.EEXIST,
 }
+_WRAPPED_ERROR = re.compile(r"os error (\d+)\)")  # in messages of libraries in Rust
 
 
 def user_path(name: Path | str) -> Path:
@@ -57,14 +60,13 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
             f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}"
         )
     must_not_be_special(path, what)
-    for parent in reversed(path.parents):
-        must_not_be_special(parent, "folder")
-        if parent.exists() and not parent.is_dir():
-            raise DataError(f"{path}: no such {what}; {parent} is not a folder")
-        if not parent.exists():
-            hint = did_you_mean(parent.name, _names(parent.parent))
-            raise DataError(f"{path}: no such {what}; the folder {parent} does not exist{hint}")
-    raise DataError(f"{path}: no such {what}{did_you_mean(path.name, _names(path.parent))}")
+    missing = path
+    while not missing.parent.exists():
+        missing = missing.parent
+    must_not_be_special(missing.parent, "folder")
+    if not missing.parent.is_dir():
+        raise DataError(f"{path}: no such {what}; {missing.parent} is not a folder")
+    raise DataError(f"{path}: no such {what}{did_you_mean(missing.name, _names(missing.parent))}")
 
 
 def must_not_be_special(path: Path, what: str = "file") -> None:
@@ -156,7 +158,9 @@ def check_contents(folder: Path, patterns: Iterable[str], what: str) -> None:
     for parent, folder_names, file_names in walk(folder):
         for name in (*folder_names, *file_names):
             entry = Path(parent, name)
-            expected = folders if name in folder_names and not entry.is_symlink() else files
+            expected = files
+            if name in folder_names and not entry.is_symlink():
+                expected = folders
             inner = PurePosixPath("/", entry.relative_to(folder).as_posix())
             if not any(inner.match(str(path)) for path in expected):
                 raise DataError(
@@ -246,18 +250,16 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
         lock.release()
 
 
-def raise_open_files_limit() -> int:
-    """Raise the number of files that this process may open as far as the system allows; return it, 0 if unknown."""
-    try:
+def raise_open_files_limit() -> None:
+    """Let this process open up to 65,536 files, as far as the system allows."""
+    with contextlib.suppress(
+        ImportError, ValueError, OSError
+    ):  # Windows; macOS has a further limit
         import resource
-    except ImportError:  # not on Windows
-        return 0
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, _MANY_FILES)
-    if soft < limit:
-        with contextlib.suppress(ValueError, OSError):  # macOS has a further limit
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        limit = _MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, _MANY_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
 
 
 _MANY_FILES = 65_536
@@ -274,7 +276,7 @@ def _host() -> str:
 
 _HOST = _host()
 _LEFT = re.compile(rf"\..+\.(\d+)-{_HOST}-[0-9a-f]+\.partial.*")
-_cleaned: set[str] = set()  # folders whose leftovers this process removed
+_cleaned: set[Path] = set()  # folders whose leftovers this process removed
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -283,17 +285,19 @@ def _beside(path: Path, suffix: str) -> Path:
         len(os.fsencode(path.name)) > LONGEST_NAME
     ):  # the temporary name would fit, so that only renaming failed
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
-    folder = str(path.parent.absolute())
-    if folder not in _cleaned and path.parent.is_dir():
+    folder = path.parent.absolute()
+    if folder not in _cleaned and folder.is_dir():
         _cleaned.add(folder)
         for entry in path.parent.iterdir():
             leftover = _LEFT.fullmatch(entry.name)
             if leftover and not _is_alive(int(leftover[1])):
                 _remove(entry)
-    suffix = suffix if len(suffix) <= _LONGEST_SUFFIX else ""
+    if len(suffix) > _LONGEST_SUFFIX:
+        suffix = ""
     end = f".{os.getpid()}-{_HOST}-{secrets.token_hex(4)}.partial{suffix}"
     room = LONGEST_NAME - len(os.fsencode(f".{end}"))
-    return path.parent / f".{os.fsencode(path.name)[:room].decode('utf-8', 'ignore')}{end}"
+    begin = os.fsencode(path.name)[:room].decode("utf-8", "ignore")
+    return path.parent / f".{begin}{end}"
 
 
 def _remove(path: Path) -> None:
@@ -340,13 +344,12 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         number = getattr(error, "errno", None)
-        if number in _FULL or "os error 28)" in str(error):
-            raise DataError(f"{path}: no space left on the disk; nothing was written") from error
-        if number == errno.EFBIG or "os error 27)" in str(error):
-            raise DataError(f"{path}: larger than files may be here (`ulimit -f`)") from error
-        if number in _REFUSED:
-            raise DataError(f"{path}: cannot be written: {os.strerror(number)}") from error
-        raise
+        wrapped = _WRAPPED_ERROR.search(str(error))
+        if wrapped:
+            number = int(wrapped[1])
+        if number not in _DISK_ERRORS:
+            raise
+        raise DataError(f"{path}: cannot be written: {os.strerror(number)}") from error
 
 
 def _names(folder: Path) -> list[str]:

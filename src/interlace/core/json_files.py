@@ -128,9 +128,11 @@ def checked(
         message = item["msg"].removeprefix("Value error, ")
         message = message[:1].lower() + message[1:]
         if item["type"] not in {"missing", "value_error"}:
-            message += f", found {repr(item['input'])[:80]}"
-        place = f"{', '.join(parts)}: " if parts else ""
-        raise error(f"{where}: damaged: {place}{message}{_suffix(remedy)}") from None
+            value = repr(item["input"])
+            message += f", found {value[:80]}"
+        if parts:
+            message = f"{', '.join(parts)}: {message}"
+        raise error(f"{where}: damaged: {message}{_suffix(remedy)}") from None
 
 
 def _suffix(remedy: str) -> str:

@@ -24,25 +24,25 @@ STANDARD_OUTPUT = Path("/dev/stdout")
 _MAX_LINKS = 40
 _DESCRIPTOR = re.compile(r"/proc/(\d+)(?:/task/\d+)?/fd/(\d+)")
 
-# Files that are together in a folder that interlace wrote. Files in and below it are replaced only by what wrote them.
-_RUNS: dict[tuple[str, ...], str] = {
-    ("recipe.json", "run.json"): "a run",
-    ("recipe.json", "run_state.json"): "a run",
-    ("evaluate.json", "scores.json"): "the scores of a model",
-    ("study.json", "cells"): "a study",
+# Files that mark a folder of interlace, or a model. What is in and below it is replaced only by what wrote it.
+_RUNS = {
+    "run.json": "a run",
+    "run_state.json": "a run",
+    "evaluate.json": "the scores of a model",
+    "study.json": "a study",
 }
-_CORPORA: dict[tuple[str, ...], str] = {
-    ("toy.json",): "a toy corpus",
-    ("derived.json",): "a derived language",
-    ("back-translated.json",): "a corpus of back-translations",
-    ("config.json", "model.safetensors"): "a model",
-    ("config.json", "model.safetensors.index.json"): "a model",
-    ("config.json", "pytorch_model.bin"): "a model",
-    ("tokenizer.json",): "a model or a tokenizer",
-    ("tokenizer_config.json",): "a model or a tokenizer",
-    ("vocab.json", "merges.txt"): "a model or a tokenizer",
-    ("sentencepiece.bpe.model",): "a model or a tokenizer",
-    ("aligner.json",): "an aligner",
+_DATA = {
+    "toy.json": "a toy corpus",
+    "derived.json": "a derived language",
+    "back-translated.json": "a corpus of back-translations",
+    "model.safetensors": "a model",
+    "model.safetensors.index.json": "a model",
+    "pytorch_model.bin": "a model",
+    "tokenizer.json": "a model or a tokenizer",
+    "tokenizer_config.json": "a model or a tokenizer",
+    "merges.txt": "a model or a tokenizer",
+    "sentencepiece.bpe.model": "a model or a tokenizer",
+    "aligner.json": "an aligner",
 }
 
 
@@ -77,36 +77,9 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
     sources = [path for path in inputs if path.exists()]
     for output, target in targets.items():
         if is_stream(output.path):
-            _check_stream(output, target)
-            for path in sources:
-                if target.is_file() and path.samefile(target):
-                    raise DataError(
-                        f"{output.path}: is also the input {path}; write to another file"
-                    )
-            continue
-        _check_target(output, target, sources)
-
-
-def _check_target(output: Output, target: Path, sources: Sequence[Path]) -> None:
-    """Reject an output that cannot be written, or would replace an input or a file of a run or a corpus."""
-    _check_kind(output, target)
-    fault = write_fault(target if output.kind == "run" else target.parent)
-    if fault:
-        raise DataError(f"{output.path}: cannot be written: {fault}")
-    if output.kind == "run":
-        return
-    _check_inputs(output, target, sources)
-    if target.exists() and output.is_earlier is not None and output.is_earlier(target):
-        return
-    if output.is_beside and target.is_file():
-        raise DataError(
-            f"{output.path}: exists, and {output.option} would replace it; name another output"
-        )
-    owner = _owner(target, output, sources)
-    if owner:
-        raise DataError(
-            f"{output.path}: a file of {owner}, which is not replaced; name another output"
-        )
+            _check_stream(output, target, sources)
+        else:
+            _check_target(output, target, sources)
 
 
 def _overlap(target: Path, later: Path) -> bool:
@@ -118,17 +91,23 @@ def _overlap(target: Path, later: Path) -> bool:
     return target in later.parents or later in target.parents
 
 
-def _check_stream(output: Output, target: Path) -> None:
+def _check_stream(output: Output, target: Path, inputs: Sequence[Path]) -> None:
+    """Reject a stream that cannot be written, or is an open input."""
+    if target.is_file():
+        for path in inputs:
+            if path.samefile(target):
+                raise DataError(
+                    f"{output.path}: would replace the input {path}; name another output"
+                )
     if output.kind != "file":
         raise DataError(f"{output.path}: a pipe or a device where a folder is to be written")
-    if target.is_block_device():
-        raise DataError(f"{output.path}: a block device where a file is to be written")
     if output.path == STANDARD_OUTPUT:
         return  # always open, also where it has no such name
-    if not target.exists():
-        raise DataError(f"{output.path}: cannot be written: no such open file")
-    if target.is_socket() or not _takes_writing(target):
-        raise DataError(f"{output.path}: cannot be written: not open for writing")
+    is_other_device = target.is_block_device() or target.is_socket()
+    if not target.exists() or is_other_device or not _takes_writing(target):
+        raise DataError(
+            f"{output.path}: cannot be written: expected a pipe, a character device, or a file that is open for writing"
+        )
 
 
 def _takes_writing(target: Path) -> bool:
@@ -140,41 +119,50 @@ def _takes_writing(target: Path) -> bool:
     return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
 
 
-def _check_kind(output: Output, target: Path) -> None:
+def _check_target(output: Output, target: Path, inputs: Sequence[Path]) -> None:
+    """Reject an output that cannot be written, or would replace an input or a file of a run or a corpus."""
     if output.kind == "file" and target.is_dir():
         raise DataError(f"{output.path}: a folder where a file is to be written")
     if output.kind != "file" and target.is_file():
         raise DataError(f"{output.path}: a file where a folder is to be written")
-
-
-def _check_inputs(output: Output, target: Path, inputs: Iterable[Path]) -> None:
-    """Reject an output that is an input, standard input or output, or a folder that contains an input."""
-    if not target.exists():
+    fault = write_fault(target if output.kind == "run" else target.parent)
+    if fault:
+        raise DataError(f"{output.path}: cannot be written: {fault}")
+    if output.kind == "run" or not target.exists():
         return
+    _check_inputs(output, target, inputs)
+    if output.is_earlier is not None and output.is_earlier(target):
+        return
+    if output.is_beside:
+        raise DataError(
+            f"{output.path}: exists, and {output.option} would replace it; name another output"
+        )
+    if target.is_file() or any(target.iterdir()):
+        _check_owner(output, target)
+
+
+def _check_inputs(output: Output, target: Path, inputs: Sequence[Path]) -> None:
     for path in inputs:
-        if path.samefile(target):
-            raise DataError(f"{output.path}: is also the input; write to another file")
-        if output.kind == "folder" and target in path.resolve().parents:
-            raise DataError(f"{output.path}: contains the input {path}; write to another folder")
+        source = path.resolve()
+        is_inside = output.kind == "file" and source in target.parents
+        if path.samefile(target) or target in source.parents or is_inside:
+            raise DataError(
+                f"{output.path}: would replace the input {path} or a part of it; name another output"
+            )
     for path in (STANDARD_INPUT, STANDARD_OUTPUT):
         if path.exists() and path.samefile(target):
-            what = "the input" if path == STANDARD_INPUT else "standard output"
-            raise DataError(f"{output.path}: is also {what}; write to another file")
+            raise DataError(f"{output.path}: is also {path}; name another output")
 
 
-def _owner(target: Path, output: Output, inputs: Iterable[Path]) -> str:
-    """Return the folder to which an existing file or folder belongs, and what the folder is; empty if to none."""
-    if not (target.is_file() or (target.is_dir() and any(target.iterdir()))):
-        return ""
-    marks = _RUNS if output.kind == "folder" else _RUNS | _CORPORA
+def _check_owner(output: Output, target: Path) -> None:
+    """Reject an output in or below a folder of interlace; `core.files` checks what a folder replaces."""
+    marks = _RUNS if output.kind == "folder" else _RUNS | _DATA
     for folder in target.parents:
-        for names, what in marks.items():
-            if all((folder / name).exists() for name in names):
-                return f"{folder} ({what})"
-    for path in inputs:
-        if path.is_dir() and path.resolve() in target.parents and output.kind == "file":
-            return f"{path} (an input)"
-    return ""
+        for name, what in marks.items():
+            if (folder / name).exists():
+                raise DataError(
+                    f"{output.path}: a file of {folder} ({what}), which is not replaced; name another output"
+                )
 
 
 def target_of(path: Path) -> Path:
@@ -225,12 +213,9 @@ def open_stream(path: Path) -> Iterator[BinaryIO]:
     target = target_of(path)
     descriptor = _own_descriptor(target)
     with disk_errors(path):
-        if descriptor is not None:
-            with os.fdopen(_duplicate(descriptor, path), "wb") as file:
-                yield file
-        else:
-            with target.open("wb") as file:
-                yield file
+        opened = target if descriptor is None else os.dup(descriptor)
+        with open(opened, "wb") as file:  # noqa: PTH123 - a path or a descriptor
+            yield file
 
 
 def _own_descriptor(target: Path) -> int | None:
@@ -239,13 +224,6 @@ def _own_descriptor(target: Path) -> int | None:
     if descriptor is None or int(descriptor[1]) != os.getpid():
         return None
     return int(descriptor[2])
-
-
-def _duplicate(descriptor: int, path: Path) -> int:
-    try:
-        return os.dup(descriptor)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: no such open file") from error
 
 
 def regular_files(folder: Path) -> list[Path]:
@@ -260,10 +238,11 @@ def regular_files(folder: Path) -> list[Path]:
         for name in (*folder_names, *file_names):
             path = Path(parent, name)
             shown = folder / path.relative_to(root)
-            if path.is_symlink() and root not in Path(os.path.realpath(path)).parents:
-                raise DataError(f"{shown}: a link outside of the folder; replace it by a copy")
-            if path.is_symlink() and path.is_dir():
-                raise DataError(f"{shown}: a link to a folder; replace it by a copy")
+            is_outside = root not in Path(os.path.realpath(path)).parents
+            if path.is_symlink() and (is_outside or path.is_dir()):
+                raise DataError(
+                    f"{shown}: a link to a folder, or outside of {folder}; replace it by a copy"
+                )
             if name in file_names:
                 if not (path.exists() and stat.S_ISREG(path.stat().st_mode)):
                     raise DataError(f"{shown}: not a regular file; remove it")

@@ -7,10 +7,8 @@ only a line feed ends a line, and one carriage return before it is dropped.
 import bz2
 import gzip
 import lzma
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,21 +16,14 @@ from interlace.core.errors import DataError
 from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
-_COMPRESSED_BLOCK = 1 << 16  # the same of gzip, bzip2 and xz: a file may have many small streams
 MAX_LINE = (
     8 << 20
 )  # bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
-COMPRESSED = {
-    ".gz": "gzip",
-    ".bz2": "bzip2",
-    ".xz": "xz",
-    ".zst": "zstd",
-}  # suffixes that are read and written
+# suffixes that are read and written, and the names of their compression
+COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 _MARKS = {
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
     b"%PDF-": "a PDF document",
     b"PK\3\4": "a zip archive or an office document",
     b"PAR1": "Parquet (reader 'dataset')",
@@ -111,11 +102,8 @@ def read_blocks(path: Path | str) -> Iterator[bytes]:
     path = must_exist(path)
     try:
         with path.open("rb") as file:
-            if path.suffix in _DECOMPRESSORS:
-                yield from _decompressed_streams(file, path)
-                return
-            if path.suffix == ".zst":
-                yield from _decompressed_zstd(file, path)
+            if path.suffix in COMPRESSED:
+                yield from _decompressed(file, path)
                 return
             while block := file.read(_BLOCK):
                 yield block
@@ -123,95 +111,41 @@ def read_blocks(path: Path | str) -> Iterator[bytes]:
         raise DataError(f"{path}: cannot be read: permission denied") from error
 
 
-class _GzipDecompressor:
-    """Decompresses a member of a gzip file, with the methods of `bz2.BZ2Decompressor`."""
-
-    def __init__(self) -> None:
-        self._stream = zlib.decompressobj(
-            zlib.MAX_WBITS | 16
-        )  # 16: with the header and checksum of gzip
-        self.needs_input = True
-
-    @property
-    def eof(self) -> bool:
-        return self._stream.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._stream.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        block = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
-        self.needs_input = not (
-            self.eof or self._stream.unconsumed_tail or len(block) == max_length
-        )
-        return block
-
-
-_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
-    ".gz": _GzipDecompressor,
-    ".bz2": bz2.BZ2Decompressor,
-    ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
-}
-
-
-def _decompressed_zstd(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield blocks of all frames of a zstd file; raise a DataError with the place of a damaged one."""
+def _decompressed(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield blocks of all streams of a compressed file; raise a DataError with the place of damage."""
     import pyarrow as pa
 
-    stream = pa.input_stream(file, "zstd")
+    codec = COMPRESSED[path.suffix]
     try:
+        if codec == "xz":
+            yield from _decompressed_xz(file)
+            return
+        stream = pa.input_stream(file, codec)
         while block := stream.read(_BLOCK):
             yield block
-    except OSError as error:
-        raise _damaged(path, f"before byte {file.tell():,}: {error}") from error
+    except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
+        raise DataError(
+            f"{path}: damaged {codec} file: before byte {file.tell():,}: {error}"
+        ) from error
 
 
-def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield blocks of all streams of a gzip, bzip2 or xz file; raise a DataError with the place of a damaged one.
-
-    `bz2.open` and `lzma.open` end without an error at whatever follows the first stream and is not a stream itself.
-    """
-    blocks: list[bytes] = []
-    size = 0  # of the blocks
-    start = 0  # of the stream
-    data = file.read(_COMPRESSED_BLOCK)
+def _decompressed_xz(file: BinaryIO) -> Iterator[bytes]:
+    """Yield blocks of all streams, between which there may be zeros: `lzma.open` ends at what is no stream."""
+    data = file.read(_BLOCK)
     while data:
-        stream = _DECOMPRESSORS[path.suffix]()
+        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
         while not stream.eof:
-            try:
-                block = stream.decompress(data, _BLOCK)
-            except (OSError, lzma.LZMAError, zlib.error) as error:
-                place = f"the stream at byte {start:,}, before byte {file.tell():,}"
-                raise _damaged(path, f"{place}: {error}") from error
-            blocks.append(block)
-            size += len(block)
-            if size >= _BLOCK:
-                yield b"".join(blocks)
-                blocks = []
-                size = 0
-            data = file.read(_COMPRESSED_BLOCK) if stream.needs_input else b""
-            if stream.needs_input and not data:
-                raise _damaged(path, f"the stream at byte {start:,} has no end")
-        data = _after_padding(stream.unused_data, file)
-        start = file.tell() - len(data)
-    if size:
-        yield b"".join(blocks)
-
-
-def _after_padding(data: bytes, file: BinaryIO) -> bytes:
-    """Return what follows the zeros after a stream, from `data` and then from the file; empty at its end."""
-    data = data.lstrip(b"\0")
-    while not data:
-        block = file.read(_COMPRESSED_BLOCK)
-        if not block:
-            break
-        data = block.lstrip(b"\0")
-    return data
-
-
-def _damaged(path: Path, fault: object) -> DataError:
-    return DataError(f"{path}: damaged {COMPRESSED[path.suffix]} file: {fault}")
+            block = stream.decompress(data, _BLOCK)
+            if block:
+                yield block
+            data = b""
+            if stream.needs_input:
+                data = file.read(_BLOCK)
+                if not data:
+                    raise EOFError("the last stream has no end")
+        data = stream.unused_data.lstrip(b"\0")
+        while not data and (block := file.read(_BLOCK)):
+            data = block.lstrip(b"\0")
 
 
 def _opened_for_writing(path: Path) -> Any:
