@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from interlace.core.errors import SettingsError, did_you_mean, nearest
+from interlace.core.display import listed
+from interlace.core.errors import SettingsError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,9 +142,12 @@ def _explain(error: ValidationError, model: Any, where: str) -> str:
     lines = []
     for key, items in items_by_key.items():
         inner_keys = [inner for inner in items_by_key if inner[: len(key)] == key]
-        if len(inner_keys) == 1:  # only itself
-            line = _explain_key(key, items, model)
-            lines.append(f"{where}: {line}" if where else line)
+        if len(inner_keys) > 1:  # not only itself
+            continue
+        line = _explain_key(key, items, model)
+        if where:
+            line = f"{where}: {line}"
+        lines.append(line)
     return "\n".join(lines)
 
 
@@ -154,30 +159,32 @@ def _explain_key(key: tuple[int | str, ...], items: list[Any], model: type[BaseM
     if item["type"] == "extra_forbidden":
         return f"unknown key {path!r}{_nearest_key(key, model)}"
     messages = [item["msg"].removeprefix("Value error, ") for item in items]
-    message = ", or ".join(dict.fromkeys(messages)).replace(", or Input should be ", ", or ")
-    if not isinstance(item["input"], dict) and f"found {item['input']!r}" not in message:
-        message += f" (found {item['input']!r})"
+    message = ", or ".join(dict.fromkeys(messages))
+    message = message.replace(", or Input should be ", ", or ")
+    value = item["input"]
+    if not isinstance(value, dict) and f"found {value!r}" not in message:
+        message += f" (found {value!r})"
     if item["type"] == "literal_error":
         choices = re.findall(r"'([^']*)'", item["ctx"]["expected"])
-        message += nearest(str(item["input"]), choices)
-    return f"{path}: {message[:1].lower()}{message[1:]}" if path else message
+        message += nearest(str(value), choices)
+    if not path:
+        return message
+    return f"{path}: {message[:1].lower()}{message[1:]}"
 
 
 def _nearest_key(key: tuple[int | str, ...], model: type[BaseModel]) -> str:
-    """Return a suggestion in place of an unknown key: one of its section, or one that other toolkits call so."""
+    """Return a suggestion in place of an unknown key: one of its section, or else of any."""
     *section, name = key
-    hint = did_you_mean(str(name), _keys_at(model, section))
-    if "did you mean" in hint and name not in _SYNONYMS:
-        parent = "".join(f"{part}." for part in section)
-        return hint.replace("did you mean '", f"did you mean '{parent}")
-    wanted = _SYNONYMS.get(str(name), name)
-    paths = []
-    for path in _paths(model):
-        if path.rpartition(".")[2] == wanted:
-            paths.append(path)
-    if not paths:
-        return hint
-    return f"; did you mean {min(paths, key=len)!r}?"
+    section_keys = _keys_at(model, section)
+    paths = {}  # by the last part; the shortest path of several
+    for path in sorted(_paths(model), key=len, reverse=True):
+        paths[path.rpartition(".")[2]] = path
+    for section_key in section_keys:
+        paths[section_key] = ".".join(map(str, [*section, section_key]))
+    close = get_close_matches(_SYNONYMS.get(str(name), str(name)), paths, n=1)
+    if close:
+        return f"; did you mean {paths[close[0]]!r}?"
+    return f"; there are: {listed(sorted(section_keys))}"
 
 
 def _keys_at(model: type[BaseModel], section: list[int | str]) -> list[str]:
