@@ -154,9 +154,9 @@ def test_only_the_requested_languages_need_their_package(monkeypatch):
     ("line", "tokens", "spans"),
     [
         ("a b", ["a", "b"], [(0, 1), (2, 3)]),
-        ("aXa", ["a", "a"], None),
+        ("aXa", ["a", "a"], [[0, 3]]),
         ("a\x01b", ["ab"], [(0, 3)]),
-        ("ab", ["abc"], None),
+        ("ab", ["abc"], [[0, 2]]),
         ("", [], []),
     ],
 )

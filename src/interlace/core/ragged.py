@@ -91,12 +91,12 @@ class Ragged:
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
         """Copy the given rows, by index or boolean mask."""
         rows = row_numbers(rows)
-        starts = self.offsets[:-1][rows]
         # only of these rows: taking a few of millions must be fast
-        lengths = self.offsets[1:][rows] - starts
-        taken = Ragged.from_lengths(self.values[:0], lengths)
-        shifts = np.repeat(starts - taken.offsets[:-1], lengths)
-        return Ragged(self.values[shifts + np.arange(len(shifts))], taken.offsets)
+        starts = self.offsets[:-1][rows]
+        ends = self.offsets[1:][rows]
+        lengths = ends - starts
+        index = ranges(starts, lengths)
+        return Ragged.from_lengths(self.values[index], lengths)
 
     def slice(self, start: int, stop: int) -> Ragged:
         """Return rows `start` to `stop` as a view."""
@@ -128,17 +128,22 @@ def row_numbers(rows: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
 
 def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
     """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
-    steps = np.arange(counts.sum(dtype=np.int64))
-    range_starts = np.cumsum(counts) - counts
-    return np.asarray(np.repeat(starts - range_starts, counts) + steps, np.int64)
+    range_ends = np.cumsum(counts, dtype=np.int64)
+    range_starts = range_ends - counts
+    numbers: NDArray[np.int64] = np.repeat(starts - range_starts, counts)
+    numbers += np.arange(len(numbers))
+    return numbers
 
 
 def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
     number_of: dict[bytes, int] = {}
-    numbers = []
-    for row in rows:
-        number = number_of.setdefault(row.tobytes(), len(number_of))
-        numbers.append(number)
-    _, first_rows = np.unique(np.array(numbers, np.int64), return_index=True)
-    return np.array(numbers, np.int64), first_rows.astype(np.int64)
+    numbers = np.zeros(len(rows), np.int64)
+    first_rows = []
+    for index, row in enumerate(rows):
+        content = row.tobytes()
+        if content not in number_of:
+            number_of[content] = len(number_of)
+            first_rows.append(index)
+        numbers[index] = number_of[content]
+    return numbers, np.array(first_rows, np.int64)

@@ -6,9 +6,8 @@ Readers and the toy corpus produce `Text`; derived languages map it to new `Text
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -77,34 +76,28 @@ class Text:
 
     def where(self, mask: NDArray[np.bool_]) -> Text:
         """Select lines by a mask (n,), with their labels; the notes stay."""
-        if mask.all():
-            return self
+        return self if mask.all() else self.take(np.flatnonzero(mask))
 
-        def pick(rows: Any) -> Any:
-            if isinstance(rows, Ragged):
-                return rows.take(mask)
-            return list(compress(rows, mask))
+    def take(self, rows: NDArray[np.int64]) -> Text:
+        """Select lines by their numbers, with their labels; the notes stay."""
+        columns = _taken(self, ("lines", "words", "labels", "answers", "heads"), rows)
+        tags = {}
+        for kind, tags_of_lines in self.tags.items():
+            tags[kind] = [tags_of_lines[row] for row in rows.tolist()]
+        return replace(self, **columns, tags=tags)
 
-        return self._picked(pick)
 
-    def slice(self, start: int, stop: int) -> Text:
-        """Select consecutive lines, with their labels; the notes stay."""
-
-        def pick(rows: Any) -> Any:
-            if isinstance(rows, Ragged):
-                return rows.slice(start, stop)
-            return rows[start:stop]
-
-        return self._picked(pick)
-
-    def _picked(self, pick: Callable[[Any], Any]) -> Text:
-        """Return the text with what `pick` returns of each column of rows: a `Ragged` or a list."""
-        columns: dict[str, Any] = {"tags": {kind: pick(tags) for kind, tags in self.tags.items()}}
-        for name in ("lines", "words", "labels", "answers", "heads"):
-            column = getattr(self, name)
-            if column is not None:
-                columns[name] = pick(column)
-        return replace(self, **columns)
+def _taken(text: Text | TextPairs, names: Sequence[str], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the selected rows of the columns, ragged arrays or lists, that a text has."""
+    columns: dict[str, Any] = {}
+    numbers = rows.tolist()
+    for name in names:
+        column = getattr(text, name)
+        if isinstance(column, Ragged):
+            columns[name] = column.take(rows)
+        elif column is not None:
+            columns[name] = [column[number] for number in numbers]
+    return columns
 
 
 @dataclass(frozen=True)
@@ -148,16 +141,11 @@ class TextPairs:
 
     def where(self, mask: NDArray[np.bool_]) -> TextPairs:
         """Select pairs by a mask (n,), with their labels; the notes stay."""
-        if mask.all():
-            return self
-        columns: dict[str, Any] = {
-            "source": self.source.where(mask),
-            "target": self.target.where(mask),
-        }
-        if self.links is not None:
-            columns["links"] = self.links.take(mask)
-        for name in ("labels", "answers", "ids"):
-            column = getattr(self, name)
-            if column is not None:
-                columns[name] = list(compress(column, mask))
-        return replace(self, **columns)
+        return self if mask.all() else self.take(np.flatnonzero(mask))
+
+    def take(self, rows: NDArray[np.int64]) -> TextPairs:
+        """Select pairs by their numbers, with their labels; the notes stay."""
+        columns = _taken(self, ("links", "labels", "answers", "ids"), rows)
+        return replace(
+            self, source=self.source.take(rows), target=self.target.take(rows), **columns
+        )

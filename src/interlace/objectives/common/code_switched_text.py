@@ -105,7 +105,7 @@ class CodeSwitchedText:
         """Yield the lines of pairs in blocks, those of a pair consecutive; text, words and links are of the same."""
         for start in range(0, len(text), _BLOCK):
             stop = min(start + _BLOCK, len(text))
-            block = TextPairs(text.source.slice(start, stop), text.target.slice(start, stop))
+            block = text.take(np.arange(start, stop))
             yield self._block(block, words.slice(start, stop), links.slice(start, stop))
 
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:

@@ -1,17 +1,16 @@
 """Japanese words in short units by a morphological dictionary (SudachiPy, mode A)."""
 
+import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
+from interlace.text.word_tokenizers.common.spans import rejoined_words
 
 _MAX_CHARACTERS = 10_000  # characters per call; Sudachi accepts 49,149 bytes
-_ENDS = "。！？!?\n"
 
 
 class Ja(WordTokenizer):
@@ -35,7 +34,7 @@ class Ja(WordTokenizer):
                 for unit in tokenize(part):
                     spans.append((start + unit.begin(), start + unit.end()))
             rows.append(spans)
-        return rejoined(lines, trimmed(lines, rows))
+        return rejoined_words(lines, rows)
 
 
 _thread = threading.local()  # Sudachi's tokenizers are not thread-safe
@@ -56,18 +55,9 @@ def _dictionary() -> Any:
     return Dictionary(dict="core")
 
 
-def _parts(line: str) -> Iterator[tuple[int, str]]:
-    """Yield (start, part) of a line, split after the last sentence that fits, else anywhere."""
+def _parts(line: str) -> list[tuple[int, str]]:
+    """Return (start, part) of a line; a long one is split after the last sentence that fits, else anywhere."""
     if len(line) <= _MAX_CHARACTERS:
-        yield 0, line
-        return
-    cuts: list[int] = [0]
-    while len(line) - cuts[-1] > _MAX_CHARACTERS:
-        start = cuts[-1]
-        window = line[start : start + _MAX_CHARACTERS]
-        sentence_end = max(window.rfind(mark) for mark in _ENDS) + 1
-        if sentence_end == 0:
-            sentence_end = _MAX_CHARACTERS
-        cuts.append(start + sentence_end)
-    for start, end in pairwise([*cuts, len(line)]):
-        yield start, line[start:end]
+        return [(0, line)]
+    part = rf"(?s).{{0,{_MAX_CHARACTERS - 1}}}[。！？!?\n]|.{{1,{_MAX_CHARACTERS}}}"
+    return [(match.start(), match[0]) for match in re.finditer(part, line)]

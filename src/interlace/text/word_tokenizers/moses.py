@@ -10,7 +10,6 @@ from interlace.core.ragged import Ragged
 from interlace.text.codes import base_language
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.spans import placed
-from interlace.text.word_tokenizers.unicode import Unicode
 
 
 class Moses(WordTokenizer):
@@ -34,12 +33,7 @@ class Moses(WordTokenizer):
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
         tokenizer = _tokenizer(self.language)
-        rows = []
-        for line in lines:
-            spans = placed(line, tokenizer.tokenize(line, escape=False))
-            if spans is None:
-                spans = Unicode().split([line])[0].tolist()
-            rows.append(spans)
+        rows = [placed(line, tokenizer.tokenize(line, escape=False)) for line in lines]
         return Ragged.of(rows, width=2)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import placed, rejoined, trimmed
-from interlace.text.word_tokenizers.unicode import Unicode
+from interlace.text.word_tokenizers.common.spans import placed, rejoined_words
 
 
 class Th(WordTokenizer):
@@ -18,10 +17,5 @@ class Th(WordTokenizer):
         from pythainlp.tokenize.newmm import segment
 
         # safe_mode cuts long ambiguous text in pieces; without it one line may take minutes
-        rows = []
-        for line in lines:
-            spans = placed(line, segment(line, safe_mode=True))
-            if spans is None:
-                spans = Unicode().split([line])[0].tolist()
-            rows.append(spans)
-        return rejoined(lines, trimmed(lines, rows))
+        rows = [placed(line, segment(line, safe_mode=True)) for line in lines]
+        return rejoined_words(lines, rows)

@@ -6,7 +6,7 @@ from typing import Any
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
+from interlace.text.word_tokenizers.common.spans import rejoined_words
 
 
 class Zh(WordTokenizer):
@@ -20,7 +20,7 @@ class Zh(WordTokenizer):
         rows = []
         for line in lines:
             rows.append([(start, end) for _, start, end in tokenize(line)])
-        return rejoined(lines, trimmed(lines, rows))
+        return rejoined_words(lines, rows)
 
 
 @cache

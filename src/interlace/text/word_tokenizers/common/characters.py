@@ -37,8 +37,9 @@ def is_space(points: NDArray[Any]) -> NDArray[np.bool_]:
 
 def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
     """(lines + 1,) start of each line in `code_points`, and the total length."""
+    lengths = np.fromiter(map(len, lines), np.int64, len(lines))
     starts = np.zeros(len(lines) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)) + 1, out=starts[1:])
+    np.cumsum(lengths + 1, out=starts[1:])
     return starts
 
 
@@ -46,11 +47,9 @@ def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.in
     """Convert spans over all lines to spans per line; `lines` as from `line_starts`."""
     offsets = np.searchsorted(starts, lines).astype(np.int64)  # (lines + 1,)
     counts = np.diff(offsets)  # (lines,)
-    base = np.repeat(lines[:-1], counts)  # (spans,) the start of a span's line
-    spans = np.empty((len(starts), 2), np.int32)
-    spans[:, 0] = starts - base
-    spans[:, 1] = ends - base
-    return Ragged(spans, offsets)
+    line_begins = np.repeat(lines[:-1], counts)  # (spans,)
+    spans = np.stack([starts - line_begins, ends - line_begins], axis=1)
+    return Ragged(spans.astype(np.int32), offsets)
 
 
 def at_graphemes(spans: Ragged, lines: Sequence[str]) -> Ragged:
@@ -59,21 +58,26 @@ def at_graphemes(spans: Ragged, lines: Sequence[str]) -> Ragged:
     In decomposed text (NFD) a letter is a base character and marks, or several conjoining jamo; tokenizers that compose
     it place the subword on its base character alone.
     """
-    points = code_points(lines)  # (C,)
-    continues = _CONTINUES.of(points) == _CONTINUING
-    positions = np.arange(len(points))
-    # the last base character at or before each character, and the first one at or after it
-    base = np.maximum.accumulate(np.where(continues, 0, positions))
-    following = np.where(continues, len(points), positions)
+    classes = _CONTINUES.of_lines(lines)  # (C,)
+    continues = classes == _CONTINUING
+    positions = np.arange(len(classes))
+    # the last base character at or before each character
+    base = np.where(continues, 0, positions)
+    base = np.maximum.accumulate(base)
+    # the first base character at or after each character
+    following = np.where(continues, len(classes), positions)
     following = np.minimum.accumulate(following[::-1])[::-1]
+
     extended = spans.flat.copy()  # (spans, 2)
     is_filled = extended[:, 0] < extended[:, 1]
+    rows = spans.rows()[is_filled]
     # the start of each span's line, which ends with a line feed: a base character
-    line_begins = line_starts(lines)[spans.rows()[is_filled]]
-    starts = np.maximum(base[line_begins + extended[is_filled, 0]], line_begins)
-    ends = following[line_begins + extended[is_filled, 1]]
-    extended[is_filled, 0] = starts - line_begins
-    extended[is_filled, 1] = ends - line_begins
+    line_begins = line_starts(lines)[rows]
+    starts = line_begins + extended[is_filled, 0]
+    ends = line_begins + extended[is_filled, 1]
+    first_characters = np.maximum(base[starts], line_begins)
+    extended[is_filled, 0] = first_characters - line_begins
+    extended[is_filled, 1] = following[ends] - line_begins
     return Ragged(extended, spans.offsets - spans.offsets[0])
 
 

@@ -3,17 +3,19 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
-from interlace.text.word_tokenizers.unicode import continues
+from interlace.text.word_tokenizers.unicode import Unicode, continues
 
 Span = tuple[int, int]
 
 
-def placed(line: str, tokens: Iterable[str]) -> list[Span] | None:
-    """Return the span of each token, with white space and control characters inside; None if one is not in the line."""
+def placed(line: str, tokens: Iterable[str]) -> list[Span]:
+    """Return the span of each token, with white space and control characters inside.
+
+    If one is not in the line, the words of the tokenizer `unicode` are returned.
+    """
     spans: list[Span] = []
     end = 0  # of the last token
     for token in tokens:
@@ -22,14 +24,15 @@ def placed(line: str, tokens: Iterable[str]) -> list[Span] | None:
         if start < 0 or not _is_blank(line[end:start]):
             span = _spaced_span(line, token, end)
         if span is None:
-            return None
+            unicode_words: list[Span] = Unicode().split([line])[0].tolist()
+            return unicode_words
         spans.append(span)
         end = span[1]
     return spans
 
 
-def trimmed(lines: Sequence[str], rows: Sequence[Sequence[Span]]) -> Ragged:
-    """Return spans without leading and trailing white space; drops spans of white space only."""
+def rejoined_words(lines: Sequence[str], rows: Sequence[Sequence[Span]]) -> Ragged:
+    """Return spans without white space at their ends, with words of other scripts rejoined; see `rejoined`."""
     trimmed_rows = []
     for line, row in zip(lines, rows, strict=True):
         spans = []
@@ -40,7 +43,7 @@ def trimmed(lines: Sequence[str], rows: Sequence[Sequence[Span]]) -> Ragged:
                 text_start = start + len(word) - len(word.lstrip())
                 spans.append((text_start, text_start + len(text)))
         trimmed_rows.append(spans)
-    return Ragged.of(trimmed_rows, width=2)
+    return rejoined(lines, Ragged.of(trimmed_rows, width=2))
 
 
 def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
@@ -58,10 +61,10 @@ def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
     ends = words.flat[:, 1] + begins
     is_adjacent = starts[1:] == ends[:-1]
     continues_word = continues(code_points(lines))  # (C,)
-    is_joined: NDArray[np.bool_] = np.zeros(len(starts), np.bool_)  # (W,) to the word before
-    is_joined[1:] = is_adjacent & continues_word[starts[1:]]
-    is_last = np.append(~is_joined[1:], True)
-    return spans_by_line(starts[~is_joined], ends[is_last], line_begins)
+    begins_word = np.ones(len(starts), np.bool_)  # (W,) whether it is not joined to the one before
+    begins_word[1:] = ~(is_adjacent & continues_word[starts[1:]])
+    ends_word = np.append(begins_word[1:], True)
+    return spans_by_line(starts[begins_word], ends[ends_word], line_begins)
 
 
 def _is_blank(text: str) -> bool:
