@@ -97,7 +97,7 @@ SHORT = ["en\tde", "one\teins", "two"]
         ),
         (TABLE, ["en"], {"label": "clas"}, "no column 'clas'; did you mean 'class'"),
         (TABLE, ["en"], {"columns": ("en",), "header": False}, "no column 'en'; there are none"),
-        (TABLE[:1], ["en"], {}, r"a\.tsv: there is no row"),
+        (TABLE[:1], ["en"], {}, r"a\.tsv: no sentence, pair or question in en"),
         (
             ["en\tde\ten", "a\tb\tc"],
             ["en"],
@@ -127,7 +127,7 @@ def test_nli_reads_pairs_of_one_language(read):
     (pairs,) = read("nli", {"nli.tsv": rows}, ["en"])
     assert pairs.notes == {"pairs without a majority label left out": 2}
     assert (sides(pairs), pairs.labels) == ([("He reads.", "He sleeps.")], ["neutral"])
-    with pytest.raises(DataError, match="no labelled pair of language 'fr'"):
+    with pytest.raises(DataError, match="no sentence, pair or question in fr"):
         read("nli", {"nli.tsv": rows}, ["fr"])
 
 

@@ -71,12 +71,7 @@ def test_keeps_and_counts_questions_without_an_answer(read, answers):
     assert counted(pairs) == {"questions without an answer (neither scored nor trained on)": 1}
 
 
-def test_empty_passages_line_feeds_and_surrogates_are_kept_and_counted(read):
-    answer = ("Anna", 0)
-    pairs = read(document(("", [question(answer)]), (PASSAGE, [question(answer, text=" ")])))
-    assert pairs.source.answers == [NOT_FOUND, (0, 4)]
-    assert counted(pairs)["questions whose passage has no text"] == 1
-    assert counted(pairs)["questions without text"] == 1
+def test_line_feeds_and_surrogates_are_replaced(read):
     pairs = read(document(("Anna\nreads \ud800 a\n\nletter", [question(("a\n\nletter", 13))])))
     assert pairs.source.lines == ["Anna reads \ufffd a  letter"]
     assert pairs.answers == [["a  letter"]]
@@ -103,7 +98,7 @@ def wrong(change):
             wrong(lambda p: p["qas"][1]["answers"][0].update(answer_start=True)),
             r"key 'answers', entry 1, key 'answer_start': .* valid integer, found True",
         ),
-        (document(), r"there is no question in it"),
+        (document(), r"no sentence, pair or question in en"),
         ('{"data":\n [1,]}', r"line 2: invalid JSON"),
         ('{"data": [], "data": [], "version": 1}', r"invalid JSON: several values of 'data'$"),
         ("[" * 100_000, r"nested deeper than 100"),

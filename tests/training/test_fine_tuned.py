@@ -1,7 +1,6 @@
 """Fine-tuned models on disk: plain transformers computes the same logits, in every family and task."""
 
 import json
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -55,7 +54,7 @@ def examples_of(task, vocab):
         for start in range(6):
             context = " ".join(WORDS[start:])
             rows.append(AnsweredQuestion(context, "who reads ?", "", NOT_FOUND, []))
-        pairs = question_pairs(rows, ("en", "en"), "whitespace", Counter())
+        pairs = question_pairs(rows, ("en", "en"), "whitespace")
         return encode_questions([pairs], vocab)
     sentences = sentences_of(vocab)
     if task.name in {"pos", "ner"}:

@@ -34,6 +34,7 @@ class Reader(RegistryEntry, ABC):
     """Reads one file format. Its fields name columns, label names and the like."""
 
     by_line: ClassVar[bool] = False  # whether line numbers of the file are row numbers
+    language_counts: ClassVar[tuple[int, ...]] = (1, 2)  # numbers of languages that it takes
 
     @abstractmethod
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
@@ -84,9 +85,10 @@ class RowSubset(Reader):
         start, _, stop = self.rows.partition(":")
         first = int(start or 0)
         last = int(stop or _ALL)
+        reader = READERS.build(self.reader)
         read_rows = 0
         selected_rows = 0
-        for chunk in READERS.build(self.reader).read_chunks(paths, languages):
+        for chunk in reader.read_chunks(paths, languages):
             numbers = np.arange(read_rows, read_rows + len(chunk))
             read_rows += len(chunk)
             is_selected = (numbers >= first) & (numbers < last)
@@ -107,9 +109,11 @@ class RowSubset(Reader):
         is_drawn = np.zeros(len(numbers), np.bool_)
         blocks = numbers // _BLOCK
         for block in np.unique(blocks).tolist():
-            draws = generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK)
+            rng = generator(Purpose.SAMPLE, self.seed, block, 2)
+            draws = rng.random(_BLOCK)
             in_block = blocks == block
-            is_drawn[in_block] = draws[numbers[in_block] % _BLOCK] < self.share
+            positions = numbers[in_block] % _BLOCK
+            is_drawn[in_block] = draws[positions] < self.share
         return is_drawn
 
 

@@ -11,20 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sys import intern
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import Field
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.readers import Reader
 from interlace.readers.common.text import (
     TaggedLine,
-    chunks_with_notes,
-    expect,
     sentences_of,
     tagged_text,
+    texts_of,
 )
 from interlace.text import Text
 
@@ -72,20 +70,23 @@ class Conllu(Reader):
     With `trees`, `heads` has the head of each word and `tags["deprel"]` the relation to it.
     """
 
+    language_counts: ClassVar[tuple[int, ...]] = (1,)
+
     trees: bool = Field(
         False, description="Whether to read heads and relations; an error if the file has none."
     )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another. Lines are rebuilt from tokens; those that differ from `# text` are counted."""
-        expect(self, paths, languages, 1)
-        empty = f"{listed(paths)}: no sentence"
-        for chunk, notes in chunks_with_notes(paths, self._sentences, empty):
-            text = tagged_text(chunk, languages[0], "pos", "conllu", notes)
-            if self.trees:
-                text.tags["deprel"] = [sentence.relations for sentence in chunk]
-                text = replace(text, heads=Ragged.of([sentence.heads for sentence in chunk]))
-            yield text
+
+        def text_of(chunk: list[_Sentence]) -> Text:
+            text = tagged_text(chunk, languages[0], "pos", "conllu")
+            if not self.trees:
+                return text
+            text.tags["deprel"] = [sentence.relations for sentence in chunk]
+            return replace(text, heads=Ragged.of([sentence.heads for sentence in chunk]))
+
+        yield from texts_of(self, paths, languages, self._sentences, text_of)
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
         for first_line, lines in sentences_of(path):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -75,28 +75,39 @@ class DatasetReader(TokenizingReader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""
-        common.expect(self, paths, languages, 1, 2)
+        common.check_files(self, paths, languages)
         for path in paths:
             table = ColumnTable.open(path)
             row_format = _format_of(self, table, (languages[0], languages[-1]))
-            yield from self._read_table(table, row_format)
+            notes: Counter[str] = Counter()
+            items = self._items(table, row_format, notes)
+            is_empty = True
+            for chunk in common.chunks_of(items):
+                is_empty = False
+                yield replace(row_format.text_of(chunk), notes=dict(notes))
+                notes.clear()
+            if is_empty:
+                names = listed(map(repr, row_format.columns))
+                raise DataError(f"{path}: there is no row with text in {names}")
 
-    def _read_table(self, table: ColumnTable, row_format: _RowFormat) -> Iterator[Text | TextPairs]:
+    def _items(
+        self, table: ColumnTable, row_format: _RowFormat, notes: Counter[str]
+    ) -> Iterator[Any]:
+        """Yield what the format makes of each row with text."""
         used_columns = {*row_format.columns, row_format.label, self.language_column}
         used_columns |= {_TRANSLATION, _ID}
         columns = [column for column in table.columns if column in used_columns]
-        common.must_be_unique(dict.fromkeys(columns), table.columns, table.path)
-        rows = table.rows(columns)
-        if self.language_column in table.columns and not isinstance(row_format, _TranslationRows):
+        common.must_be_unique(columns, table.columns, table.path)
+        rows: Iterable[Row] = table.rows(columns)
+        if row_format.columns[0] not in table.columns:
+            rows = (_translations(row, row_format.columns) for row in rows)
+        elif self.language_column in table.columns:
             rows = self._of_language(row_format.languages[-1], rows, table)
-        notes: Counter[str] = Counter()
-        rows = row_format.rows_with_text(rows, notes)
-        items = (row_format.item(row, notes) for row in rows)
-        names = listed(map(repr, row_format.columns))
-        empty = f"{table.path}: there is no row with text in {names}"
-        for chunk in common.chunks_of(items, empty):
-            yield row_format.text_of(chunk, notes)
-            notes.clear()
+        for row in rows:
+            if any(row.values.get(column, "") is None for column in row_format.columns[:2]):
+                notes["rows without text (null) left out"] += 1
+            else:
+                yield row_format.item(row, notes)
 
     def _of_language(self, language: str, rows: Iterable[Row], table: ColumnTable) -> Iterator[Row]:
         """Yield the rows of a language by their column."""
@@ -133,20 +144,12 @@ class _RowFormat(ABC):
 
     needs: ClassVar[tuple[str, ...]] = ()  # keys of `_USUAL`
 
-    def rows_with_text(self, rows: Iterable[Row], notes: Counter[str]) -> Iterator[Row]:
-        """Yield the rows whose text is not null, and count the others."""
-        for row in rows:
-            if any(row.values.get(column, "") is None for column in self.columns[:2]):
-                notes["rows without text (null) left out"] += 1
-            else:
-                yield row
-
     @abstractmethod
     def item(self, row: Row, notes: Counter[str]) -> Any:
         """Return the contents of a row."""
 
     @abstractmethod
-    def text_of(self, chunk: list[Any], notes: Counter[str]) -> Text | TextPairs:
+    def text_of(self, chunk: list[Any]) -> Text | TextPairs:
         """Return a chunk of items as text."""
 
     def label_name(self, column: str, row: Row, value: object) -> str:
@@ -180,8 +183,8 @@ class _QuestionRows(_RowFormat):
         }
         return answered_question(question, common.one_line(row.text("context"), notes), notes)
 
-    def text_of(self, chunk: list[AnsweredQuestion], notes: Counter[str]) -> TextPairs:
-        return question_pairs(chunk, self.languages, self.reader.word_tokenizer, notes)
+    def text_of(self, chunk: list[AnsweredQuestion]) -> TextPairs:
+        return question_pairs(chunk, self.languages, self.reader.word_tokenizer)
 
 
 class _TaggedRows(_RowFormat):
@@ -209,12 +212,14 @@ class _TaggedRows(_RowFormat):
         """Yield each word and its tag."""
         tokens = row.get(self.columns[0])
         tags = row.get(self.columns[1])
-        if not (isinstance(tokens, list) and isinstance(tags, list) and len(tokens) == len(tags)):
+        are_lists = isinstance(tokens, list) and isinstance(tags, list)
+        if not are_lists or len(tokens) != len(tags):
             names = " and ".join(map(repr, self.columns))
             raise row.error(f"{names} are {tokens!r:.60} and {tags!r:.60}; expected equal lengths")
         for token, value in zip(tokens, tags, strict=True):
             tag = self.label_name(self.columns[1], row, value)
-            if not (isinstance(token, str) and token.strip()):
+            is_word = isinstance(token, str) and bool(token.strip())
+            if not is_word:
                 notes["tokens of white space left out"] += 1
             elif self.kind == "names" and not common.is_iob(tag):
                 raise row.error(
@@ -225,8 +230,8 @@ class _TaggedRows(_RowFormat):
             else:
                 yield common.one_line(token.strip(), notes), tag
 
-    def text_of(self, chunk: list[common.TaggedLine], notes: Counter[str]) -> Text:
-        return common.tagged_text(chunk, self.languages[0], self.kind, "dataset", notes)
+    def text_of(self, chunk: list[common.TaggedLine]) -> Text:
+        return common.tagged_text(chunk, self.languages[0], self.kind, "dataset")
 
 
 class _PairRows(_RowFormat):
@@ -240,11 +245,11 @@ class _PairRows(_RowFormat):
             cells.append(self.label_name(self.label, row, row.get(self.label)))
         return cells
 
-    def text_of(self, chunk: list[list[str]], notes: Counter[str]) -> Text | TextPairs:
+    def text_of(self, chunk: list[list[str]]) -> Text | TextPairs:
         sides = common.columns_of(chunk)
         labels = sides.pop() if self.label else None
         text: Text | TextPairs = common.plain(
-            sides, self.languages, self.reader.word_tokenizer, labels, notes
+            sides, self.languages, self.reader.word_tokenizer, labels
         )
         return text
 
@@ -257,27 +262,19 @@ class _TextRows(_RowFormat):
     def item(self, row: Row, notes: Counter[str]) -> str:
         return common.one_line(row.text(self.columns[0]), notes)
 
-    def text_of(self, chunk: list[str], notes: Counter[str]) -> Text:
-        text: Text = common.plain([chunk], self.languages, self.reader.word_tokenizer, notes=notes)
+    def text_of(self, chunk: list[str]) -> Text:
+        text: Text = common.plain([chunk], self.languages, self.reader.word_tokenizer)
         return text
 
 
-class _TranslationRows(_PairRows):
-    """The same text in one or two languages per row: a column each, or all in the column `translation`."""
-
-    def rows_with_text(self, rows: Iterable[Row], notes: Counter[str]) -> Iterator[Row]:
-        if _TRANSLATION in self.table.columns:
-            rows = map(self._translations, rows)
-        return super().rows_with_text(rows, notes)
-
-    def _translations(self, row: Row) -> Row:
-        """Return a row with the texts in the column `translation`."""
-        texts = row.get(_TRANSLATION)
-        if texts is None:
-            texts = dict.fromkeys(self.columns)
-        if not isinstance(texts, dict):
-            raise row.error(f"{_TRANSLATION!r} is {texts!r:.60}, expected texts by language")
-        return Row(row.path, row.number, texts)
+def _translations(row: Row, languages: Iterable[str]) -> Row:
+    """Return a row with the texts in the column `translation`."""
+    texts = row.get(_TRANSLATION)
+    if texts is None:
+        texts = dict.fromkeys(languages)
+    if not isinstance(texts, dict):
+        raise row.error(f"{_TRANSLATION!r} is {texts!r:.60}, expected texts by language")
+    return Row(row.path, row.number, texts)
 
 
 def _format_of(reader: DatasetReader, table: ColumnTable, languages: tuple[str, str]) -> _RowFormat:
@@ -289,9 +286,11 @@ def _format_of(reader: DatasetReader, table: ColumnTable, languages: tuple[str, 
     columns = tuple(
         reader.language_names.get(language, language) for language in dict.fromkeys(languages)
     )
-    if _TRANSLATION in table.columns or all(name in table.columns for name in columns):
-        return _TranslationRows(reader, table, languages, columns, "")
     text_column = _column(reader, table, "text")
+    if _TRANSLATION in table.columns or all(name in table.columns for name in columns):
+        if len(columns) == 2:
+            return _PairRows(reader, table, languages, columns, "")
+        text_column = columns[0]
     if text_column:
         return _TextRows(reader, table, languages, (text_column,), "")
     raise DataError(

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
+from typing import ClassVar
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers.common import text as common
@@ -20,12 +20,15 @@ class Iob(Reader):
     An `I-` that does not continue an entity of its type becomes a `B-` and is counted.
     """
 
+    language_counts: ClassVar[tuple[int, ...]] = (1,)
+
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
-        common.expect(self, paths, languages, 1)
-        empty = f"{listed(paths)}: no sentence"
-        for chunk, notes in common.chunks_with_notes(paths, _sentences, empty):
-            yield common.tagged_text(chunk, languages[0], "names", "iob", notes)
+
+        def text_of(chunk: list[common.TaggedLine]) -> Text:
+            return common.tagged_text(chunk, languages[0], "names", "iob")
+
+        yield from common.texts_of(self, paths, languages, _sentences, text_of)
 
 
 def _sentences(path: Path, notes: Counter[str]) -> Iterator[common.TaggedLine]:

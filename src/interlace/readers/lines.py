@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from interlace.core.errors import DataError
 from interlace.readers import TokenizingReader, reader_for
-from interlace.readers.common.text import chunks_of, columns_of, expect, plain
+from interlace.readers.common.text import check_files, chunks_of, columns_of, plain
 from interlace.text import Text, TextPairs
 from interlace.text.lines import count_lines, read_lines
 
@@ -19,7 +19,7 @@ class PlainLines(TokenizingReader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or the files of two languages in parallel."""
-        expect(self, paths, languages, 1, 2)
+        check_files(self, paths, languages)
         if len(paths) % len(languages):
             raise DataError(f"{paths[-1]}: {len(paths)} files; expected as many of each language")
         for path in paths:
@@ -27,13 +27,14 @@ class PlainLines(TokenizingReader):
             if suitable != "lines":
                 raise DataError(f"{path}: is not plain text; set the reader: {suitable!r}")
         if len(languages) == 1:
-            for lines in chunks_of(chain.from_iterable(map(read_lines, paths))):
+            all_lines = chain.from_iterable(map(read_lines, paths))
+            for lines in chunks_of(all_lines):
                 yield plain([lines], languages, self.word_tokenizer)
-        else:
-            half = len(paths) // 2
-            pairs = chain.from_iterable(map(_pairs, paths[:half], paths[half:]))
-            for rows in chunks_of(pairs):
-                yield plain(columns_of(rows), languages, self.word_tokenizer)
+            return
+        half = len(paths) // 2
+        pairs = chain.from_iterable(map(_pairs, paths[:half], paths[half:]))
+        for rows in chunks_of(pairs):
+            yield plain(columns_of(rows), languages, self.word_tokenizer)
 
 
 def _pairs(source_path: Path, target_path: Path) -> Iterator[tuple[str, str]]:

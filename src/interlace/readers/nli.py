@@ -2,14 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError
-from interlace.readers import TokenizingReader
-from interlace.readers.common.text import chunks_with_notes, columns_of, expect, plain, tsv_rows
-from interlace.text import TextPairs
+from interlace.readers.common.text import RowReader, tsv_rows
 
 LABELS = ("entailment", "neutral", "contradiction")
 _SYNONYMS = {"contradictory": "contradiction"}  # in XNLI's machine-translated training files
@@ -21,35 +18,35 @@ _COLUMNS = (  # names of XNLI and MultiNLI, of XNLI's machine translations, and 
 )
 
 
-class Nli(TokenizingReader):
+class Nli(RowReader):
     """Premise and hypothesis as the two sides of pairs in one language, labelled entailment, neutral, contradiction.
 
     Rows of other languages, by the column `language`, are skipped. Pairs without a majority label (`-`) are left out
     and counted. Labels are compared without case.
     """
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
-        """Read one file after another; both sides of the pairs are in the one language."""
-        expect(self, paths, languages, 1)
-        language = languages[0]
-        empty = f"{listed(paths)}: no labelled pair of language {language!r}"
-        for chunk, notes in chunks_with_notes(paths, partial(_pairs, language), empty):
-            *sides, labels = columns_of(chunk)
-            yield plain(sides, (language, language), self.word_tokenizer, labels, notes)
+    language_counts: ClassVar[tuple[int, ...]] = (1,)
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether rows end with a label."""
+        return True
 
-def _pairs(language: str, path: Path, notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
-    for number, cells in tsv_rows(path, _COLUMNS, optional=("language",)):
-        premise, hypothesis, label, row_language = cells
-        if row_language and row_language != language:
-            continue
-        name = label.strip().lower()
-        name = _SYNONYMS.get(name, name)
-        if name == _UNDECIDED:
-            notes["pairs without a majority label left out"] += 1
-        elif name in LABELS:
-            yield premise, hypothesis, name
-        else:
-            raise DataError(
-                f"{path}, line {number}: label {label!r}, expected one of {', '.join(LABELS)}"
-            )
+    def rows(
+        self, languages: list[str], path: Path, notes: Counter[str]
+    ) -> Iterator[tuple[str, str, str]]:
+        """Yield premise, hypothesis and label of each labelled pair in the language."""
+        for number, cells in tsv_rows(path, _COLUMNS, optional="language"):
+            premise, hypothesis, label, row_language = cells
+            if row_language not in {"", *languages}:
+                continue
+            name = label.strip().lower()
+            name = _SYNONYMS.get(name, name)
+            if name == _UNDECIDED:
+                notes["pairs without a majority label left out"] += 1
+            elif name in LABELS:
+                yield premise, hypothesis, name
+            else:
+                raise DataError(
+                    f"{path}, line {number}: label {label!r}, expected one of {', '.join(LABELS)}"
+                )

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from interlace.core.display import listed
 from interlace.readers import TokenizingReader
 from interlace.readers.common.questions import (
     AnsweredQuestion,
@@ -12,7 +11,7 @@ from interlace.readers.common.questions import (
     question_pairs,
     read_squad,
 )
-from interlace.readers.common.text import chunks_with_notes, expect, one_line
+from interlace.readers.common.text import one_line, texts_of
 from interlace.text import TextPairs
 
 
@@ -27,10 +26,12 @@ class Squad(TokenizingReader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read one file after another; two languages are those of the passages and of the questions."""
-        expect(self, paths, languages, 1, 2)
-        empty = f"{listed(paths)}: there is no question in it"
-        for chunk, notes in chunks_with_notes(paths, _questions, empty):
-            yield question_pairs(chunk, (languages[0], languages[-1]), self.word_tokenizer, notes)
+        sides = (languages[0], languages[-1])
+
+        def pairs_of(chunk: list[AnsweredQuestion]) -> TextPairs:
+            return question_pairs(chunk, sides, self.word_tokenizer)
+
+        yield from texts_of(self, paths, languages, _questions, pairs_of)
 
 
 def _questions(path: Path, notes: Counter[str]) -> Iterator[AnsweredQuestion]:

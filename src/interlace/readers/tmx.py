@@ -2,62 +2,51 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError
-from interlace.readers import TokenizingReader
-from interlace.readers.common.text import chunks_with_notes, columns_of, expect, one_line, plain
+from interlace.readers.common.text import RowReader, one_line
 from interlace.readers.common.xml import read_elements
-from interlace.text import Text, TextPairs
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # hold formatting codes of the original document
 
 
-class Tmx(TokenizingReader):
+class Tmx(RowReader):
     """Pairs of a translation memory, or the segments of one language. A language `en` also matches `en-US`.
 
     Formatting codes inside segments are dropped, the text around them and highlighted text are kept. Units without a
     segment in each language are left out and counted; of several segments in a language the first is read.
     """
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """Read one file after another."""
-        expect(self, paths, languages, 1, 2)
-        for chunk, notes in chunks_with_notes(paths, partial(_rows, languages)):
-            yield plain(columns_of(chunk), languages, self.word_tokenizer, notes=notes)
-
-
-def _rows(languages: list[str], path: Path, notes: Counter[str]) -> Iterator[list[str]]:
-    """Yield the segments of each unit in these languages."""
-    other_languages: set[str] = set()
-    is_empty = True
-    for line, unit in read_elements(path, "tu"):
-        segments: dict[str, str] = {}
-        for variant in unit.iter("tuv"):
-            code = variant.get("xml:lang") or variant.get("lang")
-            segment = variant.find("seg")
-            if code is None or segment is None:
-                raise DataError(f"{path}, line {line}: expected a language and <seg> in each <tuv>")
-            segments.setdefault(_normalized(code), one_line(_text(segment), notes).strip())
-        row = []
-        for language in languages:
-            text = _in_language(_normalized(language), segments)
-            if text is not None:
-                row.append(text)
-        if len(row) == len(languages):
-            is_empty = False
-            yield row
-        else:
-            notes["units without a segment in each language left out"] += 1
-            other_languages.update(segments)
-    if is_empty:
-        raise DataError(
-            f"{path}: no translation unit <tu> in {' and '.join(languages)}; other languages: "
-            f"{listed(sorted(other_languages)) or 'none'}"
-        )
+    def rows(self, languages: list[str], path: Path, notes: Counter[str]) -> Iterator[list[str]]:
+        """Yield the segments of each unit in these languages."""
+        other_languages: set[str] = set()
+        is_empty = True
+        for line, unit in read_elements(path, "tu"):
+            segments: dict[str, str] = {}
+            for variant in unit.iter("tuv"):
+                code = variant.get("xml:lang") or variant.get("lang")
+                segment = variant.find("seg")
+                if code is None or segment is None:
+                    raise DataError(
+                        f"{path}, line {line}: expected a language and <seg> in each <tuv>"
+                    )
+                segments.setdefault(_normalized(code), one_line(_text(segment), notes).strip())
+            row = [_in_language(_normalized(language), segments) for language in languages]
+            texts = [text for text in row if text is not None]
+            if len(texts) == len(languages):
+                is_empty = False
+                yield texts
+            else:
+                notes["units without a segment in each language left out"] += 1
+                other_languages.update(segments)
+        if is_empty:
+            raise DataError(
+                f"{path}: no translation unit <tu> in {' and '.join(languages)}; other languages: "
+                f"{listed(sorted(other_languages)) or 'none'}"
+            )
 
 
 def _normalized(language: str) -> str:

@@ -1,21 +1,19 @@
 """Tab-separated columns, one or two of them text; no quoting."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from interlace.core.display import listed
 from interlace.core.errors import DataError
-from interlace.readers import TokenizingReader
-from interlace.readers.common.text import chunks_of, columns_of, expect, plain, tsv_rows
-from interlace.text import Text, TextPairs
+from interlace.readers.common.text import RowReader, tsv_rows
 
 _Number = Annotated[int, Field(ge=0)]
 
 
-class Tsv(TokenizingReader):
+class Tsv(RowReader):
     """A table with one sentence per cell. By default the header names the columns by language."""
 
     columns: tuple[str | _Number, ...] = Field(
@@ -25,9 +23,14 @@ class Tsv(TokenizingReader):
     header: bool = Field(True, description="Whether the first line names the columns.")
     label: str | _Number | None = Field(None, description="Column of a label, by name or number.")
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """Read one file after another; cells may be empty."""
-        expect(self, paths, languages, 1, 2)
+    @property
+    def has_labels(self) -> bool:
+        """Whether rows end with a label."""
+        return self.label is not None
+
+    def rows(self, languages: list[str], path: Path, notes: Counter[str]) -> Iterator[list[str]]:
+        """Yield the cell of each language, and the label; cells may be empty."""
+        del notes
         columns: list[str | int] = list(self.columns)
         if not columns:
             columns += languages if self.header else range(len(languages))
@@ -37,8 +40,5 @@ class Tsv(TokenizingReader):
             )
         if self.label is not None:
             columns.append(self.label)
-        rows = (cells for path in paths for _, cells in tsv_rows(path, columns, self.header))
-        for chunk in chunks_of(rows, f"{listed(paths)}: there is no row"):
-            sides = columns_of(chunk)
-            labels = None if self.label is None else sides.pop()
-            yield plain(sides, languages, self.word_tokenizer, labels)
+        for _, cells in tsv_rows(path, columns, self.header):
+            yield cells

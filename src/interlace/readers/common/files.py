@@ -41,30 +41,39 @@ def find_sides(root: Root, patterns: tuple[str, str], languages: Sequence[str]) 
         return [*sources, *targets]
     source_by_key = _by_language_free_name(root / patterns[0], sources, languages)
     target_by_key = _by_language_free_name(root / patterns[1], targets, languages)
-    for key in sorted(source_by_key.keys() ^ target_by_key.keys()):
+    unpaired = source_by_key.keys() ^ target_by_key.keys()
+    if unpaired:
+        key = min(unpaired)
         path = source_by_key.get(key) or target_by_key[key]
         raise DataError(f"{path}: no file of {' or '.join(patterns)} corresponds to it")
-    pairs = _without_repeats(
-        [[source_by_key[key], target_by_key[key]] for key in sorted(source_by_key)]
-    )
-    return [source for source, _ in pairs] + [target for _, target in pairs]
+    pairs = []
+    for key in sorted(source_by_key):
+        pairs.append([source_by_key[key], target_by_key[key]])
+    sides = zip(*_without_repeats(pairs), strict=True)
+    return [path for side in sides for path in side]
 
 
 def _by_language_free_name(
     pattern: Path, paths: list[Path], languages: Sequence[str]
 ) -> dict[str, Path]:
     """Return files by what the wildcards of a pattern match in their paths, with `*` in place of a language."""
-    codes = re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, languages))})(?![^\W_])")
-    parts = _WILDCARD.split(_with_wildcards(pattern))
-    regex = re.compile("".join(_MATCHES.get(part, re.escape(part)) for part in parts))
+    names = "|".join(map(re.escape, languages))
+    codes = re.compile(rf"(?<![^\W_])({names})(?![^\W_])")
+    regex = ""
+    for part in _WILDCARD.split(_with_wildcards(pattern)):
+        regex += _MATCHES.get(part, re.escape(part))
     files: dict[str, Path] = {}
     for path in paths:
-        match = regex.fullmatch(str(path))
-        matched = "/".join(match.groups()) if match else ""
-        earlier = files.setdefault(codes.sub("*", matched), path)
+        match = re.fullmatch(regex, str(path))
+        key = ""
+        if match:
+            key = codes.sub("*", "/".join(match.groups()))
+        earlier = files.setdefault(key, path)
         if earlier != path:
-            names = f"their names differ only in the languages {' and '.join(languages)}"
-            raise DataError(f"{earlier} and {path}: {names}; expected a pattern for each language")
+            raise DataError(
+                f"{earlier} and {path}: their names differ only in the languages {' and '.join(languages)}; expected "
+                "a pattern for each language"
+            )
     return files
 
 

@@ -7,7 +7,7 @@ A data set is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,10 @@ from interlace.readers import HUB, is_hub
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
 # Formats that `datasets` reads without running or unpickling; it does not check Arrow files (`ColumnTable` does).
 _TABLES = {"parquet", "json", "csv", "text"}
-_REMEDY = "the hub may have tables of it: --revision refs/convert/parquet, or @refs/convert/parquet in the name"
+_REMEDY = (
+    "the hub may have tables of it: --revision refs/convert/parquet, or @refs/convert/parquet in the name; a gated "
+    "data set needs `hf auth login`"
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def open_dataset(name: Path | str) -> Any:
     """Return the split that `hub:..` names as a `datasets.Dataset`, downloaded unless it is in the cache."""
     try:
         from datasets import load_dataset_builder
-        from datasets.exceptions import DatasetNotFoundError, DatasetsError
+        from datasets.exceptions import DatasetsError
     except ModuleNotFoundError as error:
         raise MissingDependencyError(f"{name}", "datasets", "hub") from error
     try:
@@ -78,28 +81,25 @@ def open_dataset(name: Path | str) -> Any:
         raise DataError(str(error)) from None
     try:
         return _load(address, load_dataset_builder)
-    except DatasetNotFoundError as error:
-        message = f"{first_line(error)} A gated one needs `hf auth login`"
-        raise DataError(f"{address}: {message}") from error
-    except RuntimeError as error:
-        raise DataError(f"{address}: {first_line(error)}; {_REMEDY}") from error
     except ConnectionError as error:
         raise DataError(
             f"{address}: not in the cache, and {failure(error)}. Where there is a network, run `hf download "
             f"{address.repository} --repo-type dataset --revision {address.revision or 'main'} --local-dir "
             f"DATA_ROOT/{address.repository}`; files under the data root are used first"
         ) from error
-    except (DatasetsError, OSError, ValueError) as error:
-        raise DataError(f"{address}: {first_line(error.__cause__ or error)}") from error
+    except (DatasetsError, OSError, ValueError, RuntimeError) as error:
+        fault = first_line(error.__cause__ or error)
+        raise DataError(f"{address}: {fault}; {_REMEDY}") from error
 
 
 def _load(address: HubAddress, load_dataset_builder: Callable[..., Any]) -> Any:
+    revision: str | None = address.revision or None
+    access: AbstractContextManager[None] = hub_or_cache()
     if address.is_folder:
         must_hold_files(Path(address.repository), "**/*")
         revision = None
-    else:
-        revision = address.revision or None
-    with nullcontext() if address.is_folder else hub_or_cache():
+        access = nullcontext()
+    with access:
         builder = load_dataset_builder(
             address.repository, name=address.configuration, revision=revision
         )

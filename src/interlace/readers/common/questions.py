@@ -106,10 +106,6 @@ def answered_question(question: Question, context: str, notes: Counter[str]) -> 
         notes["questions without an answer (neither scored nor trained on)"] += 1
     elif first_span == NOT_FOUND:
         notes["questions whose answers do not occur in the passage (scored, not trained on)"] += 1
-    if not text.strip():
-        notes["questions without text"] += 1
-    if not context.strip():
-        notes["questions whose passage has no text"] += 1
     # ids may repeat, as TyDi QA's do
     return AnsweredQuestion(context, text, str(question.get("id", "")), first_span, answers)
 
@@ -118,11 +114,10 @@ def question_pairs(
     questions: list[AnsweredQuestion],
     languages: tuple[str, str],
     word_tokenizer: str,
-    notes: Counter[str],
 ) -> TextPairs:
     """Return passages as the source and questions as the target; `languages` are in this order."""
     sides = [[item.context for item in questions], [item.text for item in questions]]
-    pairs: TextPairs = plain(sides, languages, word_tokenizer, notes=notes)
+    pairs: TextPairs = plain(sides, languages, word_tokenizer)
     return replace(
         pairs,
         source=replace(pairs.source, answers=[item.span for item in questions]),

@@ -138,14 +138,19 @@ def _table_of_batches(
 
 def _label_names(schema: Any) -> dict[str, list[str]]:
     """Return the names of numbered labels and tags by column, from what `datasets` stores in a schema."""
-    stored = parse_json((schema.metadata or {}).get(b"huggingface", b"{}"))
+    metadata = schema.metadata or {}
+    stored = parse_json(metadata.get(b"huggingface", b"{}"))
+    features = stored.get("info", {}).get("features", {})
     names: dict[str, list[str]] = {}
-    for column, feature in stored.get("info", {}).get("features", {}).items():
+    for column, feature in features.items():
         element = feature
         while isinstance(element, list) or "feature" in element:  # a list of labels
-            element = element[0] if isinstance(element, list) else element["feature"]
+            if isinstance(element, list):
+                element = element[0]
+            else:
+                element = element["feature"]
         if "names" in element:
-            names[column] = list(map(str, element["names"]))
+            names[column] = [str(name) for name in element["names"]]
     return names
 
 

@@ -1,8 +1,10 @@
 """What several readers share: chunks of lines as `Text` and `TextPairs`, tagged tokens, tab-separated tables."""
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +13,7 @@ from interlace import readers
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
-from interlace.readers import Reader
+from interlace.readers import Reader, TokenizingReader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 from interlace.text.scripts import is_unspaced
@@ -24,6 +26,34 @@ _CHUNK_CHARACTERS = 1 << 22  # of a chunk of long lines
 _MAX_TOKENS = 100_000  # of a sentence
 
 
+class RowReader(TokenizingReader):
+    """A reader of rows: a text for each language, and perhaps a label.
+
+    With labels, rows of one language may have two texts, too.
+    """
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether rows end with a label."""
+        return False
+
+    @abstractmethod
+    def rows(
+        self, languages: list[str], path: Path, notes: Counter[str]
+    ) -> Iterator[Sequence[str]]:
+        """Yield the cells of each row of a file; notes: counts corrections and omissions."""
+
+    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+        """Read one file after another; two languages are those of source and target."""
+
+        def text_of(chunk: list[Sequence[str]]) -> Any:
+            sides = columns_of(chunk)
+            labels = sides.pop() if self.has_labels else None
+            return plain(sides, (languages[0], languages[-1]), self.word_tokenizer, labels)
+
+        yield from texts_of(self, paths, languages, partial(self.rows, languages), text_of)
+
+
 @dataclass
 class TaggedLine:
     """A line, the spans of its words, and their tags."""
@@ -33,27 +63,44 @@ class TaggedLine:
     tags: list[str]
 
 
-def expect(
-    reader: Reader, paths: Sequence[Path], languages: Sequence[str], *language_counts: int
-) -> None:
-    """Raise a DataError unless there are files, and one of the numbers of languages that a reader takes."""
-    if not paths or len(languages) not in language_counts:
-        numbers = " or ".join(map(str, language_counts))
+def check_files(reader: Reader, paths: Sequence[Path], languages: Sequence[str]) -> None:
+    """Raise a DataError unless there are files, and a number of languages that a reader takes."""
+    if not paths or len(languages) not in reader.language_counts:
+        numbers = " or ".join(map(str, reader.language_counts))
         raise DataError(
             f"the reader {reader.name!r} takes files of {numbers} languages; found {len(paths)} files for "
             f"{len(languages)} languages ({', '.join(languages)})"
         )
 
 
-def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
-    """Yield lists of at most `CHUNK` items, and of few that are long; raise a DataError, `empty` if given, for none."""
+def texts_of(
+    reader: Reader,
+    paths: Sequence[Path],
+    languages: Sequence[str],
+    rows: Callable[[Path, Counter[str]], Iterable[T]],
+    text_of: Callable[[list[T]], Any],
+) -> Iterator[Any]:
+    """Yield the text of chunks of the rows of all files, each with what `rows` counted since the chunk before."""
+    check_files(reader, paths, languages)
+    notes: Counter[str] = Counter()
+    is_empty = True
+    for chunk in chunks_of(row for path in paths for row in rows(path, notes)):
+        is_empty = False
+        yield replace(text_of(chunk), notes=dict(notes))
+        notes.clear()
+    if is_empty:
+        raise DataError(
+            f"{listed(paths)}: no sentence, pair or question in {' and '.join(languages)}"
+        )
+
+
+def chunks_of(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield lists of at most `CHUNK` items, and of few that are long."""
     remaining = iter(items)
     step = min(_STEP, readers.CHUNK)
     chunk: list[T] = []
     chunk_length = 0
-    is_empty = True
     while part := list(islice(remaining, step)):
-        is_empty = False
         length = _characters(part)
         is_full = (
             len(chunk) + len(part) > readers.CHUNK or chunk_length + length > _CHUNK_CHARACTERS
@@ -69,8 +116,6 @@ def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
             chunk_length += length
     if chunk:
         yield chunk
-    if is_empty and empty:
-        raise DataError(empty)
 
 
 def columns_of(rows: Iterable[Sequence[str]]) -> list[list[str]]:
@@ -102,38 +147,21 @@ def sentences_of(path: Path) -> Iterator[tuple[int, list[str]]]:
             )
 
 
-def chunks_with_notes(
-    paths: Iterable[Path], rows: Callable[[Path, Counter[str]], Iterable[T]], empty: str = ""
-) -> Iterator[tuple[list[T], Counter[str]]]:
-    """Yield chunks of the rows of all files, each with what `rows` counted since the chunk before; as `chunks_of`."""
-    notes: Counter[str] = Counter()
-    for chunk in chunks_of((row for path in paths for row in rows(path, notes)), empty):
-        yield chunk, notes
-        notes.clear()
-
-
 def plain(
     sides: Sequence[list[str]],
     languages: Sequence[str],
     word_tokenizer: str,
     labels: list[str] | None = None,
-    notes: Counter[str] | None = None,
 ) -> Any:
     """Return the lines of one side as `Text`, of two as `TextPairs`, with the words that a word tokenizer finds."""
-    texts = [
-        Text.of(lines, language, word_tokenizer)
-        for lines, language in zip(sides, languages, strict=False)
-    ]
-    text = texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])
-    return replace(text, labels=labels, notes=dict(notes or {}))
+    source = Text.of(sides[0], languages[0], word_tokenizer)
+    if len(sides) == 1:
+        return replace(source, labels=labels)
+    return TextPairs(source, Text.of(sides[1], languages[1], word_tokenizer), labels=labels)
 
 
 def tagged_text(
-    sentences: Sequence[TaggedLine],
-    language: str,
-    kind: str,
-    word_tokenizer: str,
-    notes: Counter[str],
+    sentences: Sequence[TaggedLine], language: str, kind: str, word_tokenizer: str
 ) -> Text:
     """Return sentences with the words and tags of the file."""
     return Text(
@@ -142,7 +170,6 @@ def tagged_text(
         words=Ragged.of([sentence.spans for sentence in sentences], width=2),
         word_tokenizer=word_tokenizer,
         tags={kind: [sentence.tags for sentence in sentences]},
-        notes=dict(notes),
     )
 
 
@@ -202,21 +229,23 @@ def tsv_rows(
     path: Path,
     columns: Sequence[str | int | tuple[str, ...]],
     header: bool = True,
-    optional: Sequence[str] = (),
+    optional: str = "",
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and selected cells of each line of a table without quoting: a quote is an ordinary character.
 
     columns: a name, a number from 0, or several names of which the first that the header has is read.
-    optional: names of further columns; their cells are empty if the header does not have them.
+    optional: the name of a further column; its cells are empty if the header does not have it.
     """
     lines = enumerate(read_lines(path), 1)
     names: list[str] = []
     if header:
         names = next(lines)[1].split("\t")
     numbers = [_column_number(path, column, names) for column in columns]
-    must_be_unique(optional, names, path)
     width = max(*numbers, len(names) - 1) + 1
-    numbers += [names.index(name) if name in names else width for name in optional]
+    if optional in names:
+        numbers.append(_column_number(path, optional, names))
+    elif optional:
+        numbers.append(width)
     for line_number, line in lines:
         cells = line.split("\t")
         if len(cells) >= width:
@@ -230,7 +259,7 @@ def tsv_rows(
 
 def must_be_unique(used: Iterable[str], names: Sequence[str], path: Path) -> None:
     """Raise a DataError if several columns of a table have the name of one that is read."""
-    repeated = [name for name in used if names.count(name) > 1]
+    repeated = [name for name in dict.fromkeys(used) if names.count(name) > 1]
     if repeated:
         raise DataError(
             f"{path}: several columns are named {listed(map(repr, repeated))}; rename or remove them"
@@ -243,7 +272,9 @@ def _column_number(path: Path, column: str | int | tuple[str, ...], names: list[
         if names and column >= len(names):
             raise DataError(f"{path}: there is no column {column}; the header names {len(names)}")
         return column
-    choices = (column,) if isinstance(column, str) else column
+    choices = column
+    if isinstance(choices, str):
+        choices = (choices,)
     for name in choices:
         if name in names:
             must_be_unique([name], names, path)
