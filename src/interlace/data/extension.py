@@ -106,7 +106,8 @@ def _learn(
     if pieces:
         tokenizer = model.tokenizer()
     runs = _runs(tokenizer, model, words)
-    number_of = {(subword,): subword for run in runs for subword in run}
+    # the subword that each run of subwords is merged to
+    number_of: dict[Subwords, int] = {(subword,): subword for run in runs for subword in run}
     for left, right in _merges(runs, len(number_of) + 2 * number, min_count):
         if left not in number_of or right not in number_of or len(pieces) == number:
             continue
