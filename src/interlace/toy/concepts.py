@@ -43,87 +43,107 @@ class AdjectiveConcept(NamedTuple):
     lasting: bool
 
 
-_PERSONS = """
-doctor m medicine | nurse f medicine | patient m medicine | dentist f medicine | teacher f school | student m school
-pupil f school | professor m school | scientist f school | writer m office | journalist f office | secretary f office
-chef m kitchen | waiter m kitchen | baker m kitchen,market | farmer m farm | gardener m nature | shepherd m farm
-fisherman m sea | sailor m sea | captain m sea | pilot f travel | driver m travel | tourist m travel
-musician m music | singer f music | dancer f music | painter m art | actor m art | photographer f art
-engineer f workshop | mechanic m workshop | carpenter m workshop | worker m workshop | policeman m town | judge f town
-lawyer m town | thief m town | merchant m market | customer f market | neighbor f home | guest m home | mother f home
-father m home | grandmother f home | grandfather m home | brother m home | sister f home | boy m home,school
-girl f home,school | man m - | woman f - | king m tale | queen f tale | soldier m tale
+# concept, tags, topics, gender, hypernym
+_NOUNS = """
+doctor person,healer,profession medicine m person | nurse person,healer,profession medicine f person
+patient person,ill medicine m person | dentist person,healer,profession medicine f person
+teacher person,profession school f person | student person,profession school m person
+pupil person,profession school f person | professor person,profession school m person
+scientist person,profession school f person | writer person,profession office m person
+journalist person,profession office f person | secretary person,profession office f person
+chef person,profession kitchen m person | waiter person,profession kitchen m person
+baker person,profession kitchen,market m person | farmer person,healer,profession farm m person
+gardener person,profession nature m person | shepherd person,profession farm m person
+fisherman person,profession sea m person | sailor person,profession sea m person
+captain person,profession sea m person | pilot person,profession travel f person
+driver person,profession travel m person | tourist person travel m person
+musician person,profession music m person | singer person,profession music f person
+dancer person,profession music f person | painter person,profession art m person
+actor person,profession art m person | photographer person,profession art f person
+engineer person,profession workshop f person | mechanic person,profession workshop m person
+carpenter person,profession workshop m person | worker person,ill,profession workshop m person
+policeman person,profession town m person | judge person,profession town f person
+lawyer person,profession town m person | thief person town m person
+merchant person,profession market m person | customer person market f person | neighbor person home f person
+guest person home m person | mother person home f person | father person home m person
+grandmother person home f person | grandfather person home m person | brother person home m person
+sister person home f person | boy person home,school m person | girl person home,school f person
+man person - m person | woman person - f person | king person tale m person | queen person tale f person
+soldier person,ill,profession tale m person | dog animal,pet home - animal | cat animal,pet home - animal
+horse animal,cattle farm,tale - animal | cow animal,cattle farm - animal | sheep animal,cattle farm - animal
+goat animal,cattle farm - animal | pig animal,cattle farm - animal | hen animal,cattle farm - animal
+duck animal,bird farm,nature - animal | mouse animal,small home - animal
+rabbit animal,game,small nature - animal | wolf animal,wild tale - animal
+bear animal,game,wild nature - animal | lion animal,wild tale - animal | elephant animal,wild travel - animal
+monkey animal,wild travel - animal | snake animal,wild nature - animal | frog animal,small nature - animal
+bee animal,small nature - animal | eagle animal,bird,wild nature - animal
+fish animal,game,swimmer sea - animal | apple object,food,food_solid,fruit kitchen,market - -
+banana object,food,food_solid,fruit kitchen,market - - | pear object,food,food_solid,fruit market,nature - -
+potato object,cooked,food,food_solid farm,kitchen - -
+tomato object,cooked,food,food_solid kitchen,market - - | carrot object,cooked,food,food_solid farm,market - -
+egg object,cooked,food farm,kitchen - - | cake object,baked,food,food_solid home,kitchen - -
+bread object,baked,food,food_solid,mass kitchen,market - -
+cheese object,food,food_solid,mass farm,market - - | rice object,cooked,food,mass kitchen - -
+meat object,cooked,food,food_solid,mass kitchen,market - -
+soup object,cooked,food,mass,warm home,kitchen - - | honey object,food,mass market,nature - -
+chocolate object,food,mass home,market - - | water object,drink,mass,warm - - -
+milk object,drink,mass,warm farm,home - - | tea object,drink,mass,warm home,office - -
+coffee object,drink,mass,warm kitchen,office - - | juice object,drink,mass kitchen - -
+wine object,drink,mass kitchen,tale - -
+book object,reading,reading_known,small_thing,written home,school - -
+letter object,reading,small_thing,written home,office - -
+newspaper object,reading,small_thing home,office - -
+poem object,reading,reading_known,written school,tale - - | report object,reading,written office,school - -
+map object,reading,small_thing sea,travel - - | message object,reading,written office,town - -
+hammer object,small_thing,tool workshop - tool | knife object,sharp,small_thing,tool kitchen - tool
+axe object,sharp,small_thing,tool farm - tool | saw object,sharp,small_thing,tool workshop - tool
+rope object,long,rope_like,small_thing,thing sea,workshop - - | bucket object,small_thing,vessel farm - -
+ladder object,heavy_thing,long,thing workshop - - | key object,small_thing home,town - -
+lamp object,small_thing,thing home - - | plate object,dish,vessel kitchen - -
+cup object,dish,vessel kitchen,office - - | spoon object,dish,small_thing kitchen - -
+bottle object,openable,small_thing,vessel kitchen,sea - - | hat object,clothing,small_thing home,tale - -
+coat object,clothing home,town - - | shirt object,clothing home,market - -
+shoe object,clothing home,market - - | dress object,clothing home,music - -
+scarf object,clothing,long,small_thing home - - | table object,furniture,heavy_thing home,kitchen - -
+chair object,furniture home,office - - | bed object,furniture,heavy_thing home,medicine - -
+cupboard object,furniture,heavy_thing,openable home,kitchen - - | door object,openable,painted home,town - -
+window object,openable home,school - - | mirror object,heavy_thing,thing home,tale - -
+car object,driven,vehicle town,travel - vehicle | bicycle object,vehicle town,workshop - vehicle
+boat object,vehicle,vessel_sea sea - vehicle | truck object,driven,vehicle farm,workshop - vehicle
+bus object,driven,vehicle town,travel - vehicle | tractor object,driven,vehicle farm - vehicle
+guitar object,instrument music - instrument | violin object,instrument,small_thing music - instrument
+piano object,heavy_thing,instrument music - instrument
+flute object,instrument,small_thing farm,music - instrument | drum object,instrument music - instrument
+trumpet object,instrument music - instrument | computer object,machine office,school - -
+telephone object,machine,small_thing home,office - - | camera object,machine,small_thing art,travel - -
+radio object,machine,small_thing home,workshop - - | clock object,machine,small_thing office,workshop - -
+ball object,small_thing,thing home,school - - | doll object,small_thing,thing home - -
+gift object,gift_like,openable,thing home,tale - - | picture object,art_work,gift_like art,school - -
+statue object,art_work,heavy_thing art,town - - | stone object,heavy_thing,thing nature - -
+tree object,plant,tall nature - - | flower object,gift_like,plant,small_thing home,nature - -
+bag object,openable,small_thing,vessel market,travel - - | box object,openable,vessel market,workshop - -
+umbrella object,openable,small_thing,thing town,travel - - | basket object,small_thing,vessel farm,market - -
+ring object,small_thing,thing market,tale - - | coin object,small_thing market,tale - -
+ticket object,small_thing music,travel - - | medicine object,mass,small_thing medicine - -
+bandage object,small_thing home,medicine - - | tool object,small_thing,tool workshop - -
+vehicle object,vehicle travel - - | instrument object,instrument music - -
+hospital place,building,indoor medicine - - | pharmacy place,indoor medicine - -
+school place,building,indoor school - - | university place,building,indoor school - -
+library place,building,indoor office,school - - | office place,building_room,indoor office - -
+kitchen place,building_room,indoor home,kitchen - -
+restaurant place,building,building_room,indoor kitchen,town - - | bakery place,indoor kitchen,market - -
+market place,building,outdoor market - - | shop place,building_room,indoor market - -
+farm place,outdoor farm - - | field place,outdoor farm - - | garden place,outdoor home,nature - -
+forest place,outdoor nature - - | park place,outdoor nature,town - - | lake place,water nature - -
+river place,water nature,sea - - | beach place,outdoor sea - - | harbor place,outdoor sea - -
+island place,outdoor sea - - | station place,indoor travel - - | airport place,indoor travel - -
+hotel place,building,building_room,indoor travel - - | museum place,building,indoor art - -
+theater place,building,indoor art,music - - | workshop place,building_room,indoor workshop - -
+factory place,building,indoor workshop - - | church place,building,indoor town - -
+street place,outdoor town - - | castle place,building,indoor tale - -
+house place,building,building_room,indoor home - - | village place,outdoor farm,tale - - | person person - m -
+animal animal nature - -
 """
-_NO_PROFESSION = """
-patient customer neighbor guest mother father grandmother grandfather brother sister boy girl man woman thief king queen
-tourist
-"""
-_ANIMALS = """
-dog pet home | cat pet home | horse cattle farm,tale | cow cattle farm | sheep cattle farm | goat cattle farm
-pig cattle farm | hen cattle farm | duck bird farm,nature | mouse small home | rabbit small,game nature
-wolf wild tale | bear wild,game nature | lion wild tale | elephant wild travel | monkey wild travel
-snake wild nature | frog small nature | bee small nature | eagle bird,wild nature | fish game,swimmer sea
-"""
-
-
-# concept, tags, topics, hypernym
-_THINGS = """
-apple food,fruit market,kitchen - | banana food,fruit market,kitchen - | pear food,fruit market,nature -
-potato food,cooked kitchen,farm - | tomato food,cooked market,kitchen - | carrot food,cooked farm,market -
-egg food,cooked kitchen,farm - | cake food,baked kitchen,home -
-bread food,baked,mass kitchen,market - | cheese food,mass farm,market - | rice food,cooked,mass kitchen -
-meat food,cooked,mass kitchen,market - | soup food,cooked,warm,mass kitchen,home - | honey food,mass nature,market -
-chocolate food,mass home,market - | water drink,warm,mass - - | milk drink,warm,mass farm,home -
-tea drink,warm,mass home,office - | coffee drink,warm,mass office,kitchen - | juice drink,mass kitchen -
-wine drink,mass kitchen,tale -
-book reading,written,small_thing school,home - | letter reading,written,small_thing office,home -
-newspaper reading,small_thing office,home - | poem reading,written school,tale -
-report reading,written office,school -
-map reading,small_thing travel,sea - | message reading,written office,town -
-hammer tool,small_thing workshop tool | knife tool,small_thing,sharp kitchen tool
-axe tool,small_thing,sharp farm tool
-saw tool,small_thing,sharp workshop tool | rope thing,small_thing,long sea,workshop -
-bucket vessel,small_thing farm - | ladder thing,long,heavy_thing workshop - | key small_thing home,town -
-lamp thing,small_thing home - | plate vessel,dish kitchen - | cup vessel,dish kitchen,office -
-spoon dish,small_thing kitchen -
-bottle vessel,openable,small_thing kitchen,sea -
-hat clothing,small_thing tale,home - | coat clothing home,town - | shirt clothing home,market -
-shoe clothing market,home -
-dress clothing music,home - | scarf clothing,small_thing,long home -
-table furniture,heavy_thing home,kitchen - | chair furniture home,office - | bed furniture,heavy_thing home,medicine -
-cupboard furniture,openable,heavy_thing kitchen,home - | door openable,painted home,town -
-window openable home,school -
-mirror thing,heavy_thing home,tale -
-car vehicle,driven town,travel vehicle | bicycle vehicle town,workshop vehicle | boat vehicle,vessel_sea sea vehicle
-truck vehicle,driven workshop,farm vehicle | bus vehicle,driven town,travel vehicle
-tractor vehicle,driven farm vehicle
-guitar instrument music instrument | violin instrument,small_thing music instrument
-piano instrument,heavy_thing music instrument
-flute instrument,small_thing music,farm instrument | drum instrument music instrument
-trumpet instrument music instrument
-computer machine office,school - | telephone machine,small_thing office,home -
-camera machine,small_thing art,travel -
-radio machine,small_thing home,workshop - | clock machine,small_thing office,workshop -
-ball thing,small_thing school,home - | doll thing,small_thing home - | gift thing,openable home,tale -
-picture art_work art,school - | statue art_work,heavy_thing art,town - | stone thing,heavy_thing nature -
-tree plant,tall nature - | flower plant,small_thing nature,home - | bag vessel,openable,small_thing market,travel -
-box vessel,openable market,workshop - | umbrella thing,small_thing,openable town,travel -
-basket vessel,small_thing market,farm -
-ring thing,small_thing tale,market - | coin small_thing market,tale - | ticket small_thing travel,music -
-medicine small_thing,mass medicine - | bandage small_thing medicine,home -
-tool tool,small_thing workshop - | vehicle vehicle travel - | instrument instrument music -
-"""
-_PLACES = """
-hospital indoor medicine | pharmacy indoor medicine | school indoor school | university indoor school
-library indoor school,office | office indoor office | kitchen indoor kitchen,home | restaurant indoor kitchen,town
-bakery indoor kitchen,market | market outdoor market | shop indoor market | farm outdoor farm | field outdoor farm
-garden outdoor nature,home | forest outdoor nature | park outdoor nature,town | lake water nature
-river water nature,sea | beach outdoor sea | harbor outdoor sea | island outdoor sea | station indoor travel
-airport indoor travel | hotel indoor travel | museum indoor art | theater indoor music,art | workshop indoor workshop
-factory indoor workshop | church indoor town | street outdoor town | castle indoor tale | house indoor home
-village outdoor farm,tale
-"""
-
 
 # concept | subject | objects | flags | manners | topics | places
 _VERBS = """
@@ -238,16 +258,6 @@ DETERMINERS: tuple[str, ...] = (
     "every",
     "no",
 )
-_EXTRA = {  # further tags, by members
-    "building": "hospital school university library restaurant market museum theater factory church castle house hotel",
-    "building_room": "kitchen office house hotel workshop restaurant shop",
-    "reading_known": "book poem",
-    "rope_like": "rope",
-    "food_solid": "apple banana pear potato tomato carrot cake bread cheese meat",
-    "gift_like": "gift flower picture",
-    "healer": "doctor nurse dentist farmer",
-    "ill": "patient soldier worker",
-}
 
 
 def cells(table: str) -> list[list[str]]:
@@ -260,48 +270,24 @@ def _set(field: str) -> frozenset[str]:
     return frozenset(field.replace(",", " ").split()) - {"-"}
 
 
-def _nouns() -> Iterator[tuple[str, NounConcept]]:
-    rows = [
-        (concept, "person", topics, gender, "person") for concept, gender, topics in cells(_PERSONS)
-    ]
-    rows += [
-        (concept, f"{tags},animal", topics, "", "animal")
-        for concept, tags, topics in cells(_ANIMALS)
-    ]
-    rows += [
-        (concept, f"{tags},object", topics, "", hypernym)
-        for concept, tags, topics, hypernym in cells(_THINGS)
-    ]
-    rows += [(concept, f"{tags},place", topics, "", "") for concept, tags, topics in cells(_PLACES)]
-    rows += [("person", "person", "", "m", ""), ("animal", "animal", "nature", "", "")]
-    for concept, tags, topics, gender, hypernym in rows:
-        extra = {tag for tag, members in _EXTRA.items() if concept in members.split()}
-        if gender and hypernym and concept not in _NO_PROFESSION.split():
-            extra.add("profession")
-        yield (
-            concept,
-            NounConcept(_set(tags) | extra, _set(topics), gender, hypernym.replace("-", "")),
-        )
-
-
 def _verbs() -> Iterator[tuple[str, VerbConcept]]:
     for line in _VERBS.strip().splitlines():
         concept, subject, objects, flags, manners, topics, places = line.split(" | ")
-        in_order = [tuple(field.replace("-", "").split()) for field in (manners, places)]
-        yield (
-            concept,
-            VerbConcept(
-                _set(subject),
-                _set(objects),
-                _set(flags),
-                in_order[0],
-                _set(topics),
-                in_order[1],
-            ),
+        verb = VerbConcept(
+            subject=_set(subject),
+            objects=_set(objects),
+            flags=_set(flags),
+            manners=tuple(manners.replace("-", "").split()),
+            topics=_set(topics),
+            places=tuple(places.replace("-", "").split()),
         )
+        yield concept, verb
 
 
-NOUNS: dict[str, NounConcept] = dict(_nouns())
+NOUNS: dict[str, NounConcept] = {
+    concept: NounConcept(_set(tags), _set(topics), gender.strip("-"), hypernym.strip("-"))
+    for concept, tags, topics, gender, hypernym in cells(_NOUNS)
+}
 VERBS: dict[str, VerbConcept] = dict(_verbs())
 ADJECTIVES: dict[str, AdjectiveConcept] = {
     concept: AdjectiveConcept(_set(tags), antonym.replace("-", ""), concept in _LASTING.split())
