@@ -95,9 +95,7 @@ def test_errors_name_the_option(files, tmp_path, arguments, message):
 
 
 def test_files_are_checked_before_writing(files, tmp_path):
-    with pytest.raises(
-        DataError, match=r"a\.en\.txt and .*a\.en\.txt would both be written as a\.en\.txt"
-    ):
+    with pytest.raises(DataError, match=r"two files would be written as a\.en\.txt"):
         run(*[files / "a.en.txt"] * 2, "--transformations", "invert", "-o", tmp_path / "out")
     write_lines(files / "other.tsv", ["x\ty"])
     with pytest.raises(DataError, match="set --reader"):

@@ -173,9 +173,7 @@ def test_existing_files_are_not_hidden(root):
 
 
 def test_rejects_files_that_cannot_be_told_apart(root):
-    with pytest.raises(
-        SettingsError, match=r"two files are to be written as 'text/train\.en_x\.txt'"
-    ):
+    with pytest.raises(DataError, match=r"two files would be written as text/train\.en_x\.txt"):
         data_root(recipe(root, {"files": ["text/train.{language}.txt", "text/t*.{language}.txt"]}))
 
 

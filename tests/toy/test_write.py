@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from interlace.alignment.pharaoh import pharaoh_lines
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.readers import READERS
 from interlace.toy import (
     LANGUAGES,
@@ -147,13 +147,6 @@ def test_trees_of_plain_text_and_inference_are_written(tmp_path):
     inference = _read("nli", tmp_path / "trees/nli/train.en.tsv", "en")
     parsed = _read("conllu", tmp_path / "trees/nli/train.en.conllu", "en").lines
     assert (parsed[::2], parsed[1::2]) == (inference.source.lines, inference.target.lines)
-
-
-def test_other_folders_are_not_replaced(tmp_path):
-    (tmp_path / "thesis.txt").write_text("three years of work")
-    with pytest.raises(DataError, match="holds something that is no toy corpus"):
-        write_toy(SMALL, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_invalid_settings_are_rejected():

@@ -61,6 +61,7 @@ def derive(
         META,
         Derivation,
         DerivedDictionary,
+        outputs_of,
         write_folder,
     )
 
@@ -68,7 +69,7 @@ def derive(
     derivation = Derivation(_name_of(name, language), language, chain, seed, word_tokenizer)
     folder_files: list[FolderFile] = [_derived_file(path, reader) for path in files]
     folder_files.append(DerivedDictionary((f"dictionary.{language}-{derivation.name}.txt",), ()))
-    outputs = _outputs(folder_files)
+    outputs = outputs_of(folder_files)
     must_be_replaceable(into, META, "folder of a derived language", outputs)
     with atomic_folder(into) as folder:
         about = write_folder(derivation, folder_files, folder)
@@ -92,23 +93,6 @@ def _derived_file(path: Path, reader: str) -> FolderFile:
     sides = (".source", ".target") if source.reader.name == "nli" else ("",)
     alignments = [f"{stem}{side}.alignments" for side in sides]
     return DerivedFile((path.name, *alignments), (source,))
-
-
-def _outputs(files: list[FolderFile]) -> list[str]:
-    """Return the names of all files to write; a DataError names two that would be written under one name."""
-    from interlace.core.errors import DataError
-    from interlace.derived.common.folder import META
-
-    origins = {META: "the record of the transformations"}
-    for file in files:
-        origin = str(file.sources[0].paths[0]) if file.sources else "the dictionary"
-        for output in file.outputs:
-            if output in origins:
-                raise DataError(
-                    f"{origin} and {origins[output]} would both be written as {output}; derive them separately"
-                )
-            origins[output] = origin
-    return list(origins)
 
 
 def _chain(names: str, changes: list[str]) -> Chain:

@@ -26,6 +26,7 @@ from interlace.derived.common.folder import (
     DerivedTranslations,
     FolderFile,
     OriginalFiles,
+    outputs_of,
     write_folder,
 )
 from interlace.derived.common.formats import reader_name
@@ -95,25 +96,19 @@ class DerivedLanguageFiles(Artifact[Path]):
         """The files to write; none of their text is read.
 
         Raises:
-            DataError: an original file is missing, or there is a file at the path of a derived one.
-            SettingsError: two files have one path, or the recipe has no text for translations or dictionary.
+            DataError: an original file is missing, there is a file at the path of a derived one, or two have one path.
+            SettingsError: the recipe has no text for translations or dictionary.
         """
         files: list[FolderFile] = [
             *self._derived_files(),
             *self._translations(),
             *self._dictionary(),
         ]
-        outputs: set[str] = set()
-        for output in (output for file in files for output in file.outputs):
-            if output in outputs:
-                raise SettingsError(
-                    f"derived.{self.name}: two files are to be written as {output!r}"
-                )
+        for output in outputs_of(files):
             if (self.root / output).exists():
                 raise DataError(
                     f"derived.{self.name}: {self.root / output} exists already; use another name"
                 )
-            outputs.add(output)
         return files
 
     @property

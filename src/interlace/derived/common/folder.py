@@ -72,6 +72,17 @@ class DerivedDictionary(FolderFile):
     """
 
 
+def outputs_of(files: Iterable[FolderFile]) -> list[str]:
+    """Return the names of all files to write beside the record; raise a DataError if two have one name."""
+    outputs: list[str] = []
+    for file in files:
+        for output in file.outputs:
+            if output in (META, *outputs):
+                raise DataError(f"two files would be written as {output}; derive them separately")
+            outputs.append(output)
+    return outputs
+
+
 # ---- the folder ----
 
 WordCounts = Counter[tuple[str, str]]  # of words and their replacements
