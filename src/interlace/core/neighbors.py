@@ -98,10 +98,12 @@ def nearest_among_sample(
     has_sample = np.zeros(len(queries), bool)
     total = 0.0
     for rows, scores in _blocks(queries, candidates, scorer):
-        total += float(scores.amax(dim=1).sum())
+        best_scores = scores.amax(dim=1)
+        total += float(best_scores.sum())
         draws = rng.random(tuple(scores.shape), np.float32)
         is_hidden = torch.from_numpy(draws >= share).to(scores.device)
-        best = scores.masked_fill_(is_hidden, -torch.inf).max(dim=1)
+        scores.masked_fill_(is_hidden, -torch.inf)
+        best = scores.max(dim=1)
         numbers[rows] = best.indices.cpu().numpy()
         has_sample[rows] = best.values.isfinite().cpu().numpy()
     sampled_queries = np.flatnonzero(has_sample)
@@ -162,15 +164,26 @@ def _blocks(
     """Yield blocks of queries and their scores of all candidates, (b, m), which may be modified."""
     import torch
 
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    all_queries = torch.from_numpy(np.require(queries, np.float32, ["C", "W"])).to(device)
-    transposed = torch.from_numpy(np.require(candidates, np.float32, ["C", "W"])).to(device).T
-    cells = CELLS if device.type == "cpu" else CELLS * _GPU_FACTOR
+    device = torch.device("cpu")
+    cells = CELLS
+    if torch.cuda.is_available():
+        device = torch.device("cuda")
+        cells *= _GPU_FACTOR
+    all_queries = _tensor(queries, device)
+    transposed = _tensor(candidates, device).T
     size = max(1, cells // max(len(candidates), 1))
     for start in range(0, len(queries), size):
-        rows = slice(start, min(start + size, len(queries)))
+        stop = min(start + size, len(queries))
+        rows = slice(start, stop)
         with torch.autocast(device.type, enabled=False):  # half precision would create ties
             scores = all_queries[rows] @ transposed
             if scorer is not None:
                 scores = scorer.scores(scores, rows)
         yield rows, scores
+
+
+def _tensor(vectors: Floats, device: Any) -> Tensor:
+    import torch
+
+    writable = np.require(vectors, np.float32, ["C", "W"])
+    return torch.from_numpy(writable).to(device)

@@ -144,18 +144,17 @@ def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
         words = [token]
         if token.is_multiword:
             covered = token.last
-            words = []
-            for part in tokens[index + 1 :]:
-                if not part.is_multiword and part.first <= token.last:
-                    words.append(part)
-            spelt = "".join(word.form for word in words)
-            if len(spelt) != len(token.form) or spelt.lower() != token.form.lower():
-                sentence.left_out += [(word, words[0].first) for word in words[1:]]
-                notes[LEFT_OUT] += len(words[1:])
+            words = _words_of(token, tokens[index + 1 :])
+            if not _is_spelt_by(token, words):
+                for word in words[1:]:
+                    sentence.left_out.append((word, words[0].first))
+                    notes[LEFT_OUT] += 1
                 words = words[:1]
         start = len(sentence.line)
         for word in words:
-            form = word.form if len(words) > 1 else token.form
+            form = token.form
+            if len(words) > 1:
+                form = word.form
             end = start + len(form)
             if end > start:
                 sentence.spans.append((start, end))
@@ -169,13 +168,30 @@ def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
     return sentence
 
 
+def _words_of(multiword: _Token, following: list[_Token]) -> list[_Token]:
+    words = []
+    for token in following:
+        if not token.is_multiword and token.first <= multiword.last:
+            words.append(token)
+    return words
+
+
+def _is_spelt_by(multiword: _Token, words: list[_Token]) -> bool:
+    """Return whether the forms of words concatenate to a multiword token, but for their case."""
+    spelling = "".join(word.form for word in words)
+    has_same_length = len(spelling) == len(multiword.form)
+    return has_same_length and spelling.lower() == multiword.form.lower()
+
+
 def _add_tree(path: Path, sentence: _Sentence) -> None:
     """Find the heads and relations of the words of a sentence.
 
     A word that was left out is merged with the word that has its characters: dependents of one become dependents of the
     other, which depends on the head of the uppermost of them.
     """
-    positions = {word.first: position for position, word in enumerate(sentence.words)}  # by id
+    positions: dict[int, int] = {}  # of words, by id
+    for position, word in enumerate(sentence.words):
+        positions[word.first] = position
     merged: dict[int, _Token] = {}  # words that were left out, by id
     for word, kept_id in sentence.left_out:
         if kept_id in positions:
@@ -184,7 +200,10 @@ def _add_tree(path: Path, sentence: _Sentence) -> None:
     for word in sentence.words:
         uppermost = _uppermost(path, word, positions, merged)
         sentence.relations.append(uppermost.relation)
-        sentence.heads.append(_ROOT if uppermost.head == "0" else positions[int(uppermost.head)])
+        head = _ROOT
+        if uppermost.head != "0":
+            head = positions[int(uppermost.head)]
+        sentence.heads.append(head)
     _check_cycles(path, sentence)
 
 

@@ -64,7 +64,8 @@ def _spelt(text: Text) -> Any:
     """
     data = "\n".join([*text.lines, ""]).encode("utf-8", "surrogatepass")
     units = np.frombuffer(data, np.uint8)  # (bytes,)
-    first_bytes = np.flatnonzero((units & 0xC0) != 0x80)  # (C,) of characters
+    begins_character = (units & 0xC0) != 0x80
+    first_bytes = np.flatnonzero(begins_character)  # (C,)
     byte_of_character = np.append(first_bytes, len(units))
     line_begins = line_starts(text.lines)[text.words.rows()]  # (W,)
     character_spans = text.words.flat + line_begins[:, None]  # (W, 2) of all lines

@@ -37,17 +37,21 @@ def _size(array: Any, place: str) -> int:
 
     kind = array.type
     count = len(array)
-    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
     if types.is_null(kind) or types.is_primitive(kind):
         return count
-    if any(is_kind(kind) for is_kind in texts):
-        return count + _sum(compute.binary_length(array))
+    if _is_text(kind):
+        lengths = compute.binary_length(array)
+        return count + _sum(lengths)
+    if types.is_dictionary(kind) and _is_text(kind.value_type):
+        lengths = compute.binary_length(array.dictionary)
+        return count + _sum(lengths.take(array.indices))
     if types.is_dictionary(kind):
-        if any(is_kind(kind.value_type) for is_kind in texts):
-            return count + _sum(compute.binary_length(array.dictionary).take(array.indices))
         return count * (1 + _size(array.dictionary, place))
     if types.is_struct(kind):
-        return count * _DICT_SIZE + sum(_size(field, place) for field in array.flatten())
+        size = count * _DICT_SIZE
+        for field in array.flatten():
+            size += _size(field, place)
+        return size
     lists = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_map)
     if any(is_kind(kind) for is_kind in lists):
         values = _sum(compute.list_value_length(array))
@@ -55,6 +59,13 @@ def _size(array: Any, place: str) -> int:
             return values
         return count + _size(array.flatten(), place)
     raise DataError(f"{place}: values of type {kind}; expected text, numbers, and lists of these")
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(is_kind(kind) for is_kind in texts)
 
 
 def _sum(lengths: Any) -> int:
