@@ -262,14 +262,11 @@ def test_modernbert_rejects_languages(made):
         load(made["mmbert"].folder, languages=("en",))
 
 
-@pytest.mark.parametrize("attention", [None, "eager"])
-def test_causal_logits_match_transformers(checkpoint, attention, tmp_path):
+def test_causal_logits_match_transformers(checkpoint, tmp_path):
     if checkpoint.kind == "mmbert":
         pytest.skip("transformers has no causal class of these weights")
     inputs = checkpoint.rows((9, 5, 12))
     backbone = load(checkpoint.folder, checkpoint.words, causal=True)
-    if attention is not None:
-        backbone.model.set_attn_implementation(attention)  # as a model of a `Trainer` may have it
     plain = AutoModelForCausalLM.from_pretrained(
         backbone.save_pretrained(tmp_path / "out", checkpoint.words), trust_remote_code=False
     ).eval()

@@ -1,7 +1,6 @@
 """The learning rate by hand."""
 
 import pytest
-from transformers import TrainingArguments
 
 from interlace.training.optimizer import OptimizerSettings
 
@@ -21,14 +20,3 @@ from interlace.training.optimizer import OptimizerSettings
 def test_learning_rates_by_hand(settings, last, rates):
     schedule = OptimizerSettings(learning_rate=1.0, **settings)
     assert {step: schedule.rate(step, last) for step in rates} == pytest.approx(rates)
-
-
-def test_presets_fill_what_is_not_set():
-    roberta, defaults = OptimizerSettings(), OptimizerSettings(preset="transformers")
-    assert (roberta.betas, roberta.epsilon, roberta.weight_decay) == ((0.9, 0.98), 1e-6, 0.01)
-    assert (defaults.betas, defaults.epsilon, defaults.weight_decay) == ((0.9, 0.999), 1e-8, 0.0)
-    trainer = TrainingArguments()
-    assert defaults.betas == (trainer.adam_beta1, trainer.adam_beta2)
-    assert (defaults.epsilon, defaults.weight_decay) == (trainer.adam_epsilon, trainer.weight_decay)
-    assert OptimizerSettings(preset="transformers", weight_decay=0.1).weight_decay == 0.1
-    assert OptimizerSettings(**defaults.dump()) == defaults

@@ -126,30 +126,18 @@ def attention_arguments(
         return inputs
     if not causal:
         return inputs
-    ids = inputs["input_ids"]
     arguments: dict[str, Any] = {**inputs, "is_causal": True}
     arguments.pop("attention_mask", None)
-    eager = model.config._attn_implementation == "eager"  # noqa: SLF001 - transformers has no public name for it
-    full = causal_mask(ids, None, additive=True) if eager else None
     if family.name == "modernbert":
+        ids = inputs["input_ids"]
         window = model.config.sliding_window
-        local = causal_mask(ids, window, additive=eager) if ids.shape[1] > window else full
-        arguments["attention_mask"] = {"full_attention": full, "sliding_attention": local}
-    elif full is not None:
-        arguments["attention_mask"] = full
+        local = causal_mask(ids, window) if ids.shape[1] > window else None
+        arguments["attention_mask"] = {"full_attention": None, "sliding_attention": local}
     return arguments
 
 
-def causal_mask(ids: Tensor, window: int | None, *, additive: bool) -> Tensor:
-    """Return (1, 1, L, L), true where a query may attend: to itself and to earlier tokens less than `window` away.
-
-    additive: return 0 and the minimum instead of true and false, as eager attention adds the mask to its scores.
-    """
+def causal_mask(ids: Tensor, window: int) -> Tensor:
+    """Return (1, 1, L, L), true where a query may attend: to itself and to earlier tokens less than `window` away."""
     length = ids.shape[1]
-    visible = torch.ones((length, length), dtype=torch.bool, device=ids.device).tril_()
-    if window is not None:
-        visible.triu_(1 - window)
-    mask = visible
-    if additive:
-        mask = torch.zeros((), device=ids.device).where(visible, torch.finfo(torch.float32).min)
-    return mask[None, None]
+    visible = torch.ones((length, length), dtype=torch.bool, device=ids.device)
+    return visible.tril_().triu_(1 - window)[None, None]

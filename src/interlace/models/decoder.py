@@ -137,7 +137,7 @@ class CrossAttentionDecoder(nn.Module, ABC):
             window = self._window(layer)
             local = None
             if window is not None and ids.shape[1] > window:
-                local = causal_mask(ids, window, additive=False)
+                local = causal_mask(ids, window)
             states = self.run_layer(layer, states, rotations, local, source, visible)
         return self._final_norm(states)
 

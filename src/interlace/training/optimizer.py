@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from interlace.core.settings import Settings
 
@@ -15,23 +15,10 @@ if TYPE_CHECKING:
 
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "roberta": {},  # the defaults below (Liu et al. 2019, table 9)
-    "transformers": {
-        "betas": (0.9, 0.999),
-        "epsilon": 1e-8,
-        "weight_decay": 0.0,
-    },  # the defaults of its Trainer
-}
-
 
 class OptimizerSettings(Settings):
     """AdamW (Loshchilov & Hutter 2019) with a warm-up."""
 
-    preset: Literal["roberta", "transformers"] = Field(
-        "roberta",
-        description="Betas, epsilon and weight decay where they are not set: RoBERTa's or transformers'.",
-    )
     learning_rate: float = Field(5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4).")
     schedule: Literal["linear", "inverse_sqrt", "constant"] = Field(
         "linear",
@@ -53,14 +40,6 @@ class OptimizerSettings(Settings):
         0.01, ge=0, description="Decoupled weight decay of matrices; not of biases and norms."
     )
     clip: float = Field(1.0, gt=0, description="Maximum norm of the gradient.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_from_preset(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        preset = PRESETS.get(values.get("preset", "roberta"), {})
-        return {**preset, **values}
 
     def warmup_steps(self, last: int) -> int:
         """Return the steps of warm-up in a run of `last` updates."""
