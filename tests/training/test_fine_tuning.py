@@ -16,8 +16,9 @@ from interlace.tasks import TASKS
 from interlace.training import fine_tuning
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
-from interlace.training.fine_tuning import FineTuner, fine_tune_runs
+from interlace.training.fine_tuning import FineTuner
 from interlace.training.loop import Training
+from interlace.training.selection import runs_of_task
 from little_jobs import score_job
 
 TAGS = {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}
@@ -234,8 +235,8 @@ def test_probes_count_measured_examples(job_of, root):
         ({"name": "perplexity", "targets": ["de"]}, ["de"]),
     ],
 )
-def test_monolingual_probes_measure_the_source_too(job_of, task, languages):
-    runs = fine_tune_runs(replace(job_of(), task=TASKS.build(task)))
+def test_monolingual_probes_measure_the_source_too(task, languages):
+    runs = runs_of_task(TASKS.build(task), "en", ["de"])
     assert [run.items for run in runs] == [[("zero-shot", language)] for language in languages]
 
 

@@ -35,9 +35,9 @@ from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuned import FINE_TUNED, is_saved
-from interlace.training.fine_tuning import fine_tune_runs, readable, score_run
+from interlace.training.fine_tuning import score_run
 from interlace.training.run_folder import EVALUATION, RECIPE, SCORES, VECTORS, locked
-from interlace.training.selection import FineTuneRun
+from interlace.training.selection import FineTuneRun, runs_of_task
 from interlace.training.steps import TrainingStep
 
 log = logging.getLogger(__name__)
@@ -332,7 +332,7 @@ class _Scoring:
         self.planned: list[_PlannedRun] = []
         for job in jobs:
             shared: dict[str, EvaluationJob] = {}  # a job, which may hold a loaded model
-            for run in fine_tune_runs(job):
+            for run in runs_of_task(job.task, job.source, job.targets):
                 identity = identity_of(
                     target.recipe,
                     store.model_key,
@@ -364,14 +364,8 @@ class _Scoring:
     def run(self) -> list[InterlaceError]:
         """Score what is missing; return errors, which do not stop other seeds and languages."""
         failures: dict[str, InterlaceError] = {}  # seeds and directions may miss the same file
-        for complete in self.planned:
-            planned = complete
+        for planned in self.planned:
             try:
-                if planned.run.train_language and not self._holds(planned):
-                    run, error = readable(planned.job, planned.run)
-                    planned = planned.with_files(run)
-                    if error is not None:
-                        failures.setdefault(str(error), error)
                 if not self._holds(planned):
                     self._score(planned)
                 self.store.requested += planned.places

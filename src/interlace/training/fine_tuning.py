@@ -7,13 +7,13 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.core.errors import DataError, RunError
 from interlace.core.ragged import Ragged
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
@@ -30,7 +30,6 @@ from interlace.training.selection import (
     SelectionGroup,
     baseline_loss,
     collapsed,
-    runs_of_task,
     selection_groups,
 )
 
@@ -41,44 +40,6 @@ log = logging.getLogger(__name__)
 
 _MAX_REASONS = 3  # that a message lists
 _LATE = 0.75  # of the training: a model that still predicts one label will not recover
-
-
-def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
-    """Return the fine-tunings of a task, or the runs without training of a probe; reject impossible translate-test."""
-    task = job.task
-    if (
-        isinstance(task, FineTuneTask)
-        and "translate-test" in task.settings
-        and not task.translatable
-    ):
-        raise SettingsError(
-            f"{job.name}: translate-test is for tasks with one label a text, not for this one"
-        )
-    return runs_of_task(job.task, job.source, job.targets)
-
-
-def readable(job: EvaluationJob, run: FineTuneRun) -> tuple[FineTuneRun, DataError | None]:
-    """Return the run without the languages whose own files cannot be read, and an error that says why.
-
-    A development set is a language's own file under `per-language-dev` only. Otherwise it selects the weights of all
-    languages and is, like training text, required by `score_run`. At least one language must be left.
-    """
-    per_language = _tuning(job).select == "per-language-dev"
-    errors: list[str] = []
-    complete: list[Item] = []
-    for item in run.items:
-        known_errors = len(errors)
-        with _collecting(errors):
-            job.test(item)
-            if per_language:
-                job.examples("dev", run.dev_language(item))
-        if len(errors) == known_errors:
-            complete.append(item)
-    if len(complete) == len(run.items):
-        return run, None
-    if not complete:
-        _read(job, run)  # raises, and names what is missing for training, too
-    return replace(run, items=complete, requested=run.items), DataError(_joined(errors))
 
 
 def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.errors import SettingsError
 from interlace.scores import PER_LANGUAGE
 from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
 from interlace.tasks.common.files import translated_files
@@ -28,13 +29,11 @@ class Item(NamedTuple):
 class FineTuneRun:
     """One fine-tuning.
 
-    train_language: language of the training text; empty for a probe. items: what it scores. requested: what it should
-    score, if some of that cannot be read; `mean-dev` averages over all. None: `items`.
+    train_language: language of the training text; empty for a probe. items: what it scores.
     """
 
     train_language: str
     items: list[Item]
-    requested: list[Item] | None = None
 
     def dev_language(self, item: Item) -> str:
         """Return the language whose development set represents an item; translated test text is like training text."""
@@ -76,6 +75,7 @@ def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRu
     """Return the fine-tunings of a task, or one run without training a language of a probe.
 
     targets: target languages if the task names none.
+    Raise a SettingsError for translated test text of a task whose labels belong to words.
     """
     if task.targets is not None:
         targets = task.targets
@@ -85,6 +85,10 @@ def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRu
         task, FineTuneTask
     ):  # one run a language, so that missing data of one does not affect others
         return [FineTuneRun("", [Item("zero-shot", language)]) for language in targets]
+    if "translate-test" in task.settings and not task.translatable:
+        raise SettingsError(
+            f"{task.name}: translate-test is for tasks with one label a text, not for this one"
+        )
     return runs_of_settings(task.settings, source, targets)
 
 
@@ -113,7 +117,7 @@ def selection_groups(rule: SelectionRule, run: FineTuneRun) -> list[SelectionGro
     if rule == "source-dev":
         languages = [run.train_language]
     elif rule == "mean-dev":
-        languages = list(dict.fromkeys(map(run.dev_language, run.requested or run.items)))
+        languages = list(dict.fromkeys(map(run.dev_language, run.items)))
     return [SelectionGroup(run.items, languages)]
 
 
