@@ -61,24 +61,6 @@ def trained(model):
     return [name for name, weight in model.named_parameters() if weight.requires_grad]
 
 
-@torch.no_grad()
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_logits_with_a_table_each_match_transformers(family, vocab, tmp_path):
-    """With one table for both: `tests/contracts/test_seq2seq.py`."""
-    model = made(vocab, family, DecoderSettings(embeddings="own"))
-    theirs = EncoderDecoderModel.from_pretrained(model.save_pretrained(tmp_path / "model", vocab))
-    ids = torch.tensor([[0, 5, 9, 17, 2], [0, 7, 2, 1, 1]])
-    mask = (ids != 1).long()
-    languages = torch.full_like(ids, model.traits.languages["en"])
-    read = {"input_ids": ids, "attention_mask": mask, "token_type_ids": languages}
-    start = torch.tensor([[4, 8], [4, 11]])
-    write = torch.full_like(start, model.decoder_languages["de"])
-    out = theirs.eval()(**read, decoder_input_ids=start, decoder_token_type_ids=write)
-    states = model.decode(model.encode(read), mask, {"input_ids": start, "token_type_ids": write})
-    ours = model.logits(states.flatten(0, 1)).view(2, 2, -1)
-    torch.testing.assert_close(out.logits, ours, atol=1e-5, rtol=1e-5)
-
-
 def test_a_plain_model_of_transformers_opens_here(vocab, tmp_path):
     """As `EncoderDecoderModel.from_encoder_decoder_pretrained` of two ordinary checkpoints makes them."""
     from_shape(Shape(layers=1, width=8, heads=2, max_length=16), vocab, seed=1).save_pretrained(

@@ -158,7 +158,7 @@ def test_a_taken_embedding_table_is_shared(encoder, decoder, words, tmp_path):
 def test_a_decoder_of_fewer_layers_takes_the_lowest(words, tmp_path):
     start = checkpoint(tmp_path, "bert", words, 7, layers=3)
     model = build(settings_of("bert", start=start, decoder=DecoderSettings(layers=2)), words)
-    assert (model.model.config.num_hidden_layers, model.decoder.depth) == (3, 2)
+    assert (model.model.config.num_hidden_layers, len(model.decoder.layers)) == (3, 2)
     assert same(parts(model.decoder.model)[1], load(start).model.state_dict())
 
 

@@ -24,6 +24,8 @@ from interlace.models.attention import Dropout, attention, causal_mask
 from interlace.models.families import family_of
 
 CACHE_STEP = 16  # positions that are allocated at once
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]  # from query, key and value
+AttendToSource = Callable[[Tensor], Tensor]  # from a query
 
 
 @dataclass
@@ -112,11 +114,6 @@ class CrossAttentionDecoder(nn.Module, ABC):
         """Configuration of the transformers model."""
         return self.model.config
 
-    @property
-    def depth(self) -> int:
-        """Number of layers."""
-        return len(self.layers)
-
     def forward(
         self,
         source: Tensor,
@@ -133,7 +130,7 @@ class CrossAttentionDecoder(nn.Module, ABC):
         states: Tensor = self._embed(ids, languages, 0 if first is None else first)
         rotations = self._rotations(states, 0)
         visible = None if mask is None else mask.bool()[:, None, None]
-        for layer in range(self.depth):
+        for layer in range(len(self.layers)):
             window = self._window(layer)
             local = None
             if window is not None and ids.shape[1] > window:
@@ -170,7 +167,7 @@ class CrossAttentionDecoder(nn.Module, ABC):
         visible = None if mask is None else mask.bool()[:, None, None]
         if visible is not None and bool(visible.all()):
             visible = None
-        sources = [self._source_keys_values(layer, source) for layer in range(self.depth)]
+        sources = [self._source_keys_values(layer, source) for layer in range(len(self.layers))]
         return KVCache(sources, visible, written=[])
 
     def step(self, cache: KVCache, ids: Tensor, languages: Tensor | None) -> Tensor:
@@ -179,7 +176,7 @@ class CrossAttentionDecoder(nn.Module, ABC):
             languages = languages[:, None]
         states: Tensor = self._embed(ids[:, None], languages, cache.length)
         rotations = self._rotations(states, cache.length)
-        for layer in range(self.depth):
+        for layer in range(len(self.layers)):
             attend = partial(self._attend_to_cache, cache, layer)
             attend_to_source = partial(cache.attend_to_source, layer)
             states = self._layer(layer, states, rotations, attend, attend_to_source)
@@ -190,7 +187,8 @@ class CrossAttentionDecoder(nn.Module, ABC):
         self, cache: KVCache, layer: int, query: Tensor, key: Tensor, value: Tensor
     ) -> Tensor:
         keys, values = cache.append(layer, key, value, self._window(layer))
-        return _join_heads(scaled_dot_product_attention(query, keys, values))
+        attended = scaled_dot_product_attention(query, keys, values)
+        return attended.transpose(1, 2).flatten(2)
 
     @abstractmethod
     def _embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Any:
@@ -205,8 +203,8 @@ class CrossAttentionDecoder(nn.Module, ABC):
         layer: int,
         states: Tensor,
         rotations: Any,
-        attend: Callable[[Tensor, Tensor, Tensor], Tensor],
-        attend_to_source: Callable[[Tensor], Tensor],
+        attend: Attend,
+        attend_to_source: AttendToSource,
     ) -> Any:
         """Return the (B, T, H) states after a layer.
 
@@ -228,10 +226,6 @@ class CrossAttentionDecoder(nn.Module, ABC):
 
     def _split_heads(self, states: Tensor) -> Tensor:
         return states.view(*states.shape[:-1], self.heads, -1).transpose(1, 2)
-
-
-def _join_heads(attended: Tensor) -> Tensor:
-    return attended.transpose(1, 2).flatten(2)
 
 
 class BertDecoder(CrossAttentionDecoder):
@@ -260,8 +254,8 @@ class BertDecoder(CrossAttentionDecoder):
         layer: int,
         states: Tensor,
         rotations: Any,  # noqa: ARG002
-        attend: Callable[[Tensor, Tensor, Tensor], Tensor],
-        attend_to_source: Callable[[Tensor], Tensor],
+        attend: Attend,
+        attend_to_source: AttendToSource,
     ) -> Any:
         block = self.layers[layer]
         part = block.attention.self
@@ -326,8 +320,8 @@ class ModernBertDecoder(CrossAttentionDecoder):
         layer: int,
         states: Tensor,
         rotations: Any,
-        attend: Callable[[Tensor, Tensor, Tensor], Tensor],
-        attend_to_source: Callable[[Tensor], Tensor],
+        attend: Attend,
+        attend_to_source: AttendToSource,
     ) -> Any:
         from transformers.models.modernbert.modeling_modernbert import apply_rotary_pos_emb
 
