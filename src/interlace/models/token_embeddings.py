@@ -69,21 +69,19 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
 def _new_rows(old: Tensor, extension: Extension, rng: np.random.Generator) -> Tensor:
     """Return (N, H) initial rows, or (N,) of a bias, which is never drawn."""
     import torch
+    from torch.nn.functional import embedding_bag
 
     pieces = extension.pieces
-    drawn = old.mean(0).expand(len(pieces), *old.shape[1:]).clone()  # (N, H) or (N,)
-    if old.ndim > 1:
-        noise = rng.standard_normal((len(pieces), old.shape[1]))
-        drawn += torch.from_numpy(noise).to(old) * old.std(0)
-    owners = torch.from_numpy(pieces.rows().astype(np.int64))
     ids = torch.from_numpy(pieces.flat.astype(np.int64))
-    sums = torch.zeros_like(drawn).index_add_(0, owners, old[ids])
-    counts = torch.from_numpy(np.maximum(pieces.lengths, 1)).to(old)  # (N,)
-    spelled = torch.from_numpy(pieces.lengths > 0)  # (N,)
+    starts = torch.from_numpy(pieces.offsets[:-1].astype(np.int64))
+    table = old.view(len(old), -1)  # (R, H), of a bias (R, 1)
+    rows = embedding_bag(ids, table, starts, mode="mean")
+    unspelled = torch.from_numpy(pieces.lengths == 0)  # (N,)
+    rows[unspelled] = table.mean(0)
     if old.ndim > 1:
-        counts = counts[:, None]
-        spelled = spelled[:, None]
-    return torch.where(spelled, sums / counts, drawn)
+        noise = torch.from_numpy(rng.standard_normal(rows.shape)).to(old)
+        rows[unspelled] += noise[unspelled] * old.std(0)
+    return rows.view(-1, *old.shape[1:])
 
 
 def initialize_from_vectors(
