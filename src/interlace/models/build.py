@@ -262,7 +262,7 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
         "pad_token_id": vocab.pad,
         "bos_token_id": vocab.begin,
         "eos_token_id": vocab.end,
-        "tie_word_embeddings": shape.tie,
+        "tie_word_embeddings": True,  # Press & Wolf 2017
         "initializer_range": shape.init_std,
         "max_position_embeddings": shape.max_length,
     }

@@ -52,7 +52,6 @@ class Shape(Settings):
         gt=0,
         description="Standard deviation of random weights (BERT: 0.02; XLM's embeddings: width^-0.5).",
     )
-    tie: bool = Field(True, description="Share input and output embeddings (Press & Wolf 2017).")
     local_attention: int = Field(
         128, ge=2, description="modernbert: window of local layers in tokens, both sides."
     )
