@@ -66,7 +66,14 @@ def attention(
 
         fused: Any = sdpa_attention_forward
         options = {"dropout": dropout, "scaling": scaling, "is_causal": is_causal, **options}
-        states: Tensor = fused(module, query, key, value, attention_mask, **options)[0]
+        states: Tensor = fused(
+            module,
+            query,
+            key,
+            value,
+            attention_mask,
+            **options,
+        )[0]
         return states, None
     if attention_mask is None and is_causal:
         attention_mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril_()

@@ -162,7 +162,11 @@ class _ModelBuilder:
         languages = tuple(self.languages) if settings.languages == "embeddings" else ()
         if start is None:
             return from_shape(
-                settings.shape or Shape(), self.vocab, languages, self.seed, causal=causal
+                settings.shape or Shape(),
+                self.vocab,
+                languages,
+                self.seed,
+                causal=causal,
             )
         return load(
             start,

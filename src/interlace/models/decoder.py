@@ -60,10 +60,20 @@ class KVCache:
         if sources is not None:
             keys_values = [(key[sources], value[sources]) for key, value in self.sources]
             mask = None if self.mask is None else self.mask[sources]
-        return KVCache(keys_values, mask, written, self.length, per_source)
+        return KVCache(
+            keys_values,
+            mask,
+            written,
+            self.length,
+            per_source,
+        )
 
     def append(
-        self, layer: int, key: Tensor, value: Tensor, window: int | None
+        self,
+        layer: int,
+        key: Tensor,
+        value: Tensor,
+        window: int | None,
     ) -> tuple[Tensor, Tensor]:
         """Store the next position of one layer, (R, A, 1, D) each; return the keys and values that it attends to.
 
@@ -135,7 +145,14 @@ class CrossAttentionDecoder(nn.Module, ABC):
             local = None
             if window is not None and ids.shape[1] > window:
                 local = causal_mask(ids, window)
-            states = self.run_layer(layer, states, rotations, local, source, visible)
+            states = self.run_layer(
+                layer,
+                states,
+                rotations,
+                local,
+                source,
+                visible,
+            )
         return self._final_norm(states)
 
     def run_layer(
@@ -152,15 +169,37 @@ class CrossAttentionDecoder(nn.Module, ABC):
 
         def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
             causal = local is None
-            attended, _ = attention(self, query, key, value, local, dropout, is_causal=causal)
+            attended, _ = attention(
+                self,
+                query,
+                key,
+                value,
+                local,
+                dropout,
+                is_causal=causal,
+            )
             return attended.flatten(2)
 
         def attend_to_source(query: Tensor) -> Tensor:
             key, value = self._source_keys_values(layer, source)
-            attended, _ = attention(self, query, key, value, visible, dropout, is_causal=False)
+            attended, _ = attention(
+                self,
+                query,
+                key,
+                value,
+                visible,
+                dropout,
+                is_causal=False,
+            )
             return attended.flatten(2)
 
-        return self._layer(layer, states, rotations, attend, attend_to_source)
+        return self._layer(
+            layer,
+            states,
+            rotations,
+            attend,
+            attend_to_source,
+        )
 
     def start_cache(self, source: Tensor, mask: Tensor | None) -> KVCache:
         """Return a cache of sources, for `step`."""
@@ -179,12 +218,23 @@ class CrossAttentionDecoder(nn.Module, ABC):
         for layer in range(len(self.layers)):
             attend = partial(self._attend_to_cache, cache, layer)
             attend_to_source = partial(cache.attend_to_source, layer)
-            states = self._layer(layer, states, rotations, attend, attend_to_source)
+            states = self._layer(
+                layer,
+                states,
+                rotations,
+                attend,
+                attend_to_source,
+            )
         cache.length += 1
         return self._final_norm(states)[:, 0]
 
     def _attend_to_cache(
-        self, cache: KVCache, layer: int, query: Tensor, key: Tensor, value: Tensor
+        self,
+        cache: KVCache,
+        layer: int,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
     ) -> Tensor:
         keys, values = cache.append(layer, key, value, self._window(layer))
         attended = scaled_dot_product_attention(query, keys, values)

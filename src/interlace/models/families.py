@@ -167,7 +167,13 @@ class Family:
 _BERT = Family("bert", ("cls",), "token_type_ids", "embeddings.token_type_embeddings")
 _ROBERTA = Family("roberta", ("lm_head",), "token_type_ids", "embeddings.token_type_embeddings")
 _MODERNBERT = Family("modernbert", ("head", "decoder"))
-_XLM = Family("xlm", ("pred_layer",), "langs", "lang_embeddings", causal_key="causal")
+_XLM = Family(
+    "xlm",
+    ("pred_layer",),
+    "langs",
+    "lang_embeddings",
+    causal_key="causal",
+)
 
 SEQ2SEQ = "encoder-decoder"  # `model_type` of a translation model
 

@@ -126,7 +126,13 @@ def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> 
 def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
     """Return encoder inputs for tokens without specials: `[begin] x1 .. xm [end]`, on the model's device."""
     padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
-    inputs = add_specials(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
+    inputs = add_specials(
+        padded,
+        torch.from_numpy(ids.lengths),
+        vocab.begin,
+        vocab.end,
+        vocab.pad,
+    )
     traits = model.traits
     if traits.language_input is not None and traits.languages:
         inputs[traits.language_input] = torch.full_like(
@@ -135,7 +141,13 @@ def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> di
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
 
 
-def add_specials(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict[str, Tensor]:
+def add_specials(
+    ids: Tensor,
+    lengths: Tensor,
+    begin: int,
+    end: int,
+    pad: int,
+) -> dict[str, Tensor]:
     """Return `[begin] x1 .. xm [end]` for padded (B, L) tokens and (B,) lengths, with a mask if lengths differ."""
     rows = torch.arange(len(ids), device=ids.device)
     columns = torch.arange(ids.shape[1] + 2, device=ids.device)
@@ -207,8 +219,20 @@ def beam_search(
     while len(rows):
         beams = live.sums.shape[1]  # G
         scores = state.step(tokens)
-        candidates = _Candidates.of(scores, live, mask, candidate_count, wait=every == 1)
-        finished = finished.updated(candidates, live, penalty, done, wait=every == 1)
+        candidates = _Candidates.of(
+            scores,
+            live,
+            mask,
+            candidate_count,
+            wait=every == 1,
+        )
+        finished = finished.updated(
+            candidates,
+            live,
+            penalty,
+            done,
+            wait=every == 1,
+        )
         live, parents = live.extended(candidates)
         best_sums = live.sums[:, 0]
         next_scores = best_sums / torch.full_like(best_sums, live.length + 1) ** penalty
@@ -253,7 +277,13 @@ class _Candidates(NamedTuple):
 
     @classmethod
     def of(
-        cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, count: int, *, wait: bool
+        cls,
+        scores: Tensor,
+        live: _LiveBeams,
+        mask: _ConstraintMask,
+        count: int,
+        *,
+        wait: bool,
     ) -> _Candidates:
         """Return `count` candidates from (B * G, V) scores of the next token.
 
@@ -322,7 +352,11 @@ class _FinishedBeams(NamedTuple):
 
     @classmethod
     def none(
-        cls, sources: int, width: int, max_length: int, device: torch.device
+        cls,
+        sources: int,
+        width: int,
+        max_length: int,
+        device: torch.device,
     ) -> _FinishedBeams:
         """Return no hypotheses, for the start of the search."""
         return cls(
@@ -342,7 +376,13 @@ class _FinishedBeams(NamedTuple):
             tensor[rows] = new
 
     def updated(
-        self, candidates: _Candidates, live: _LiveBeams, penalty: float, done: Tensor, *, wait: bool
+        self,
+        candidates: _Candidates,
+        live: _LiveBeams,
+        penalty: float,
+        done: Tensor,
+        *,
+        wait: bool,
     ) -> _FinishedBeams:
         """Return the best of these and of the candidates that end here, with fewer than K better ones that continue.
 

@@ -104,7 +104,13 @@ class Seq2Seq(Backbone):
         languages = None
         if self.decoder_language_input is not None:
             languages = inputs.get(self.decoder_language_input)
-        decoded: Tensor = self.decoder(states, mask, inputs["input_ids"], languages, first)
+        decoded: Tensor = self.decoder(
+            states,
+            mask,
+            inputs["input_ids"],
+            languages,
+            first,
+        )
         return decoded
 
     def vocabulary_head(self) -> VocabularyHead:
@@ -127,7 +133,11 @@ class Seq2Seq(Backbone):
         return self.logits(self.decoder.step(cache, tokens, languages)).float()
 
     def _write(
-        self, folder: Path, vocab: Vocab, fold_language: str | None, dtype: torch.dtype
+        self,
+        folder: Path,
+        vocab: Vocab,
+        fold_language: str | None,
+        dtype: torch.dtype,
     ) -> None:
         """Write one file of weights, `encoder.*` and `decoder.*`, each with its own embeddings."""
         from safetensors.torch import save_file

@@ -222,7 +222,13 @@ class Translator:
         with tokenizer_errors():
             texts = self.vocab.tokenizer.decode_batch(ids)
         logprobs = hypotheses.logprobs[:, 0].tolist()
-        for text, row, logprob, limit in zip(texts, ids, logprobs, limits.tolist(), strict=True):
+        for text, row, logprob, limit in zip(
+            texts,
+            ids,
+            logprobs,
+            limits.tolist(),
+            strict=True,
+        ):
             length = len(row) + 1
             yield LineTranslation(
                 text.replace("\n", " ").strip(),

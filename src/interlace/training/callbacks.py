@@ -204,7 +204,13 @@ class CheckpointCallback:
         accelerator = self.training.accelerator
         if accelerator.is_main_process:
             model = accelerator.unwrap_model(self.training.model)
-            checkpoint.save(self.folder, step.index, model, self.training.optimizer, self._state())
+            checkpoint.save(
+                self.folder,
+                step.index,
+                model,
+                self.training.optimizer,
+                self._state(),
+            )
             checkpoint.prune(self.folder, self.keep, best, self.due)
         accelerator.wait_for_everyone()
 

@@ -51,7 +51,11 @@ class CheckpointState(TypedDict, total=False):
 
 
 def save(
-    folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state: dict[str, Any]
+    folder: Path,
+    step: int,
+    model: nn.Module,
+    optimizer: Optimizer,
+    state: dict[str, Any],
 ) -> Path:
     """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON. Earlier checkpoints stay intact."""
     moments = {}

@@ -101,8 +101,24 @@ def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, pairs: Pairs) -> 
     """Return the measures of one language pair, from one pass over each side."""
     settings = probes.retrieval
     layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
-    source = unit(layer_vectors(backbone, probes.vocab, pairs.source, layer, settings.limits))
-    target = unit(layer_vectors(backbone, probes.vocab, pairs.target, layer, settings.limits))
+    source = unit(
+        layer_vectors(
+            backbone,
+            probes.vocab,
+            pairs.source,
+            layer,
+            settings.limits,
+        )
+    )
+    target = unit(
+        layer_vectors(
+            backbone,
+            probes.vocab,
+            pairs.target,
+            layer,
+            settings.limits,
+        )
+    )
     scores = both_ways(source, target, pairs)
     return {
         f"retrieval/{_name_of(pairs)}": scores["p@1 into target"],

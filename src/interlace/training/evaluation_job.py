@@ -70,7 +70,13 @@ class EvaluationJob:
         """Return the test examples of a language in a setting; the same object if the same files are read."""
         return self._read(scored_set(self.task, self.source, item))
 
-    def row(self, item: Item, scores: Scores, count: int, seconds: float) -> Score:
+    def row(
+        self,
+        item: Item,
+        scores: Scores,
+        count: int,
+        seconds: float,
+    ) -> Score:
         """Return the score row of an item; `count` examples count in it, measured in `seconds`."""
         task: Any = self.task
         metric = scores.metric or task.metric

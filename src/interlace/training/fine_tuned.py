@@ -117,7 +117,13 @@ def save_fine_tuned(
         else:
             record = {
                 **record,
-                "transformers": _save_as_theirs(partial, backbone, theirs, record["classes"], fold),
+                "transformers": _save_as_theirs(
+                    partial,
+                    backbone,
+                    theirs,
+                    record["classes"],
+                    fold,
+                ),
             }
             prepared.vocab.save_files(partial)
         save_file({name: value.contiguous() for name, value in weights.items()}, partial / HEAD)
@@ -171,7 +177,11 @@ def _linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
 
 
 def _save_as_theirs(
-    folder: Path, backbone: Backbone, head: _TheirHead, classes: list[str], fold: str | None
+    folder: Path,
+    backbone: Backbone,
+    head: _TheirHead,
+    classes: list[str],
+    fold: str | None,
 ) -> str:
     """Write the encoder with a head of transformers; return the name of its auto class."""
     ours = backbone.model

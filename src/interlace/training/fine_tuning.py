@@ -73,7 +73,13 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
         try:
             tuner.run(groups)
         except RunError as error:
-            log.warning("%s, seed %d, learning rate %g: %s", job.name, job.seed, rate, error)
+            log.warning(
+                "%s, seed %d, learning rate %g: %s",
+                job.name,
+                job.seed,
+                rate,
+                error,
+            )
             diverged[rate] = str(error)
     if len(diverged) == len(tuning.rates):
         reasons = "; ".join(dict.fromkeys(diverged.values()))
@@ -179,9 +185,22 @@ class FineTuner:
         prepared = head.prepare(Resources(job.vocab, backbone.traits))
         sequences = head.sequences(data.train, prepared)
         tokens = tuning.tokens_per_batch // tuning.micro_batches
-        plan = bucket_plan(sequences, prepared, head.max_length, tokens, seed=job.seed)
+        plan = bucket_plan(
+            sequences,
+            prepared,
+            head.max_length,
+            tokens,
+            seed=job.seed,
+        )
         batches = BucketedBatches(sequences, plan)
-        source = MixtureSource(job.name, data.language, head, prepared, batches, size=len(plan))
+        source = MixtureSource(
+            job.name,
+            data.language,
+            head,
+            prepared,
+            batches,
+            size=len(plan),
+        )
         updates = max(1, math.ceil(tuning.epochs * len(plan) / tuning.micro_batches))
         settings = OptimizerSettings(
             learning_rate=rate,
@@ -201,7 +220,12 @@ class FineTuner:
             tuning.micro_batches,
         )
         return cls(
-            job, data, head, prepared, training, baseline_loss(head.class_columns(sequences))
+            job,
+            data,
+            head,
+            prepared,
+            training,
+            baseline_loss(head.class_columns(sequences)),
         )
 
     @property
@@ -312,7 +336,12 @@ class FineTuner:
         folder = job.models / self._model_name(group)
         model = self.model
         save_fine_tuned(
-            folder, model.backbone, self.head, model.heads[job.name], self.prepared, record
+            folder,
+            model.backbone,
+            self.head,
+            model.heads[job.name],
+            self.prepared,
+            record,
         )
 
     def _model_name(self, group: SelectionGroup) -> str:

@@ -159,7 +159,14 @@ def steps(
             batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
             pending.append(
-                _update(training, draw, batches, counter, waited, ending=progress.ending)
+                _update(
+                    training,
+                    draw,
+                    batches,
+                    counter,
+                    waited,
+                    ending=progress.ending,
+                )
             )
             ending_alone = (
                 progress.ending and training.accelerator.num_processes == 1

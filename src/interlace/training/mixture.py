@@ -126,7 +126,11 @@ class Mixture:
             self._groups.setdefault(source.objective, []).append(number)
 
     def draws(
-        self, done: int, last: int, drawn: Sequence[int], slots: int
+        self,
+        done: int,
+        last: int,
+        drawn: Sequence[int],
+        slots: int,
     ) -> Iterator[MixtureDraw]:
         """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far.
 

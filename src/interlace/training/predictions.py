@@ -58,7 +58,11 @@ _COLUMNS = {"score": np.float32, "weight": np.float32, "counts": np.float32, "gr
 
 
 def outcomes_file(
-    run: Path, task: str, seed: int, language: str, setting: str = "zero-shot"
+    run: Path,
+    task: str,
+    seed: int,
+    language: str,
+    setting: str = "zero-shot",
 ) -> Path:
     """Return the file with the outcomes of a task in a language and a setting, as in score tables.
 
@@ -110,7 +114,13 @@ def record_outcomes(
     outcomes = scores.outcomes
     if outcomes is None or job.output is None or not job.accelerator.is_main_process:
         return {}
-    path = outcomes_file(job.output, job.name, job.seed, item.language, item.setting)
+    path = outcomes_file(
+        job.output,
+        job.name,
+        job.seed,
+        item.language,
+        item.setting,
+    )
     write_outcomes(path, outcomes, job.key)
     for name, content in (answers or {}).items():
         write_json(path.with_suffix(f".{name}.json"), content)
