@@ -30,6 +30,7 @@ import torch
 from numpy.typing import NDArray
 
 from interlace.core.neighbors import unit
+from interlace.models.search import eval_mode
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways
@@ -50,14 +51,11 @@ def perplexities(
 
     If masks are measured too, the perplexity of a causal model is called `causal_perplexity/XX`.
     """
-    was_training = backbone.training
-    backbone.eval()
     by_measure: dict[str, dict[str, float]] = {}  # measure -> corpus -> value
-    with torch.inference_mode():
+    with torch.inference_mode(), eval_mode(backbone):
         for corpus in held_out:
             total, count = summed_loss(backbone, corpus, device)
             by_measure.setdefault(corpus.name, {})[corpus.corpus] = perplexity(total, count)
-    backbone.train(was_training)
     scores: dict[str, float] = {}
     for name, by_corpus in by_measure.items():
         values = list(by_corpus.values())

@@ -3,8 +3,6 @@
     config.json, model.safetensors    the encoder with the head, as transformers' class for the task
     tokenizer.json, ...               the tokenizer
     head.safetensors                  the head as it was trained
-    fine_tuned.json                   the task with its settings, and the identity of the scores
-    README.md                         model card
 
 transformers has our head for words and answers in BERT, RoBERTa and XLM, and for sequences in XLM. For sequences in
 BERT and RoBERTa it has a linear layer and tanh before the classifier, which are saved with weights so small that tanh
@@ -14,7 +12,7 @@ vocabulary head.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,13 +21,12 @@ import torch
 import transformers
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import CheckpointError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
-from interlace.core.json_files import json_record, read_json, write_json
+from interlace.core.json_files import read_json
 from interlace.models.backbone import Backbone, cpu_copies
 from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.languages import FOLDED_KEY, fold_weights
@@ -44,31 +41,13 @@ if TYPE_CHECKING:
     from interlace.training.selection import Item
 
 FINE_TUNED = "fine-tuned"  # folder of a run
-RECORD = "fine_tuned.json"
 HEAD = "head.safetensors"
+_KEY = "interlace_key"  # of a configuration: that of the score rows
 _SCALE = 2.0**-12  # of the identity before tanh: a power of two, so that scaling does not round
 _CLASSIFIERS = {  # of sequences, by family: the layer before tanh, and the classifier
     "bert": ("bert.pooler.dense", "classifier"),
     "roberta": ("classifier.dense", "classifier.out_proj"),
 }
-
-
-@json_record
-class FineTunedRecord(TypedDict):
-    """What `fine_tuned.json` says.
-
-    task: name and settings of the registry's entry. name: of the task in the recipe. language: of the training text.
-    classes: of the task, by number. key: as in the scores. transformers: the class of transformers that has this head,
-    or "".
-    """
-
-    name: str
-    task: dict[str, Any]
-    language: str
-    seed: int
-    classes: list[str]
-    key: str
-    transformers: str
 
 
 def fine_tuned_name(task: str, items: list[Item], seed: int, *, per_language: bool) -> str:
@@ -88,8 +67,7 @@ def is_saved(folder: Path, row: Mapping[str, Any]) -> bool:
     if not row.get("fine_tuned"):
         return False
     model = folder / FINE_TUNED / Path(str(row["fine_tuned"])).name
-    record = read_json(model / RECORD, FineTunedRecord, None, remedy="evaluate again")
-    return record is not None and record["key"] == row.get("key")
+    return bool(read_json(model / CONFIG, dict[str, Any], {}).get(_KEY) == row.get("key"))
 
 
 def save_fine_tuned(
@@ -98,15 +76,20 @@ def save_fine_tuned(
     head: TaskHead,
     modules: nn.ModuleDict,
     prepared: Prepared,
-    record: FineTunedRecord,
+    *,
+    language: str,
+    classes: Sequence[str],
+    key: str,
 ) -> None:
-    """Write a fine-tuned model, atomically; raise a CheckpointError if a weight is not finite."""
+    """Write a fine-tuned model, atomically; raise a CheckpointError if a weight is not finite.
+
+    language: of the training text. classes: of the task, by number. key: of the score rows.
+    """
     check_finite_weights(
         [*backbone.named_parameters(), *modules.named_parameters()],
         f"the model to write to {folder}",
     )
-    must_be_replaceable(folder, RECORD, "fine-tuned model", [HEAD, *CHECKPOINT_FILES])
-    language = record["language"]
+    must_be_replaceable(folder, CONFIG, "fine-tuned model", [HEAD, *CHECKPOINT_FILES])
     is_known = prepared.language_ids and language in backbone.traits.languages
     fold = language if is_known else None
     weights = cpu_copies(dict(modules.state_dict()), torch.float32)
@@ -115,20 +98,16 @@ def save_fine_tuned(
         if theirs is None:
             backbone.save_pretrained(partial, prepared.vocab, fold_language=fold)
         else:
-            record = {
-                **record,
-                "transformers": _save_as_theirs(
-                    partial,
-                    backbone,
-                    theirs,
-                    record["classes"],
-                    fold,
-                ),
-            }
+            _save_as_theirs(
+                partial,
+                backbone,
+                theirs,
+                classes,
+                fold,
+            )
             prepared.vocab.save_files(partial)
         save_file({name: value.contiguous() for name, value in weights.items()}, partial / HEAD)
-        write_json(partial / RECORD, record)
-        (partial / "README.md").write_text(_card(record), encoding="utf-8")
+        write_config(partial / CONFIG, {**read_json(partial / CONFIG), _KEY: key})
 
 
 @dataclass(frozen=True)
@@ -180,10 +159,10 @@ def _save_as_theirs(
     folder: Path,
     backbone: Backbone,
     head: _TheirHead,
-    classes: list[str],
+    classes: Sequence[str],
     fold: str | None,
-) -> str:
-    """Write the encoder with a head of transformers; return the name of its auto class."""
+) -> None:
+    """Write the encoder with a head of transformers."""
     ours = backbone.model
     settings = {**ours.config.to_dict(), **head.config}
     if classes:
@@ -206,16 +185,3 @@ def _save_as_theirs(
     if fold:
         config[FOLDED_KEY] = fold
     write_config(folder / CONFIG, config)
-    return str(head.auto_class.__name__)
-
-
-def _card(record: FineTunedRecord) -> str:
-    """Return the model card."""
-    usage = f"transformers has no class with this head, whose weights are in `{HEAD}`."
-    if record["transformers"]:
-        usage = f"transformers opens it as `{record['transformers']}`."
-    return (
-        f"---\nlibrary_name: transformers\ntags: [interlace]\n---\n# {record['name']}\n\n"
-        f"Fine-tuned on the task `{record['name']}`, training text: {record['language']}; seed {record['seed']}.\n"
-        f"{usage}\n"
-    )

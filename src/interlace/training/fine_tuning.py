@@ -19,7 +19,7 @@ from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
 from interlace.tasks.common.classification import ClassificationTask
 from interlace.tasks.common.prediction import bucket_plan, predict_all
-from interlace.training.fine_tuned import FineTunedRecord, fine_tuned_name, save_fine_tuned
+from interlace.training.fine_tuned import fine_tuned_name, save_fine_tuned
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
@@ -324,24 +324,16 @@ class FineTuner:
         job = self.job
         if job.models is None or not job.accelerator.is_main_process:
             return
-        record: FineTunedRecord = {
-            "name": job.name,
-            "task": {"name": self.task.name, **self.task.dump()},
-            "language": self.data.language,
-            "seed": job.seed,
-            "classes": list(self.task.classes),
-            "key": job.identity["key"],
-            "transformers": "",
-        }
-        folder = job.models / self._model_name(group)
         model = self.model
         save_fine_tuned(
-            folder,
+            job.models / self._model_name(group),
             model.backbone,
             self.head,
             model.heads[job.name],
             self.prepared,
-            record,
+            language=self.data.language,
+            classes=self.task.classes,
+            key=job.identity["key"],
         )
 
     def _model_name(self, group: SelectionGroup) -> str:
