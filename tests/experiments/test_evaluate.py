@@ -29,7 +29,6 @@ def target(tmp_path, monkeypatch):
 def scored_by(monkeypatch, scored):
     """Have this in the place of scoring, whatever files there are."""
     monkeypatch.setattr(evaluate, "score_within_memory", scored)
-    monkeypatch.setattr(evaluate, "readable", lambda _, fit: (fit, None))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
 
