@@ -9,7 +9,7 @@ hypotheses are negated, and contradictions of two affirmative scenes (hot, cold)
 affirmative one (hot, not cold) are preferred.
 """
 
-from enum import Enum, auto
+from enum import Enum
 from itertools import chain
 from itertools import count as naturals
 from typing import NamedTuple
@@ -33,17 +33,10 @@ _RELATIVE = frozenset(
 _SEVERAL = frozenset(NUMERALS[1:]) | {"these", "many"}  # at least "some", which is more than two
 
 
-class Relation(Enum):
-    """The relation of the first of two expressions to the second, in an affirmative clause (MacCartney 2009)."""
-
-    EQUIVALENT = auto()
-    FORWARD = auto()  # forward entailment: the first implies the second
-    REVERSE = auto()  # reverse entailment: the second implies the first
-    INDEPENDENT = auto()  # neither implies or excludes the other
-    EXCLUSION = auto()  # both cannot hold
-    UNSURE = auto()  # annotators would disagree
-
-
+# The relation of the first of two expressions to the second, in an affirmative clause (MacCartney 2009). FORWARD and
+# REVERSE: the first implies the second, the second the first. INDEPENDENT: neither implies or excludes the other.
+# EXCLUSION: both cannot hold. UNSURE: annotators would disagree.
+Relation = Enum("Relation", "EQUIVALENT FORWARD REVERSE INDEPENDENT EXCLUSION UNSURE")
 EQUIVALENT, FORWARD, REVERSE, INDEPENDENT, EXCLUSION, UNSURE = Relation
 _ENTAILING = frozenset({EQUIVALENT, FORWARD})
 _FLIPPED = {FORWARD: REVERSE, REVERSE: FORWARD}
@@ -407,42 +400,34 @@ def _triples(
     for hypothesis in family:
         if split_of(hypothesis) != split or not remaining[hypothesis.denied]:
             continue
-        premises = _premises_by_label(family, hypothesis)
+        premises: dict[str, list[Scene]] = {label: [] for label in LABELS}
+        for premise in family:
+            label = nli_label(premise, hypothesis)
+            if label and premise._replace(fronted=hypothesis.fronted) != hypothesis:
+                premises[label].append(premise)
         if all(premises.values()):
             remaining[hypothesis.denied] -= 1
             triples[hypothesis] = []
-            for label, of_label in premises.items():
-                premise = _chosen(label, of_label, hypothesis, edits)
+            for label, premises_of_label in premises.items():
+                premise = _chosen(label, premises_of_label, hypothesis, edits)
                 triples[hypothesis].append(InferencePair(premise, hypothesis, label))
         if not any(remaining.values()):
             break
     return triples
 
 
-def _premises_by_label(
-    family: list[Scene],
-    hypothesis: Scene,
-) -> dict[str, dict[bool, list[Scene]]]:
-    """Return the premises of a hypothesis by label, and by whether they are denied."""
-    premises: dict[str, dict[bool, list[Scene]]] = {label: {} for label in LABELS}
-    for premise in family:
-        if premise._replace(fronted=hypothesis.fronted) != hypothesis:
-            label = nli_label(premise, hypothesis)
-            if label is not None:
-                premises[label].setdefault(premise.denied, []).append(premise)
-    return premises
-
-
 def _chosen(
     label: str,
-    premises: dict[bool, list[Scene]],
+    premises: list[Scene],
     hypothesis: Scene,
     edits: SceneEditor,
 ) -> Scene:
     """Choose a premise whose negation misleads, if there is one; for neutral pairs, of either kind."""
-    misleading = {CONTRADICTION: hypothesis.denied, ENTAILMENT: not hypothesis.denied}
-    chosen = premises.get(misleading[label]) if label in misleading else None
-    if not chosen:
-        kinds = [premises[denied] for denied in sorted(premises)]
-        chosen = kinds[edits.below(len(kinds))]
-    return chosen[edits.below(len(chosen))]
+    kinds = {premise.denied for premise in premises}
+    if label == CONTRADICTION and hypothesis.denied in kinds:
+        is_denied = hypothesis.denied
+    elif label == ENTAILMENT and (not hypothesis.denied) in kinds:
+        is_denied = not hypothesis.denied
+    else:
+        is_denied = edits.item(sorted(kinds))
+    return edits.item([premise for premise in premises if premise.denied == is_denied])

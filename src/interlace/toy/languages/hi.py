@@ -194,10 +194,14 @@ def _perfect(stem: str) -> Forms:
 
 
 def _future(stem: str) -> Forms:
-    vowel = stem.endswith(("ा", "ो"))
-    singular, plural = (stem + "ए", stem + "एँ") if vowel else (stem + "े", stem + "ें")
     if stem in _FUTURE:
         singular, plural = _FUTURE[stem]
+    elif stem.endswith(("ा", "ो")):
+        singular = stem + "ए"
+        plural = stem + "एँ"
+    else:
+        singular = stem + "े"
+        plural = stem + "ें"
     return singular + "गा", plural + "गे", singular + "गी", plural + "गी"
 
 
