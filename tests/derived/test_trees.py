@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.derived import TRANSFORMATIONS
-from interlace.derived.common.kernels import sample_order
+from interlace.derived.common.kernels import expect, sample_order
 from interlace.derived.common.trees import Forest, parsed
 from interlace.derived.galactic import SentenceTree, matched
 from interlace.derived.syntax import HEAD, Precedence
@@ -51,7 +51,7 @@ def counted_out(before):
         for order in permutations(range(len(before)))
     }
     total = sum(weights.values())
-    return {order: weight / total for order, weight in weights.items()}
+    return {order: weight / total for order, weight in weights.items()}, total
 
 
 # Thing 1 is drawn behind 2 and before 0, but 2 never comes before 0.
@@ -60,7 +60,7 @@ CONSTRAINED = np.array([[0, -3, 0], [3, 0, -3], [-np.inf, 3, 0]])
 
 @pytest.mark.parametrize("before", [np.random.default_rng(0).normal(size=(4, 4)), CONSTRAINED])
 def test_sampled_orders_follow_the_model(before):
-    expected = counted_out(before)
+    expected, _ = counted_out(before)
     order, counts = np.empty(len(before), np.int64), Counter()
     bits = np.random.default_rng(1).integers(2**64, size=40_000, dtype=np.uint64)
     for one in bits:
@@ -70,12 +70,28 @@ def test_sampled_orders_follow_the_model(before):
         assert abs(counts[one] / len(bits) - share) <= 5 * np.sqrt(share / len(bits))
 
 
+def test_expectations_sum_over_all_orders():
+    weights = np.random.default_rng(1).normal(size=(3, 3))
+    groups = Ragged.of([[0, 1, 2, 2], [1, 0]], np.int64)
+    counts = np.array([2.0, 3.0])
+    found, expected, logs = np.zeros((3, 3)), np.zeros((3, 3)), 0.0
+    total = expect(groups.values, groups.offsets, counts, weights, found)
+    for group, count in zip(groups, counts, strict=True):
+        shares, all_orders = counted_out(weights[np.ix_(group, group)])
+        logs += count * np.log(all_orders)
+        for order, share in shares.items():
+            for i, j in combinations(order, 2):
+                expected[group[i], group[j]] += count * share
+    np.testing.assert_allclose(found, expected)
+    assert total == pytest.approx(logs)
+
+
 def test_fitted_weights_reproduce_frequencies():
     """Seven of ten subjects stand before their verb, all objects behind it."""
     seen = [(SUBJECT, HEAD, OBJECT)] * 700 + [(HEAD, SUBJECT, OBJECT)] * 300
     model = Precedence.fit(seen, prior=1e-3)
     pairs = model.between([HEAD, SUBJECT, OBJECT])
-    shares = counted_out(pairs.weights)
+    shares, _ = counted_out(pairs.weights)
     assert shares[1, 0, 2] == pytest.approx(0.7, abs=0.01)
     assert shares[0, 1, 2] == pytest.approx(0.3, abs=0.01)
     assert pairs.known.tolist() == [[False, True, True], [True, False, True], [True, True, False]]

@@ -20,6 +20,10 @@ def test_samples_are_valid_distinct_reproducible_and_of_one_split(split, habits)
     assert scenes[:10] != sample(10, split, seed=6, habits=habits)
 
 
+def test_streams_share_few_scenes():
+    assert len(set(sample(3000, seed=5)) & set(sample(3000, seed=5, stream=1))) < 60
+
+
 def test_every_concept_is_used():
     used = Counter()
     for scene in sample(30_000):
