@@ -104,12 +104,15 @@ def test_saves_every_few_steps_at_the_end_and_when_stopped_or_ended(tmp_path):
 
 def test_each_process_must_see_the_checkpoint(tmp_path, monkeypatch):
     made = saver(tmp_path)
+    made.run = "this"
     run(made, [2])
     accelerator = made.training.accelerator
     accelerator.num_processes = 2
-    monkeypatch.setattr("accelerate.utils.broadcast_object_list", lambda _: [2])
+    monkeypatch.setattr("accelerate.utils.broadcast_object_list", lambda _: [2, "this"])
     assert made.resume() == 2
     accelerator.is_main_process = False
+    made.run = ""  # which the first process alone knows
+    assert made.resume() == 2
     made.folder = tmp_path / "local"
     with pytest.raises(CheckpointError, match=r"step-00000002/state\.json: missing"):
         made.resume()

@@ -269,10 +269,11 @@ class CheckpointCallback:
         step = self._newest_usable() if accelerator.is_main_process else 0
         if accelerator.num_processes == 1:
             return step
-        step = int(broadcast_object_list([step])[0])
+        # only the first process knows the id of the run
+        step, run = broadcast_object_list([step, self.run])
         if step:
-            checkpoint.verify(checkpoint.path_of(self.folder, step), self.run)
-        return step
+            checkpoint.verify(checkpoint.path_of(self.folder, step), run)
+        return int(step)
 
     def _newest_usable(self) -> int:
         """Return the step of the newest checkpoint that is intact and of this run, 0 if there is none at all.
