@@ -55,13 +55,18 @@ class Comparison:
         return self.adjusted_p < statistics.ALPHA
 
 
+def _no_outcomes(_row: Score) -> examples.Examples:
+    reader = "outcomes=interlace.report.read_outcomes"
+    raise SettingsError(f"the test needs the outcomes of test examples: give {reader}")
+
+
 def compare(
     table: ScoreTable,
     baseline: str | None = None,
     unit: Unit = "seeds",
     *,
     metrics: Mapping[str, Sequence[str]] = {},
-    outcomes: Callable[[Score], examples.Examples] | None = None,
+    outcomes: Callable[[Score], examples.Examples] = _no_outcomes,
     draws: int = statistics.DRAWS,
     impossible: list[str] | None = None,
 ) -> list[Comparison]:
@@ -86,55 +91,22 @@ def compare(
     if unit == "seeds":
         table = add_all_words(table)
         metrics = comparable_metrics(table, metrics)
-    elif outcomes is None:
-        reader = "outcomes=interlace.report.read_outcomes"
-        raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give {reader}")
     results = aggregate(table, metrics)
     pairs = _pairs(systems_of(table), baseline)
     measures = [measure for measure in results if measure.main or unit == "seeds"]
     comparisons = []
-    for slot, (measure, (system, reference)) in enumerate(product(measures, pairs)):
-        by_system = results[measure]
-        if system not in by_system or reference not in by_system:
+    for slot, (measure, pair) in enumerate(product(measures, pairs)):
+        if not set(pair) <= results[measure].keys():
             continue
-        system_sample = by_system[system].against(by_system[reference])
-        reference_sample = by_system[reference].against(by_system[system])
-        rng = generator(
-            Purpose.STATISTICS,
-            0,
-            0 if unit == "seeds" else 2,
-            slot,
-        )
-        if outcomes is None or unit == "seeds":
-            interval = statistics.difference_interval(system_sample, reference_sample)
-            p = statistics.permutation_test(
-                system_sample,
-                reference_sample,
-                rng,
-            )
-            comparisons.append(
-                Comparison(
-                    measure,
-                    system,
-                    reference,
-                    unit,
-                    interval,
-                    p,
-                )
-            )
-            continue
-        test = _ExampleTest(
-            _Outcomes(table, results, outcomes),
-            measure,
-            system,
-            reference,
-        )
+        test = _Test(table, results, outcomes, measure, *pair)
         try:
-            if unit == "examples":
+            if unit == "seeds":
+                interval, p = test.over_runs(generator(Purpose.STATISTICS, 0, 0, slot))
+            elif unit == "examples":
+                rng = generator(Purpose.STATISTICS, 0, 2, slot)
                 interval, p = test.over_examples(rng, draws)
             else:
-                fewest = min(len(system_sample), len(reference_sample))
-                interval, p = test.over_runs_and_examples(fewest)
+                interval, p = test.over_runs_and_examples()
         except DataError as error:
             if impossible is None:
                 raise
@@ -143,8 +115,8 @@ def compare(
         comparisons.append(
             Comparison(
                 measure,
-                system,
-                reference,
+                test.system,
+                test.baseline,
                 unit,
                 interval,
                 p,
@@ -187,49 +159,47 @@ def _have_same_axes(system: System, candidate: System) -> bool:
 
 
 @dataclass(frozen=True)
-class _ExampleTest:
-    """A test of a main metric over test examples, or over runs and examples."""
+class _Test:
+    """A test of a system against its baseline in one measure; read: reads the outcomes of a row's test examples."""
 
-    outcomes: _Outcomes
+    table: ScoreTable
+    results: Results
+    read: Callable[[Score], examples.Examples]
     measure: Measure
     system: System
     baseline: System
 
+    @property
+    def samples(self) -> tuple[list[float], list[float]]:
+        """The scores of the runs of the system and of the baseline."""
+        result = self.results[self.measure][self.system]
+        baseline = self.results[self.measure][self.baseline]
+        return result.against(baseline), baseline.against(result)
+
+    def over_runs(self, rng: Generator) -> tuple[statistics.Interval, float]:
+        """Return the difference and its p-value."""
+        system, baseline = self.samples
+        interval = statistics.difference_interval(system, baseline)
+        return interval, statistics.permutation_test(system, baseline, rng)
+
     def over_examples(self, rng: Generator, draws: int) -> tuple[statistics.Interval, float]:
         """Return the difference and its p-value; raise DataError where outcomes differ or are missing."""
-        baseline = self.outcomes.pooled(self.measure, self.baseline)  # its error comes first
-        system = self.outcomes.pooled(self.measure, self.system)
-        interval = examples.paired_bootstrap(
-            system,
-            baseline,
-            rng,
-            draws,
-        )
-        p = examples.approximate_randomization(
-            system,
-            baseline,
-            rng,
-            draws,
-        )
+        baseline = self._pooled(self.baseline)  # its error comes first
+        system = self._pooled(self.system)
+        interval = examples.paired_bootstrap(system, baseline, rng, draws)
+        p = examples.approximate_randomization(system, baseline, rng, draws)
         return self._in_unit(interval), p
 
-    def over_runs_and_examples(self, fewest_runs: int) -> tuple[statistics.Interval, float]:
+    def over_runs_and_examples(self) -> tuple[statistics.Interval, float]:
         """Return the difference and its p-value; raise DataError with too few runs, and as `over_examples`."""
-        if fewest_runs < MIN_RUNS:
+        fewest = min(map(len, self.samples))
+        if fewest < MIN_RUNS:
             raise DataError(
-                f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest_runs}"
+                f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}"
             )
-        baseline_runs = self.outcomes.runs(self.measure, self.baseline)
-        system_runs = self.outcomes.runs(self.measure, self.system)
-        interval, p = examples.crossed_test(system_runs, baseline_runs)
+        baseline_runs = self._runs(self.baseline)
+        interval, p = examples.crossed_test(self._runs(self.system), baseline_runs)
         return self._in_unit(interval), p
-
-    def _in_unit(self, interval: statistics.Interval) -> statistics.Interval:
-        """Return an interval of shares in the unit of the measure."""
-        scale = 100.0 if self.measure.unit == "%" else 1.0
-        return statistics.Interval(
-            interval.value * scale, interval.low * scale, interval.high * scale, interval.n
-        )
 
     def reason(self, error: DataError) -> str:
         """Return why the test is impossible."""
@@ -237,41 +207,27 @@ class _ExampleTest:
         where = f"{self.measure.task}, {self.measure.setting}"
         return f"{where}: {names} are not compared over examples: {error}"
 
+    def _in_unit(self, interval: statistics.Interval) -> statistics.Interval:
+        """Return an interval of shares in the unit of the measure."""
+        scale = 100.0 if self.measure.unit == "%" else 1.0
+        return statistics.Interval(
+            interval.value * scale,
+            interval.low * scale,
+            interval.high * scale,
+            interval.n,
+        )
 
-def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons with p-values adjusted over the systems of each measure."""
-    by_measure: dict[Measure, list[Comparison]] = {}
-    for comparison in comparisons:
-        by_measure.setdefault(comparison.measure, []).append(comparison)
-    adjusted = []
-    for family in by_measure.values():
-        ps = statistics.holm([comparison.p for comparison in family])
-        for comparison, p in zip(family, ps, strict=True):
-            adjusted.append(replace(comparison, adjusted_p=p))
-    return adjusted
-
-
-@dataclass
-class _Outcomes:
-    """The outcomes of test examples by system; a mean over languages joins those of its languages."""
-
-    table: ScoreTable
-    results: Results
-    read: Callable[[Score], examples.Examples]
-
-    def pooled(self, measure: Measure, system: System) -> examples.Examples:
+    def _pooled(self, system: System) -> examples.Examples:
         """Return the mean outcomes over all runs and fine-tunings."""
-        return _joined([self._mean(rows) for rows in self._rows_by_language(measure, system)])
+        return _joined([self._mean(rows) for rows in self._rows_by_language(system)])
 
-    def runs(self, measure: Measure, system: System) -> list[examples.Examples]:
+    def _runs(self, system: System) -> list[examples.Examples]:
         """Return the mean outcomes over the fine-tunings of each run that was scored in all languages of the measure.
 
         Of a checkpoint, those of each fine-tuning.
         """
         unit = ("run",) if system.pretrained else ("run", "seed")
-        by_language = []
-        for rows in self._rows_by_language(measure, system):
-            by_language.append(rows.group(*unit))
+        by_language = [rows.group(*unit) for rows in self._rows_by_language(system)]
         pooled = []
         for run in by_language[0]:
             if all(run in rows_by_run for rows_by_run in by_language):
@@ -279,15 +235,15 @@ class _Outcomes:
                 pooled.append(_joined(outcomes))
         return pooled
 
-    def _rows_by_language(self, measure: Measure, system: System) -> list[ScoreTable]:
-        languages = [measure.language]
-        if not measure.language:
-            languages = averaged_languages(self.results, measure)
+    def _rows_by_language(self, system: System) -> list[ScoreTable]:
+        languages = [self.measure.language]
+        if not self.measure.language:
+            languages = averaged_languages(self.results, self.measure)
         rows = self.table.filter(
             lambda row: system_of(row) == system,
             main=True,
-            task=measure.task,
-            setting=measure.setting,
+            task=self.measure.task,
+            setting=self.measure.setting,
         )
         return [rows.filter(language=language) for language in languages]
 
@@ -302,8 +258,21 @@ class _Outcomes:
             outcomes[0],
             score=np.mean([run.score for run in outcomes], axis=0),
             weight=np.mean([run.weight for run in outcomes], axis=0),
-            counts=np.mean(counts, axis=0) if len(counts) == len(outcomes) else None,
+            counts=np.mean(counts, axis=0) if counts else None,
         )
+
+
+def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons with p-values adjusted over the systems of each measure."""
+    by_measure: dict[Measure, list[Comparison]] = {}
+    for comparison in comparisons:
+        by_measure.setdefault(comparison.measure, []).append(comparison)
+    adjusted = []
+    for family in by_measure.values():
+        ps = statistics.holm([comparison.p for comparison in family])
+        for comparison, p in zip(family, ps, strict=True):
+            adjusted.append(replace(comparison, adjusted_p=p))
+    return adjusted
 
 
 def _joined(by_language: Sequence[examples.Examples]) -> examples.Examples:
