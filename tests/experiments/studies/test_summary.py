@@ -57,18 +57,5 @@ def test_bootstraps_over_examples_with_stored_outcomes(finished):
     assert "over examples" in (into / "tables" / "retrieval.md").read_text()
 
 
-def test_incomparable_task_is_reported_and_does_not_stop_others(grid, tmp_path, stand_in, caplog):
-    study, folder = read_study(str(grid), {"evaluate.tasks": '["retrieval", "pos"]'})
-    into = tmp_path / "study"
-    run_study(study, folder, into)
-    for run in finished_runs(study, folder, into):
-        for task, length in (("retrieval", 5), ("pos", 5 + run.name.startswith("b"))):
-            keep_outcomes(run, task, length)
-    summarize(study, folder, into)
-    rows = [row for row in compared(into) if row["resampled"] == "examples"]
-    assert {row["task"] for row in rows} == {"retrieval"}
-    assert caplog.text.count("pos, zero-shot: B and a are not compared over examples: ") == 1
-
-
 def test_study_without_scores_has_no_tables(grid, tmp_path):
     assert summarize(*read_study(str(grid)), tmp_path / "none") == []
