@@ -72,13 +72,10 @@ class ModelMetadata:
     def check_direction(self, source: str, target: str) -> None:
         """Raise a SettingsError if the direction was not learned; it names those that were."""
         if f"{source}-{target}" not in self.max_source_lengths:
-            known = listed(self.max_source_lengths)
-            if known:
-                trained = f"it learned {known}"
-            else:
-                trained = "none of its objectives translates"
+            learned = listed(self.max_source_lengths) or "no direction"
             raise SettingsError(
-                f"{self.name!r} was not trained to translate {source}-{target}: {trained}; --force translates anyway"
+                f"{self.name!r} was not trained to translate {source}-{target}: it learned {learned}; --force "
+                "translates anyway"
             )
 
 

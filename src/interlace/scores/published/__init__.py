@@ -121,10 +121,6 @@ class PublishedTable(Settings):
     unit: str = Field(description="Of the figures.")
     split: str = Field(description="The split that is scored.")
     selection: str = Field("", description="How the model was selected.")
-    greater_is_better: bool = Field(
-        True,
-        description="False for perplexity, distances and hours.",
-    )
     where: str = Field(
         "{system}",
         description="Template of the name of a row in recipes.",
