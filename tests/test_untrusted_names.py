@@ -24,7 +24,6 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
 from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import run_logged
-from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text.lines import write_lines
 from interlace.training.run_folder import append_line, locked
 from run_records import run_of
@@ -66,13 +65,11 @@ def test_a_recipe_cannot_have_such_a_name(section, name):
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_a_study_and_a_dictionary_cannot_have_such_a_name(name):
+def test_a_study_cannot_have_such_a_name(name):
     with pytest.raises(SettingsError, match=r"systems\."):
         Study.read({"name": "s", "systems": {name: SYSTEM}})
     with pytest.raises(SettingsError, match=r"axes\."):
         Study.read({"name": "s", "systems": {"a": SYSTEM}, "axes": {name: [1, 2]}})
-    with pytest.raises(SettingsError, match="such as 'en-de'"):
-        Dictionary(pairs=[f"en-{name}"])
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/b", "", "..", "a\\b"])
@@ -161,7 +158,7 @@ EVIL = (
     "[x](javascript:alert(1)) | \\| \\<script> ![x](x) **bold** `code`",
     "x\n---\n\n- item\n\n    code\n\n```\nfence",
 )
-HEADINGS = "License|How to load it|Data|Vocabulary|Objectives|Training|Scores|Software".split("|")
+HEADINGS = "License|How to load it|Data|Vocabulary|Training|Scores|Software".split("|")
 
 
 def evil_card(tmp_path, evil):
@@ -205,7 +202,7 @@ def test_a_card_holds_no_markup_of_a_recipe(tmp_path, evil):
             rows += "|"
         elif token.type == "tr_close":
             rows += "\n"
-    assert rows.split() == ["|" * 5] * 2 + ["|" * 4] * 2 + ["|" * 2] * 9 + ["|" * 6] * 2
+    assert rows.split() == ["|" * 5] * 2 + ["|" * 2] * 10 + ["|" * 5] * 2
 
 
 def test_a_card_holds_no_control_characters_of_a_recipe(tmp_path):
