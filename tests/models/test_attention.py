@@ -1,11 +1,14 @@
 import json
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.nn import functional
 
+from interlace.models import attention as attention_module
 from interlace.models.attention import Dropout, apply_dropout, attention
+from interlace.models.backbone import Backbone
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 
@@ -55,11 +58,11 @@ def test_attention_drops_whole_weights_and_keeps_the_mean():
     torch.testing.assert_close(many.mean(dim=0), plain, atol=0.08, rtol=0)
 
 
-def gradients(family, vocab, kernel, ids):
+def gradients(family, vocab, kernel, ids, width=8):
     shape = Shape(
         family=family,
         layers=2,
-        width=8,
+        width=width,
         heads=2,
         max_length=16,
         dropout=0,
@@ -89,6 +92,50 @@ def close(one, other):
 def test_a_model_learns_the_same_with_either_kernel(family, vocab, padded):
     """Without dropout, gradients of the quick kernels equal those of eager attention, padding and windows included."""
     close(*(gradients(family, vocab, kernel, padded) for kernel in ("interlace", "eager")))
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, compiled):
+    """The stand-in for torch's kernel leaves what is in no sequence undefined, and its gradients too."""
+    calls = []
+
+    def varlen(query, key, value, ends, *others, scale, window_size):
+        assert others == (ends, *([16 if compiled else 12] * 2))
+        assert ends.tolist() == [0, 12, 17, 18]
+        calls.append(window_size)
+        found = []
+        for start, end in pairwise(ends.tolist()):
+            apart = (torch.arange(end - start)[:, None] - torch.arange(end - start)).abs()
+            mask = apart <= window_size[1] if window_size[1] >= 0 else None
+            parts = (each[start:end].transpose(0, 1) for each in (query, key, value))
+            found.append(
+                functional.scaled_dot_product_attention(*parts, mask, scale=scale).transpose(0, 1)
+            )
+        return torch.cat([*found, (query + key + value)[end:] * torch.nan])
+
+    expected = gradients(family, vocab, "interlace", padded)
+    monkeypatch.setattr(attention_module, "has_varlen", lambda _: True)
+    monkeypatch.setattr(attention_module, "varlen_attn", varlen)
+    if compiled:  # lengths are rounded up
+        monkeypatch.setattr(Backbone, "length_multiple", 16)
+    close(gradients(family, vocab, "interlace", padded), expected)
+    assert calls == ([(-1, -1), (2, 2)] if family == "modernbert" else [(-1, -1)] * 2)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_the_kernel_of_a_gpu_learns_as_sdpa(family, vocab, padded, monkeypatch):
+    found = []
+    for packed in (True, False):
+        if not packed:
+            monkeypatch.setattr(attention_module, "has_varlen", lambda _: False)
+        with torch.autocast("cuda", torch.bfloat16):
+            found.append(gradients(family, vocab, "interlace", padded.cuda(), width=128))
+    for name, gradient in found[0].items():
+        apart = (gradient - found[1][name]).norm() / found[1][name].norm().clamp(min=1e-6)
+        assert apart < 0.05, name
 
 
 def test_the_kernels_name_stays_out_of_the_checkpoint(vocab, tmp_path):

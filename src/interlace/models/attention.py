@@ -2,11 +2,12 @@
 
 On a CPU torch draws dropout masks one element at a time on one core, and its fused attention has no dropout, so it
 falls back to a slow path. With dropout 0.1 both took half of a training step on sequences of 256 tokens. On a GPU
-both are torch's own.
+both are torch's own; padded batches are packed for its variable-length attention, as its fastest kernels take no mask.
 
 Legend: B sequences, A heads, L tokens of the longest sequence, D head size.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from interlace.models.families import Family
 NAME = "interlace"  # of the kernel among transformers' attention implementations
 MAX_LENGTH = 512  # above it, (L, L) weights cost more memory than they save time
 _LEVELS = 1 << 16  # random numbers of a dropout mask are 16 bits wide
+varlen_attn: Any = None  # torch's, on a GPU: it takes seconds to import
 
 
 class Dropout(nn.Dropout):
@@ -90,12 +92,94 @@ def attention(
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), None
 
 
+def encoder_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **options: Any,
+) -> tuple[Tensor, None]:
+    """Return `attention` of an encoder; packed in training, where something is padded and the hardware can do it."""
+    learning = module.training and torch.is_grad_enabled()
+    special = options.get("is_causal") or options.get("dropout")
+    if attention_mask is None or special or not learning or not has_varlen(query):
+        return attention(module, query, key, value, attention_mask, **options)
+    real = attention_mask[:, 0].diagonal(dim1=1, dim2=2)  # a real token sees at least itself
+    window = options.get("sliding_window")
+    reach = -1 if window is None else window - 1  # to both sides
+    return packed_attention(
+        query, key, value, real, scaling=options.get("scaling"), reach=reach
+    ), None
+
+
+def has_varlen(query: Tensor) -> bool:
+    """Return whether torch's variable-length attention can run: half precision on GPUs since Ampere."""
+    if (
+        varlen_attn is None
+        or not query.is_cuda
+        or query.dtype not in {torch.bfloat16, torch.float16}
+    ):
+        return False
+    head_size = query.shape[-1]
+    if head_size % 8 or head_size > 256:
+        return False
+    return bool(torch.cuda.get_device_capability(query.device) >= (8, 0))
+
+
+def packed_attention(
+    query: Tensor, key: Tensor, value: Tensor, real: Tensor, *, scaling: float | None, reach: int
+) -> Tensor:
+    """Return (B, L, A, D) attention outputs of real tokens, zeros at padding, without waiting for the device.
+
+    Real tokens are moved before all padding, which no sequence of the kernel includes: it writes nothing there.
+    Of two sequences `a b _` and `c _ _`, the pack is `a b c _ _ _`, and the sequences end at 0, 2 and 3.
+
+    real: (B, L) false at padding. reach: how many tokens each sees to either side; -1: all.
+    """
+    rows, _, length, _ = query.shape
+    flat = real.flatten()  # (B * L,)
+    real_before = flat.cumsum(0)
+    padding_before = (~flat).cumsum(0)
+    packed_index = torch.where(
+        flat, real_before - 1, real_before[-1] + padding_before - 1
+    )  # (B * L,)
+    ends = functional.pad(real.sum(1).cumsum(0), (1, 0)).to(torch.int32)  # (B + 1,)
+    is_real = flat[:, None, None]
+
+    def pack(states: Tensor) -> Tensor:
+        states = torch.where(
+            is_real, states.transpose(1, 2).flatten(0, 1), 0
+        )  # its gradient is undefined at padding
+        return torch.empty_like(states).index_copy(0, packed_index, states)
+
+    window = (reach, reach)
+    attended = varlen_attn(
+        pack(query),
+        pack(key),
+        pack(value),
+        ends,
+        ends,
+        length,
+        length,
+        scale=scaling,
+        window_size=window,
+    )
+    return torch.where(is_real, attended[packed_index], 0).view(rows, length, *attended.shape[1:])
+
+
 def install_kernels(model: Any, *, own_attention: bool) -> None:
     """Put both kernels into a transformers model, in place; `own_attention` has effect where the model takes sdpa."""
+    global varlen_attn  # noqa: PLW0603 - compiled layers cannot import
+    if torch.cuda.is_available() and varlen_attn is None:
+        with suppress(ImportError):  # before torch 2.10
+            from torch.nn.attention import varlen
+
+            varlen_attn = varlen.varlen_attn
     if own_attention and model._supports_sdpa:  # noqa: SLF001 - transformers has no public name for it
         from transformers import AttentionInterface, AttentionMaskInterface
 
-        AttentionInterface.register(NAME, attention)
+        AttentionInterface.register(NAME, encoder_attention)
         AttentionMaskInterface.register(NAME, _attention_mask)
         model.set_attn_implementation(NAME)
     _replace_dropout(model)
