@@ -1,4 +1,5 @@
 import sys
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -43,7 +44,7 @@ def entries(tmp_path, monkeypatch):
 
     registry._module_names.cache_clear()
     yield Registry("greetings", "greeting", greetings.Greeting)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "greetings"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"greetings", "friend"}]:
         del sys.modules[name]
 
 
@@ -121,6 +122,20 @@ def test_a_plugin_joins_by_its_file(entries, plugin):
     assert entries.summary("mine") == "Says mine."
     with pytest.raises(SettingsError, match="size: input should be greater than 0"):
         entries.build({"name": "mine", "size": 0})
+
+
+def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
+    (tmp_path / "friend.py").write_text(
+        '"""A friend."""\nfrom greetings import Greeting\nclass Friend(Greeting): ...\n'
+    )
+    points = [EntryPoint(name, "friend", "interlace.greetings") for name in ("friend", "hello")]
+    monkeypatch.setattr(registry, "_installed_plugins", registry._installed_plugins.__wrapped__)
+    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    assert entries.names() == ["bye", "friend", "hello", "two"]
+    assert entries.summary("friend") == "A friend."
+    assert "friend" not in sys.modules
+    assert entries.get("friend").__name__ == "Friend"
+    assert entries.get("hello").__module__ == "greetings.hello"  # built in, not replaced
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Registries: the directory of a package lists its entries, without importing them.
 
 An entry is a module; its file name is its public name. It defines one public subclass of the registry's contract, or a
-function named like the file. The subpackage `common` holds code that several entries share. Plugins come from
-`--code file.py`.
+function named like the file. The subpackage `common` holds code that several entries share. Plugins come from the entry
+point group `interlace.<registry>` of an installed package, or from `--code file.py`.
 """
 
 import ast
@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -44,7 +45,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return the names of all entries and plugins, sorted, without importing them."""
-        return sorted({*self.own_names(), *self._plugins()})
+        return sorted({*self.own_names(), *self._installed(), *self._plugins()})
 
     def own_names(self) -> set[str]:
         """Return the names of the entries in the package itself."""
@@ -55,7 +56,7 @@ class Registry(Generic[T]):
         if name not in self.names():
             near = did_you_mean(self.synonyms.get(name.lower(), name), self.names())
             raise SettingsError(f"there is no {self.kind} {name!r}{near}")
-        module = self._plugins().get(name) or importlib.import_module(f"{self.package}.{name}")
+        module = self._plugins().get(name) or importlib.import_module(self._path(name))
         if self.contract is None:
             return getattr(module, name)
         classes = _contract_classes(module, self.contract)
@@ -81,10 +82,19 @@ class Registry(Generic[T]):
         if plugin is not None:
             docstring = plugin.__doc__
         else:
-            spec: Any = importlib.util.find_spec(f"{self.package}.{name}")
+            spec: Any = importlib.util.find_spec(self._path(name))
             source = Path(spec.origin).read_text(encoding="utf-8")
             docstring = ast.get_docstring(ast.parse(source))
         return (docstring or "").partition("\n")[0]
+
+    def _path(self, name: str) -> str:
+        """Return the dotted name of an entry's module; entries of the package itself cannot be replaced."""
+        if name in self.own_names():
+            return f"{self.package}.{name}"
+        return self._installed()[name]
+
+    def _installed(self) -> dict[str, str]:
+        return _installed_plugins(f"interlace.{self.name}")
 
     def _plugins(self) -> dict[str, ModuleType]:
         return _PLUGINS.get(self.name, {})
@@ -96,6 +106,12 @@ def _module_names(package: str) -> list[str]:
     folders = importlib.import_module(package).__path__
     names = [module.name for module in pkgutil.iter_modules(folders)]
     return [name for name in names if name != SHARED and not name.startswith("_")]
+
+
+@cache
+def _installed_plugins(group: str) -> dict[str, str]:
+    """Return name -> module; cached, because searching all installed packages takes 10 ms."""
+    return {point.name: point.module for point in entry_points(group=group)}
 
 
 def _contract_classes(module: ModuleType, contract: Any) -> list[type]:
