@@ -32,6 +32,7 @@ from interlace.readers.common.hub import stored_files
 FORMAT = 6  # of cached data; raise it to rebuild everything
 KEY = "key.json"
 DIGESTS = "digests"  # the folder of the hashes of files
+_LATEST = "latest"  # the folder of the keys that were built last, by kind and name
 
 
 def cache_folder() -> Path:
@@ -124,6 +125,24 @@ def _text_of(kind: str, key: Mapping[str, Any]) -> str:
     return json.dumps(
         {"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1
     )
+
+
+def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
+    """Return the entries of a key that differ from those of the last entry that was built under this name.
+
+    The key is remembered for the next call. Empty if there was no entry of this name.
+    """
+    digest = blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    path = cache_folder() / _LATEST / kind / f"{digest}.json"
+    current = json.loads(_text_of(kind, key))
+    latest: dict[str, Any] = {}
+    with suppress(OSError, DataError):  # damaged
+        latest = read_json(path, dict[str, Any], {})
+    with suppress(OSError), atomic(path) as partial:  # a cache may be read-only
+        partial.write_text(json.dumps(current), encoding="utf-8")
+    if not latest:
+        return []
+    return [entry for entry in {**latest, **current} if latest.get(entry) != current.get(entry)]
 
 
 @cache
