@@ -4,9 +4,8 @@ The model of fast_align, but both directions learn in one pass and from each oth
 posteriors (after Liang et al. 2006, who use the product). That lowers the alignment error rate by a tenth and permits
 more smoothing (`alpha`) and a more probable null word, which lower it by another tenth.
 
-A pair of co-occurring word types takes 36 bytes during training, about 70 at the peak, and 18 in the trained model. A
-sentence pair takes at most about 40 bytes besides the text, which may be memory-mapped. Results do not depend on the
-number of threads.
+A pair of co-occurring word types takes 36 bytes, about 70 at the peak of training. A sentence pair takes at most about
+40 bytes besides the text, which may be memory-mapped. Results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class Diagonal(Aligner):
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
     ) -> FittedDiagonal:
         """Rebuild a model from what `FittedDiagonal.arrays` and `types` returned; raise a DataError unless they fit."""
-        from interlace.aligners.diagonal.cooccurrence import MODEL_SLOT, Cooccurrence
+        from interlace.aligners.diagonal.cooccurrence import Cooccurrence
         from interlace.aligners.diagonal.kernels import DiagonalModel
 
         size = len(source_types)
@@ -113,8 +112,7 @@ class Diagonal(Aligner):
         }
         sources = np.repeat(np.arange(size, dtype=np.int32), degrees)
         entries = np.stack([sources, targets], axis=1)
-        keys = (entries[:, 0].astype(np.int64) << 32) | entries[:, 1]
-        table = Cooccurrence.of([keys], size, MODEL_SLOT)
+        table = Cooccurrence.of([entries], size)
         slots = table.find(entries)
         table.slots["forward"][slots] = thetas["forward"]
         table.slots["backward"][slots] = thetas["backward"]

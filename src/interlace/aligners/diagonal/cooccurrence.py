@@ -27,15 +27,13 @@ Slots = NDArray[np.int64]
 Sides = tuple[Ragged, Ragged]  # rows of source and target types, int32, numbered as in the table
 
 EMPTY = -1
-MODEL_SLOT = np.dtype([("target", np.int32), ("forward", np.float32), ("backward", np.float32)])
-TRAINING_SLOT = np.dtype(
+SLOT = np.dtype(
     [("count", np.int64), ("forward", np.float32), ("backward", np.float32), ("target", np.int32)],
     align=True,
 )
 _SETS = 16  # sets of pairs, by the low bits of the source type, that are collected in parallel
 _MIN_SIZE = 1 << 12  # slots of a new set
 _MAX_LOAD = 0.6  # of a set, before it grows
-_WORDS = 1 << 10  # target words added before a set may grow, so that it is never full
 
 
 @dataclass(frozen=True)
@@ -50,24 +48,24 @@ class Cooccurrence:
     slots: NDArray[np.void]
 
     @classmethod
-    def of(cls, sets: Sequence[Slots], source_types: int, slot: np.dtype[Any]) -> Cooccurrence:
-        """Build a table of sets of keys (source type << 32 | target type), all distinct."""
+    def of(cls, sets: Sequence[Types], source_types: int) -> Cooccurrence:
+        """Build a table of sets of (source type, target type), shape (n, 2) each, all distinct."""
         degrees = np.zeros(source_types, np.int64)
-        for keys in sets:
-            degrees += np.bincount(keys >> 32, minlength=source_types)
+        for pairs in sets:
+            degrees += np.bincount(pairs[:, 0], minlength=source_types)
         starts = np.zeros(source_types + 1, np.int64)
         np.cumsum(degrees + degrees // 2 + 1, out=starts[1:])
-        table = cls(starts, np.zeros(starts[-1], slot))
+        table = cls(starts, np.zeros(starts[-1], SLOT))
         table.targets[:] = EMPTY
-        for keys in sets:
-            _fill_rows(keys, starts, table.targets)
+        for pairs in sets:
+            table.find(pairs)
         return table
 
     @classmethod
     def collect(
         cls, chunks: Iterable[Sides], prior: Types, source_types: int, pool: ThreadPoolExecutor
     ) -> Cooccurrence:
-        """Build a table for training, of the pairs of a text.
+        """Build a table of the type pairs of a text.
 
         chunks: rows of both sides whose values begin at offset 0. prior: (m, 2) int32 further pairs.
         """
@@ -79,7 +77,11 @@ class Cooccurrence:
             rows = (source.values, source.offsets, target.values, target.offsets)
             jobs = [pool.submit(_collect, *rows, number, keys) for number, keys in enumerate(sets)]
             sets = [job.result() for job in jobs]
-        return cls.of([keys[keys != EMPTY] for keys in sets], source_types, TRAINING_SLOT)
+        keys = [keys[keys != EMPTY] for keys in sets]
+        pairs = [
+            np.stack([part >> 32, part & 0xFFFFFFFF], axis=1).astype(np.int32) for part in keys
+        ]
+        return cls.of(pairs, source_types)
 
     @property
     def targets(self) -> NDArray[np.int32]:
@@ -94,18 +96,11 @@ class Cooccurrence:
         used_before = np.concatenate([[0], np.cumsum(is_used)])
         return np.diff(used_before[self.starts]), of_targets
 
-    def find(self, entries: Types) -> NDArray[np.int64]:
-        """(m,) the slot of each (source type, target type); all must be in the table."""
-        slots = np.empty(len(entries), np.int64)
-        _find(self.starts, self.targets, np.ascontiguousarray(entries, np.int32), slots)
+    def find(self, pairs: Types) -> NDArray[np.int64]:
+        """(m,) the slot of each (source type, target type); a new pair takes an empty one."""
+        slots = np.empty(len(pairs), np.int64)
+        _find(self.starts, self.targets, np.ascontiguousarray(pairs, np.int32), slots)
         return slots
-
-    def without_counts(self) -> Cooccurrence:
-        """Return the table with the slots of a trained model."""
-        slots = np.empty(len(self.slots), MODEL_SLOT)
-        for name in MODEL_SLOT.names or ():
-            slots[name] = self.slots[name]
-        return Cooccurrence(self.starts, slots)
 
 
 def entries_of(starts: NDArray[np.int64], targets: Types) -> tuple[Types, NDArray[np.int64]]:
@@ -160,22 +155,21 @@ def _collect(
     number: int,
     keys: Slots,
 ) -> Slots:
-    """Add the type pairs of one set to its keys; return them, enlarged if needed."""
+    """Add the type pairs of one set to its keys, source << 32 | target; return them, enlarged if needed."""
     used = np.count_nonzero(keys != EMPTY)
     for row in range(len(source_offsets) - 1):
-        for first in range(target_offsets[row], target_offsets[row + 1], _WORDS):
-            last = min(first + _WORDS, target_offsets[row + 1])
-            for i in range(source_offsets[row], source_offsets[row + 1]):
-                if source[i] & (_SETS - 1) != number:
-                    continue
-                high = np.int64(source[i]) << 32
-                for j in range(first, last):
-                    position = _position(keys, high | target[j])
-                    if keys[position] == EMPTY:
-                        keys[position] = high | target[j]
-                        used += 1
-                if used > _MAX_LOAD * len(keys):
-                    keys = _enlarged(keys)
+        target_words = target_offsets[row + 1] - target_offsets[row]
+        for i in range(source_offsets[row], source_offsets[row + 1]):
+            if source[i] & (_SETS - 1) != number:
+                continue
+            while used + target_words > _MAX_LOAD * len(keys):
+                keys = _enlarged(keys)
+            high = np.int64(source[i]) << 32
+            for j in range(target_offsets[row], target_offsets[row + 1]):
+                position = _position(keys, high | target[j])
+                if keys[position] == EMPTY:
+                    keys[position] = high | target[j]
+                    used += 1
     return keys
 
 
@@ -217,15 +211,9 @@ def place_in_row(starts: Slots, targets: Types, source: int, target: int) -> int
 
 
 @njit(cache=True, nogil=True)
-def _fill_rows(keys: Slots, starts: Slots, targets: Types) -> None:
-    """Insert the pairs of a set into their rows."""
-    for key in keys:
-        target = int(key & 0xFFFFFFFF)
-        targets[place_in_row(starts, targets, key >> 32, target)] = target
-
-
-@njit(cache=True, nogil=True)
-def _find(starts: Slots, targets: Types, entries: Types, slots: Slots) -> None:
-    """Fill in the slot of each (source type, target type); all are in the table."""
-    for entry in range(len(entries)):
-        slots[entry] = place_in_row(starts, targets, entries[entry, 0], entries[entry, 1])
+def _find(starts: Slots, targets: Types, pairs: Types, slots: Slots) -> None:
+    """Fill in the slot of each (source type, target type), which it occupies from now on."""
+    for pair in range(len(pairs)):
+        slot = place_in_row(starts, targets, pairs[pair, 0], pairs[pair, 1])
+        targets[slot] = pairs[pair, 1]
+        slots[pair] = slot

@@ -123,14 +123,13 @@ class EmTraining:
             self._progress("collecting word pairs", done, self._text.chunks)
 
     def run(self) -> kernels.DiagonalModel:
-        """Return the probabilities after all passes over the training pairs, in a table without counts."""
+        """Return the probabilities after all passes over the training pairs."""
         for iteration in range(self._iterations):
             links, distance = self._expect(iteration * self._text.chunks)
             if iteration > 0:
                 self._update_tensions(links, distance)
             self._maximize()
-        table = self._table.without_counts()
-        return kernels.DiagonalModel.of(table, self._nulls, self._tensions, self._null)
+        return self._model
 
     def _expect(self, chunks_before: int) -> NDArray[np.float64]:
         """Count links in all pairs, after those of the prior; return (2,) links and their distance from the diagonal.
