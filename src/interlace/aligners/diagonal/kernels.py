@@ -43,6 +43,7 @@ MIN_PROBABILITY = 2.0**-120  # of a scaled probability, so that no sum is zero
 UNIT = float(FIXED)
 TINY = 0.5 / UNIT
 UNSEEN = 1e-6 * SCALE  # of unknown types and pairs; better on new text than fast_align's 1e-9
+UNSEEN_SLOT = -1
 NULL = -1
 
 
@@ -135,12 +136,6 @@ class Sums(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def empty_curves(m: int, n: int) -> Curves:
-    """Return buffers for sides of at most m and n words."""
-    return Curves(np.empty((2, m)), np.empty((2, m)), np.empty((2, n)), np.empty((2, n)))
-
-
-@njit(cache=True, nogil=True)
 def fill_curves(curves: Curves, m: int, n: int, tensions: Floats) -> None:
     """Compute the curves of a pair of m and n words."""
     for way in range(2):
@@ -171,12 +166,7 @@ def expect(
     Returns:
         (2,) expected links, and their distances from the diagonal, in units of 1 / FIXED.
     """
-    m, n, most = _largest(rows, first, last)
-    curves = empty_curves(m, n)
-    cells = Cells(
-        np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most), np.empty(most)
-    )
-    sums = Sums(np.empty(n), np.empty(n), np.empty(m), np.empty(m))
+    curves, cells, sums = _buffers(rows, first, last)
     totals = np.zeros(2, np.int64)
     for row in range(first, last):
         source = rows.source[rows.source_offsets[row] : rows.source_offsets[row + 1]]
@@ -193,23 +183,29 @@ def expect(
 
 
 @njit(cache=True, nogil=True)
-def _largest(rows: Rows, first: int, last: int) -> tuple[int, int, int]:
-    """Return the maximum of source words, target words and cells over the pairs."""
+def _buffers(rows: Rows, first: int, last: int) -> tuple[Curves, Cells, Sums]:
+    """Return memory for the largest of the pairs first to last."""
     m = 0
     n = 0
-    most = 0
+    most = 0  # cells
     for row in range(first, last):
         source_words = rows.source_offsets[row + 1] - rows.source_offsets[row]
         target_words = rows.target_offsets[row + 1] - rows.target_offsets[row]
         m = max(m, source_words)
         n = max(n, target_words)
         most = max(most, source_words * target_words)
-    return m, n, most
+    slots = np.empty(most, np.int64)
+    met = np.empty(most, np.int32)
+    return (
+        Curves(np.empty((2, m)), np.empty((2, m)), np.empty((2, n)), np.empty((2, n))),
+        Cells(slots, met, np.empty(most), np.empty(most)),
+        Sums(np.empty(n), np.empty(n), np.empty(m), np.empty(m)),
+    )
 
 
 @njit(cache=True, nogil=True)
 def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -> None:
-    """Find the slots of all cells of a pair.
+    """Find the slots of all cells of a pair, UNSEEN_SLOT for type pairs that the model lacks.
 
     The first slots to probe are fetched for a whole row before any is compared, so that the cache misses overlap.
     """
@@ -217,6 +213,10 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
     for i in range(len(source)):
         low, high = model.starts[source[i]], model.starts[source[i] + 1]
         for j in range(n):
+            if source[i] < 0 or target[j] < 0:
+                cells.slots[i * n + j] = UNSEEN_SLOT
+                cells.met[i * n + j] = target[j]
+                continue
             slot = first_slot(low, high, target[j])
             cells.slots[i * n + j] = slot
             cells.met[i * n + j] = model.targets[slot]
@@ -225,9 +225,8 @@ def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -
         for j in range(n):
             cell = i * n + j
             if cells.met[cell] != target[j]:
-                cells.slots[cell] = slot_from(
-                    cells.slots[cell], low, high, model.targets, target[j]
-                )
+                slot = slot_from(cells.slots[cell], low, high, model.targets, target[j])
+                cells.slots[cell] = UNSEEN_SLOT if model.targets[slot] == EMPTY else slot
 
 
 @njit(cache=True, nogil=True)
@@ -240,12 +239,16 @@ def _weigh(m: int, n: int, model: DiagonalModel, curves: Curves, cells: Cells, s
         for j in range(n):
             cell = i * n + j
             slot = cells.slots[cell]
+            forward = backward = UNSEEN
+            if slot != UNSEEN_SLOT:
+                forward = model.forward[slot]
+                backward = model.backward[slot]
             near = nearness(curves, 0, i, j)
-            cells.forward[cell] = model.forward[slot] * near
+            cells.forward[cell] = forward * near
             sums.target_weights[j] += cells.forward[cell]
             sums.target_sizes[j] += near
             near = nearness(curves, 1, i, j)
-            cells.backward[cell] = model.backward[slot] * near
+            cells.backward[cell] = backward * near
             weights += cells.backward[cell]
             sizes += near
         sums.source_weights[i] = weights
@@ -417,79 +420,45 @@ class Decisions(NamedTuple):
 @njit(cache=True, nogil=True)
 def decide(rows: Rows, first: int, last: int, model: DiagonalModel, decisions: Decisions) -> None:
     """Find the best partner of every word of the pairs first to last."""
-    m, n, _ = _largest(rows, first, last)
-    curves = empty_curves(m, n)
-    best = Sums(np.empty(n), np.empty(n), np.empty(m), np.empty(m))
+    curves, cells, sums = _buffers(rows, first, last)
+    odds = model.odds[0]
     for row in range(first, last):
         a, b = rows.source_offsets[row], rows.source_offsets[row + 1]
         c, d = rows.target_offsets[row], rows.target_offsets[row + 1]
-        fill_curves(curves, b - a, d - c, model.tensions)
-        pair = Decisions(
-            decisions.source_partners[a:b],
-            decisions.target_partners[c:d],
-            decisions.source_sums[a:b],
-            decisions.target_sums[c:d],
-        )
         source = rows.source[a:b]
         target = rows.target[c:d]
-        _choose(source, target, model, curves, best, pair)
-        _allow_null(
-            source, model.source_null, model.odds[0], best.source_weights, best.source_sizes, pair.source_partners,
-            pair.source_sums,
-        )  # fmt: skip
-        _allow_null(
-            target, model.target_null, model.odds[0], best.target_weights, best.target_sizes, pair.target_partners,
-            pair.target_sums,
-        )  # fmt: skip
+        fill_curves(curves, len(source), len(target), model.tensions)
+        _look_up(source, target, model, cells)
+        _weigh(len(source), len(target), model, curves, cells, sums)
+        source_weights = cells.backward[: len(source) * len(target)].reshape(len(source), -1)
+        target_weights = cells.forward[: len(source) * len(target)].reshape(len(source), -1).T
+        _add_null(source, odds, model.source_null, sums.source_weights, sums.source_sizes)
+        _add_null(target, odds, model.target_null, sums.target_weights, sums.target_sizes)
+        _choose(source_weights, sums.source_sizes, decisions.source_partners[a:b])
+        _choose(target_weights, sums.target_sizes, decisions.target_partners[c:d])
+        decisions.source_sums[a:b] = sums.source_weights[: len(source)]
+        decisions.target_sums[c:d] = sums.target_weights[: len(target)]
 
 
 @njit(cache=True, nogil=True)
-def _choose(
-    source: Types, target: Types, model: DiagonalModel, curves: Curves, best: Sums, pair: Decisions
-) -> None:
-    """Find the first of the best partners of each word, and its weight; sum all weights and d."""
-    for sums in (pair.source_sums, pair.target_sums, best.source_sizes, best.target_sizes):
-        sums[:] = 0.0
-    pair.source_partners[:] = NULL
-    pair.target_partners[:] = NULL
-    best.source_weights[:] = -1.0
-    best.target_weights[:] = -1.0
-    for i in range(len(source)):
-        for j in range(len(target)):
-            forward, backward = _thetas(model, source[i], target[j])
-            near = nearness(curves, 0, i, j)
-            forward *= near
-            best.target_sizes[j] += near
-            pair.target_sums[j] += forward
-            if forward > best.target_weights[j]:
-                best.target_weights[j] = forward
-                pair.target_partners[j] = i
-            near = nearness(curves, 1, i, j)
-            backward *= near
-            best.source_sizes[i] += near
-            pair.source_sums[i] += backward
-            if backward > best.source_weights[i]:
-                best.source_weights[i] = backward
-                pair.source_partners[i] = j
-
-
-@njit(cache=True, nogil=True)
-def _allow_null(
-    words: Types,
-    theta: Thetas,
-    odds: float,
-    weights: Floats,
-    sizes: Floats,
-    partners: Types,
-    sums: Floats,
-) -> None:
-    """Replace the partners of words for which the null word is as good."""
+def _add_null(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
+    """Replace each size by the weight of the null word, and add it to the sum of weights."""
     for word in range(len(words)):
         probability = theta[words[word]] if words[word] >= 0 else UNSEEN
-        share = odds * sizes[word] * probability
-        sums[word] += share
-        if share >= weights[word]:
-            partners[word] = NULL
+        sizes[word] = odds * sizes[word] * probability
+        weights[word] += sizes[word]
+
+
+@njit(cache=True, nogil=True)
+def _choose(weights: Floats, null_weights: Floats, partners: Types) -> None:
+    """Find the first of the best partners of each word, a row of weights; NULL if the null word is as good."""
+    for word in range(len(partners)):
+        best = null_weights[word]
+        partners[word] = NULL
+        for partner in range(weights.shape[1]):
+            if weights[word, partner] > best:
+                best = weights[word, partner]
+                partners[word] = partner
 
 
 @njit(cache=True, nogil=True)
