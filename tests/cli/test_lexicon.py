@@ -6,7 +6,6 @@ import pytest
 
 from command_line import command
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import DataError
 from interlace.text.lines import write_lines
 
 run = partial(command, "lexicon")
@@ -42,9 +41,6 @@ def test_lexicon_file_is_a_prior_dictionary():
     assert len(Lexicon.read("words.txt")) == 8
     done = command("align", "a.en", "a.de", "--aligner", "diagonal", "--priors", "words.txt")
     assert done.stdout.splitlines()[0] == "0-0 1-1 2-2"
-    write_lines("links", ["0-0 9-9", "", "", ""])
-    with pytest.raises(DataError, match="belong to another text"):
-        run("a.en", "a.de", "links")
 
 
 def test_text_that_begins_with_a_score_is_no_alignments():

@@ -62,12 +62,3 @@ def test_rejects_files_that_do_not_match(arguments, error, said):
     write_lines("beyond", ["0-0 1-7", "0-0", "", "0-0"])
     with pytest.raises(error, match=said):
         run(*arguments.split(" "))
-
-
-def test_min_confidence_removes_links(tmp_path):
-    write_lines(tmp_path / "grades", ["0.9 0.9 0.3", "0.9 0.9", "", "0.9 0.9"])
-    grades = ("--confidence", "grades", "--min-confidence", 0.5)
-    found = pairs(run("a.en", "a.de", "links", "--no-border-words", *grades))
-    assert ("red", "rote") in found
-    assert ("red house", "rote Haus") not in found
-    assert found["house", "Haus"][-1] == "2 2 2"

@@ -25,11 +25,6 @@ from interlace.training import predictions, run_folder
 
 
 @json_record
-class _DerivedLanguage(TypedDict, total=False):
-    transformations: list[str]
-
-
-@json_record
 class _Published(TypedDict, total=False):
     where: Required[str]
     task: str
@@ -45,7 +40,6 @@ class _Recipe(TypedDict, total=False):
     name: str
     about: str
     evaluate: dict[str, Any]
-    derived: dict[str, _DerivedLanguage]
     published: list[_Published]
 
 
