@@ -50,8 +50,8 @@ def test_a_variant_merges_into_its_file_and_into_the_variant_that_it_extends(sto
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("tiny/rows", "name one of its variants.*first, second"),
-        ("tiny/rows:frist", "no variant 'frist'; did you mean 'first'"),
+        ("tiny/rows", "expected the name of a variant.*first, second"),
+        ("tiny/rows:frist", "expected the name of a variant.*did you mean 'first'"),
     ],
 )
 def test_a_missing_variant_is_reported_with_those_there_are(store, name, message):
@@ -63,10 +63,9 @@ def test_a_missing_variant_is_reported_with_those_there_are(store, name, message
     ("text", "message"),
     [
         ("[variants]\nv = 3\n", "expected tables"),
-        ('[variants.v]\nextends = "tiny/one"\n', "expected a variant of this file"),
-        ('extends = "own.toml"\nname = "own"\n', "circular"),
-        ("extends = 3\n", "expected the name of a thing, found 3"),
-        ('extends = "tiny/one"\n', "needs its own name"),
+        ('[variants.v]\nextends = "tiny/one"\n', "':NAME' of a variant of this file"),
+        ('extends = "own.toml"\n', "circular"),
+        ("extends = 3\n", "expected the name of a thing, .*found 3"),
         ("name = \n", "own.toml: not a valid thing: .*line 1"),
     ],
 )
@@ -99,11 +98,9 @@ def test_an_empty_key_is_refused(key):
 
 def test_a_key_that_contains_a_dot():
     data = {"files": {"train.en": "a", "test": "b"}}
-    change(data, "files.train.en", "c")  # found as it is
-    change(data, 'files."test.de"', "d")  # or quoted, where it is new
-    change(data, "files.dev.en", "e")
-    assert data == {"files": {"train.en": "c", "test": "b", "test.de": "d", "dev": {"en": "e"}}}
+    change(data, 'files."train.en"', "c")
+    assert data == {"files": {"train.en": "c", "test": "b"}}
     with pytest.raises(
-        SettingsError, match=r"'test' is not a section; quote a key that contains a dot"
+        SettingsError, match=r"'test' is not a section; quote a part of the key that contains a dot"
     ):
         change(data, "files.test.fr", "f")

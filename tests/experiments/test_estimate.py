@@ -8,10 +8,8 @@ from interlace.cli import application
 from interlace.core.errors import SettingsError
 from interlace.experiments import estimate as estimating
 from interlace.experiments.estimate import estimate
-from interlace.experiments.pretrain import prepare_run, pretrain
+from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.training.device import accelerator_for
-from interlace.training.steps import TrainingStep
 from run_records import about, weights
 from toy_settings import TOY, under
 
@@ -50,31 +48,8 @@ def test_a_dry_run_changes_nothing_of_the_run(tmp_path, monkeypatch):
     assert all(torch.equal(first[key], second[key]) for key in first)
 
 
-def test_cost_follows_the_shares_of_objectives(monkeypatch):
-    """Of 400 updates of eight micro-batches, 300 are of mlm; updates of four micro-batches are measured."""
-    train = {
-        "train.steps": "400",
-        "train.tokens_per_update": "2048",
-        "train.tokens_per_micro_batch": "256",
-    }
-    weights = {"objectives.mlm.weight": "3", "objectives.alm.weight": "1"}
-    recipe = read_recipe("tiny/alm", SMALL | train | weights | {"objectives.tlm.weight": "0"})
-    run = prepare_run(recipe, accelerator_for("no", 1))
-    seconds = {"mlm": (1.0, 2.0, 3.0, 4.0), "alm": (5.0, 7.0), "tlm": (100.0, 100.0)}
-    steps = [
-        TrainingStep(1, name, "x", {}, {}, tokens, 0.1, 1.0, second, 0.0)
-        for name, tokens in (("mlm", 900), ("alm", 600), ("tlm", 1))
-        for second in seconds[name]
-    ]
-    monkeypatch.setattr(estimating, "_measured_steps", lambda training: iter(steps))
-    cost = estimating._estimate(run)
-    assert cost.seconds == pytest.approx(2 * (300 * 2.5 + 100 * 6))
-    assert cost.tokens == pytest.approx(2 * (300 * 900 + 100 * 600))
-    assert cost.speed == pytest.approx(cost.tokens / cost.seconds)
-
-
 def test_rejects_recipes_of_word_vectors():
-    with pytest.raises(SettingsError, match=r"learns word vectors .* without --dry-run"):
+    with pytest.raises(SettingsError, match=r"has no \[objectives\] and cannot train"):
         estimate(read_recipe("tiny/emb"))
 
 

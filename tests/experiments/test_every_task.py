@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.core.errors import InterlaceError
 from interlace.experiments.data_root import data_root
+from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.score_store import folder_key
@@ -123,7 +124,7 @@ def translator(base):
 def vectors(base):
     quick = under("embeddings.skipgram", width="8", min_count="1", epochs="1", buckets="100")
     small = EVERY_TEST_SET | quick | {"corpora.text.languages": json.dumps(ALL)}
-    pretrain(read_recipe("tiny/concat", small), base / "vectors")
+    learn_vectors(read_recipe("tiny/concat", small), base / "vectors")
     return base / "vectors"
 
 

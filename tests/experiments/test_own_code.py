@@ -52,11 +52,13 @@ def test_edited_code_cannot_resume_a_run_and_leaves_a_finished_one(run, tmp_path
     (tmp_path / "own_tlm.py").write_text(edited)
     Run(run).claim(recipe())
     assert copy.read_text() == edited  # no checkpoint: the run starts over
+    Run(run).check_state({"the code own_tlm.py": "edited"})
     (tmp_path / "own_tlm.py").write_text(OWN)
     monkeypatch.setattr("interlace.training.checkpoint.steps_in", lambda _: [5])
-    told = rf"another version of --code {tmp_path}/own_tlm\.py; resume with --code {copy}, or choose another folder"
-    with pytest.raises(RunError, match=told):
-        Run(run).claim(recipe())
+    Run(run).claim(recipe())
+    assert copy.read_text() == edited
+    with pytest.raises(RunError, match=r"the code own_tlm\.py changed since the run began"):
+        Run(run).check_state({"the code own_tlm.py": "original"})
     (run / "run.json").write_text('{"finished": true}')
     Run(run).claim(recipe())
     with pytest.raises(RunError, match=r"holds a run of another recipe: train\.steps"):

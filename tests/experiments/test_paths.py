@@ -20,6 +20,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("recipes/text", "recipes/checkpoint", "here/text", "here/checkpoint"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "other").mkdir()
     (tmp_path / "recipes/own.toml").write_text(
         RECIPE.format(start="checkpoint").split("[variants")[0]
     )
@@ -47,4 +48,5 @@ def test_paths_of_the_command_line_count_from_the_current_folder(folder, tmp_pat
     )
     assert recipe.data_root == str(tmp_path / "here/text")
     assert recipe.model.start == str(tmp_path / "here/checkpoint")
-    assert change_recipe(recipe, {"data_root": "more"}).data_root == str(tmp_path / "here/more")
+    changed = change_recipe(recipe, {"data_root": "checkpoint"})
+    assert changed.data_root == str(tmp_path / "here/checkpoint")

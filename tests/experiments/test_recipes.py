@@ -44,7 +44,7 @@ def test_tiny_recipes_continue_from_another_model(name, tmp_path):
 def test_missing_data_root_error_says_how_to_set_it(monkeypatch):
     monkeypatch.setenv("INTERLACE_DATA", "")  # is no way to say: the current folder
     with pytest.raises(
-        DataError, match="data_root '' is not a folder; set the environment variable INTERLACE_DATA"
+        DataError, match=r"data_root '\$INTERLACE_DATA': '' is not a folder; set .*variable"
     ):
         data_root(read_recipe("evaluation/public"))
 
@@ -58,8 +58,11 @@ def test_missing_data_root_error_says_how_to_set_it(monkeypatch):
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
         ({"data_root": "elsewhere"}, r"data_root: a recipe with a \[toy\] section"),
         ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*{lang}.*'language'"),
-        ({"corpora.text.languages": '["pt-BR"]'}, "write 'pt_BR'"),
-        ({"align.settings": "0.5"}, "align: settings: expected a table, found 0.5"),
+        (
+            {"corpora.text.languages": '["pt-BR"]'},
+            r"corpora\.text\.languages.*such as 'en' or 'zh_tw'",
+        ),
+        ({"align.settings": "0.5"}, r"align\.settings: .*0\.5"),
         ({"objectives.mlm.weight": "-1"}, r"weight.*must lie in \[0, "),
         ({"train.patience": "3", "train.evaluate_every": "0"}, "evaluate_every"),
         (
@@ -104,37 +107,6 @@ def test_checks_settings_before_training(changes, message, tmp_path):
     with pytest.raises((DataError, SettingsError), match=message):
         pretrain(read_recipe("tiny/mlm", SMALL | SHORT | changes), tmp_path / "run")
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
-
-
-def _write(path, text):
-    path.write_text(text, encoding="utf-8")
-    return str(path)
-
-
-def test_recipe_file_overrides_the_extended_recipe(tmp_path):
-    base = read_recipe("tiny/mlm")
-    _write(
-        tmp_path / "wide.toml", 'extends = "tiny/mlm"\nname = "wide"\n[model.shape]\nwidth = 128\n'
-    )
-    text = 'extends = "wide.toml"\nname = "twice"\n[objectives.clm]\nmax_length = 32\n'
-    other = read_recipe(_write(tmp_path / "twice.toml", text))
-    assert (other.name, other.about, other.train) == ("twice", base.about, base.train)
-    assert other.model.shape.width == 128
-    assert other.model.shape.layers == base.model.shape.layers
-    assert list(other.objectives) == ["clm"]  # a mixture is said as a whole
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('extends = "tiny/mln"\nname = "a"', r"no recipe 'tiny/mln'.*tiny/mlm"),
-        ('extends = "tiny/mlm"', "a.toml: a recipe that extends another needs its own name"),
-        ('extends = "a.toml"\nname = "a"', "a.toml: 'extends' is circular: a.toml > a.toml"),
-    ],
-)
-def test_rejects_invalid_extends(tmp_path, text, message):
-    with pytest.raises((DataError, SettingsError), match=message):
-        read_recipe(_write(tmp_path / "a.toml", text))
 
 
 def test_stored_recipe_accepts_the_same_changes(tmp_path):

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.experiments import monitoring
-from interlace.experiments.monitoring import dev_scores
+from interlace.experiments.monitoring import DevTranslations
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.workspace import Workspace
@@ -72,8 +71,8 @@ def test_rejects_training_on_held_out_corpora(unsupervised):
 def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
     """What translations are worth is said here, so that the best is known."""
     worth = iter([1.5, 6.0, 2.0, 1.0])
-    scores = lambda *_: lambda _backbone: {"bleu/mean": next(worth)}  # noqa: E731
-    monkeypatch.setattr(monitoring, "dev_scores", scores)
+    translations = SimpleNamespace(scores=lambda _backbone: {"bleu/mean": next(worth)})
+    monkeypatch.setattr(DevTranslations, "of", lambda _workspace: translations)
     changes = under("train", stop_by="bleu", patience="2", evaluate_every="2")
     pretrain(read_recipe(str(unsupervised), changes), tmp_path / "run")
     found = [row["scores"]["bleu/mean"] for row in records(tmp_path / "run", "evaluation")]
@@ -85,8 +84,7 @@ def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
     )
 
 
-def test_dev_scores_are_those_of_one_process_or_three(unsupervised, monkeypatch):
-    """Each of three processes translates its own lines, and each comes to the score of all of them."""
+def test_dev_scores_are_those_of_greedy_translations(unsupervised, monkeypatch):
     changes = under("train", stop_by="bleu", patience="3", evaluate_every="4")
     changes["evaluate.tasks.mt.files"] = "same.{language}"
     for language in ("en", "xx"):
@@ -94,18 +92,11 @@ def test_dev_scores_are_those_of_one_process_or_three(unsupervised, monkeypatch)
         (unsupervised.parent / f"same.{language}").write_text(text)
     workspace = Workspace(read_recipe(str(unsupervised), changes)).open()
     monkeypatch.setattr(Mt, "translate", lambda *arguments: [said(line) for line in arguments[-1]])
-    gathered = []
-    whole = dev_scores(workspace, SimpleNamespace(process_index=0, num_processes=1))(None)
-    assert 0 < whole["bleu/mean"] < 100
-    for rank in range(3):
-        process = SimpleNamespace(process_index=rank, num_processes=3)
-        monkeypatch.setattr(
-            monitoring, "gather_object", lambda mine: gathered.append(mine[0]) or mine
-        )
-        dev_scores(workspace, process)(None)
-    by_direction = [gathered[0::2], gathered[1::2]]
-    monkeypatch.setattr(monitoring, "gather_object", lambda _mine: by_direction.pop(0))
-    assert dev_scores(workspace, process)(None) == whole
+    translations = DevTranslations.of(workspace)
+    assert translations.task.search.beam == 1
+    scores = translations.scores(None)
+    assert scores.keys() == {"bleu/en-xx", "bleu/xx-en", "bleu/mean"}
+    assert 0 < scores["bleu/mean"] < 100
 
 
 def said(line):

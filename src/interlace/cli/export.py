@@ -26,7 +26,7 @@ def export(
     license_id: Annotated[
         str,
         typer.Option(
-            "--license", metavar="ID", help="License on the published card. Default: the recipe's."
+            "--license", metavar="ID", help="License on the published card, such as apache-2.0."
         ),
     ] = "",
     code: Code = [],
@@ -39,9 +39,7 @@ def export(
     if into is None and not push:
         raise SettingsError("--output: name the folder to write")
     if (private or license_id) and not push:
-        raise SettingsError(
-            "--private and --license belong to --push-to-hub; a recipe has export.license"
-        )
+        raise SettingsError("--private and --license belong to --push-to-hub")
     if into is not None:
         print_line(export_model(run, into))
     if push:

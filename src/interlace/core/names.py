@@ -14,15 +14,23 @@ from pydantic import AfterValidator
 from interlace.core.errors import DataError
 
 _MAX_LENGTH = 100  # characters; file systems take 255 bytes, and suffixes follow
-_LANGUAGE = re.compile(r"\w+(-\w+)*")
+_LANGUAGE = re.compile(r"\w+")
+_DIRECTION = re.compile(r"\w+(-\w+)*")
 _PAIR = re.compile(r"\w+-\w+")
 _NAME = re.compile(r"\w[\w.+-]*")
+
+
+def check_single_language(name: str) -> str:
+    """Return the name of a language unchanged; raise a ValueError if it is invalid, such as one with '-'."""
+    return _matching(
+        _LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'"
+    )
 
 
 def check_language(name: str) -> str:
     """Return the name of a language, or a direction such as `en-de`, unchanged; raise a ValueError if it is invalid."""
     return _matching(
-        _LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'"
+        _DIRECTION, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'"
     )
 
 
@@ -36,6 +44,7 @@ def check_name(name: str) -> str:
     return _matching(_NAME, name, "a name is letters, digits and . + - _, such as 'held-out'")
 
 
+SingleLanguage = Annotated[str, AfterValidator(check_single_language)]
 LanguageName = Annotated[str, AfterValidator(check_language)]
 PairName = Annotated[str, AfterValidator(check_pair)]
 Name = Annotated[str, AfterValidator(check_name)]

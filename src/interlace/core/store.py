@@ -47,24 +47,25 @@ class ConfigStore:
     kind: how errors name a file ("recipe"). folder: the shipped files. whole: keys that a file replaces as a whole
     where it extends another. Files and variants whose names begin with `_` can only be extended.
 
-    folders: ends of keys with a path, such as `data_root`. A relative path counts from the folder of the file that
-    names it, in shipped files from the current folder. checkpoints: the same for keys that may also hold a name of the
-    hub, which is what a path without a folder is taken for.
+    paths: last parts of keys with a path, such as `.data_root`. A relative one that exists counts from the folder of
+    the file that names it, in shipped files from the current folder; others may be names of the hub.
     """
 
     kind: str
     folder: Path
     whole: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-    checkpoints: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
 
     def names(self) -> list[str]:
         """Names of the shipped configurations, such as `tiny/mlm` or `xlm/unmt:en-fr-mlm-mlm`."""
-        names = []
+        names: list[str] = []
         for path in self.folder.rglob("[!_]*.toml"):
             name = path.relative_to(self.folder).with_suffix("").as_posix()
             variants = _public(self._load(path).get("variants", {}))
-            names += [f"{name}:{variant}" for variant in variants] or [name]
+            if variants:
+                names += [f"{name}:{variant}" for variant in variants]
+            else:
+                names.append(name)
         return sorted(names)
 
     def find(self, name: str, folder: Path | None = None, *, shared: bool = False) -> ConfigFile:
@@ -72,20 +73,20 @@ class ConfigStore:
 
         shared: whether a file with variants may be named without one, for what its variants share.
         """
-        path_name, _, last_part = name.rpartition(":")
-        for base, variant in ((name, ""), (path_name, last_part)):
-            if not base:
-                continue
-            candidates = [Path(base), self.folder / f"{base.removesuffix('.toml')}.toml"]
-            if folder:
-                candidates.insert(0, folder / base)
+        folders = [folder or Path(), Path()]
+        before_colon, _, variant = name.rpartition(":")
+        for file_name, variant_name in ((name, ""), (before_colon, variant)):
+            candidates = [parent / file_name for parent in folders]
+            candidates.append(self.folder / f"{file_name.removesuffix('.toml')}.toml")
             for path in candidates:
                 if path.is_file():
-                    return self._checked(ConfigFile(path, variant), shared=shared)
-        path = (folder or Path()) / name
+                    return self._checked(ConfigFile(path, variant_name), shared=shared)
+        path = folders[0] / name
         must_not_be_special(path, self.kind)
-        near_files = [str(Path(name).with_name(file.name)) for file in path.parent.glob("*.toml")]
-        hint = did_you_mean(name, [*self.names(), *near_files])
+        options = self.names()
+        for neighbor in path.parent.glob("*.toml"):
+            options.append(str(Path(name).with_name(neighbor.name)))
+        hint = did_you_mean(name, options)
         raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}")
 
     def read(self, name: str, folder: Path | None = None) -> dict[str, Any]:
@@ -95,59 +96,60 @@ class ConfigStore:
         by `":NAME"`. Its sections are merged key by key, except those in `whole`, which are replaced.
         Raise a SettingsError if it is no valid TOML or extends itself.
         """
-        return copy.deepcopy(self._read(self.find(name, folder), ()))
+        return copy.deepcopy(self._read(self.find(name, folder), set()))
 
-    def _read(self, file: ConfigFile, chain: tuple[str, ...]) -> dict[str, Any]:
-        label = str(ConfigFile(file.path.resolve(), file.variant))
-        if label in chain:
-            circle = " > ".join(re.sub(r".*/", "", entry) for entry in (*chain, label))
-            raise SettingsError(f"{file}: 'extends' is circular: {circle}")
-        data = self._load(file.path)
-        variants = data.get("variants", {})
+    def _read(self, file: ConfigFile, extending: set[ConfigFile]) -> dict[str, Any]:
+        """Return the settings of a file; extending: the files that extend it."""
+        resolved = ConfigFile(file.path.resolve(), file.variant)
+        if resolved in extending:
+            raise SettingsError(f"{file}: 'extends' is circular")
+        settings = dict(self._load(file.path))
+        variants = settings.pop("variants", {})
         if file.variant:
-            settings = {"name": self._variant_name(file), **variants[file.variant]}
-            extended = settings.pop("extends", ":")
-        else:
-            settings = {key: value for key, value in data.items() if key != "variants"}
-            extended = settings.pop("extends", None)
-            if extended is None:
-                return settings
-        if not isinstance(extended, str) or (file.variant and not extended.startswith(":")):
-            expected = (
-                "a variant of this file (':NAME')" if file.variant else f"the name of a {self.kind}"
-            )
-            raise SettingsError(f"{file}: extends: expected {expected}, found {extended!r}")
-        if not file.variant and "name" not in data and not variants:
-            raise SettingsError(f"{file}: a {self.kind} that extends another needs its own name")
-        if file.variant:
+            settings = {"extends": ":", **variants[file.variant]}
+        if "extends" not in settings:
+            return settings
+        settings.setdefault("name", self._default_name(file))
+        extended = settings.pop("extends")
+        if isinstance(extended, str) and extended.startswith(":"):
             base_file = self._checked(ConfigFile(file.path, extended[1:]), shared=True)
-        else:
+        elif isinstance(extended, str) and not file.variant:
             base_file = self.find(extended, file.path.parent, shared=True)
-        base = self._read(base_file, (*chain, label))
+        else:
+            raise SettingsError(
+                f"{file}: extends: expected the name of a {self.kind}, or ':NAME' of a variant of this file, found "
+                f"{extended!r}"
+            )
+        base = self._read(base_file, {*extending, resolved})
         for key in self.whole:
             if key in settings:
                 base.pop(key, None)
         return merged(base, settings)
 
-    def _variant_name(self, file: ConfigFile) -> str:
-        """Return the default of a variant's name, such as `xlm-unmt-en-fr`."""
+    def _default_name(self, file: ConfigFile) -> str:
+        """Return the name of a file that extends another, such as `xlm-unmt-en-fr` of a variant."""
         path = Path(file.path.name)
         if file.path.is_relative_to(self.folder):
             path = file.path.relative_to(self.folder)
-        return "-".join([*path.with_suffix("").parts, file.variant])
+        name = "-".join(path.with_suffix("").parts)
+        if file.variant:
+            return f"{name}-{file.variant}"
+        return name
 
     def _checked(self, file: ConfigFile, *, shared: bool = False) -> ConfigFile:
         """The file, if it has the variant; a file with variants cannot be read without one unless `shared`."""
         variants = self._load(file.path).get("variants", {})
-        if not isinstance(variants, dict) or not all(
-            isinstance(v, dict) for v in variants.values()
-        ):
+        has_tables = isinstance(variants, dict) and all(
+            isinstance(variant, dict) for variant in variants.values()
+        )
+        if not has_tables:
             raise SettingsError(f"{file.path}: variants: expected tables [variants.NAME]")
-        hint = did_you_mean(file.variant, _public(variants))
-        if file.variant and file.variant not in variants:
-            raise DataError(f"{file.path}: no variant {file.variant!r}{hint}")
-        if variants and not file.variant and not shared:
-            raise DataError(f"{file.path}: name one of its variants{hint}")
+        is_complete = file.variant in variants
+        if not file.variant:
+            is_complete = shared or not variants
+        if not is_complete:
+            hint = did_you_mean(file.variant, _public(variants))
+            raise DataError(f"{file}: expected the name of a variant of this file{hint}")
         return file
 
     def _load(self, path: Path) -> dict[str, Any]:
@@ -162,26 +164,16 @@ class ConfigStore:
 
     def located(self, data: dict[str, Any], folder: Path, table: str = "") -> dict[str, Any]:
         """Return settings with relative paths made absolute, which count from `folder`; table: the key of `data`."""
-        settings: dict[str, Any] = {}
+        settings = dict(data)
         for name, value in data.items():
             key = f"{table}.{name}"
             if isinstance(value, dict):
                 settings[name] = self.located(value, folder, key)
-            elif isinstance(value, list):
-                settings[name] = [self._located(key, item, folder) for item in value]
-            else:
-                settings[name] = self._located(key, value, folder)
+            elif isinstance(value, str) and value and key.endswith(self.paths):
+                path = folder.absolute() / value
+                if os.path.exists(path):  # noqa: PTH110 - False for a name that is too long
+                    settings[name] = os.path.normpath(path)
         return settings
-
-    def _located(self, key: str, value: Any, folder: Path) -> Any:
-        if not isinstance(value, str) or not value or value.startswith(("/", "~", "$")):
-            return value
-        path = os.path.normpath(folder.absolute() / value)
-        is_folder = any(key.endswith(f".{end}") for end in self.folders)
-        is_checkpoint = any(key.endswith(f".{end}") for end in self.checkpoints)
-        if is_folder or (is_checkpoint and Path(path).exists()):
-            return path
-        return value
 
 
 def _public(variants: Mapping[str, Any]) -> list[str]:
@@ -199,10 +191,13 @@ _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`
 
 def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """Merge two tables recursively; values of `data` override those of `base`."""
-    both = {**base, **data}
-    for key in base.keys() & data.keys():
-        if isinstance(base[key], dict) and isinstance(data[key], dict):
-            both[key] = merged(base[key], data[key])
+    both = dict(base)
+    for key, value in data.items():
+        base_value = base.get(key)
+        if isinstance(base_value, dict) and isinstance(value, dict):
+            both[key] = merged(base_value, value)
+        else:
+            both[key] = value
     return both
 
 
@@ -218,21 +213,17 @@ def change(data: dict[str, Any], key: str, value: str) -> None:
 
 
 def put(data: dict[str, Any], key: str, value: Any) -> None:
-    """Set `a.b.c` to a value and create missing tables; a key that contains a dot is matched as it is, or quoted."""
-    parts = [quoted or plain for quoted, plain in _KEY.findall(key)]
-    if not parts:
+    """Set `a.b.c` to a value and create missing tables; a part of the key that contains a dot is quoted."""
+    *sections, last = [quoted or plain for quoted, plain in _KEY.findall(key)] or [""]
+    if not last:
         raise SettingsError(f"--set {key}: expected a key such as train.steps")
-    for number, section in enumerate(parts[:-1]):
-        dotted = ".".join(parts[number:])
-        if dotted in data:  # `files."train.en"` without the quotes
-            data[dotted] = value
-            return
+    for section in sections:
         data = data.setdefault(section, {})
         if not isinstance(data, dict):
             raise SettingsError(
-                f"--set {key}: {section!r} is not a section; quote a key that contains a dot: '\"{dotted}\"'"
+                f"--set {key}: {section!r} is not a section; quote a part of the key that contains a dot"
             )
-    data[parts[-1]] = value
+    data[last] = value
 
 
 def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -52,17 +52,10 @@ class CorpusText:
         """Everything that the text depends on, as JSON data; files by their contents."""
         tokenizers = [self.word_tokenizer.of(language) for language in self.languages]
         return {
-            **self.key_of_lines,
             "word_tokenizer": [
                 self.word_tokenizer.name,
                 *(tokenizer.package_versions for tokenizer in tokenizers),
             ],
-        }
-
-    @cached_property
-    def key_of_lines(self) -> dict[str, Any]:
-        """Everything that the lines depend on if no filter looks at their words."""
-        return {
             "languages": self.languages,
             "reader": [
                 type(self.reader).__module__,

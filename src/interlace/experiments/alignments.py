@@ -74,17 +74,20 @@ class CorpusAlignments(Artifact[WordAlignments]):
 def aligner_of(recipe: Recipe, corpus: str, root: Root) -> Aligner:
     """Return the aligner of a corpus such as `en-de`, with the paths of its files below the data root."""
     aligner = (recipe.align or AlignSettings()).aligner(names_of(corpus))
-    paths = {setting: str(root / path) for setting, path in aligner_files(aligner).items()}
+    paths: dict[str, str] = {}
+    for setting, path in aligner_files(aligner).items():
+        paths[setting] = str(root / path)
     return aligner.model_copy(update=paths)
 
 
 def aligner_files(aligner: Aligner) -> dict[str, Path]:
     """Return the files that the settings of an aligner name, by setting."""
-    return {
-        setting: Path(getattr(aligner, setting))
-        for setting in aligner.files
-        if getattr(aligner, setting)
-    }
+    files: dict[str, Path] = {}
+    for setting in aligner.files:
+        path = getattr(aligner, setting)
+        if path:
+            files[setting] = Path(path)
+    return files
 
 
 def _aligned(

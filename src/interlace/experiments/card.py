@@ -52,7 +52,7 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
 def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id: str = "") -> str:
     """Return the card of a finished run.
 
-    place: the hub name of the model, if it has one. license_id: the hub's identifier; default: the recipe's.
+    place: the hub name of the model, if it has one. license_id: the hub's identifier.
     """
     from huggingface_hub import ModelCard
 
@@ -66,7 +66,6 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
         RECIPE,
     )
     config = read_json(into / "model" / "config.json", dict[str, Any])
-    license_id = license_id or recipe.export.license
     content = {
         "name": plain(recipe.name),
         "about": plain(recipe.about),

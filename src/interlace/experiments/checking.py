@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from interlace.core.data_root import Root
+from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationSearch, HeldOutSet
 from interlace.data.filters import build_filters
@@ -19,15 +20,17 @@ from interlace.text import Text
 def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[InspectionReport]:
     """Inspect all corpora of a recipe, held-out text first; errors of files become findings."""
     missing = missing_inputs(recipe)
-    if recipe.derived and missing.training:  # derived languages cannot be written
-        errors = [Finding("error", "missing", 1, 1, message) for message in missing.training]
-        return [InspectionReport("files", {}, errors)]
     files = InspectionReport("files", {}, list(_missing_files(missing)))
-    reports = [files] if files.findings else []
-    root = data_root(recipe)
-    texts = RecipeTexts(recipe, root)
+    reports: list[InspectionReport] = []
+    if files.findings:
+        reports.append(files)
+    try:
+        root = data_root(recipe)
+    except InterlaceError:  # among the findings
+        return reports
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(texts.word_tokenizer, rules, progress)
+    word_tokenizer = RecipeTexts(recipe, root).word_tokenizer
+    inspector = Inspector(word_tokenizer, rules, progress)
     sets = held_out_sets(recipe)
     for corpus in _corpora(recipe, "dev"):
         texts_by_language: dict[str, list[Text]] = {}

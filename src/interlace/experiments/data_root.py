@@ -1,13 +1,13 @@
 """The data of a recipe: the user's folder or the toy corpus, and the folders of derived languages."""
 
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from interlace.core.data_root import DataRoot, Root
 from interlace.core.errors import DataError
+from interlace.core.files import user_path
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, plugin_hash
 from interlace.experiments.recipe import Recipe
@@ -71,13 +71,19 @@ def original_root(recipe: Recipe) -> Path:
     """Return the data root without derived languages; write the toy corpus if needed."""
     if recipe.toy is not None:
         return ToyFiles(recipe.toy).get()
-    recipe.check_data_root()
-    path = os.path.expandvars(str(recipe.data_root))
-    if not path or not recipe.root.is_dir():
-        variables = re.findall(r"\$\{?(\w+)", str(recipe.data_root))
-        hint = f"; set the environment variable {' and '.join(variables)}" if variables else ""
-        raise DataError(f"data_root {path!r} is not a folder{hint}")
-    return recipe.root
+    if recipe.data_root is None:
+        raise DataError(
+            f"recipe {recipe.name!r} needs data_root, the folder of its files: set it in the recipe, by --set "
+            "data_root=FOLDER or evaluate's --data FOLDER, or a [toy] section"
+        )
+    path = os.path.expandvars(recipe.data_root)
+    folder = user_path(path)
+    if not path or not folder.is_dir():
+        raise DataError(
+            f"data_root {recipe.data_root!r}: {path!r} is not a folder; set it, or the environment variable that it "
+            "names"
+        )
+    return folder
 
 
 def data_key(recipe: Recipe) -> list[Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,8 +17,8 @@ from interlace.core.files import must_exist
 from interlace.core.settings import Settings
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, content_key, plugin_hash
-from interlace.data.filters import build_filters
-from interlace.derived import Chain
+from interlace.data.filters import Filter, build_filters
+from interlace.derived import Chain, Transformation
 from interlace.derived.common.folder import (
     Derivation,
     DerivedDictionary,
@@ -31,7 +31,6 @@ from interlace.derived.common.folder import (
 )
 from interlace.derived.common.formats import reader_name
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.sections import files_of
 from interlace.experiments.texts import RecipeTexts
 from interlace.readers import READERS
 from interlace.readers.common.files import find_files
@@ -75,7 +74,12 @@ class DerivedLanguageFiles(Artifact[Path]):
         settings = self.settings
         words = RecipeTexts(self.recipe, self.root).word_tokenizer.name
         derivation = Derivation(
-            self.name, settings.of, self.chain, settings.seed, words, self.recipe.normalization
+            name=self.name,
+            of=settings.of,
+            transformations=self.chain,
+            seed=settings.seed,
+            word_tokenizer=words,
+            normalization=self.recipe.normalization,
         )
         try:
             write_folder(derivation, self.files, folder)
@@ -89,7 +93,19 @@ class DerivedLanguageFiles(Artifact[Path]):
     @cached_property
     def chain(self) -> Chain:
         """The transformations; raise a DataError if one of their files is missing."""
-        return self.settings.located(self.root, self.name)
+        located: list[Transformation] = []
+        for transformation in self.settings.chain().transformations:
+            try:
+                transformation.check()
+            except DataError as error:
+                raise DataError(f"derived.{self.name}.settings: {error}") from None
+            paths: dict[str, tuple[Path, ...]] = {}
+            for field, patterns in files_of(transformation).items():
+                paths[field] = self._existing_files(
+                    f"settings.{transformation.name}.{field}", patterns
+                )
+            located.append(transformation.model_copy(update=paths))
+        return Chain(tuple(located))
 
     @cached_property
     def files(self) -> list[FolderFile]:
@@ -105,26 +121,41 @@ class DerivedLanguageFiles(Artifact[Path]):
             *self._dictionary(),
         ]
         for output in outputs_of(files):
-            if (self.root / output).exists():
-                raise DataError(
-                    f"derived.{self.name}: {self.root / output} exists already; use another name"
-                )
+            self._check_output(Path(output))
         return files
+
+    def _check_output(self, output: Path) -> None:
+        """Reject a path outside the folder, or of a file of the data root."""
+        if output.is_absolute() or ".." in output.parts:
+            raise SettingsError(
+                f"derived.{self.name}: cannot write {str(output)!r}; expected a relative path without '..'"
+            )
+        if (self.root / output).exists():
+            raise DataError(
+                f"derived.{self.name}: {self.root / output} exists already; use another name"
+            )
 
     @property
     def pair(self) -> str:
         """The original and the derived language, such as `en-en_x`."""
         return f"{self.settings.of}-{self.name}"
 
+    def _existing_files(self, field: str, patterns: Sequence[Path | str]) -> tuple[Path, ...]:
+        """Return the files of patterns; raise a DataError that names the recipe's key if one is missing."""
+        paths: list[Path] = []
+        for pattern in patterns:
+            for path in find_files(self.root, str(pattern)):
+                paths.append(must_exist(path, f"file of derived.{self.name}.{field}"))
+        return tuple(paths)
+
     def _derived_files(self) -> Iterator[DerivedFile]:
         for pattern in self.settings.files:
             original = pattern.original.format(language=self.settings.of)
             target = pattern.target.format(language=self.name)
-            for path in find_files(self.root, original):
-                must_exist(path, f"original file of derived.{self.name}")
-                source = OriginalFiles(READERS.build(pattern.reader or reader_name(path)), (path,))
+            for path in self._existing_files("files", [original]):
+                reader = READERS.build(pattern.reader or reader_name(path))
                 output = _renamed(str(path), str(self.root / original), target)
-                yield DerivedFile((output,), (source,))
+                yield DerivedFile((output,), (OriginalFiles(reader, (path,)),))
 
     def _translations(self) -> Iterator[DerivedTranslations]:
         for split, pattern in self.settings.translations.items():
@@ -147,14 +178,16 @@ class DerivedLanguageFiles(Artifact[Path]):
     def _corpus_text(self, split: str, field: str) -> tuple[OriginalFiles, ...]:
         """Return the text of the original language in the corpora of a split, with the filters of training text."""
         language = self.settings.of
-        filters = tuple(build_filters(self.recipe.filters)) if split == "train" else ()
+        filters: tuple[Filter, ...] = ()
+        if split == "train":
+            filters = tuple(build_filters(self.recipe.filters))
         sources: list[OriginalFiles] = []
         for group in self.recipe.corpora.values():
             if language in group.languages and getattr(group, split):
-                paths = group.files(split, language, self.root)
-                for path in paths:
-                    must_exist(path, f"original file of derived.{self.name}")
-                sources.append(OriginalFiles(group.reading(split), tuple(paths), filters))
+                files = group.files(split, language, self.root)
+                paths = self._existing_files(field, files)
+                reader = group.reading(split)
+                sources.append(OriginalFiles(reader, paths, filters))
         if not sources:
             raise SettingsError(
                 f"derived.{self.name}.{field}: no group of [corpora] has {split} text in {language!r} alone"
@@ -183,13 +216,26 @@ def _renamed(path: str, original: str, target: str) -> str:
     return target
 
 
+def files_of(transformation: Transformation) -> dict[str, tuple[Path, ...]]:
+    """Return the settings of a transformation that name files."""
+    files: dict[str, tuple[Path, ...]] = {}
+    for field in type(transformation).model_fields:
+        value = getattr(transformation, field)
+        if isinstance(value, tuple) and value and isinstance(value[0], Path):
+            files[field] = value
+    return files
+
+
 def _described_file(file: FolderFile) -> list[Any]:
     sources: list[Any] = []
     for source in file.sources:
+        reader = _described(source.reader)
         filters = [_described(rule) for rule in source.filters]
         contents = [content_key(path) for path in source.paths]
-        sources.append([_described(source.reader), filters, contents])
-    share = file.share if isinstance(file, DerivedTranslations) else None
+        sources.append([reader, filters, contents])
+    share = None
+    if isinstance(file, DerivedTranslations):
+        share = file.share
     return [type(file).__name__, file.outputs, sources, share]
 
 
@@ -198,8 +244,7 @@ def described_chain(transformations: Chain) -> list[Any]:
     described: list[Any] = []
     for transformation in transformations.transformations:
         contents: dict[str, Any] = {}
-        for field, value in files_of(transformation):
-            paths = [value] if isinstance(value, Path) else value
+        for field, paths in files_of(transformation).items():
             contents[field] = [content_key(path) for path in paths]
         described.append(_described(transformation, **contents))
     return described

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +30,7 @@ from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
 from interlace.experiments.inputs import check_inputs
 from interlace.experiments.lexicons import vector_dictionaries
-from interlace.experiments.mixing import write_dictionaries
+from interlace.experiments.mixing import dictionary_text, write_dictionaries
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.run import Run
 from interlace.experiments.run_record import environment
@@ -44,7 +43,7 @@ from interlace.objectives.common.dictionaries import (
     split_dictionary,
 )
 from interlace.text.lines import read_lines, writing
-from interlace.training.run_folder import RUN, VECTORS, locked
+from interlace.training.run_folder import RUN, locked
 
 log = logging.getLogger(__name__)
 
@@ -65,35 +64,34 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
         if run.is_finished:
             run.check_export(run.vectors_folder)
             log.info("%s is finished; nothing to do", into)
-            return into / VECTORS
+            return run.vectors_folder
         start = time.perf_counter()
         check_inputs(recipe)
-        paths = vector_dictionaries(settings, recipe.languages, Workspace(recipe).root)
-        splits = [
-            split_dictionary(Lexicon.read(path), pair, settings.dictionary_share, recipe.seed)
-            for pair, path in paths.items()
-        ]
-        write_dictionaries({f"embeddings.{split.name}": split for split in splits}, into)
+        splits = _dictionaries(recipe, settings)
+        texts: dict[str, str] = {}
+        dictionaries: dict[tuple[str, str], Lexicon] = {}
+        for split in splits:
+            texts[f"embeddings.{split.name}"] = dictionary_text(split)
+            dictionaries[split.languages] = _training_entries(split)
+        write_dictionaries(texts, recipe, into)
         sources, vocab = _sources(recipe, settings)
-        dictionaries = {split.languages: _training_entries(split) for split in splits}
+        sources = replace(sources, dictionaries=dictionaries)
         prepared = time.perf_counter()
-        learned = settings.method().fit(
-            replace(sources, dictionaries=dictionaries), recipe.seed, progress
-        )
+        learned = settings.method().fit(sources, recipe.seed, progress)
         vectors = list(learned.vectors.values())
-        with atomic_folder(into / VECTORS) as folder:
-            for language_vectors in vectors:
-                language_vectors.save(folder)
+        with atomic_folder(run.vectors_folder) as folder:
+            for of_language in vectors:
+                of_language.save(folder)
             if vocab is not None:
                 vocab.save_files(folder)
         about = {
             "name": recipe.name,
             **environment(torch.device("cpu")),
-            "parameters": sum(language_vectors.vectors.size for language_vectors in vectors),
-            "words": {of.language: len(of) for of in vectors},
+            "parameters": sum(of_language.vectors.size for of_language in vectors),
+            "words": {of_language.language: len(of_language) for of_language in vectors},
             "width": vectors[0].width,
             "embeddings": learned.about,
-            "model_key": folder_key(into / VECTORS),
+            "model_key": folder_key(run.vectors_folder),
             "seconds": {
                 "data": round(prepared - start, 3),
                 "training": round(time.perf_counter() - prepared, 3),
@@ -101,7 +99,18 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         write_json(into / RUN, about)
-    return into / VECTORS
+    return run.vectors_folder
+
+
+def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[DictionarySplit]:
+    """Return the dictionaries of all language pairs, split into training entries and others."""
+    splits: list[DictionarySplit] = []
+    paths = vector_dictionaries(settings, recipe.languages, Workspace(recipe).root)
+    for languages, path in paths.items():
+        lexicon = Lexicon.read(path)
+        share = settings.dictionary_share
+        splits.append(split_dictionary(lexicon, languages, share, recipe.seed))
+    return splits
 
 
 def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSources, Vocab | None]:
@@ -113,10 +122,6 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
             path = workspace.root / settings.vectors.format(language=language)
             vectors[language] = WordVectors.read(path, language, settings.method().max_words)
         return EmbeddingSources(vectors=vectors), None
-    if not recipe.corpora:
-        raise SettingsError(
-            f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; add them, or set embeddings.vectors"
-        )
     if settings.units == "subwords":
         return EmbeddingSources(texts={SUBWORDS: token_lines(workspace)}), workspace.vocab
     texts = {language: _words(workspace, language) for language in recipe.languages}
@@ -124,10 +129,10 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
 
 
 def _training_entries(split: DictionarySplit) -> Lexicon:
-    kept = split.parts == DictionaryPart.TRAIN
-    return replace(
-        split.lexicon, entries=split.lexicon.entries[kept], counts=split.lexicon.counts[kept]
-    )
+    is_trained = split.parts == DictionaryPart.TRAIN
+    lexicon = split.lexicon
+    entries = lexicon.entries[is_trained]
+    return replace(lexicon, entries=entries, counts=lexicon.counts[is_trained])
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,7 @@ def _tokens(corpora: list[Corpus], names: NDArray[np.object_]) -> Iterator[list[
     """Yield the lines of corpora in tokens, 8192 converted at a time."""
     for corpus in corpora:
         for start in range(0, len(corpus), 8192):
-            ids = corpus.take(np.arange(start, min(start + 8192, len(corpus)))).ids
-            tokens = names[ids.values].tolist()
-            yield from (tokens[first:last] for first, last in pairwise(ids.offsets.tolist()))
+            stop = min(start + 8192, len(corpus))
+            chunk = corpus.take(np.arange(start, stop))
+            for ids in chunk.ids:
+                yield names[ids].tolist()

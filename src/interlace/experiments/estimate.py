@@ -73,18 +73,25 @@ def _estimate(run: PreparedRun) -> Estimate:
     scale = train.micro_batches / min(train.micro_batches, _MICRO_BATCHES)
     tokens = 0.0
     seconds = 0.0
-    for objective, updates in training.mixture.batches_by_objective(train.steps, 1).items():
-        tokens += scale * updates * fmean(step.tokens for step in measured[objective])
-        seconds += scale * updates * fmean(step.seconds for step in measured[objective])
+    updates_by_objective = training.mixture.batches_by_objective(train.steps, 1)
+    for objective, updates in updates_by_objective.items():
+        steps_of_objective = measured[objective]
+        tokens += scale * updates * fmean(step.tokens for step in steps_of_objective)
+        seconds += scale * updates * fmean(step.seconds for step in steps_of_objective)
     device = training.accelerator.device
     name = f"a CPU, threads: {torch.get_num_threads()}"
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
-    parameters = list(run.backbone.parameters())
+    parameters = 0
+    trainable = 0
+    for parameter in run.backbone.parameters():
+        parameters += parameter.numel()
+        if parameter.requires_grad:
+            trainable += parameter.numel()
     return Estimate(
         recipe=run.recipe.name,
-        parameters=sum(parameter.numel() for parameter in parameters),
-        trainable=sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
+        parameters=parameters,
+        trainable=trainable,
         device=name,
         steps=train.steps,
         tokens_per_step=train.tokens_per_update,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,8 @@ from interlace.experiments.data_root import data_root
 from interlace.experiments.lexicons import check_dictionary, vector_dictionaries
 from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.sections import EmbeddingSettings
-from interlace.models.checkpoint_files import find_checkpoint, read_config
+from interlace.models.checkpoint_files import find_checkpoint
+from interlace.models.settings import ModelSettings
 from interlace.readers import is_hub
 from interlace.training.selection import runs_of_task, sets_read
 
@@ -42,36 +43,40 @@ class MissingInputs:
 
 
 def missing_inputs(
-    recipe: Recipe,
-    tasks: Sequence[str] | None = None,
-    *,
-    training: bool = True,
-    fetch: bool = False,
+    recipe: Recipe, tasks: Sequence[str] | None = None, *, training: bool = True
 ) -> MissingInputs:
-    """Find the missing files and checkpoints of a recipe; the toy corpus and derived languages are written if needed.
+    """Find the missing files and checkpoints of a recipe; toy corpus and derived languages are written if needed.
 
-    tasks: to evaluate; default: all of the recipe. training: False to look at the evaluation alone. fetch: download
-    checkpoints of the hub to start from, if everything else exists; else their names are not checked.
+    tasks: to evaluate; default: all of the recipe. training: False to look at the evaluation alone.
     """
     missing = MissingInputs()
-    _check_files(
-        recipe, recipe.evaluate.tasks if tasks is None else tasks, missing, training=training
-    )
+    if recipe.data_root is None and recipe.toy is None and not training:
+        return missing  # --data of `evaluate` may still name it
+    if tasks is None:
+        tasks = list(recipe.evaluate.tasks)
+    errors = missing.evaluation
     if training:
-        _check_starts(recipe, missing.training, fetch=fetch)
+        errors = missing.training
+    with _noting(errors):
+        root = data_root(recipe)
+        if training:
+            _check_training(recipe, root, missing.training)
+        for name in tasks:
+            _check_task(recipe, name, root, missing.evaluation)
+    if training:
+        _check_starts(recipe.model, missing.training)
     return missing
 
 
 def check_inputs(recipe: Recipe) -> None:
-    """Raise a DataError that lists missing files of pre-training; log those of the evaluation as warnings."""
-    missing = missing_inputs(recipe, fetch=True)
-    if len(missing.training) == 1:
-        raise DataError(missing.training[0])
-    if missing.training:
-        header = f"{len(missing.training)} inputs are missing, such as"
-        raise DataError("\n  ".join([header, *missing.training[:_MAX_LISTED]]))
-    for message in missing.evaluation:
-        log.warning("this will not be evaluated: %s", message)
+    """Raise a DataError that lists missing files of training text, alignment and dictionaries."""
+    messages: list[str] = []
+    _check_training(recipe, data_root(recipe), messages)
+    if len(messages) == 1:
+        raise DataError(messages[0])
+    if messages:
+        header = f"{len(messages)} inputs are missing, such as"
+        raise DataError("\n  ".join([header, *messages[:_MAX_LISTED]]))
 
 
 @contextmanager
@@ -85,36 +90,18 @@ def _noting(messages: list[str], key: str = "") -> Iterator[None]:
             messages.append(message)
 
 
-def _check_files(
-    recipe: Recipe, tasks: Iterable[str], missing: MissingInputs, *, training: bool
-) -> None:
-    """Note the missing files of the data root, and of `training` if that is set; derive languages if needed."""
-    if recipe.data_root is None and recipe.toy is None and not training:
-        return  # --data of `evaluate` may still name it
-    with _noting(missing.training if training else missing.evaluation):
-        root = data_root(recipe)
-        if training:
-            _check_training(recipe, root, missing.training)
-        for name in tasks:
-            _check_task(recipe, name, root, missing.evaluation)
-
-
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
-def _check_starts(recipe: Recipe, messages: list[str], *, fetch: bool) -> None:
-    """Note the checkpoints to start from that are missing: folders, or names of the hub, which are downloaded."""
-    model = recipe.model
+def _check_starts(model: ModelSettings, messages: list[str]) -> None:
+    """Note the folders to start from that are missing; names of the hub are not checked."""
     starts = {"model.start": model.start}
     if model.decoder is not None:
         starts["model.decoder.start"] = model.decoder.start
     for key, start in starts.items():
-        if not start:
-            continue
-        on_hub = not Path(start).exists() and bool(_HUB_NAME.fullmatch(start))
-        if not on_hub or (fetch and not messages):
+        if start and (Path(start).exists() or not _HUB_NAME.fullmatch(start)):
             with _noting(messages, key):
-                read_config(find_checkpoint(start))
+                find_checkpoint(start)
 
 
 def _check_training(recipe: Recipe, root: Root, messages: list[str]) -> None:
@@ -158,9 +145,10 @@ def _check_embeddings(
 def _check_task(recipe: Recipe, name: str, root: Root, messages: list[str]) -> None:
     """Note the sets of a task that have no files."""
     key = f"evaluate.tasks.{name}"
+    source = recipe.evaluate.source
     task = resolve_task(recipe, name)
-    for run in runs_of_task(task, recipe.evaluate.source, recipe.targets):
+    for run in runs_of_task(task, source, recipe.targets):
         with _noting(messages, key):
-            for read in sets_read(task, recipe.evaluate.source, run):
+            for read in sets_read(task, source, run):
                 with _noting(messages, key):
                     read.task.read_files(read.split, read.language, root)

@@ -82,13 +82,17 @@ def lexicons_of(
     if settings is None:
         return {}
     languages: set[str] = set()
-    for corpus in corpora:
-        languages |= set(corpus.rpartition(":")[2].split("-"))
+    for name_of_corpus in corpora:
+        corpus = name_of_corpus.rpartition(":")[2]
+        languages |= set(corpus.split("-"))
     pairs = [pair for pair in combinations(recipe.languages, 2) if languages & set(pair)]
     key = f"objectives.{name}.dictionary"
     if settings.files is not None:
+        lexicons: dict[LanguagePair, Lexicon] = {}
         paths = dictionary_files(f"{key}.files", settings.files, workspace.root, pairs)
-        return {pair: Lexicon.read(path) for pair, path in paths.items()}
+        for pair, path in paths.items():
+            lexicons[pair] = Lexicon.read(path)
+        return lexicons
     if settings.vectors is not None:
         return _induced_lexicons(settings, key, pairs)
     return _counted_lexicons(workspace, settings, key, pairs)

@@ -2,7 +2,7 @@
 
 Dictionaries are read from files, counted from alignments or induced from word vectors. Their split into training and
 held-out entries is written into the run's folder, an entry per line: source, target, part (see `DictionaryPart`) and
-status (see `EntryStatus`). A resumed run must have the same split.
+status (see `EntryStatus`).
 """
 
 import logging
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import must_exist
 from interlace.core.names import file_in
 from interlace.data import Pairs
 from interlace.data.corpus import ParallelCorpus
@@ -29,8 +30,6 @@ from interlace.models.families import Traits
 from interlace.objectives import Objective, Resources
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, EntryStatus
 from interlace.tasks.common.dictionaries import DICTIONARIES
-from interlace.text.lines import read_lines, write_lines
-from interlace.training import checkpoint
 from interlace.training.mixture import (
     BatchPlan,
     BucketedBatches,
@@ -44,20 +43,19 @@ log = logging.getLogger(__name__)
 
 def with_limited_lengths(recipe: Recipe, traits: Traits) -> Recipe:
     """Return the recipe with default `max_length`s limited to the model's; reject a larger one that is set."""
-    entries = dict(recipe.objectives)
     limit = traits.max_length
-    for name, entry in entries.items():
+    entries = dict(recipe.objectives)
+    for name, entry in recipe.objectives.items():
         max_length = recipe.objective(name).max_length
         if max_length <= limit:
             continue
+        key = f"objectives.{name}.max_length"
         if "max_length" in entry.settings:
             raise SettingsError(
-                f"recipe {recipe.name!r}: objectives.{name}.max_length = {max_length}, but the model's maximum is "
-                f"{limit} tokens; set it to {limit} or less"
+                f"recipe {recipe.name!r}: {key} = {max_length}, but the model's maximum is {limit} tokens; set it to "
+                f"{limit} or less"
             )
-        log.info(
-            "objectives.%s.max_length: %d, the model's maximum, not %d", name, limit, max_length
-        )
+        log.info("%s: %d, the model's maximum, not %d", key, limit, max_length)
         settings = {**entry.settings, "max_length": limit}
         entries[name] = entry.model_copy(update={"settings": settings})
     return recipe.model_copy(update={"objectives": entries})
@@ -81,25 +79,34 @@ def _sources(workspace: Workspace, name: str, traits: Traits) -> Iterator[Mixtur
     entry = recipe.objectives[name]
     objective = recipe.objective(name)
     corpora = _corpora_of(workspace, objective, entry.corpora)
+    frequencies = None
+    if objective.needs_frequencies:
+        frequencies = _frequencies(workspace, corpora)
     resources = Resources(
-        workspace.vocab,
-        traits,
-        _frequencies(workspace, corpora) if objective.needs_frequencies else None,
-        recipe.seed,
-        lexicons_of(workspace, name, corpora),
-        tuple(recipe.languages),
+        vocab=workspace.vocab,
+        traits=traits,
+        frequencies=frequencies,
+        seed=recipe.seed,
+        lexicons=lexicons_of(workspace, name, corpora),
+        languages=tuple(recipe.languages),
     )
     prepared = objective.prepare(resources)
     if prepared.dictionaries is not None:
         for split in prepared.dictionaries.splits:
             log.info("%s: %s", name, split.note())
-    numbers = {corpus: number for number, corpus in enumerate(workspace.readable)}
+    readable = list(workspace.readable)
     for corpus in corpora:
         data = workspace.readable[corpus]
-        plan = _plan(workspace, objective, corpus, numbers[corpus])
-        size = float(len(data))
+        plan = _plan(workspace, objective, corpus, readable.index(corpus))
         yield MixtureSource(
-            name, corpus, objective, prepared, plan, size, entry.weight, entry.loss_weight
+            objective=name,
+            corpus=corpus,
+            learner=objective,
+            prepared=prepared,
+            plan=plan,
+            size=float(len(data)),
+            weight=entry.weight,
+            loss_weight=entry.loss_weight,
         )
 
 
@@ -113,7 +120,10 @@ def _corpora_of(workspace: Workspace, objective: Objective, wanted: Sequence[str
     for group_or_corpus in wanted or workspace.groups:
         names += workspace.groups.get(group_or_corpus, [group_or_corpus])
     names = [name for name in names if name in workspace.readable]
-    parallel = [name for name in names if isinstance(workspace.readable[name], ParallelCorpus)]
+    parallel: list[str] = []
+    for name in names:
+        if isinstance(workspace.readable[name], ParallelCorpus):
+            parallel.append(name)
     if objective.reads is Pairs:
         return parallel
     monolingual = [name for name in names if name not in parallel]
@@ -121,7 +131,8 @@ def _corpora_of(workspace: Workspace, objective: Objective, wanted: Sequence[str
         return monolingual
     read: list[str] = []
     for name in names:
-        read += sides_of({name: workspace.readable[name]}) or [name]
+        corpus = workspace.readable[name]
+        read += sides_of({name: corpus}) or [name]
     return list(dict.fromkeys(read))
 
 
@@ -141,9 +152,8 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
     budget = workspace.recipe.train.micro_batch_tokens
     packed_length = objective.packed_length()
     if packed_length is not None:
-        data = PackedSentences(
-            data, packed_length, end, _fitting(objective, corpus, data, packed_length)
-        )
+        rows = _fitting(objective, corpus, data, packed_length)
+        data = PackedSentences(data, packed_length, end, rows)
     elif objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, end)
         if len(streams) == 0:
@@ -151,17 +161,19 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
                 f"corpus {corpus!r} has too little text for one sequence of {objective.max_length} tokens; lower "
                 f"objectives.{objective.name}.max_length, or add text"
             )
-        return StreamedBatches(
-            streams, StreamPlan(len(streams), budget, objective.max_length, seed, number)
-        )
+        stream_plan = StreamPlan(len(streams), budget, objective.max_length, seed, number)
+        return StreamedBatches(streams, stream_plan)
     rows = None
     lengths = data.side_lengths
     if objective.drops_long:
         rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS)
     if rows is not None:
         lengths = [side[rows] for side in lengths]
-    costs_of = objective.pair_costs if len(lengths) == 2 else objective.sentence_costs
-    plan = BucketPlan(costs_of(*lengths), budget, seed=seed, corpus=number)
+    if len(lengths) == 2:
+        costs = objective.pair_costs(*lengths)
+    else:
+        costs = objective.sentence_costs(*lengths)
+    plan = BucketPlan(costs, budget, seed=seed, corpus=number)
     return BucketedBatches(data, plan, rows)
 
 
@@ -169,7 +181,8 @@ def _fitting(
     objective: Objective, corpus: str, data: Any, max_length: int
 ) -> NDArray[np.int64] | None:
     """Return the rows whose sides all have at most `max_length` tokens; None: all rows."""
-    rows = np.flatnonzero(np.stack(data.side_lengths).max(axis=0) <= max_length)
+    longer_side = np.stack(data.side_lengths).max(axis=0)  # (rows,)
+    rows = np.flatnonzero(longer_side <= max_length)
     if len(rows) == len(data):
         return None
     dropped = len(data) - len(rows)
@@ -180,46 +193,43 @@ def _fitting(
     return rows
 
 
-def store_dictionaries(mixture: Mixture, recipe: Recipe, into: Path) -> None:
-    """Write the dictionary splits of all objectives into the run's folder; raise a RunError if others are there.
-
-    Those of the runs that the model starts from are copied: their words were trained on, too.
-    """
-    splits: dict[str, DictionarySplit] = {}
+def dictionary_texts(mixture: Mixture) -> dict[str, str]:
+    """Return the dictionaries of all objectives as text, by `OBJECTIVE.SOURCE-TARGET`."""
+    texts: dict[str, str] = {}
     for source in mixture.sources:
         if source.prepared.dictionaries is not None:
             for split in source.prepared.dictionaries.splits:
-                splits[f"{source.objective}.{split.name}"] = split
-    if not checkpoint.steps_in(into / "checkpoints"):
-        write_dictionaries(splits, into)
-        for number, start in enumerate(starting_points(recipe)):
-            for path in sorted((Run.of_model(start).folder / DICTIONARIES).glob("*.tsv")):
-                (into / DICTIONARIES).mkdir(exist_ok=True)
-                write_lines(into / DICTIONARIES / f"start{number}.{path.name}", read_lines(path))
-        return
-    for name, split in splits.items():
-        path = file_in(into / DICTIONARIES, f"{name}.tsv")
-        if not path.exists() or list(read_lines(path)) != list(_lines(split)):
-            raise RunError(
-                f"{path}: the entries have changed since the run started; restore the dictionary (or the text it is "
-                "counted from), or choose another folder"
-            )
+                texts[f"{source.objective}.{split.name}"] = dictionary_text(split)
+    return texts
 
 
-def write_dictionaries(splits: Mapping[str, DictionarySplit], into: Path) -> None:
-    """Replace the dictionaries in the run's folder; names are those of files."""
-    shutil.rmtree(into / DICTIONARIES, ignore_errors=True)
-    for name, split in splits.items():
-        path = file_in(into / DICTIONARIES, f"{name}.tsv")
-        path.parent.mkdir(exist_ok=True)
-        write_lines(path, _lines(split))
-
-
-def _lines(split: DictionarySplit) -> Iterator[str]:
+def dictionary_text(split: DictionarySplit) -> str:
+    """Return the content of a dictionary's file: the languages, then an entry a line."""
     source_language, target_language = split.languages
-    yield f"{source_language}\t{target_language}\tpart\tstatus"
-    parts = [part.name.lower().replace("_", "-") for part in DictionaryPart]
-    statuses = [status.name.lower().replace("_", "-") for status in EntryStatus]
-    for entry, part in enumerate(split.parts):
+    text = f"{source_language}\t{target_language}\tpart\tstatus\n"
+    for entry in range(len(split.lexicon)):
         source, target, _ = split.lexicon[entry]
-        yield f"{source}\t{target}\t{parts[part]}\t{statuses[split.statuses[entry]]}"
+        part = DictionaryPart(split.parts[entry]).name
+        status = EntryStatus(split.statuses[entry]).name
+        use = f"{part}\t{status}".lower().replace("_", "-")
+        text += f"{source}\t{target}\t{use}\n"
+    return text
+
+
+def write_dictionaries(texts: Mapping[str, str], recipe: Recipe, into: Path) -> None:
+    """Replace the dictionaries in the run's folder.
+
+    Those of the runs that the model starts from are copied: their words were trained on, too.
+    """
+    texts = dict(texts)
+    for number, start in enumerate(starting_points(recipe)):
+        start_folder = Run.of_model(start).folder / DICTIONARIES
+        for path in sorted(start_folder.glob("*.tsv")):
+            name = f"start{number}.{path.stem}"
+            texts[name] = must_exist(path).read_text("utf-8")
+    folder = into / DICTIONARIES
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in texts.items():
+        path = file_in(folder, f"{name}.tsv")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")

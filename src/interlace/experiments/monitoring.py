@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from accelerate.utils import gather_object
+from accelerate.utils import broadcast_object_list
 from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
-from interlace.data import Pairs
+from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.experiments.recipe import (
-    Recipe,
-    directions,
-    max_source_lengths,
-    resolve_task,
-)
+from interlace.experiments.recipe import max_source_lengths, resolve_task
 from interlace.experiments.workspace import Workspace, sides_of
 from interlace.objectives import Objective, Resources
 from interlace.objectives.clm import Clm
@@ -28,17 +23,26 @@ from interlace.objectives.denoise import Denoise
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
 from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
-from interlace.training.diagnostics import DiagnosticProbes, DiagnosticsCallback, diagnose
+from interlace.tasks.common.translation import SourceLines, TranslationTask
+from interlace.training.diagnostics import DiagnosticProbes, perplexities
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
+    from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
-    from interlace.training.loop import Training
 
-log = logging.getLogger(__name__)
 MAIN = "perplexity"  # the score of early stopping
+
+
+class HeldOutRows(NamedTuple):
+    """Rows to evaluate, what evaluates them, and what their perplexity is called."""
+
+    corpus: str
+    rows: Sentences | Pairs
+    objective: Objective
+    score: str = MAIN
 
 
 def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
@@ -52,77 +56,80 @@ def held_out(workspace: Workspace, traits: Traits) -> list[HeldOutBatches]:
     objectives = [recipe.objective(name) for name in recipe.objectives]
     max_length = max(objective.max_length for objective in objectives)
     architectures = {objective.architecture for objective in objectives}
-    batches = list(_on_pairs(workspace, traits, max_length))
-    sentence_objective = _sentence_objective(recipe, max_length)
-    if not batches and sentence_objective is not None:
-        batches += _on_sentences(workspace, traits, sentence_objective)
+    held_out_rows = list(_pairs(workspace, max_length))
+    if not held_out_rows:
+        held_out_rows += _sentences(workspace, max_length)
     # Running text: masked, causal, or both. The first of translation, masked and causal perplexity is `perplexity`.
     if "masked" in architectures:
         score = MAIN
         if "seq2seq" in architectures:
             score = f"masked_{MAIN}"
-        batches += _on_text(workspace, traits, Mlm(max_length=max_length), score)
+        masked = Mlm(max_length=max_length)
+        held_out_rows += _sequences(workspace, masked, score)
     if "causal" in architectures:
         score = MAIN
-        if architectures & {"seq2seq", "masked"}:
+        if architectures != {"causal"}:
             score = f"causal_{MAIN}"
-        batches += _on_text(workspace, traits, Clm(max_length=max_length), score)
+        causal = Clm(max_length=max_length)
+        held_out_rows += _sequences(workspace, causal, score)
+    batches: list[HeldOutBatches] = []
+    resources = Resources(workspace.vocab, traits)
+    for corpus, rows, objective, score in held_out_rows:
+        prepared = objective.prepare(resources)
+        batches.append(hold_out(corpus, rows, objective, prepared, score))
     return batches
 
 
-def _on_text(
-    workspace: Workspace, traits: Traits, measured: Objective, score: str
-) -> Iterator[HeldOutBatches]:
+def _sequences(workspace: Workspace, objective: Objective, score: str) -> Iterator[HeldOutRows]:
     """Yield full sequences of each language's text; parallel text may be too short for one."""
-    max_length = measured.max_length
-    prepared = measured.prepare(Resources(workspace.vocab, traits))
-    limit = max(1, workspace.recipe.train.evaluate_tokens // max_length)
+    tokens = workspace.recipe.train.evaluate_tokens
+    length = objective.max_length
+    limit = max(1, tokens // length)
     for name, corpus in _monolingual(workspace).items():
-        streams = Streams(corpus, max_length - 2, workspace.vocab.end)
+        streams = Streams(corpus, length - 2, workspace.vocab.end)
         if len(streams) or name in workspace.dev:
-            rows = streams.take(np.arange(min(len(streams), limit)))
-            yield hold_out(name, rows, measured, prepared, score)
+            count = min(len(streams), limit)
+            rows = streams.take(np.arange(count))
+            yield HeldOutRows(name, rows, objective, score)
 
 
-def _on_sentences(
-    workspace: Workspace, traits: Traits, measured: Objective
-) -> Iterator[HeldOutBatches]:
-    """Yield sentences of each language's text."""
-    limit = workspace.recipe.train.evaluate_tokens
-    prepared = measured.prepare(Resources(workspace.vocab, traits))
+def _sentences(workspace: Workspace, max_length: int) -> Iterator[HeldOutRows]:
+    """Yield sentences of each language's text for a translation model that has an objective of sentences.
+
+    Back-translation is evaluated by denoising, because its own input depends on the model.
+    """
+    recipe = workspace.recipe
+    objective: Objective
+    if recipe.objectives.keys() & {"denoise", "back_translation"}:
+        objective = Denoise(max_length=max_length)
+    elif "mass" in recipe.objectives:
+        objective = recipe.objective("mass")
+    else:
+        return
+    limit = recipe.train.evaluate_tokens
     for name, corpus in _monolingual(workspace).items():
-        rows = _short_rows([corpus.lengths, corpus.lengths], measured.max_length, limit)
-        yield hold_out(name, corpus.take(rows), measured, prepared, MAIN)
+        rows = _short_rows([corpus.lengths, corpus.lengths], objective.max_length, limit)
+        yield HeldOutRows(name, corpus.take(rows), objective)
 
 
-def _on_pairs(workspace: Workspace, traits: Traits, max_length: int) -> Iterator[HeldOutBatches]:
+def _pairs(workspace: Workspace, max_length: int) -> Iterator[HeldOutRows]:
     """Yield the held-out pairs of each learned direction, named `en-de`, `de-en`."""
     recipe = workspace.recipe
-    learned = directions(recipe)
+    learned = max_source_lengths(recipe)
     for name, corpus in workspace.dev.items():
         if not isinstance(corpus, ParallelCorpus):
             continue
         group, colon, _ = name.rpartition(":")
+        source, target = corpus.languages
         rows = _short_rows(corpus.side_lengths, max_length, recipe.train.evaluate_tokens)
-        for which in ("forward", "backward"):
-            source, target = corpus.languages if which == "forward" else corpus.languages[::-1]
-            if (source, target) in learned:
-                measured = Translation(directions=which, max_length=max_length)
-                prepared = measured.prepare(Resources(workspace.vocab, traits))
-                label = f"{group}{colon}{source}-{target}"
-                yield hold_out(label, corpus.take(rows), measured, prepared, MAIN)
-
-
-def _sentence_objective(recipe: Recipe, max_length: int) -> Objective | None:
-    """Return the objective that evaluates a translation model on monolingual sentences, if it has one.
-
-    Back-translation is evaluated by denoising, because its own input depends on the model.
-    """
-    if recipe.objectives.keys() & {"denoise", "back_translation"}:
-        return Denoise(max_length=max_length)
-    if "mass" in recipe.objectives:
-        return recipe.objective("mass")
-    return None
+        for which, direction in (
+            ("forward", f"{source}-{target}"),
+            ("backward", f"{target}-{source}"),
+        ):
+            if direction in learned:
+                objective = Translation(directions=which, max_length=max_length)
+                label = f"{group}{colon}{direction}"
+                yield HeldOutRows(label, corpus.take(rows), objective)
 
 
 def _monolingual(workspace: Workspace) -> dict[str, Corpus]:
@@ -138,71 +145,83 @@ def _short_rows(
     side_lengths: Sequence[NDArray[np.int32]], max_length: int, tokens: int
 ) -> NDArray[np.int64]:
     """Return the first rows within `max_length`, up to `tokens` tokens and at least one row, sorted by length."""
-    lengths: NDArray[np.int64] = np.stack(side_lengths).sum(axis=0, dtype=np.int64)  # (rows,)
-    fits = np.flatnonzero(np.stack(side_lengths).max(axis=0) <= max_length - 2)
-    costs = lengths[fits] + 4
-    rows = fits[np.cumsum(costs) - costs < tokens]
-    return rows[np.argsort(lengths[rows], kind="stable")]
+    lengths = np.stack(side_lengths)  # (sides, rows)
+    totals: NDArray[np.int64] = lengths.sum(axis=0, dtype=np.int64)
+    fits = np.flatnonzero(lengths.max(axis=0) <= max_length - 2)
+    costs = totals[fits] + 4
+    costs_before = np.cumsum(costs) - costs
+    rows = fits[costs_before < tokens]
+    order = np.argsort(totals[rows], kind="stable")
+    return rows[order]
 
 
-def dev_scores(
-    workspace: Workspace, accelerator: Accelerator
-) -> Callable[[Backbone], dict[str, float]]:
-    """Return a function that scores greedy translations of dev text by BLEU (as XLM's code), for early stopping.
+@dataclass(frozen=True)
+class DevTranslations:
+    """Scores greedy translations of dev text by BLEU (as XLM's code), for early stopping.
 
-    For each learned direction on lines of up to `evaluate_tokens` source tokens, and their mean: `bleu/XX-YY`. All
-    processes translate their own lines and return the same scores. Beam search, tokenized BLEU and round trips are left
-    to `interlace evaluate`.
+    For each learned direction on lines of up to `evaluate_tokens` source tokens. Beam search, tokenized BLEU and round
+    trips are left to `interlace evaluate`.
     """
-    recipe = workspace.recipe
-    task: Any = resolve_task(recipe, "mt")
-    search = task.search.model_copy(update={"beam": 1})
-    task = task.model_copy(
-        update={"search": search, "round_trip": False, "word_tokenizer": "whitespace"}
-    )
-    dev_sets = {}
-    for name in max_source_lengths(recipe):
-        lines = task.examples("dev", name, workspace.vocab, workspace.root)
-        is_read = np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens
-        dev_sets[name] = lines.part(slice(int(is_read.sum())))  # at least one
 
-    def score(backbone: Backbone) -> dict[str, float]:
+    task: TranslationTask
+    vocab: Vocab
+    lines: Mapping[str, SourceLines]
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> DevTranslations:
+        """Read the dev text of the task `mt`."""
+        recipe = workspace.recipe
+        task: Any = resolve_task(recipe, "mt")
+        changes = {
+            "search": task.search.model_copy(update={"beam": 1}),
+            "round_trip": False,
+            "word_tokenizer": "whitespace",
+        }
+        task = task.model_copy(update=changes)
+        dev_sets: dict[str, SourceLines] = {}
+        for name in max_source_lengths(recipe):
+            lines = task.examples("dev", name, workspace.vocab, workspace.root)
+            tokens_before = np.cumsum(lines.lengths) - lines.lengths
+            count = int((tokens_before < recipe.train.evaluate_tokens).sum())  # at least one
+            dev_sets[name] = lines.part(slice(count))
+        return cls(task, workspace.vocab, dev_sets)
+
+    def scores(self, backbone: Backbone) -> dict[str, float]:
+        """Return `bleu/XX-YY` of each direction, and their mean."""
         scores: dict[str, float] = {}
-        for name, lines in dev_sets.items():
-            part = lines.part(slice(accelerator.process_index, None, accelerator.num_processes))
-            outcomes = None
-            if len(part):
-                outcomes = task.measure(backbone, workspace.vocab, part).outcomes
-            gathered = [part for part in gather_object([outcomes]) if part is not None]
-            sums = np.sum([outcomes.columns.sum(axis=1) for outcomes in gathered], axis=0)
-            scores[name] = float(gathered[0].value(sums))
+        for name, lines in self.lines.items():
+            outcomes: Any = self.task.measure(backbone, self.vocab, lines).outcomes
+            scores[name] = outcomes.total
         scores["mean"] = fmean(scores.values())
-        return {f"bleu/{name}": round(value, 3) for name, value in scores.items()}
-
-    return score
-
-
-def diagnostics_callback(
-    workspace: Workspace, training: Training, record: Callable[[dict[str, Any]], None]
-) -> DiagnosticsCallback:
-    """Return the callback of `train.diagnostics`; the main process measures."""
-    recipe = workspace.recipe
-    accelerator = training.accelerator
-    backbone = accelerator.unwrap_model(training.model).backbone
-    probes = _probes(workspace)
-
-    def measure() -> dict[str, float]:
-        return diagnose(backbone, probes) if accelerator.is_main_process else {}
-
-    return DiagnosticsCallback(
-        measure=measure,
-        every=recipe.train.diagnostics.every,
-        last=recipe.train.steps,
-        record=record,
-    )
+        rounded: dict[str, float] = {}
+        for name, score in scores.items():
+            rounded[f"bleu/{name}"] = round(score, 3)
+        return rounded
 
 
-def _probes(workspace: Workspace) -> DiagnosticProbes:
+@dataclass(frozen=True)
+class HeldOutScores:
+    """Measures the perplexity of held-out text and, for early stopping by it, the BLEU of translations.
+
+    Each process measures everything; all take the scores of the first one, to stop at the same step.
+    """
+
+    backbone: Backbone
+    batches: list[HeldOutBatches]
+    translations: DevTranslations | None
+    accelerator: Accelerator
+
+    def __call__(self) -> dict[str, float]:
+        """Return the scores by name."""
+        scores = perplexities(self.backbone, self.batches, self.accelerator.device)
+        if self.translations is not None:
+            with self.accelerator.autocast():
+                scores |= self.translations.scores(self.backbone)
+        of_all_processes = broadcast_object_list([scores])
+        return dict(of_all_processes[0])
+
+
+def diagnostic_probes(workspace: Workspace) -> DiagnosticProbes:
     """Return the data of the recipe's diagnostics; raise a SettingsError if it has none."""
     recipe = workspace.recipe
     task: Any = resolve_task(recipe, "retrieval")
@@ -213,16 +232,18 @@ def _probes(workspace: Workspace) -> DiagnosticProbes:
         raise SettingsError(
             "train.diagnostics: nothing to measure; set [evaluate.tasks.retrieval] with files of a dev split"
         )
-    pairs: list[Pairs] = []
+    probes: list[Pairs] = []
     for language in recipe.languages:
         if language != recipe.evaluate.source:
-            examples = task.examples("dev", language, workspace.vocab, workspace.root)
-            pairs.append(_probe_rows(examples, recipe.train.diagnostics.pairs))
-    return DiagnosticProbes(workspace.vocab, retrieval, tuple(pairs))
+            pairs = task.examples("dev", language, workspace.vocab, workspace.root)
+            probes.append(_probe_rows(pairs, recipe.train.diagnostics.pairs))
+    return DiagnosticProbes(workspace.vocab, retrieval, tuple(probes))
 
 
 def _probe_rows(pairs: Pairs, limit: int) -> Pairs:
     """Return up to `limit` pairs, evenly spaced, without those that have an empty side."""
     count = min(len(pairs), limit)
-    rows = pairs.take(np.arange(count) * len(pairs) // max(count, 1))
-    return rows.take(np.flatnonzero((rows.source.lengths > 0) & (rows.target.lengths > 0)))
+    numbers = np.arange(count) * len(pairs) // max(count, 1)
+    rows = pairs.take(numbers)
+    has_text = (rows.source.lengths > 0) & (rows.target.lengths > 0)
+    return rows.take(np.flatnonzero(has_text))

@@ -66,14 +66,14 @@ class CorpusPhrases(Artifact[PhraseStore]):
 
 def phrase_rules(recipe: Recipe) -> TableRules:
     """Return the recipe's rules of extraction; raise a SettingsError if an objective wants longer phrases."""
-    rules = recipe.align.phrases if recipe.align is not None else None
-    rules = rules or TableRules()
+    rules = TableRules()
+    if recipe.align is not None and recipe.align.phrases is not None:
+        rules = recipe.align.phrases
     for name in recipe.objectives:
         code_switching = getattr(recipe.objective(name), "code_switching", None)
         if code_switching is None:
-            wanted = 0
-        else:
-            wanted = code_switching.max_phrase_length
+            continue
+        wanted = code_switching.max_phrase_length
         if wanted > rules.max_phrase_length:
             raise SettingsError(
                 f"objectives.{name}.code_switching.max_phrase_length = {wanted}, but phrases are extracted up to "

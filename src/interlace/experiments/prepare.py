@@ -1,7 +1,6 @@
 """Build the data of a recipe by several workers."""
 
 import json
-import logging
 import sys
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -13,9 +12,6 @@ from interlace.core.progress import Progress, no_progress
 from interlace.data.artifacts import Artifact
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.workspace import Workspace
-
-log = logging.getLogger(__name__)
-_ATTEMPTS = 5  # to finish tasks of killed workers
 
 ArtifactId = tuple[str, str]  # kind and hash
 
@@ -29,43 +25,39 @@ def prepare(
     corpus. What is finished is in the cache, so the same call resumes a killed one. Workers need the same files and
     the same cache folder.
 
-    workers: opens an executor; opened again after a worker was killed, to repeat the tasks that were running.
+    workers: opens an executor.
 
     Raises:
-        RunError: workers are killed again and again.
+        RunError: a worker is killed.
     """
     workspace = Workspace(recipe)
-    tasks = {(artifact.kind, artifact.id): artifact for artifact in workspace.artifacts()}
-    done: set[ArtifactId] = set()
-    for _ in range(_ATTEMPTS):
+    recipe_json = json.dumps(recipe.dump())
+    try:
         with workers() as executor:
-            try:
-                _run(json.dumps(recipe.dump()), tasks, done, executor, progress)
-                return workspace.open()
-            except _lost_workers():
-                log.warning("a worker was killed; running its task again")
-    raise RunError(
-        f"workers were killed {_ATTEMPTS} times, possibly for lack of memory; use fewer workers"
-    )
+            _run(recipe_json, _by_id(workspace), executor, progress)
+    except _lost_workers() as error:
+        raise RunError(
+            "a worker was killed, possibly for lack of memory; rerun with fewer workers to resume"
+        ) from error
+    return workspace.open()
 
 
 def _run(
     recipe_json: str,
     tasks: dict[ArtifactId, Artifact[Any]],
-    done: set[ArtifactId],
     executor: Executor,
     progress: Progress,
 ) -> None:
-    """Build the artifacts that are not `done`, each as soon as those that it needs are, and add them to `done`."""
-    waiting = {
-        task: {(need.kind, need.id) for need in tasks[task].needs()}
-        for task in tasks
-        if task not in done
-    }
+    """Build artifacts, each as soon as those that it needs are."""
+    waiting: dict[ArtifactId, set[ArtifactId]] = {}
+    for task, artifact in tasks.items():
+        waiting[task] = {(needed.kind, needed.id) for needed in artifact.needs()}
+    done: set[ArtifactId] = set()
     running: dict[Future[None], ArtifactId] = {}
     try:
         while waiting or running:
-            for task in [task for task, needs in waiting.items() if needs <= done]:
+            ready = [task for task, needs in waiting.items() if needs <= done]
+            for task in ready:
                 running[executor.submit(build_artifact, recipe_json, *task)] = task
                 del waiting[task]
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -95,5 +87,12 @@ def build_artifact(recipe_json: str, kind: str, artifact_id: str) -> None:
 
 @lru_cache(maxsize=1)
 def _artifacts(recipe_json: str) -> dict[ArtifactId, Artifact[Any]]:
-    workspace = Workspace(Recipe.read(json.loads(recipe_json)))
-    return {(artifact.kind, artifact.id): artifact for artifact in workspace.artifacts()}
+    recipe = Recipe.read(json.loads(recipe_json))
+    return _by_id(Workspace(recipe))
+
+
+def _by_id(workspace: Workspace) -> dict[ArtifactId, Artifact[Any]]:
+    artifacts: dict[ArtifactId, Artifact[Any]] = {}
+    for artifact in workspace.artifacts():
+        artifacts[artifact.kind, artifact.id] = artifact
+    return artifacts

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from accelerate import Accelerator
@@ -19,15 +20,20 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import CheckpointError, RunError, SettingsError
 from interlace.core.json_files import write_json
+from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
 from interlace.experiments import monitoring, samples
 from interlace.experiments.card import write_card
-from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.inputs import check_inputs
-from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
+from interlace.experiments.mixing import (
+    build_mixture,
+    dictionary_texts,
+    with_limited_lengths,
+    write_dictionaries,
+)
 from interlace.experiments.model_folder import save_model, sentence_vectors
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.run import Run
+from interlace.experiments.run import Run, hash_of
 from interlace.experiments.run_record import data_of, run_record
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.workspace import Workspace
@@ -45,7 +51,7 @@ from interlace.training.callbacks import (
     TrackerCallback,
 )
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
-from interlace.training.diagnostics import DiagnosticsCallback, perplexities
+from interlace.training.diagnostics import DiagnosticsCallback, diagnose
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.preview import training_samples
 from interlace.training.steps import TrainingStep
@@ -60,8 +66,6 @@ def pretrain(
 
     callback: called after every step. Errors of the recipe and its data are raised before training starts.
     """
-    if recipe.embeddings is not None:
-        return learn_vectors(recipe, into)
     recipe.check_trainable()
     run = Run(into)
     train = recipe.train
@@ -92,30 +96,50 @@ def _run(
     with accelerator.main_process_first():
         check_inputs(recipe)
     prepared = prepare_run(recipe, accelerator)
-    training = prepared.training
-    training_begun = time.perf_counter()
     data: list[dict[str, Any]] = []
     if accelerator.is_main_process:
         data = data_of(prepared.workspace)  # now: a file may change while the model is trained
-        run.check_state(prepared.workspace.vocab, data)
-        store_dictionaries(training.mixture, prepared.recipe, run.folder)
-        precision = accelerator.mixed_precision.replace("no", "float32")
-        log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
+        _store_state(prepared, data, run)
+    training_begun = time.perf_counter()
     progress = Progress()
-    if recipe.train.trackers:
-        start_trackers(accelerator, run.folder, recipe.name, dict(leaves(prepared.recipe.dump())))
-    _train(training, progress, [*_callbacks(prepared, run, progress), callback], run)
-    for tracker in accelerator.trackers:
-        tracker.finish()
-    if progress.skipped and training.loss_scale is None:  # fp16 skips updates to find its scale
+    _train(prepared, progress, run, callback)
+    if progress.reason:
+        log.info("stopped at step %d: %s", progress.done, progress.reason)
+    if progress.skipped and prepared.training.loss_scale is None:  # fp16 skips to find its scale
         raise RunError(
             f"the last {progress.skipped} of {progress.done} updates were skipped, because losses or gradients were "
             "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
         )
     if accelerator.is_main_process:
-        seconds = {"data": training_begun - begun, "training": time.perf_counter() - training_begun}
+        seconds = {
+            "data": training_begun - begun,
+            "training": time.perf_counter() - training_begun,
+        }
         _finish(prepared, run, progress, data, seconds)
     accelerator.wait_for_everyone()
+
+
+def _store_state(prepared: PreparedRun, data: list[dict[str, Any]], run: Run) -> None:
+    """Write what a resumed run must read again, or check that this one does.
+
+    data: of `run.json`.
+    """
+    contents = {
+        "the seed": str(prepared.recipe.seed),
+        "the vocabulary": prepared.workspace.vocab.fingerprint,
+    }
+    for row in data:
+        name = f"the text of {row['corpus']} ({row['split']})"
+        digests = [file["digest"] for file in row["files"]]
+        contents[name] = " ".join(digests)
+    for name, path in plugin_files().items():
+        contents[f"the code {name}"] = hash_of(path.read_bytes())
+    dictionaries = dictionary_texts(prepared.training.mixture)
+    for name, text in dictionaries.items():
+        contents[f"the dictionary {name}"] = hash_of(text.encode())
+    run.check_state(contents)
+    if not run.has_checkpoints:
+        write_dictionaries(dictionaries, prepared.recipe, run.folder)
 
 
 @dataclass(frozen=True)
@@ -162,27 +186,30 @@ def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
     model = accelerator.prepare(whole)
     settings = train.optimizer
     training = Training(
-        model,
-        mixture,
-        settings.build(model),
-        settings,
-        accelerator,
-        train.steps,
-        train.micro_batches,
+        model=model,
+        mixture=mixture,
+        optimizer=settings.build(model),
+        settings=settings,
+        accelerator=accelerator,
+        last=train.steps,
+        micro_batches=train.micro_batches,
     )
     rows = monitoring.held_out(workspace, backbone.traits)
     _check_settings(recipe, backbone, rows)
-    return PreparedRun(recipe, workspace, backbone, training, rows, words, before)
+    return PreparedRun(
+        recipe=recipe,
+        workspace=workspace,
+        backbone=backbone,
+        training=training,
+        held_out=rows,
+        words=words,
+        before=before,
+    )
 
 
 def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatches]) -> None:
-    """Find errors before training that would otherwise occur at its end; log a shortened warm-up."""
+    """Find errors before training that would otherwise occur at its end."""
     train = recipe.train
-    settings = recipe.train.optimizer
-    warmup = settings.warmup_steps(train.steps)
-    if warmup < settings.warmup:
-        text = "the learning rate warms up in %d steps, not %d: at most %g of %d (train.optimizer.max_warmup_share)"
-        log.info(text, warmup, settings.warmup, settings.max_warmup_share, train.steps)
     by_perplexity = train.patience and train.stop_by == monitoring.MAIN
     if by_perplexity and not any(corpus.name == monitoring.MAIN for corpus in rows):
         raise SettingsError(
@@ -191,73 +218,111 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     sentence_vectors(recipe, backbone)
 
 
-def _callbacks(
-    prepared: PreparedRun, run: Run, progress: Progress
-) -> list[Callable[[TrainingStep], None]]:
-    """Return what consumes the steps of training: metrics, diagnostics, evaluation, and checkpoints, which are last."""
+@dataclass(frozen=True)
+class ScoreWriter:
+    """Writes scores of a step into the run's metrics, and sends them to trackers."""
+
+    path: Path
+    accelerator: Accelerator
+
+    def __call__(self, row: dict[str, Any]) -> None:
+        """Write a row with its `step` and `scores`."""
+        if self.accelerator.is_main_process:
+            run_folder.append_line(self.path, row)
+        self.accelerator.log(row["scores"], step=row["step"])
+
+
+def _diagnostics(prepared: PreparedRun, record: ScoreWriter) -> DiagnosticsCallback | None:
+    """Return the diagnostics of the run, if they are on."""
+    train = prepared.recipe.train
+    if not train.diagnostics.every:
+        return None
+    probes = monitoring.diagnostic_probes(prepared.workspace)
+    measure = partial(diagnose, prepared.backbone, probes)
+    return DiagnosticsCallback(measure, train.diagnostics.every, train.steps, record)
+
+
+def _evaluation(
+    prepared: PreparedRun, progress: Progress, record: ScoreWriter
+) -> HeldOutEvaluation | None:
+    """Return the evaluation of held-out text, if there is any or the run translates for early stopping."""
+    train = prepared.recipe.train
+    translations = None
+    if train.stop_by == "bleu":
+        translations = monitoring.DevTranslations.of(prepared.workspace)
+    if translations is None and not prepared.held_out:
+        return None
+    measure = monitoring.HeldOutScores(
+        backbone=prepared.backbone,
+        batches=prepared.held_out,
+        translations=translations,
+        accelerator=record.accelerator,
+    )
+    return HeldOutEvaluation(
+        measure=measure,
+        every=train.evaluate_every or train.steps,
+        patience=train.patience,
+        progress=progress,
+        last=train.steps,
+        record=record,
+        by=train.stop_by,
+    )
+
+
+def _train(
+    prepared: PreparedRun,
+    progress: Progress,
+    run: Run,
+    callback: Callable[[TrainingStep], None],
+) -> None:
+    """Resume from the last checkpoint, and give each further step to what consumes it; checkpoints are last.
+
+    Nothing is done if the run has ended before its last step, by early stopping. A signal ends the process after the
+    step of the moment, for which a checkpoint is written.
+    """
     recipe = prepared.recipe
     train = recipe.train
     training = prepared.training
     accelerator = training.accelerator
     metrics = run.folder / run_folder.METRICS
-
-    def record(row: dict[str, Any]) -> None:
-        if accelerator.is_main_process:
-            run_folder.append_line(metrics, row)
-        accelerator.log(row["scores"], step=row["step"])
-
-    translates = train.stop_by == "bleu"
-    translation_scores = (
-        monitoring.dev_scores(prepared.workspace, accelerator) if translates else None
-    )
-
-    def measure() -> dict[str, float]:
-        """Measure perplexity and, for early stopping by them, translations."""
-        scores = perplexities(prepared.backbone, prepared.held_out, accelerator.device)
-        if translation_scores is not None:
-            with accelerator.autocast():
-                scores |= translation_scores(prepared.backbone)
-        return scores
-
-    callbacks: list[Callable[[TrainingStep], None]] = []
+    record = ScoreWriter(metrics, accelerator)
+    callbacks: list[Any] = []
     if accelerator.is_main_process:
+        precision = accelerator.mixed_precision.replace("no", "float32")
+        log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
         callbacks += [MetricsWriter(metrics), CopyingWarning()]
     if train.trackers:
+        settings = dict(leaves(run.stored_recipe or {}))
+        start_trackers(accelerator, run.folder, recipe.name, settings)
         callbacks.append(TrackerCallback(accelerator))
-    if train.diagnostics.every:
-        callbacks.append(monitoring.diagnostics_callback(prepared.workspace, training, record))
-    evaluation = None
-    if prepared.held_out or translates:
-        every = train.evaluate_every or train.steps
-        evaluation = HeldOutEvaluation(
-            measure, every, train.patience, progress, train.steps, record, train.stop_by
-        )
-        callbacks.append(evaluation)
+    diagnostics = _diagnostics(prepared, record)
+    evaluation = _evaluation(prepared, progress, record)
     checkpoints = CheckpointCallback(
-        run.checkpoints,
-        train.checkpoint_every,
-        train.keep,
-        training,
-        progress,
-        evaluation,
-        run.id_of(recipe) if accelerator.is_main_process else "",
+        folder=run.checkpoints,
+        every=train.checkpoint_every,
+        keep=train.keep,
+        training=training,
+        progress=progress,
+        evaluation=evaluation,
+        run=run.id if accelerator.is_main_process else "",
     )
-    return [*callbacks, checkpoints]
+    callbacks += [*filter(None, [diagnostics, evaluation]), checkpoints, callback]
+    resumed_step = checkpoints.resume()
+    if accelerator.is_main_process:
+        # steps after the checkpoint are repeated; without one, all lines go
+        run_folder.cut_metrics(metrics, resumed_step or -1)
+    if resumed_step:
+        log.info("resuming from step %d", resumed_step)
+    elif diagnostics is not None:
+        diagnostics.measure_at(0)
+    if not progress.stop:
+        _consume(training, progress, callbacks)
+    for tracker in accelerator.trackers:
+        tracker.finish()
 
 
-def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run: Run) -> None:
-    """Resume from the last checkpoint, and give each further step to the callbacks.
-
-    Nothing is done if the run has ended before its last step, by early stopping. A signal ends the process after the
-    step of the moment, for which a checkpoint is written.
-    """
-    resumed_step = _resume(training, callbacks, run)
-    if progress.stop:
-        return
-    if not resumed_step:
-        for callback in callbacks:
-            if isinstance(callback, DiagnosticsCallback):
-                callback.measure_at(0)
+def _consume(training: Training, progress: Progress, callbacks: Sequence[Any]) -> None:
+    """Give each further step to the callbacks; raise what a signal would have after the step of the moment."""
     readers_of_weights = [callback for callback in callbacks if hasattr(callback, "due")]
 
     def weights_are_read(step: int) -> bool:
@@ -269,31 +334,13 @@ def _train(training: Training, progress: Progress, callbacks: Sequence[Any], run
             for callback in callbacks:
                 callback(step)
     if progress.ended and progress.done < training.last:  # by a signal; early stopping has a reason
-        _raise_for_signal(progress, received)
-    if progress.reason:
-        log.info("stopped at step %d: %s", progress.done, progress.reason)
-
-
-def _resume(training: Training, callbacks: Sequence[Any], run: Run) -> int:
-    """Load the newest usable checkpoint, cut later steps from the metrics, and return its step (0: none)."""
-    [checkpoints] = [callback for callback in callbacks if isinstance(callback, CheckpointCallback)]
-    resumed_step = checkpoints.resume()
-    if resumed_step:
-        log.info("resuming from step %d", resumed_step)
-    if training.accelerator.is_main_process:
-        # steps after the checkpoint are repeated; without one, all lines go
-        run_folder.cut_metrics(run.folder / run_folder.METRICS, resumed_step or -1)
-    return resumed_step
-
-
-def _raise_for_signal(progress: Progress, received: list[int]) -> NoReturn:
-    """Raise what the first of the received signals would have; none: another process received it."""
-    number = received[0] if received else signal.SIGTERM
-    name = signal.Signals(number).name
-    log.info("stopped by %s after step %d; rerun the same command to resume", name, progress.done)
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise SystemExit(128 + number)
+        number = int(received[0] if received else signal.SIGTERM)  # none: of another process
+        log.info(
+            "stopped by a signal after step %d; rerun the same command to resume", progress.done
+        )
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
 
 
 @contextmanager
@@ -303,26 +350,25 @@ def _ending_at_signals(progress: Progress) -> Iterator[list[int]]:
     A second Ctrl-C stops at once. Yields the signals that were received.
     """
     received: list[int] = []
+    handlers: dict[int, Any] = {}
 
     def end(number: int, frame: Any) -> None:
-        if number == signal.SIGINT:
-            if received:
-                signal.default_int_handler(number, frame)
-            log.info("saving a checkpoint after this step; press Ctrl-C again to stop at once")
+        if number == signal.SIGINT and received:
+            signal.default_int_handler(number, frame)
+        log.info("saving a checkpoint after this step; press Ctrl-C again to stop at once")
         received.append(number)
         progress.ending = True
 
-    handlers: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():  # only that one receives signals
-        handlers[signal.SIGTERM] = signal.signal(signal.SIGTERM, end)
-        # a shell's background job ignores Ctrl-C
-        if signal.getsignal(signal.SIGINT) not in {signal.SIG_IGN, None}:
-            handlers[signal.SIGINT] = signal.signal(signal.SIGINT, end)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # a shell's background job ignores Ctrl-C
+            if signal.getsignal(number) not in {signal.SIG_IGN, None}:
+                handlers[number] = signal.signal(number, end)
     try:
         yield received
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for changed, handler in handlers.items():
+            signal.signal(changed, handler)
 
 
 def _finish(

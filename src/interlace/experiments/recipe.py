@@ -1,16 +1,14 @@
 """Recipes: an experiment as data. The TOML files are in `recipes/`, one per table of a paper."""
 
-import copy
-import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator
 
-from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.files import user_path
-from interlace.core.names import LanguageName, Name
+from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.names import LanguageName, Name, SingleLanguage
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change
@@ -39,20 +37,20 @@ from interlace.toy import ToyCorpus
 
 __all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "read_recipe"]
 
-CHECKPOINTS = (
-    "model.start",
-    "decoder.start",
-    "vocab.start",
-    "align.start",
-    "model.vectors",
-    "dictionary.vectors",
+PATHS = (
+    ".data_root",
+    ".model.start",
+    ".decoder.start",
+    ".vocab.start",
+    ".align.start",
+    ".model.vectors",
+    ".dictionary.vectors",
 )
 RECIPES = ConfigStore(
     "recipe",
     Path(__file__).parent / "recipes",
     whole=("objectives", "published", "changes"),
-    folders=("data_root",),
-    checkpoints=CHECKPOINTS,
+    paths=PATHS,
 )
 
 
@@ -80,21 +78,9 @@ class EvaluationSettings(Settings):
 
 
 def _task(name: str, settings: dict[str, Any]) -> Task:
-    own = {key: value for key, value in settings.items() if key != "task"}
-    return TASKS.build({"name": settings.get("task", name), **own}, f"evaluate.tasks.{name}")
-
-
-LICENSE = r"^[a-z0-9.-]*$"
-
-
-class ExportSettings(Settings):
-    """Export of the finished model."""
-
-    license: str = Field(
-        "",
-        pattern=LICENSE,
-        description="License on the card, the hub's identifier such as apache-2.0.",
-    )
+    entry = dict(settings)
+    task_name = entry.pop("task", name)
+    return TASKS.build({"name": task_name, **entry}, f"evaluate.tasks.{name}")
 
 
 Weight = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1e9))]
@@ -133,7 +119,7 @@ class Recipe(Settings):
     toy: ToyCorpus | None = Field(
         None, description="Generate the toy corpus and use it as the data root."
     )
-    derived: dict[LanguageName, DerivedLanguage] = Field(
+    derived: dict[SingleLanguage, DerivedLanguage] = Field(
         {}, description="Derived languages by name; their files are generated."
     )
     normalization: Normalization = Field(
@@ -151,7 +137,7 @@ class Recipe(Settings):
         {}, description="Filters of training text in order: settings by name."
     )
     align: AlignSettings | None = Field(
-        None, description="Word alignment; default: only if an objective needs it."
+        None, description="Word alignment, for objectives that need it."
     )
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="Vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="Model.")
@@ -162,7 +148,6 @@ class Recipe(Settings):
         None, description="Word or token vectors to learn instead of a model."
     )
     train: TrainSettings = Field(default_factory=TrainSettings, description="Training.")
-    export: ExportSettings = Field(default_factory=ExportSettings, description="Export.")
     evaluate: EvaluationSettings = Field(
         default_factory=EvaluationSettings, description="Evaluation."
     )
@@ -197,9 +182,6 @@ class Recipe(Settings):
     def _check_derived(self) -> None:
         """Reject derived languages without an original, and pairs other than with the original."""
         for name, language in self.derived.items():
-            if "-" in name:
-                plain = name.replace("-", "_")
-                raise SettingsError(f"derived.{name}: a language name has no '-'; write {plain!r}")
             if language.of == name or language.of in self.derived:
                 raise SettingsError(
                     f"derived.{name}.of: expected a language that is not derived, found {language.of!r}"
@@ -238,7 +220,7 @@ class Recipe(Settings):
 
     def _check_translation(self) -> None:
         """Reject settings of translation that no objective trains."""
-        if self.train.stop_by == "bleu" and self.objectives and not directions(self):
+        if self.train.stop_by == "bleu" and self.objectives and not max_source_lengths(self):
             raise SettingsError(
                 "train.stop_by = 'bleu': no objective here translates; stop by perplexity"
             )
@@ -255,21 +237,14 @@ class Recipe(Settings):
         )
 
     def annotations(self, group: str, corpus: str) -> frozenset[str]:
-        """Return the annotations that a training corpus of a group needs: of `links`, `phrases`, `known` and `text`.
-
-        Objectives determine them for the corpora that they read. If no objective needs any, an `[align]` section
-        applies to all parallel corpora, so that alignments can be inspected before an objective is chosen.
-        """
+        """Return what the objectives that read a training corpus need: of `links`, `phrases`, `known` and `text`."""
         annotations: frozenset[str] = frozenset()
-        is_needed = False
         for name, entry in self.objectives.items():
-            needs = self.objective(name).needs - {"lexicon"}
-            is_needed = is_needed or bool(needs)
-            if not entry.corpora or group in entry.corpora or corpus in entry.corpora:
-                annotations |= needs
-        if is_needed or self.align is None:
-            return annotations
-        return frozenset({"links"} if self.align.phrases is None else {"links", "phrases"})
+            names_it = group in entry.corpora or corpus in entry.corpora
+            if names_it or not entry.corpora:
+                needs = self.objective(name).needs
+                annotations |= needs - {"lexicon"}
+        return annotations
 
     @property
     def architectures(self) -> set[str]:
@@ -296,7 +271,10 @@ class Recipe(Settings):
             names = [self.evaluate.source, *self.evaluate.targets]
             if not self.evaluate.targets and self.toy is not None:
                 names += self.toy.languages
-        return list(dict.fromkeys(language for name in names for language in name.split("-")))
+        languages: dict[str, None] = {}
+        for name in names:
+            languages |= dict.fromkeys(name.split("-"))
+        return list(languages)
 
     @property
     def targets(self) -> list[str]:
@@ -305,25 +283,8 @@ class Recipe(Settings):
             language for language in self.languages if language != self.evaluate.source
         ]
 
-    @property
-    def root(self) -> Path:
-        """The data root with `~` and environment variables expanded; the current folder if the recipe has none."""
-        return user_path(os.path.expandvars(self.data_root or "."))
-
-    def check_data_root(self) -> None:
-        """Raise a DataError if the recipe names no data: neither `data_root` nor a toy corpus."""
-        if self.toy is None and self.data_root is None:
-            raise DataError(
-                f"recipe {self.name!r} needs data_root, the folder of its files: set it in the recipe, by --set "
-                "data_root=FOLDER or evaluate's --data FOLDER, or a [toy] section"
-            )
-
     def check_trainable(self) -> None:
         """Raise a SettingsError if the recipe has no corpora or no objectives."""
-        if self.embeddings:
-            raise SettingsError(
-                f"recipe {self.name!r} learns word vectors and trains no model; run it without --dry-run"
-            )
         for section in ("corpora", "objectives"):
             if not getattr(self, section):
                 raise SettingsError(
@@ -335,27 +296,20 @@ class Recipe(Settings):
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
     """Read a recipe from a file, a run or a shipped name (`tiny/mlm`), with changes; a SettingsError names bad keys."""
     where = str(RECIPES.find(name))
-    data = RECIPES.located(RECIPES.read(name), Path())
-    if not changes:
-        return Recipe.read(data, where)
-    original = copy.deepcopy(data)
-    for key, value in changes.items():
-        change(data, key, value)
-    data = RECIPES.located(data, Path())
-    try:
-        return Recipe.read(data)
-    except SettingsError:
-        Recipe.read(original, where)  # errors of the file come first
-        return Recipe.read(data, "--set")
+    if changes:
+        where = f"{where}, --set"
+    return _changed(RECIPES.read(name), changes or {}, where)
 
 
 def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
     """Return the recipe with `section.key=value` changes."""
-    data = recipe.dump()
+    return _changed(recipe.dump(), changes, "--set")
+
+
+def _changed(data: dict[str, Any], changes: Mapping[str, str], where: str) -> Recipe:
     for key, value in changes.items():
         change(data, key, value)
-    data = RECIPES.located(data, Path())
-    return Recipe.read(data, "--set")
+    return Recipe.read(RECIPES.located(data, Path()), where)
 
 
 def score_languages(recipe: Recipe, languages: Sequence[str]) -> Recipe:
@@ -375,32 +329,30 @@ def tokenizer_of(recipe: Recipe) -> str | None:
         starts.append(model.decoder.start)
     if model.vectors is not None and not is_text_file(model.vectors):
         starts.append(model.vectors)
-    return next((start for start in starts if start), None)
-
-
-def directions(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
-    """Return (source, target) -> the objectives that learn it.
-
-    Objectives of pairs learn their `directions`; those with `intermediate_languages` learn from each of these into the
-    language of the sentence. Other objectives do not learn to translate.
-    """
-    learned: dict[tuple[str, str], list[str]] = {}
-    for name in recipe.objectives:
-        if recipe.objective(name).architecture == "seq2seq":
-            for direction in dict.fromkeys(_directions(recipe, name)):
-                learned.setdefault(direction, []).append(name)
-    return learned
+    for start in starts:
+        if start:
+            return start
+    return None
 
 
 def max_source_lengths(recipe: Recipe) -> dict[str, int]:
     """Return the maximum training length of source sentences by learned direction, such as `en-de`.
 
     In tokens without special tokens. Longer input is unlike the training text, so lines and test sets are cut there.
+
+    Objectives of pairs learn their `directions`; those with `intermediate_languages` learn from each of these into the
+    language of the sentence. Other objectives do not learn to translate.
     """
-    return {
-        f"{source}-{target}": max(recipe.objective(name).max_length - 2 for name in names)
-        for (source, target), names in directions(recipe).items()
-    }
+    lengths: dict[str, int] = {}
+    for name in recipe.objectives:
+        objective = recipe.objective(name)
+        if objective.architecture != "seq2seq":
+            continue
+        for source, target in _directions(recipe, name):
+            direction = f"{source}-{target}"
+            length = objective.max_length - 2
+            lengths[direction] = max(length, lengths.get(direction, length))
+    return lengths
 
 
 def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = None) -> Task:
@@ -412,7 +364,8 @@ def resolve_task(recipe: Recipe, name: str, learned: Mapping[str, int] | None = 
     learned: maximum source lengths by learned direction; None: those that the recipe trains.
     """
     settings = recipe.evaluate.tasks.get(name, {})
-    if "source" in TASKS.get(settings.get("task", name)).model_fields:
+    task_type = TASKS.get(settings.get("task", name))
+    if "source" in task_type.model_fields:
         settings = {"source": recipe.evaluate.source, **settings}
     task = _task(name, settings)
     if not isinstance(task, TranslationTask):
@@ -433,23 +386,19 @@ def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
         group = recipe.corpora.get(label)
         corpora += [label.rpartition(":")[2]] if group is None else group.trained
     if objective.reads is Pairs:
-        learned = getattr(objective, "directions", "")
+        which = getattr(objective, "directions", "")
         for corpus in corpora:
-            if "-" in corpus:
-                yield from _pair_directions(corpus, learned)
+            source, _, target = corpus.partition("-")
+            if target and which in {"forward", "both"}:
+                yield source, target
+            if target and which in {"backward", "both"}:
+                yield target, source
     elif hasattr(objective, "intermediate_languages"):
         monolingual = [corpus for corpus in corpora if "-" not in corpus]
         if not selected and monolingual:
             corpora = monolingual
         sources = objective.intermediate_languages or recipe.languages
-        for language in "-".join(corpora).split("-"):
-            yield from ((source, language) for source in sources if source != language)
-
-
-def _pair_directions(pair: str, learned: str) -> list[tuple[str, str]]:
-    """Return the directions of a pair that are learned: `forward`, `backward` or `both`."""
-    source, target = pair.split("-")
-    forward = (source, target)
-    backward = (target, source)
-    directions = {"forward": [forward], "backward": [backward], "both": [forward, backward]}
-    return directions.get(learned, [])
+        targets = "-".join(corpora).split("-")
+        for target, source in product(targets, sources):
+            if source != target:
+                yield source, target

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NotRequired, Self
+from typing import Any, Self
 
 from typing_extensions import TypedDict
 
@@ -18,7 +16,6 @@ from interlace.core.files import atomic, user_path
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
-from interlace.data.vocab import Vocab
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import folder_key
 from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, VECTORS, read_run
@@ -30,8 +27,7 @@ log = logging.getLogger(__name__)
 class RunState(TypedDict):
     """The content of `run_state.json`: what must not change when a run is resumed."""
 
-    vocabulary: str
-    text: NotRequired[dict[str, list[str]]]  # hashes of the files of each corpus and split
+    contents: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -125,97 +121,70 @@ class Run:
     def claim(self, recipe: Recipe) -> None:
         """Write the recipe and plugins' files into the folder; raise a RunError if it holds a run of another recipe.
 
-        A run without a checkpoint may change its recipe and plugins; it starts over. The plugins' files of a finished
-        run are kept.
+        A run without a checkpoint may change its recipe and plugins; it starts over. The plugins' files of another run
+        are kept.
         """
         stored = self.stored_recipe
+        goes_on = self.is_finished or self.has_checkpoints
         if stored is not None:
-            self._check_changes(stored, recipe)
-        if not self.is_finished:
-            self._store_code()
+            changed = differences(stored, recipe.dump())
+            if changed and goes_on:
+                raise RunError(
+                    f"{self.folder} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder"
+                )
+            if changed:
+                log.info(
+                    "%s: restarting a run without a checkpoint, by another recipe", self.folder
+                )
+        if not goes_on:
+            for name, path in plugin_files().items():
+                with atomic(self.folder / CODE / name) as partial:
+                    partial.write_bytes(path.read_bytes())
         if stored != recipe.dump():
             write_json(self.folder / RECIPE, recipe.dump())
 
-    def check_state(self, vocab: Vocab, data: Sequence[dict[str, Any]]) -> None:
-        """Store the vocabulary and text of a new run; raise a RunError if a resumed one has others.
+    def check_state(self, contents: dict[str, str]) -> None:
+        """Store the contents of a new run; raise a RunError if a resumed one has others.
 
         Rows of the checkpoints would belong to other tokens.
 
-        data: the rows of `data_of`.
+        contents: hashes of what training reads by what it is, such as "the vocabulary".
         """
-        text = {}
-        for row in data:
-            digests = [file["digest"] for file in row["files"]]
-            text[f"{row['corpus']} ({row['split']})"] = digests
         path = self.folder / RUN_STATE
         remedy = "choose another folder for the run"
         state: RunState | None = read_json(path, RunState, None, remedy=remedy)
         if state is None or not self.has_checkpoints:
-            new_state = {
-                "vocabulary": vocab.fingerprint,
-                "text": text,
-            }
-            write_json(path, new_state)
+            write_json(path, {"contents": contents})
             return
-        changed = []
-        if state["vocabulary"] != vocab.fingerprint:
-            changed.append(f"the vocabulary {vocab.name}")
-        for name, digests in state.get("text", {}).items():
-            if text.get(name) != digests:
-                changed.append(f"the text of {name}")
+        changed = [name for name, key in state["contents"].items() if contents.get(name) != key]
         if changed:
             raise RunError(
                 f"{self.folder}: {listed(changed)} changed since the run began; restore what changed, or choose "
                 "another folder"
             )
 
-    def id_of(self, recipe: Recipe) -> str:
-        """Return the id of the run, which has begun: a hash of its seed, vocabulary and text."""
-        state = read_json(
-            self.folder / RUN_STATE, RunState, remedy="choose another folder for the run"
-        )
-        content = json.dumps({"seed": recipe.seed, **state}, sort_keys=True)
-        return blake2b(content.encode(), digest_size=16).hexdigest()
+    @property
+    def id(self) -> str:
+        """A hash of what must not change when the run is resumed; its checkpoints name it."""
+        return hash_of((self.folder / RUN_STATE).read_bytes())
 
-    def _check_changes(self, stored: dict[str, Any], recipe: Recipe) -> None:
-        """Raise a RunError if the run cannot go on with a recipe."""
-        try:
-            previous = Recipe.read(stored).dump()  # with the defaults of settings that are newer
-        except InterlaceError as error:
-            path = self.folder / RECIPE
-            raise RunError(f"{path}: damaged: {error}; choose another folder") from error
-        changed = differences(previous, recipe.dump())
-        if not changed:
-            return
-        if self.is_finished or self.has_checkpoints:
-            raise RunError(
-                f"{self.folder} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder"
-            )
-        log.info("%s: restarting a run without a checkpoint with the changed recipe", self.folder)
 
-    def _store_code(self) -> None:
-        """Copy the plugins' files into the folder; those of a run with a checkpoint must be the same."""
-        for name, path in plugin_files().items():
-            copy = self.folder / CODE / name
-            content = path.read_bytes()
-            if self.has_checkpoints and copy.is_file() and copy.read_bytes() != content:
-                raise RunError(
-                    f"{self.folder}: the run was started with another version of --code {path}; resume with --code "
-                    f"{copy}, or choose another folder"
-                )
-            with atomic(copy) as partial:
-                partial.write_bytes(content)
+def hash_of(content: bytes) -> str:
+    """Return a hash of 128 bits."""
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return `key was old, is new` for each setting of training in which two recipes differ."""
     before = _training_settings(old)
     after = _training_settings(new)
-    return [
-        f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
-        for key in dict.fromkeys([*before, *after])
-        if before.get(key) != after.get(key)
-    ]
+    changed: list[str] = []
+    for key in before | after:
+        old_value = before.get(key)
+        new_value = after.get(key)
+        if old_value != new_value:
+            changed.append(f"{key} was {old_value!r}, is {new_value!r}")
+    return changed
 
 
 def _training_settings(recipe: dict[str, Any]) -> dict[str, Any]:

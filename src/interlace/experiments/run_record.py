@@ -35,13 +35,16 @@ def run_record(
     """Return the content of `run.json`, except its `data` and its `model_key`."""
     totals = progress.totals
     total = sum(totals.tokens.values())
-    seconds = {**seconds, "steps": round(totals.seconds, 3)}
+    shares: dict[str, float] = {}
+    for name, count in sorted(totals.tokens.items()):
+        shares[name] = round(count / max(total, 1), 4)
     model = training.accelerator.unwrap_model(training.model)
     backbone = model.backbone
+    architecture = "masked"
     if hasattr(backbone, "decode"):
         architecture = "seq2seq"
-    else:
-        architecture = "causal" if backbone.causal else "masked"
+    elif backbone.causal:
+        architecture = "causal"
     return {
         "name": recipe.name,
         **environment(training.accelerator.device),
@@ -51,14 +54,9 @@ def run_record(
         "steps": progress.done,
         "stopped": progress.reason,
         "tokens": total,
-        "shares": {
-            name: round(count / max(total, 1), 4) for name, count in sorted(totals.tokens.items())
-        },
-        "mixture": totals.mixture,
-        "seconds": seconds,
+        "shares": shares,
+        "seconds": {**seconds, "steps": round(totals.seconds, 3)},
         "perplexity_unit": _UNIT[architecture],
-        "waited": round(totals.waited, 3),
-        "speed": totals.speed,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -72,9 +70,8 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
             if name not in corpora:
                 continue
             built = corpora[name]
-            if recipe.toy is not None:
-                paths = []
-            else:
+            paths = []
+            if recipe.toy is None:
                 paths = recipe.corpora[group].files(split, corpus, workspace.root)
             row: dict[str, Any] = {
                 "corpus": name,
@@ -106,7 +103,8 @@ def environment(device: torch.device) -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
         model_name = re.search(r"^model name\s*: (.+)$", cpuinfo.read_text("utf-8"), re.MULTILINE)
-        processor = model_name[1].strip() if model_name else processor
+        if model_name is not None:
+            processor = model_name[1].strip()
     return {
         "interlace": VERSION,
         "python": platform.python_version(),

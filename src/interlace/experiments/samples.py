@@ -31,29 +31,32 @@ def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:
     There are none if a dictionary is missing: only the plot needs it.
     """
     source = recipe.evaluate.source
-    tables: list[dict[str, str]] = []
+    pattern = recipe.evaluate.dictionary
     targets = [language for language in recipe.languages if language != source]
+    if pattern is None or not targets:
+        return []
+    translations: dict[str, dict[str, str]] = {}  # language -> source word -> first translation
     for target in targets:
-        path = root / str(recipe.evaluate.dictionary).format(source=source, target=target)
-        if recipe.evaluate.dictionary is None:
-            return []
+        path = root / pattern.format(source=source, target=target)
         if not path.is_file():
             log.info("no plot of word vectors: evaluate.dictionary: %s: no such file", path)
             return []
-        table: dict[str, str] = {}
+        translations[target] = {}
         for word, translation, _ in read_translations(path):
-            table.setdefault(word, translation)
-        tables.append(table)
-    if not tables:
-        return []
-    shared = [word for word in tables[0] if all(word in table for table in tables)]
-    numbers = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round()
-    chosen: list[dict[str, str]] = []
+            translations[target].setdefault(word, translation)
+    words = list(translations[targets[0]])
+    for target in targets:
+        words = [word for word in words if word in translations[target]]
+    count = min(MAX_CONCEPTS, len(words))
+    numbers = np.linspace(0, len(words) - 1, count).round()
+    concepts: list[dict[str, str]] = []
     for number in numbers.astype(np.int64).tolist():
-        word = shared[number]
-        translations = [table[word] for table in tables]
-        chosen.append({source: word, **dict(zip(targets, translations, strict=True))})
-    return chosen
+        word = words[number]
+        concept = {source: word}
+        for target in targets:
+            concept[target] = translations[target][word]
+        concepts.append(concept)
+    return concepts
 
 
 def concept_vectors(
@@ -61,7 +64,10 @@ def concept_vectors(
 ) -> NDArray[np.float32]:
     """Return (words, H) vectors of all words, each the mean of the input embeddings of its tokens in a sentence."""
     table = backbone.input_embeddings.detach().float().cpu().numpy()
-    ids = vocab.encode_words([word for entry in concepts for word in entry.values()])
+    words: list[str] = []
+    for concept in concepts:
+        words += concept.values()
+    ids = vocab.encode_words(words)
     vectors = np.zeros((len(ids), table.shape[1]), np.float32)
     for number, row in enumerate(ids):
         if len(row):

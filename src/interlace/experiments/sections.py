@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,12 +12,11 @@ from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Aligner
 from interlace.alignment.phrase_table import TableRules
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import must_exist
-from interlace.core.names import LanguageName, PairName
+from interlace.core.names import PairName, SingleLanguage
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
 from interlace.core.store import merged
-from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
+from interlace.derived import TRANSFORMATIONS, Chain, chain
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
 from interlace.readers import READERS, ROWS_PATTERN, Reader, RowSubset
 from interlace.readers.common.files import check_pattern, find_files, find_sides
@@ -37,29 +36,7 @@ TextPatterns = Annotated[
 PairPattern = Annotated[str, pattern_of("source", "target")]
 
 
-def _check_written(pattern: str) -> str:
-    """Reject a pattern of files to write that leads out of their folder."""
-    path = Path(pattern)
-    if path.is_absolute() or ".." in path.parts:
-        raise ValueError(f"{pattern!r}: derived files need a relative path without '..'")
-    return pattern
-
-
-def _check_both_sides(pattern: str) -> str:
-    """Reject a pattern that names one file for both languages."""
-    if "{language}" not in pattern:
-        raise ValueError(
-            f"{pattern!r} would be one file for both languages; put {{language}} into its name, or set 'derived' to a "
-            "name with {language}"
-        )
-    return pattern
-
-
 LanguagePattern = Annotated[str, pattern_of("language")]
-WrittenPattern = AfterValidator(_check_written)
-SidePattern = Annotated[
-    str, pattern_of("language", "pair"), WrittenPattern, AfterValidator(_check_both_sides)
-]
 
 
 class CorpusGroup(Settings):
@@ -70,7 +47,7 @@ class CorpusGroup(Settings):
     set of the hub.
     """
 
-    languages: list[LanguageName] = Field(
+    languages: list[SingleLanguage] = Field(
         [], description="Languages, with a monolingual corpus each."
     )
     pairs: list[PairName] = Field(
@@ -97,15 +74,6 @@ class CorpusGroup(Settings):
         "of larger ones, and corresponding files keep corresponding rows.",
     )
 
-    @field_validator("languages")
-    @classmethod
-    def _are_languages(cls, languages: list[str]) -> list[str]:
-        for language in languages:
-            if "-" in language:  # separates the two languages of a pair
-                plain = language.replace("-", "_")
-                raise ValueError(f"language names have no '-', found {language!r}; write {plain!r}")
-        return languages
-
     def model_post_init(self, _context: Any) -> None:
         """Check that the group has either languages or pairs, and files."""
         if bool(self.languages) == bool(self.pairs):
@@ -129,23 +97,20 @@ class CorpusGroup(Settings):
         source, _, target = corpus.partition("-")
         names = {"language": corpus, "pair": corpus, "source": source, "target": target}
         patterns = [pattern.format(**names) for pattern in getattr(self, split)]
-        reads_lines = type(READERS.build(self.reader)).by_line
-        if target and len(patterns) == 2 and reads_lines:
+        has_sides = target and len(patterns) == 2
+        if has_sides and READERS.build(self.reader).by_line:
             return find_sides(root, (patterns[0], patterns[1]), (source, target))
-        return [path for pattern in patterns for path in find_files(root, pattern)]
+        paths: list[Path] = []
+        for pattern in patterns:
+            paths += find_files(root, pattern)
+        return paths
 
     def reading(self, split: str = "train") -> Reader:
         """Return the reader of a split; for training text with `rows` and `share` applied."""
-        if self.subset_key(split):
+        if split == "train" and (self.rows or self.share < 1):
             return RowSubset(reader=self.reader, rows=self.rows, share=self.share)
         reader: Reader = READERS.build(self.reader)
         return reader
-
-    def subset_key(self, split: str = "train") -> dict[str, Any]:
-        """Return the settings that select rows, for cache keys; empty if all rows are read."""
-        if split != "train" or (not self.rows and self.share == 1):
-            return {}
-        return {"rows": self.rows, "share": [self.share, 0] if self.share < 1 else None}
 
 
 class VocabSettings(Settings):
@@ -173,10 +138,6 @@ class VocabSettings(Settings):
     )
     extend_min_count: int = Field(10, ge=1, description="Minimum count of a new token in the text.")
 
-    def learning_key(self) -> dict[str, Any]:
-        """Return the settings that a learned vocabulary depends on, without those of extension."""
-        return {key: value for key, value in self.dump().items() if not key.startswith("extend")}
-
 
 class EntrySettings(Settings):
     """A section whose keys that are not its own fields are the `settings` of a registry entry."""
@@ -184,16 +145,17 @@ class EntrySettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
+        if not isinstance(data, dict) or not isinstance(data.get("settings", {}), dict):
             return data
-        section = {key: value for key, value in data.items() if key in cls.model_fields}
-        settings = section.pop("settings", {})
-        if not isinstance(settings, dict):
-            raise ValueError(f"settings: expected a table, found {settings!r}")  # noqa: TRY004 - pydantic reports it
+        section: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for key, value in data.items():
-            if key not in cls.model_fields:
-                settings = merged(settings, {key: value})
-        return {**section, "settings": settings}
+            if key in cls.model_fields:
+                section[key] = value
+            else:
+                settings[key] = value
+        section["settings"] = merged(section.get("settings", {}), settings)
+        return section
 
 
 class AlignSettings(EntrySettings):
@@ -204,7 +166,7 @@ class AlignSettings(EntrySettings):
 
     name: str = Field(DEFAULT_ALIGNER, description="Aligner: see `interlace list aligners`.")
     phrases: TableRules | None = Field(
-        None, description="Rules of phrase extraction; default: only if an objective needs phrases."
+        None, description="Rules of phrase extraction, for objectives that need phrases."
     )
     settings: dict[str, Any] = Field({}, description="Settings of the aligner.")
 
@@ -441,8 +403,7 @@ class OriginalPattern(Settings):
         return self.derived or self.original
 
     def model_post_init(self, _context: Any) -> None:
-        """Check that derived files have names of their own."""
-        _check_both_sides(_check_written(self.target))
+        """Check the wildcards and the reader."""
         if self.original.count("*") != self.target.count("*"):
             raise ValueError(f"{self.target!r} needs as many '*' as {self.original!r}")
         if self.reader:
@@ -458,7 +419,7 @@ class DerivedLanguage(Settings):
     differ only in the property that was transformed.
     """
 
-    of: LanguageName = Field(description="The original language, which has files.")
+    of: SingleLanguage = Field(description="The original language, which has files.")
     transformations: list[str] = Field(
         min_length=1,
         description="Transformations in order of application: a list, or names joined by '+'. Tang et al. (2022, "
@@ -475,15 +436,17 @@ class DerivedLanguage(Settings):
         description="Original files to derive, as path patterns with {language}, such as 'text/*.{language}.txt'; a "
         "table gives the reader, or the name of the derived file.",
     )
-    translations: dict[Literal["train", "dev"], SidePattern] = Field(
-        {},
-        description="Translations of the training or development text of the corpora: a path pattern with {language} "
-        "and {pair}, such as 'parallel/train.{pair}.{language}', by split.",
+    translations: dict[Literal["train", "dev"], Annotated[str, pattern_of("language", "pair")]] = (
+        Field(
+            {},
+            description="Translations of the training or development text of the corpora, by split: a pattern with "
+            "{language} and {pair}, such as 'parallel/train.{pair}.{language}'.",
+        )
     )
-    alignments: Annotated[str, pattern_of("pair"), WrittenPattern] = Field(
+    alignments: Annotated[str, pattern_of("pair")] = Field(
         "", description="Word alignments of the training translations: a path pattern with {pair}."
     )
-    dictionary: Annotated[PairPattern, WrittenPattern] = Field(
+    dictionary: PairPattern = Field(
         "",
         description="Dictionary of the training text: a path pattern with {source} and {target}.",
     )
@@ -522,37 +485,3 @@ class DerivedLanguage(Settings):
     def chain(self) -> Chain:
         """Return the transformations, with files as in the settings."""
         return chain({"name": name, **self.settings.get(name, {})} for name in self.transformations)
-
-    def located(self, root: Root, name: str) -> Chain:
-        """Return the transformations of language `name` with their files under the data root, which must exist."""
-        try:
-            steps: list[Transformation] = []
-            for step in self.chain().transformations:
-                step.check()
-                steps.append(_located(step, root))
-            return Chain(tuple(steps))
-        except DataError as error:
-            raise DataError(f"derived.{name}.settings: {error}") from None
-
-
-def files_of(transformation: Transformation) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:
-    """Yield the fields of a transformation that name files."""
-    for name in type(transformation).model_fields:
-        value = getattr(transformation, name)
-        if isinstance(value, Path) or (
-            isinstance(value, tuple) and value and isinstance(value[0], Path)
-        ):
-            yield name, value
-
-
-def _located(transformation: Transformation, root: Root) -> Transformation:
-    located: dict[str, Any] = {}
-    for name, value in files_of(transformation):
-        patterns = [value] if isinstance(value, Path) else value
-        paths: list[Path] = []
-        for pattern in patterns:
-            paths += find_files(root, str(pattern)) if "*" in str(pattern) else [root / pattern]
-        for path in paths:
-            must_exist(path, f"file of {transformation.name}.{name}")
-        located[name] = paths[0] if isinstance(value, Path) else tuple(paths)
-    return transformation.model_copy(update=located)

@@ -1,6 +1,5 @@
 """The vocabulary of a recipe: an existing tokenizer, one that is extended, or one that is learned from its text."""
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +13,6 @@ from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.experiments.texts import RecipeTexts
 from interlace.models.token_embeddings import check_vectors
-
-log = logging.getLogger(__name__)
 
 TextsByLanguage = Mapping[str, Sequence[CorpusText]]
 
@@ -36,8 +33,9 @@ class LearnedVocab(Artifact[Vocab]):
     def key(self) -> dict[str, Any]:
         """The settings and the text."""
         return {
-            **self.settings.learning_key(),
-            "corpora": {},
+            "size": self.settings.size,
+            "alpha": self.settings.alpha,
+            "kind": self.settings.kind,
             "text": _key_of(self.texts),
             "version": 3,  # of what is learned from the same text
         }
@@ -95,10 +93,6 @@ class ExtendedVocab(Artifact[Vocab]):
     def open(self, folder: Path) -> Vocab:
         """Load the extended vocabulary."""
         extension = Extension.open(folder)
-        if len(extension.pieces) < self.settings.extend:
-            log.info(
-                "the text gives %d new tokens, not %d", len(extension.pieces), self.settings.extend
-            )
         return self.base.with_tokenizer(Vocab.load(folder).tokenizer, extension)
 
 
@@ -138,7 +132,7 @@ def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
 def _key_of(texts: TextsByLanguage) -> dict[str, list[Any]]:
     keys: dict[str, list[Any]] = {}
     for language, corpora in texts.items():
-        keys[language] = [text.key if text.filters else text.key_of_lines for text in corpora]
+        keys[language] = [text.key for text in corpora]
     return keys
 
 

@@ -63,7 +63,9 @@ class Workspace:
         names: dict[str, CorpusOfGroup] = {}
         for group, settings in self.recipe.corpora.items():
             for corpus in (*settings.languages, *settings.pairs):
-                name = f"{group}:{corpus}" if corpus in names else corpus
+                name = corpus
+                if corpus in names:
+                    name = f"{group}:{corpus}"
                 names[name] = CorpusOfGroup(group, corpus)
         return names
 
@@ -89,10 +91,8 @@ class Workspace:
     def alignments(self, name: str) -> CorpusAlignments:
         """Return the word alignments of a parallel training corpus."""
         corpus = self.names[name].corpus
-        return CorpusAlignments(
-            self.text(name),
-            aligner_of(self.recipe, corpus, self.root),
-        )
+        aligner = aligner_of(self.recipe, corpus, self.root)
+        return CorpusAlignments(self.text(name), aligner)
 
     def phrases(self, name: str) -> CorpusPhrases:
         """Return the phrases of a parallel training corpus."""
@@ -113,7 +113,8 @@ class Workspace:
         """Return everything that training reads, each after what it needs."""
         artifacts: list[Artifact[Any]] = []
         for split in ("train", "dev"):
-            artifacts += [self.corpus(name, split) for name in self._names_in(split)]
+            for name in self._names_in(split):
+                artifacts.append(self.corpus(name, split))
         for name in self._names_in("train"):
             annotations = self.annotations(name)
             if annotations & {"phrases", "known"}:
@@ -137,9 +138,10 @@ class Workspace:
         """The training corpora by name, with the annotations that objectives need."""
         corpora: dict[str, AnyCorpus] = {}
         for name in self._names_in("train"):
-            corpora[name] = self.corpus(name).get()
-            if isinstance(corpora[name], ParallelCorpus) and self.annotations(name):
-                corpora[name] = self._annotated(name, corpora[name])
+            corpus = self.corpus(name).get()
+            if isinstance(corpus, ParallelCorpus) and self.annotations(name):
+                corpus = self._annotated(name, corpus)
+            corpora[name] = corpus
         return corpora
 
     @cached_property
@@ -152,7 +154,7 @@ class Workspace:
         """All that an objective may read, by name: the training corpora, then the sides of parallel ones."""
         return {**self.train, **sides_of(self.train)}
 
-    def _annotated(self, name: str, corpus: Any) -> ParallelCorpus:
+    def _annotated(self, name: str, corpus: ParallelCorpus) -> ParallelCorpus:
         annotations = self.annotations(name)
         alignments = self.alignments(name).get()
         if not alignments.counts["links"]:
@@ -162,12 +164,14 @@ class Workspace:
                 name,
                 f"{len(alignments):,}",
             )
-        phrases = self.phrases(name).get() if annotations & {"phrases", "known"} else None
-        text = self.stored_text(name).get() if "text" in annotations else None
-        annotated: ParallelCorpus = corpus.with_alignments(
-            alignments, phrases, text=text, known="known" in annotations
-        )
-        return annotated
+        phrases = None
+        if annotations & {"phrases", "known"}:
+            phrases = self.phrases(name).get()
+        text = None
+        if "text" in annotations:
+            text = self.stored_text(name).get()
+        known = "known" in annotations
+        return corpus.with_alignments(alignments, phrases, text=text, known=known)
 
     def _names_in(self, split: str) -> list[str]:
         """Return the names of the corpora with text in a split."""

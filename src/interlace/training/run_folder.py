@@ -62,7 +62,7 @@ class CorpusRecord(TypedDict):
 
 @json_record
 class RunRecord(TypedDict, total=False):
-    """`run.json`; `finished` is the time, `seconds` and `waited` are durations."""
+    """`run.json`; `finished` is the time, `seconds` are durations."""
 
     name: str
     interlace: str
@@ -84,10 +84,7 @@ class RunRecord(TypedDict, total=False):
     parameters: int
     perplexity_unit: str
     seconds: dict[str, float]
-    waited: float
-    speed: dict[str, float | None]
     shares: dict[str, float]
-    mixture: dict[str, dict[str, int]]
     data: list[CorpusRecord]
 
 

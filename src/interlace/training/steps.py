@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -47,60 +46,13 @@ class TrainingStep:
 class TrainingTotals:
     """Sums over the updates of a run.
 
-    tokens, rows, steps: by objective and corpus, such as `mlm/en`. languages: tokens; if an objective does not report
-    the languages of its tokens, the languages of the corpus share them evenly.
-
-    seconds, waited: of all updates.
-    memory: the peak of the first process, in bytes. skipped: updates whose gradient was not finite.
+    tokens: by objective and corpus, such as `mlm/en`. seconds: of all updates.
     """
 
     tokens: Counter[str] = field(default_factory=Counter)
-    rows: Counter[str] = field(default_factory=Counter)
-    steps: Counter[str] = field(default_factory=Counter)
-    languages: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
-    waited: float = 0.0
-    memory: int = 0
-    skipped: int = 0
 
     def add(self, step: TrainingStep) -> None:
         """Count one update."""
-        name = f"{step.objective}/{step.corpus}"
-        self.tokens[name] += step.tokens
-        self.rows[name] += step.rows
-        self.steps[name] += 1
-        if step.languages:
-            self.languages.update(step.languages)
-        else:
-            languages = step.corpus.rpartition(":")[2].split("-")
-            self.languages.update(dict.fromkeys(languages, step.tokens // len(languages)))
+        self.tokens[f"{step.objective}/{step.corpus}"] += step.tokens
         self.seconds += step.seconds
-        self.waited += step.waited
-        self.memory = max(self.memory, step.memory)
-        self.skipped += step.skipped
-
-    @property
-    def mixture(self) -> dict[str, dict[str, int]]:
-        """What training read: `tokens`, `rows`, `steps`, `objectives` and `languages`, each sorted by name."""
-        objectives = Counter[str]()
-        for name, tokens in self.tokens.items():
-            objectives[name.partition("/")[0]] += tokens
-        counts = {
-            "tokens": self.tokens,
-            "rows": self.rows,
-            "steps": self.steps,
-            "objectives": objectives,
-            "languages": self.languages,
-        }
-        return {name: dict(sorted(count.items())) for name, count in counts.items()}
-
-    @property
-    def speed(self) -> dict[str, Any]:
-        """Tokens/s, the share of time spent waiting for data, peak memory and skipped updates."""
-        seconds = max(self.seconds, 1e-9)
-        return {
-            "tokens_per_second": round(sum(self.tokens.values()) / seconds, 1),
-            "waited_share": round(self.waited / seconds, 4),
-            "memory": self.memory,
-            "skipped": self.skipped,
-        }

@@ -21,14 +21,13 @@ from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, leaves, merged, put
-from interlace.experiments.recipe import CHECKPOINTS, RECIPES, Recipe, resolve_task
+from interlace.experiments.recipe import PATHS, RECIPES, Recipe, resolve_task
 
 STUDIES = ConfigStore(
     "study",
     Path(__file__).parent,
     whole=("axes",),
-    folders=("data_root",),
-    checkpoints=(*CHECKPOINTS, "model"),
+    paths=(*PATHS, ".model"),
 )
 
 

@@ -102,7 +102,7 @@ def run_study(
 
 def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> None:
     """Raise one SettingsError for all cells that lack files."""
-    faults = missing_of_cells(unfinished, study_folder, fetch=True)
+    faults = missing_of_cells(unfinished, study_folder)
     if faults:
         lines = [f"\n  {', '.join(systems)}: {message}" for message, systems in faults.items()]
         raise SettingsError(
@@ -111,24 +111,18 @@ def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> 
 
 
 def missing_of_cells(
-    cells: Sequence[GridCell], study_folder: StudyFolder | None, *, fetch: bool = False
+    cells: Sequence[GridCell], study_folder: StudyFolder | None
 ) -> dict[str, list[str]]:
     """Return a message for each file or checkpoint that cells need and that is missing, with the systems.
 
-    Names of the hub are models. study_folder: where some cells may be trained already; None: nowhere. fetch: download
-    checkpoints to start from.
+    Names of the hub are models. study_folder: where some cells may be trained already; None: nowhere.
     """
     faults: dict[str, list[str]] = {}
     for cell in cells:
         model = cell.model or ""
         is_trained = study_folder is not None and study_folder.is_trained(cell.name)
         trains = not model and not is_trained
-        missing = missing_inputs(
-            cell.recipe,
-            cell.tasks,
-            training=trains,
-            fetch=fetch,
-        )
+        missing = missing_inputs(cell.recipe, cell.tasks, training=trains)
         messages = [*missing.training, *missing.evaluation]
         if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
             messages.insert(0, f"{model}: no such checkpoint")
