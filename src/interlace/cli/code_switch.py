@@ -55,13 +55,12 @@ def code_switch(
     aligned = read_aligned_text(files, confidence, min_confidence, word_tokenizer)
     table = count_phrases(aligned.words, aligned.links, rules)
     switched_text = CodeSwitchedText(table, rules, switching, copies)
+    line_count = 0
     with lines_to(into) as write:
         for lines in _switched_lines(aligned, switched_text):
             write(lines)
-    summary = switched_text.counts.summary()
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
-    print_line(f"{summary['lines']:,} lines of {summary['pairs']:,} pairs: {kinds}", notes)
-    print_line(f"{summary['switched_words']:.1%} of the words of mixed lines are replaced", notes)
+            line_count += len(lines)
+    print_line(f"{line_count:,} lines of {len(aligned.links):,} pairs", notes)
     if into is not None:
         print_line(into)
 

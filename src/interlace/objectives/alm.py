@@ -80,7 +80,7 @@ class Alm(Objective):
         batch = self.masking.batch(
             layout, examples.languages, prepared, term=self.term, step=step, rng=rng
         )
-        is_mixed = switched.kinds >= switching.MONOLINGUAL
+        is_mixed = switched.is_mixed
         batch.counts[MIXED] = len(is_mixed)
         batch.counts[REPLACED] = max(int(switched.words[is_mixed].sum()), 1)
         batch.extra[MIXED] = np.array([is_mixed.sum()], np.float32)

@@ -23,8 +23,6 @@ from interlace.core.settings import Settings
 from interlace.data import KnownPhrases
 from interlace.text.columns import TextColumns
 
-KINDS = ("source", "target", "major source", "major target")
-MONOLINGUAL = 2  # kinds below this number are monolingual
 _NO_LIMIT = 1 << 30
 Numbers = NDArray[np.int64]
 
@@ -177,9 +175,9 @@ class SwitchedSentences:
     replaced_words: Numbers
 
     @property
-    def kinds(self) -> NDArray[np.int8]:
-        """(n,) index into KINDS. A sentence in which nothing is replaced is monolingual."""
-        return np.asarray(self.matrix + MONOLINGUAL * (self.replaced_words > 0), np.int8)
+    def is_mixed(self) -> NDArray[np.bool_]:
+        """(n,) whether anything is replaced; other sentences are monolingual."""
+        return np.asarray(self.replaced_words > 0)
 
     @property
     def matrix_lines(self) -> Numbers:
