@@ -40,9 +40,6 @@ def right(moved, english):
 
 
 def test_adversarial_training_finds_the_rotation(pair):
-    learnt = Muse(adversary=GAME, random_starts=1, mapping=UNCHANGED).fit(
-        EmbeddingSources(vectors=pair)
-    )
+    learnt = Muse(adversary=GAME, mapping=UNCHANGED).fit(EmbeddingSources(vectors=pair))
     assert right(learnt.vectors["xx"].vectors, learnt.vectors["en"]) > 0.9
-    told = learnt.about["mappings"]["xx"]
-    assert told["criterion"][0] > told["chance"] + 0.01  # before any refinement
+    assert learnt.about["mappings"]["xx"]["converged"]

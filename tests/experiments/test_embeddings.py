@@ -28,7 +28,6 @@ SMALL = {
 }
 QUICK = {
     "tiny/muse": {f"embeddings.adversary.{key}": "2" for key in ("hidden", "epochs", "updates")}
-    | {"embeddings.random_starts": "1"}
 }
 
 

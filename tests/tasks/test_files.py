@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 
 import pytest
 
@@ -114,32 +113,6 @@ def test_an_entry_for_a_language_or_direction_takes_precedence(root):
 def test_rejects_invalid_patterns(files, message):
     with pytest.raises(SettingsError, match=message):
         Holder(files=files)
-
-
-@pytest.mark.parametrize(
-    ("files", "told"),
-    [
-        ({"train": "a[:5]", "test": ["b", "a[4:]"]}, "'train' and 'test' both hold rows of a;"),
-        ({"train": "{language}.x", "test": "{language}.x"}, "'train' and 'test' both hold rows"),
-    ],
-)
-def test_rejects_rows_shared_by_splits(files, told):
-    with pytest.raises(SettingsError, match=re.escape(told)):
-        Holder.read({"files": files})
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"train": "a[:5]", "dev": "a[5:10]", "test": "a[10:]"},
-        {"train": "a[:-5]", "test": "a[-5:]"},
-        {"train": "{language}-{split}", "test": "{language}-{split}"},
-        {"train.en": "a", "test.de": "a"},  # a file of several languages
-        {"test": "a", "translated": "a"},
-    ],
-)
-def test_accepts_disjoint_rows_of_one_file(files):
-    assert Holder.read({"files": files}).files == files
 
 
 @pytest.mark.parametrize(

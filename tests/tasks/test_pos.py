@@ -66,15 +66,3 @@ def test_f1_equals_seqeval(shape, seed):
         for row in gold
     ]
     assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
-
-
-def test_words_that_the_tokenizer_drops_are_not_beyond_the_maximum_length(tmp_path, vocab):
-    """A zero-width space has no subword, whatever the maximum length is."""
-    words = ["the", "\u200b", "doctor", "reads"]
-    write(tmp_path, *(word(number, form, "NOUN") for number, form in enumerate(words, 1)))
-    examples = Pos().examples("test", "en", vocab, tmp_path)
-    has_subword = np.isin(np.arange(4), examples.examples.words.flat)
-    predictions = Ragged.of([np.where(has_subword, TAGS.index("NOUN"), -1)])
-    scores = Pos().score(examples, predictions).metrics
-    dropped = 100 * float((~has_subword).mean())
-    assert (scores["unread"], scores.get("without subwords", 0.0)) == (0.0, dropped)

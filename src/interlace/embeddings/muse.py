@@ -5,8 +5,8 @@ vectors of the other; the mapping learns to fool it. After each of its updates t
 orthogonal matrices (section 3.3, equation 7).
 
 Adversarial training does not always converge, which no criterion without a dictionary reveals: it also rises on wrong
-rotations. Two checks: a right rotation is found again by another run, and random rotations that are refined likewise
-reach a lower criterion. If one of them fails, a warning says so, and the run's record does too.
+rotations. But a right rotation is found again by another run: if no two runs agree, a warning says so, and the run's
+record does too.
 
 Legend: B words of each language in a batch, H width. A mapping W is (H, H); x is mapped to x W.
 """
@@ -32,7 +32,6 @@ from interlace.embeddings.common.mapping import (
     Refined,
     Start,
     nearest_orthogonal,
-    procrustes,
 )
 
 if TYPE_CHECKING:
@@ -108,11 +107,6 @@ class Muse(MappingMethod):
     adversary: Adversary = Field(
         default_factory=Adversary, description="Training of the initial rotation."
     )
-    random_starts: int = Field(
-        3,
-        ge=1,
-        description="Random rotations, also refined, that a converged result must beat by the criterion.",
-    )
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Return the rotation with the best criterion after refinement, of all adversarial runs, and a record."""
@@ -124,25 +118,12 @@ class Muse(MappingMethod):
         criteria = [max(run.history) for run in refined]
         best = int(np.argmax(criteria))
         agreement = _agreement(pair, [run.rotation for run in refined], best)
-        chance = self._chance(pair)
         record = {
             "runs": [_rounded(run.history) for run in runs],
-            "chance": round(chance, 4),
             "agreement": agreement,
-            "converged": has_converged(pair, criteria[best], chance, agreement),
+            "converged": has_converged(pair, agreement),
         }
         return Start(refined[best], record)
-
-    def _chance(self, pair: MappedPair) -> float:
-        """Return the best criterion that refinement reaches from random rotations."""
-        width = pair.source.width
-        rng = generator(Purpose.VECTORS, pair.seed, 0, 2)
-        criteria: list[float] = []
-        for _ in range(self.random_starts):
-            matrix = rng.standard_normal((width, width)).astype(np.float32)
-            rotation = procrustes(np.eye(width, dtype=np.float32), matrix)
-            criteria += pair.refine(rotation).history
-        return max(criteria)
 
 
 def _rounded(values: list[float]) -> list[float]:
@@ -163,26 +144,20 @@ def _agreement(pair: MappedPair, rotations: list[Floats], best: int) -> float | 
     return max(cosines, default=None)
 
 
-def has_converged(
-    pair: MappedPair, reached: float, chance: float, agreement: float | None
-) -> bool | None:
-    """Return whether adversarial training has converged; None if a single run leaves it unchecked.
-
-    reached: the criterion. chance: what refinement reaches from random rotations. agreement: of two runs.
-    """
-    disagree = agreement is not None and agreement < MIN_AGREEMENT
-    if reached <= chance or disagree:
+def has_converged(pair: MappedPair, agreement: float | None) -> bool | None:
+    """Return whether two runs agree, as adversarial training that converges does; None after a single run."""
+    if agreement is None:
+        return None
+    if agreement < MIN_AGREEMENT:
         log.warning(
-            "muse: %s onto %s: criterion %.3f, %.3f by chance, agreement of runs %s; translations may be wrong. Try "
-            "more restarts, another seed, or the methods identical and procrustes",
+            "muse: %s onto %s: runs agree by %.2f only; translations may be wrong. Try more restarts, another seed, or "
+            "the methods identical and procrustes",
             pair.source.language,
             pair.target.language,
-            reached,
-            chance,
             agreement,
         )
         return False
-    return None if agreement is None else True
+    return True
 
 
 class _Players:

@@ -289,10 +289,7 @@ class Task(Settings, ABC):
     metric: ClassVar[str]  # name of the main metric, a key of `Scores.metrics`
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
-    same_scale: ClassVar[tuple[str, ...] | None] = (
-        None  # further metrics with the main one's scale; None: unknown
-    )
-    other_scales: ClassVar[dict[str, Scale]] = {}  # further metrics with a scale of their own
+    other_scales: ClassVar[dict[str, Scale]] = {}  # further metrics with another scale
     scoring_version: ClassVar[int] = (
         1  # raised when the same files and settings lead to other scores than before
     )

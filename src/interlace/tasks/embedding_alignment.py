@@ -65,7 +65,6 @@ class EmbeddingAlignment(DictionaryTask):
 
     metric: ClassVar[str] = "p@1"
     scoring_version: ClassVar[int] = 2
-    same_scale: ClassVar[tuple[str, ...]] = ("coverage", "held out")
 
     candidates: Literal["dictionary", "text"] = Field(
         "dictionary",

@@ -94,7 +94,6 @@ class Mlqa(SpanSettings, FineTuneTask):
     """F1 and exact match of answers, in percent; a target `en-de` has passages in `en` and questions in `de`."""
 
     metric: ClassVar[str] = "f1"
-    same_scale: ClassVar[tuple[str, ...]] = ("exact",)
     text_type: ClassVar[type[TextPairs]] = TextPairs
 
     files: Files = Field(

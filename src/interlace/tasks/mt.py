@@ -45,7 +45,6 @@ class Mt(TranslationTask):
     """BLEU of translations by beam search; `targets` are directions, such as `["en-de", "de-en"]`."""
 
     metric: ClassVar[str] = "bleu"
-    same_scale: ClassVar[tuple[str, ...]] = ("tokenized bleu", "round-trip bleu")
     other_scales: ClassVar[dict[str, Scale]] = {
         "chrf": ("chrF", True),
         "length ratio": ("", None),  # 1 is best

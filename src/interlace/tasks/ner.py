@@ -23,7 +23,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of
-from interlace.tasks import Scale, Scores, Tuning
+from interlace.tasks import Scores, Tuning
 from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, log_notes
 
@@ -32,10 +32,6 @@ class Ner(TaggingTask):
     """F1 over entities, in percent; words beyond the maximum length are outside, so their entities are missed."""
 
     metric: ClassVar[str] = "f1"
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
-        ("unread", "without subwords"),
-        ("%", False),
-    )
     tag_kind: ClassVar[str] = "names"
 
     files: Files = Field(
@@ -75,11 +71,6 @@ class Ner(TaggingTask):
     def classes(self) -> tuple[str, ...]:
         """O, then B and I of every type."""
         return tuple(tag_numbers(self.types))
-
-    @property
-    def same_scale(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Precision, recall, and F1 of each type."""
-        return ("precision", "recall", *(f"f1 {kind}" for kind in self.types))
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> LabeledExamples:
         """Encode sentences with a tag per word; raise a DataError if a type is unknown, or there is no entity."""
@@ -127,7 +118,7 @@ class Ner(TaggingTask):
             right_count = int((is_kind & right).sum())
             if gold_count or predicted_count:
                 metrics[f"f1 {kind}"] = entity_rates(gold_count, predicted_count, right_count)["f1"]
-        metrics |= self.unread(examples, predictions, is_known)
+        metrics |= self.unread(predictions, is_known)
 
         sentences = gold.rows()  # (W,) the sentence of each word
 

@@ -49,7 +49,6 @@ class Perplexity(ProbeTask):
     """
 
     metric: ClassVar[str] = "perplexity"
-    same_scale: ClassVar[tuple[str, ...]] = ("pseudo-perplexity", "sentences")
     greater_is_better: ClassVar[bool] = False
     scores_source: ClassVar[bool] = True
     text_type: ClassVar[type[Text]] = Text

@@ -17,7 +17,7 @@ from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import LabeledExamples
 from interlace.scores.examples import Examples, identity_of
-from interlace.tasks import Scale, Scores, Tuning
+from interlace.tasks import Scores, Tuning
 from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, log_notes
 
@@ -35,12 +35,7 @@ class Pos(TaggingTask):
     """Accuracy over words, and F1 of seqeval, in percent; a word beyond the maximum sequence length is wrong."""
 
     metric: ClassVar[str] = "accuracy"
-    same_scale: ClassVar[tuple[str, ...]] = ("f1",)
     scoring_version: ClassVar[int] = 2
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
-        ("unread", "without subwords"),
-        ("%", False),
-    )
     tag_kind: ClassVar[str] = "pos"
 
     files: Files = Field(
@@ -89,7 +84,7 @@ class Pos(TaggingTask):
         metrics = {
             "accuracy": 100 * float(hits[is_scored].mean()),
             "f1": 200 * common / max(len(predicted) + len(expected), 1),
-            **self.unread(examples, predictions, is_scored),
+            **self.unread(predictions, is_scored),
         }
         score = np.bincount(sentences, hits, len(gold)).astype(np.float64)
         weight = np.bincount(sentences, is_scored, len(gold)).astype(np.float64)

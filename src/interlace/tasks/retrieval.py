@@ -51,7 +51,6 @@ class Retrieval(ProbeTask):
     """
 
     metric: ClassVar[str] = "p@1"
-    same_scale: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target", "p@1, centered")
 
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",

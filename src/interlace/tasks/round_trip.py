@@ -23,7 +23,6 @@ class RoundTrip(TranslationTask):
     """BLEU of text after a round trip; `targets` are the first directions, such as `["en-de", "de-en"]`."""
 
     metric: ClassVar[str] = "round-trip bleu"
-    same_scale: ClassVar[tuple[str, ...]] = ()
     other_scales: ClassVar[dict[str, Scale]] = {
         "round-trip chrf": ("chrF", True),
         **TranslationTask.other_scales,

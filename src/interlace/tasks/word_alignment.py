@@ -61,7 +61,6 @@ class WordAlignment(SimilaritySettings, ProbeTask):
     """Alignment error rate in percent, lower is better, over all links of the set."""
 
     metric: ClassVar[str] = "aer"
-    same_scale: ClassVar[tuple[str, ...]] = ()
     greater_is_better: ClassVar[bool] = False
     other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
         ("precision", "recall", "f1"),

@@ -61,7 +61,6 @@ class WordSimilarity(ProbeTask):
     """Correlation of cosines with human judgments: Spearman's of ranks and Pearson's of values, times 100."""
 
     metric: ClassVar[str] = "spearman"
-    same_scale: ClassVar[tuple[str, ...]] = ("pearson", "harmonic", "coverage")
     scores_source: ClassVar[bool] = True
     static_vectors: ClassVar[bool] = True
 

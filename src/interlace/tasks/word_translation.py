@@ -69,10 +69,6 @@ class WordTranslation(DictionaryTask):
 
     metric: ClassVar[str] = "p@1 csls"
     scoring_version: ClassVar[int] = 3
-    same_scale: ClassVar[tuple[str, ...]] = (
-        *("p@1 csls", "p@5 csls", "p@10 csls", "p@1 cosine", "p@5 cosine", "p@10 cosine"),
-        *("coverage", "held out"),
-    )
     other_scales: ClassVar[dict[str, Scale]] = {
         "mean cosine": ("cosine", True),
         "mean distance": ("L2", False),

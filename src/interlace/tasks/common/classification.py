@@ -89,7 +89,6 @@ class ClassificationTask(FineTuneTask):
     """Base of tasks that assign a label to a sentence. Metric: accuracy, beside that of the most frequent class."""
 
     metric: ClassVar[str] = "accuracy"
-    same_scale: ClassVar[tuple[str, ...]] = ()
     other_scales: ClassVar[dict[str, Scale]] = {MAJORITY: ("%", None)}
     translatable: ClassVar[bool] = True
     text_type: ClassVar[type[Text | TextPairs]] = Text
@@ -244,6 +243,7 @@ class Tagger(TaskHead):
 class TaggingTask(FineTuneTask):
     """Base of tasks that assign a tag to each word."""
 
+    other_scales: ClassVar[dict[str, Scale]] = {"unread": ("%", False)}
     text_type: ClassVar[type[Text]] = Text
     tag_kind: ClassVar[str]  # the key of the tags in the text that the reader returns
 
@@ -281,31 +281,14 @@ class TaggingTask(FineTuneTask):
             sentences.append(vocab.encode_words_apart(chunk))
         return LabeledExamples(Sentences.concatenate(sentences), tags=Ragged.of(tags))
 
-    def unread(
-        self,
-        examples: LabeledExamples,
-        predictions: Any,
-        is_scored: NDArray[np.bool_],
-    ) -> dict[str, float]:
-        """Return the shares of scored words without a prediction, which are wrong, by reason.
+    def unread(self, predictions: Any, is_scored: NDArray[np.bool_]) -> dict[str, float]:
+        """Return the share of scored words without a prediction, which are wrong.
 
-        `unread` are those beyond the maximum length; `without subwords`, if there are any, those that the tokenizer
-        drops, such as zero-width characters. is_scored: (W,) which of all words have a tag.
+        They are beyond the maximum length, or have no subword, such as zero-width characters. is_scored: (W,) which of
+        all words have a tag.
         """
-        sentences: Any = examples.examples
-        tags: Any = examples.tags
-        has_subword = np.zeros(len(tags.flat), np.bool_)
-        first_words = tags.offsets[:-1] - tags.offsets[0]
-        words = np.repeat(first_words, sentences.words.lengths)  # (T,) the word of each subword
-        words += sentences.words.flat
-        in_word = sentences.words.flat >= 0
-        has_subword[words[in_word]] = True
-        is_beyond = (predictions.flat < 0) & has_subword
-        shares = {"unread": 100 * float(is_beyond[is_scored].mean())}
-        is_dropped = ~has_subword[is_scored]
-        if is_dropped.any():
-            shares["without subwords"] = 100 * float(is_dropped.mean())
-        return shares
+        is_missing = predictions.flat[is_scored] < 0
+        return {"unread": 100 * float(is_missing.mean())}
 
     @abstractmethod
     def explain_unknown(self, tag: str) -> str:

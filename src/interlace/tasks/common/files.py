@@ -33,7 +33,6 @@ SPLITS = ("train", "dev", "test", "translated")  # translated: test text in the 
 THREE_LETTER = {"language3": "language", "source3": "source", "target3": "target"}
 PLACEHOLDERS = ("split", "language", "source", "target", "context", "question", *THREE_LETTER)
 
-_MAX_ROWS = 1 << 40
 _ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
 _KIND_NAMES = {Text: "sentences", TextPairs: "pairs"}
 
@@ -60,7 +59,7 @@ def _split_rows(pattern: str) -> tuple[str, slice | None]:
 
 
 def _check(files: FilePatterns) -> FilePatterns:
-    """Reject unknown splits and placeholders, empty lists, and rows that two splits share."""
+    """Reject unknown splits and placeholders, and empty lists."""
     if not isinstance(files, dict):
         files_by_key = {"files": files}
     else:
@@ -72,7 +71,6 @@ def _check(files: FilePatterns) -> FilePatterns:
                 raise ValueError(
                     f"{key!r}: expected a split, or a split and a language such as 'test.de'{hint}"
                 )
-        _reject_shared_rows(files)
     for key, patterns in files_by_key.items():
         if not patterns:
             raise ValueError(f"{key!r} names no file")
@@ -81,30 +79,6 @@ def _check(files: FilePatterns) -> FilePatterns:
             if is_hub(path):
                 HubAddress.parse(path)
     return files
-
-
-def _reject_shared_rows(files: dict[str, str | list[str]]) -> None:
-    """Reject rows of one file in two splits of a language.
-
-    Bounds counted from the end only overlap with bounds counted from the end: the number of rows is unknown here.
-    """
-    used: dict[tuple[str, str], list[tuple[str, range]]] = {}  # keys and rows of a language's file
-    for key, patterns in files.items():
-        split, _, language = key.partition(".")
-        if split == "translated":
-            continue
-        for pattern in _as_list(patterns):
-            path, rows = _split_rows(pattern.replace("{split}", split))
-            numbers = range(_MAX_ROWS)[rows or slice(None)]
-            earlier = used.setdefault((language, path), [])
-            for other_key, other_numbers in earlier:
-                start = max(numbers.start, other_numbers.start)
-                stop = min(numbers.stop, other_numbers.stop)
-                if key != other_key and start < stop:
-                    raise ValueError(
-                        f"{other_key!r} and {key!r} both hold rows of {path}; use '[:1000]' and '[1000:]'"
-                    )
-            earlier.append((key, numbers))
 
 
 def _as_list(patterns: str | list[str]) -> list[str]:
