@@ -3,8 +3,10 @@
 Lines are `LineColumns`; spans of words count in their line.
 """
 
+from __future__ import annotations
+
 import unicodedata
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -12,6 +14,9 @@ from numpy.typing import NDArray
 
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
+
+if TYPE_CHECKING:
+    from interlace.objectives.common.code_switching import Exchanges, LineColumns
 
 Numbers = NDArray[np.int64]
 Spans = NDArray[np.int32]
@@ -78,140 +83,123 @@ def draw_spans(
 
 @njit(cache=True, nogil=True)
 def have_same_letters(
-    text: Any,
-    matrix_lines: Numbers,
-    replaced: Spans,
-    lines: Numbers,
-    inserted: Spans,
-    is_same: NDArray[np.bool_],
-) -> None:
-    """Fill `is_same` (k,): whether the words of both phrases have the same letters, however they are split."""
-    for exchange in range(len(lines)):
-        matrix_line = matrix_lines[exchange]
-        line = lines[exchange]
-        word = text.first_words[line] + inserted[exchange, 0]
-        last_word = text.first_words[line] + inserted[exchange, 1]
-        position = text.words[word, 0]
-        same = True
-        for matrix_word in range(replaced[exchange, 0], replaced[exchange, 1]):
-            start, stop = text.words[text.first_words[matrix_line] + matrix_word]
-            for matrix_position in range(start, stop):
-                if (
-                    word == last_word
-                    or text.characters[text.starts[matrix_line] + matrix_position]
-                    != text.characters[text.starts[line] + position]
-                ):
-                    same = False
-                    break
-                position += 1
-                if position == text.words[word, 1]:
-                    word += 1
-                    if word < last_word:
-                        position = text.words[word, 0]
-            if not same:
+    text: LineColumns, matrix_lines: Numbers, exchanges: Exchanges
+) -> NDArray[np.bool_]:
+    """Return (k,) whether both phrases of each exchange are the same text, apart from blanks.
+
+    matrix_lines: (n,) the matrix sentence of each pair.
+    """
+    is_same = np.zeros(len(exchanges.rows), np.bool_)
+    for exchange in range(len(is_same)):
+        matrix_line = matrix_lines[exchanges.rows[exchange]]
+        place, stop = _characters_of(text, matrix_line, exchanges.replaced[exchange])
+        line = exchanges.lines[exchange]
+        other_place, other_stop = _characters_of(text, line, exchanges.inserted[exchange])
+        while place < stop and other_place < other_stop:
+            if text.kinds[place] == BLANK:
+                place += 1
+            elif text.kinds[other_place] == BLANK:
+                other_place += 1
+            elif text.characters[place] == text.characters[other_place]:
+                place += 1
+                other_place += 1
+            else:
                 break
-        is_same[exchange] = same and word == last_word
+        is_same[exchange] = place == stop and other_place == other_stop
+    return is_same
 
 
 @njit(cache=True, nogil=True)
 def write_lines(
-    text: Any,
-    kinds: NDArray[np.uint8],
+    text: LineColumns,
     matrix_lines: Numbers,
+    exchanges: Exchanges,
     offsets: Numbers,
-    replaced: Spans,
-    lines: Numbers,
-    inserted: Spans,
-    written: Any,
+    written: LineColumns,
 ) -> None:
     """Write matrix sentences with some of their phrases replaced; see `switched_text`.
 
-    kinds: (C,) of the characters of `text`. offsets: (n + 1,) the exchanges of each line.
+    offsets: (n + 1,) the exchanges of each line.
     """
     for row in range(len(matrix_lines)):
-        matrix = matrix_lines[row]
-        matrix_words = text.words[text.first_words[matrix] : text.first_words[matrix + 1]]
-        matrix_kinds = kinds[text.starts[matrix] : text.starts[matrix + 1]]
         written.starts[row + 1] = written.starts[row]
         written.first_words[row + 1] = written.first_words[row]
-        next_word = 0  # of the matrix sentence
-        position = 0
-        kind_before = BLANK  # of the last written character
+        matrix_line = matrix_lines[row]
+        start = text.starts[matrix_line]
+        place = start  # the next character of the matrix sentence
+        next_word = 0
         for exchange in range(offsets[row], offsets[row + 1]):
-            first_word, stop_word = replaced[exchange]
-            line = lines[exchange]
-            begin, end = _characters_of(text, line, inserted[exchange])  # of the inserted phrase
-            phrase_kinds = kinds[text.starts[line] : text.starts[line + 1]]
-            stop = matrix_words[first_word, 0]
-            adds_space = False
-            if first_word > 0:  # nothing changes at the beginning of a line
-                has_space = inserted[exchange, 0] == 0 or phrase_kinds[begin - 1] == BLANK
-                stop, adds_space = _boundary(
-                    matrix_kinds[position:stop], kind_before, has_space, phrase_kinds[begin]
-                )
-                stop += position
-            _copy(text, matrix, (position, stop), (next_word, first_word), written, row)
-            if adds_space:
-                written.characters[written.starts[row + 1]] = _SPACE
-                written.starts[row + 1] += 1
-            words = (inserted[exchange, 0], inserted[exchange, 1])
-            _copy(text, line, (begin, end), words, written, row)
-            kind_before = phrase_kinds[end - 1]
-            next_word = stop_word
-            position = matrix_words[stop_word - 1, 1]
-        line_end = len(matrix_kinds)
-        _copy(text, matrix, (position, line_end), (next_word, len(matrix_words)), written, row)
+            replaced = exchanges.replaced[exchange]
+            replaced_begin, replaced_end = _characters_of(text, matrix_line, replaced)
+            _copy(
+                text, matrix_line, (place, replaced_begin), (next_word, replaced[0]), written, row
+            )
+            line = exchanges.lines[exchange]
+            inserted = exchanges.inserted[exchange]
+            begin, end = _characters_of(text, line, inserted)
+            if replaced[0] > 0:  # nothing changes at the beginning of a line
+                has_space = inserted[0] == 0 or text.kinds[begin - 1] == BLANK
+                _set_space(written, row, has_space, text.kinds[begin])
+            _copy(text, line, (begin, end), (inserted[0], inserted[1]), written, row)
+            place = replaced_end
+            next_word = replaced[1]
+        word_count = text.first_words[matrix_line + 1] - text.first_words[matrix_line]
+        stop = text.starts[matrix_line + 1]
+        _copy(text, matrix_line, (place, stop), (next_word, word_count), written, row)
 
 
 @njit(cache=True, nogil=True)
-def _boundary(
-    kinds: NDArray[np.uint8], kind_before: int, phrase_has_space: bool, kind_after: int
-) -> tuple[int, bool]:
-    """Return how many characters stay before an inserted phrase, and whether a space is added to them.
-
-    kinds: of the characters between the previous phrase, or the beginning of the line, and the replaced phrase.
-    kind_before: of the last character of the previous phrase. kind_after: of the first one of the inserted phrase.
-    """
-    stop = len(kinds)
-    while stop > 0 and kinds[stop - 1] == BLANK:
-        stop -= 1
-    if stop > 0:
-        kind_before = kinds[stop - 1]
-    has_space = stop < len(kinds)
-    if needs_space(has_space, phrase_has_space, kind_before, kind_after):
-        return len(kinds), not has_space
-    return stop, False
-
-
-@njit(cache=True, nogil=True)
-def _characters_of(text: Any, line: int, words: Spans) -> tuple[int, int]:
-    """Return where a run of words begins and ends in its line."""
+def _characters_of(text: LineColumns, line: int, words: Spans) -> tuple[int, int]:
+    """Return where a run of words of a line begins and ends among all characters."""
     first_word = text.first_words[line]
-    return text.words[first_word + words[0], 0], text.words[first_word + words[1] - 1, 1]
+    begin = text.words[first_word + words[0], 0]
+    end = text.words[first_word + words[1] - 1, 1]
+    return text.starts[line] + begin, text.starts[line] + end
+
+
+@njit(cache=True, nogil=True)
+def _set_space(written: LineColumns, row: int, phrase_has_space: bool, kind_after: int) -> None:
+    """Keep, remove or add the space at the end of a written row, before a phrase is appended."""
+    end = written.starts[row + 1]
+    stop = end
+    while stop > written.starts[row] and written.kinds[stop - 1] == BLANK:
+        stop -= 1
+    kind_before = BLANK
+    if stop > written.starts[row]:
+        kind_before = written.kinds[stop - 1]
+    has_space = stop < end
+    if not needs_space(has_space, phrase_has_space, kind_before, kind_after):
+        written.starts[row + 1] = stop
+    elif not has_space:
+        written.characters[end] = _SPACE
+        written.kinds[end] = BLANK
+        written.starts[row + 1] = end + 1
 
 
 @njit(cache=True, nogil=True)
 def _copy(
-    text: Any,
+    text: LineColumns,
     line: int,
     characters: tuple[int, int],
     words: tuple[int, int],
-    written: Any,
+    written: LineColumns,
     row: int,
 ) -> None:
     """Append a run of characters of a line, with the words that lie in it, to a written row."""
-    begin = written.starts[row + 1]
-    moved_by = begin - written.starts[row] - characters[0]
-    for position in range(characters[0], characters[1]):
-        written.characters[begin] = text.characters[text.starts[line] + position]
-        begin += 1
-    written.starts[row + 1] = begin
+    end = written.starts[row + 1]
+    moved_by = end - written.starts[row] + text.starts[line] - characters[0]
+    for place in range(characters[0], characters[1]):
+        written.characters[end] = text.characters[place]
+        written.kinds[end] = text.kinds[place]
+        end += 1
+    written.starts[row + 1] = end
+    target = written.first_words[row + 1]
     for word in range(text.first_words[line] + words[0], text.first_words[line] + words[1]):
-        target = written.first_words[row + 1]
         written.words[target, 0] = text.words[word, 0] + moved_by
         written.words[target, 1] = text.words[word, 1] + moved_by
         written.sides[target] = text.sides[line]
-        written.first_words[row + 1] += 1
+        target += 1
+    written.first_words[row + 1] = target
 
 
 @njit(cache=True, nogil=True)

@@ -11,6 +11,7 @@ Legend: n pairs; P phrase pairs; k exchanges, phrases with others for their plac
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -94,6 +95,23 @@ class CodeSwitching(Settings):
             raise ValueError(f"source_share + target_share must not exceed 1, found {total:g}")
 
 
+class LineColumns(NamedTuple):
+    """Lines of text as arrays.
+
+    characters: (C,) code points. kinds: (C,) whether each is a blank, punctuation or a letter.
+    starts: (lines + 1,) the first character of each line.
+    words: (W, 2) spans in their line. first_words: (lines + 1,) the first word of each line.
+    sides: the side, 0 or 1, whose language a line is in: (lines,); of switched lines: (W,), by word.
+    """
+
+    characters: NDArray[Any]
+    kinds: NDArray[np.uint8]
+    starts: Numbers
+    words: NDArray[np.int32]
+    first_words: Numbers
+    sides: NDArray[np.int8]
+
+
 @dataclass(frozen=True)
 class SwitchCandidates:
     """What may be exchanged in n pairs.
@@ -125,16 +143,30 @@ class SwitchCandidates:
         parts = [text[0], text[1]]
         if known is not None:
             parts += [known[0].counterparts, known[1].counterparts]
-        sides = np.repeat(
-            np.array([0, 1, 1, 0][: len(parts)], np.int8), [len(part) for part in parts]
-        )
+        line_counts = [len(part) for part in parts]
+        sides = np.repeat(np.array([0, 1, 1, 0][: len(parts)], np.int8), line_counts)
         if scores is None:
             scores = np.ones((len(phrases.flat), 4), np.float32)
         return cls(TextColumns.concatenate(parts), sides, phrases, scores, known)
 
+    @cached_property
+    def columns(self) -> LineColumns:
+        """The lines as the kernels read them."""
+        from interlace.objectives.common._code_switching_kernels import CHARACTER_KINDS
 
-@dataclass(frozen=True)
-class Exchanges:
+        characters = self.lines.characters
+        words = self.lines.words
+        return LineColumns(
+            characters=characters.flat,
+            kinds=CHARACTER_KINDS.of(characters.flat),
+            starts=characters.offsets - characters.offsets[0],
+            words=words.flat,
+            first_words=words.offsets - words.offsets[0],
+            sides=self.sides,
+        )
+
+
+class Exchanges(NamedTuple):
     """k phrases of matrix sentences, each with a phrase for its place; sorted by pair and span.
 
     rows: (k,) the pair of each. replaced: (k, 2) int32, its (start, stop) words of the matrix sentence.
@@ -146,18 +178,13 @@ class Exchanges:
     lines: Numbers
     inserted: NDArray[np.int32]
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def offsets(self, n: int) -> Numbers:
         """(n + 1,) the exchanges of each pair."""
         return np.searchsorted(self.rows, np.arange(n + 1))
 
     def take(self, index: NDArray[Any]) -> Exchanges:
         """Return a copy of some exchanges, by number or boolean mask."""
-        return Exchanges(
-            self.rows[index], self.replaced[index], self.lines[index], self.inserted[index]
-        )
+        return Exchanges(*[column[index] for column in self])
 
 
 @dataclass(frozen=True)
@@ -179,11 +206,6 @@ class SwitchedSentences:
         """(n,) whether anything is replaced; other sentences are monolingual."""
         return np.asarray(self.replaced_words > 0)
 
-    @property
-    def matrix_lines(self) -> Numbers:
-        """(n,) the line of each matrix sentence among those of the candidates."""
-        return np.asarray(np.arange(len(self.matrix)) + len(self.matrix) * self.matrix, np.int64)
-
 
 def switch_phrases(
     candidates: SwitchCandidates, settings: CodeSwitching, rng: Generator
@@ -193,7 +215,7 @@ def switch_phrases(
     The kind of each sentence is drawn first. In a mixed sentence candidate phrases are taken in random order if they
     overlap no earlier one, as long as the replaced words stay strictly below the share.
     """
-    from interlace.objectives.common._code_switching_kernels import draw_spans
+    from interlace.objectives.common._code_switching_kernels import draw_spans, have_same_letters
 
     n = len(candidates.phrases)
     kind = rng.random(n)
@@ -201,7 +223,8 @@ def switch_phrases(
     is_mixed = kind >= settings.source_share + settings.target_share
     is_target = np.where(is_mixed, major >= settings.major_source, kind >= settings.source_share)
     matrix = is_target.astype(np.int64)
-    words = candidates.lines.words.lengths[np.arange(n) + n * matrix]
+    matrix_lines = np.arange(n) + n * matrix
+    words = candidates.lines.words.lengths[matrix_lines]
     low, high = settings.switch_fraction
     shares = low + (high - low) * rng.random(n)
     max_words = np.ceil(shares * words - 1e-9).astype(np.int64) - 1  # strictly less than the share
@@ -212,13 +235,12 @@ def switch_phrases(
         exchanges = _exchanges_from_table(candidates.known, settings, side)
     else:
         exchanges = _exchanges_in_pairs(candidates, settings, side)
-    exchanges = exchanges.take(~_is_same_text(candidates, exchanges, matrix))
-    max_phrases = settings.max_phrases or _NO_LIMIT
-    uniforms = rng.random(len(exchanges))
+    exchanges = exchanges.take(~have_same_letters(candidates.columns, matrix_lines, exchanges))
     offsets = exchanges.offsets(n)
-    exchanges = exchanges.take(
-        draw_spans(exchanges.replaced, offsets, max_words, max_phrases, uniforms)
-    )
+    max_phrases = settings.max_phrases or _NO_LIMIT
+    uniforms = rng.random(len(exchanges.rows))
+    is_taken = draw_spans(exchanges.replaced, offsets, max_words, max_phrases, uniforms)
+    exchanges = exchanges.take(is_taken)
     lengths = exchanges.replaced[:, 1] - exchanges.replaced[:, 0]
     replaced_words = np.bincount(exchanges.rows, lengths, minlength=n).astype(np.int64)
     return SwitchedSentences(matrix, exchanges, words, replaced_words)
@@ -271,58 +293,9 @@ def _exchanges_from_table(
         fits &= replaced[:, 1] - replaced[:, 0] <= settings.max_phrase_length
         parts.append(exchanges.take(fits))
         first_line += len(phrases.counterparts)
-    both = Exchanges(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.replaced for part in parts]),
-        np.concatenate([part.lines for part in parts]),
-        np.concatenate([part.inserted for part in parts]),
-    )
-    return both.take(np.argsort(both.rows, kind="stable"))
-
-
-def _is_same_text(
-    candidates: SwitchCandidates, exchanges: Exchanges, matrix: Numbers
-) -> NDArray[np.bool_]:
-    """(k,) whether both phrases are the same text (a name, a full stop), whatever is between words."""
-    from interlace.objectives.common._code_switching_kernels import have_same_letters
-
-    matrix_lines = exchanges.rows + len(matrix) * matrix[exchanges.rows]
-    is_same = np.zeros(len(exchanges), np.bool_)
-    have_same_letters(
-        _columns_of(candidates),
-        matrix_lines,
-        exchanges.replaced,
-        exchanges.lines,
-        exchanges.inserted,
-        is_same,
-    )
-    return is_same
-
-
-class LineColumns(NamedTuple):
-    """All lines of candidates as arrays.
-
-    characters: (C,) code points. starts: (lines + 1,) the first character of each line.
-    words: (W, 2) spans in their line. first_words: (lines + 1,) the first word of each line.
-    sides: (lines,) whose language each line is in.
-    """
-
-    characters: NDArray[Any]
-    starts: Numbers
-    words: NDArray[np.int32]
-    first_words: Numbers
-    sides: NDArray[np.int8]
-
-
-def _columns_of(candidates: SwitchCandidates) -> LineColumns:
-    lines = candidates.lines
-    return LineColumns(
-        characters=lines.characters.flat,
-        starts=lines.characters.offsets - lines.characters.offsets[0],
-        words=lines.words.flat,
-        first_words=lines.words.offsets - lines.words.offsets[0],
-        sides=candidates.sides,
-    )
+    columns = [np.concatenate(parts_of_column) for parts_of_column in zip(*parts, strict=True)]
+    exchanges = Exchanges(*columns)
+    return exchanges.take(np.argsort(exchanges.rows, kind="stable"))
 
 
 @dataclass(frozen=True)
@@ -343,34 +316,26 @@ def switched_text(candidates: SwitchCandidates, switched: SwitchedSentences) -> 
     the line is "we trafen Marie hier", and its words have the sides 0, 1, 1, 1. The space before a phrase is kept,
     removed or added as `needs_space` says.
     """
-    from interlace.objectives.common._code_switching_kernels import CHARACTER_KINDS, write_lines
+    from interlace.objectives.common._code_switching_kernels import write_lines
 
-    columns = _columns_of(candidates)
+    columns = candidates.columns
     exchanges = switched.exchanges
-    matrix_lines = switched.matrix_lines
-    n = len(matrix_lines)
-    line_lengths = np.diff(columns.starts)
-    word_counts = np.diff(columns.first_words)
-    max_characters = line_lengths[matrix_lines].sum() + line_lengths[exchanges.lines].sum()
-    max_characters += len(exchanges)  # added spaces
-    max_words = word_counts[matrix_lines].sum() + word_counts[exchanges.lines].sum()
+    n = len(switched.matrix)
+    matrix_lines = np.arange(n) + n * switched.matrix
+    read_lines = np.concatenate([matrix_lines, exchanges.lines])
+    max_characters = np.diff(columns.starts)[read_lines].sum() + len(
+        exchanges.rows
+    )  # with added spaces
+    max_words = np.diff(columns.first_words)[read_lines].sum()
     written = LineColumns(
         characters=np.empty(max_characters, columns.characters.dtype),
+        kinds=np.empty(max_characters, np.uint8),
         starts=np.zeros(n + 1, np.int64),
         words=np.empty((max_words, 2), np.int32),
         first_words=np.zeros(n + 1, np.int64),
         sides=np.empty(max_words, np.int8),
     )
-    write_lines(
-        columns,
-        CHARACTER_KINDS.of(columns.characters),
-        matrix_lines,
-        exchanges.offsets(n),
-        exchanges.replaced,
-        exchanges.lines,
-        exchanges.inserted,
-        written,
-    )
+    write_lines(columns, matrix_lines, exchanges, exchanges.offsets(n), written)
     characters = Ragged(written.characters[: written.starts[-1]], written.starts)
     words = Ragged(written.words[: written.first_words[-1]], written.first_words)
     return SwitchedText(TextColumns(characters, words), written.sides[: written.first_words[-1]])
