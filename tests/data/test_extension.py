@@ -56,7 +56,7 @@ def test_a_new_subword_is_frequent_and_spelled_by_its_pieces(both, tmp_path):
     new.extension.save(tmp_path)
     again = Extension.open(tmp_path)
     assert (again.base, again.pieces) == (old.size, new.extension.pieces)
-    with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*extend_min_count"):
+    with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*remove vocab.extend"):
         extend_vocab(old, TEXT, 40, min_count=5000)
 
 

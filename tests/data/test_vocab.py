@@ -58,7 +58,7 @@ def test_rejects_too_little_text_or_space(lines, message):
 def test_samples_lines_by_temperature():
     pools = {"en": [f"e{i}" for i in range(900)], "sw": [f"s{i}" for i in range(100)]}
     drawn = {"en": Counter(), "sw": Counter()}
-    for sample in tokenizer_training.sample_lines(pools, 0.5, 10**6, 0):
+    for sample in tokenizer_training.sample_lines(pools, 0.5, 10**6):
         drawn[sample.language].update(sample.lines * sample.copies)
     assert (drawn["en"].total(), drawn["sw"].total()) == (750, 250)  # 0.9^0.5 : 0.1^0.5 = 3 : 1
     assert drawn["sw"].keys() == set(pools["sw"])

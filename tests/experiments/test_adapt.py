@@ -103,7 +103,7 @@ def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_b
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_extends_the_vocabulary(kind, starts, text, tmp_path):
-    changes = {"vocab.extend": "30", "vocab.extend_min_count": "2"}
+    changes = {"vocab.extend": "30"}
     model = pretrain(adapted("adapt/mbert:alm", starts[kind], text, changes), tmp_path / "run")
     old, new = Vocab.load(starts[kind]), Vocab.load(model)
     assert new.size == old.size + 30

@@ -45,7 +45,7 @@ def test_scores_with_other_settings_are_dropped(tmp_path, caplog):
     put(tmp_path, "bert", "1")
     store = ScoreStore(tmp_path, model="bert", model_key="1")
     store.drop("pos", [replace(IDENTITY, settings_key="others")])
-    assert not store.holds([PLACE], IDENTITY)
+    assert not store.rows_of(IDENTITY)
     assert "discarding 1 scores of pos with other settings" in caplog.text
 
 

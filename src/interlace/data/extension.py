@@ -49,9 +49,8 @@ def extend_vocab(
     lines_by_language: Mapping[str, Iterable[str]],
     number: int,
     *,
-    min_count: int = 1,
+    min_count: int = 10,
     alpha: float = 0.5,
-    seed: int = 0,
 ) -> Vocab:
     """Return the vocabulary with up to `number` more subwords of letters, listed in its `extension`.
 
@@ -64,7 +63,7 @@ def extend_vocab(
     """
     words: Counter[str] = Counter()
     split = pre_tokenizers.Split(Regex(_LETTERS), "removed", invert=True).pre_tokenize_str
-    for sample in sample_lines(lines_by_language, alpha, _MAX_LINES, seed):
+    for sample in sample_lines(lines_by_language, alpha, _MAX_LINES):
         tokens = Counter(chain.from_iterable(map(str.split, sample.lines)))
         for token, count in tokens.items():
             for word, _ in split(token):
@@ -79,8 +78,7 @@ def extend_vocab(
     pieces = _learn(model, vocab, words, number, min_count)
     if not pieces:
         raise DataError(
-            f"{vocab.name}: no new subword occurs {min_count} times in this text; lower vocab.extend_min_count or "
-            f"remove vocab.extend"
+            f"{vocab.name}: no new subword occurs {min_count} times in this text; remove vocab.extend"
         )
     tokenizer = model.tokenizer()
     old_ids = vocab.tokenizer.get_vocab(with_added_tokens=True)

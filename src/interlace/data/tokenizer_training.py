@@ -98,7 +98,7 @@ def word_level_tokenizer(words: Iterable[str]) -> Tokenizer:
 
 
 def sample_lines(
-    lines_by_language: Mapping[str, Iterable[str]], alpha: float, max_lines: int, seed: int
+    lines_by_language: Mapping[str, Iterable[str]], alpha: float, max_lines: int
 ) -> list[SampledLines]:
     """Sample lines so that languages have the shares q ~ p^alpha; raise a DataError if a language has no line.
 
@@ -108,7 +108,7 @@ def sample_lines(
     pools: dict[str, list[str]] = {}
     counts: list[int] = []
     for number, (language, lines) in enumerate(lines_by_language.items()):
-        pool, count = _reservoir(lines, max_lines, generator(Purpose.SAMPLE, seed, number))
+        pool, count = _reservoir(lines, max_lines, generator(Purpose.SAMPLE, 0, number))
         if not count:
             raise DataError(
                 f"there are no lines of language {language!r} to learn a vocabulary from"
@@ -123,7 +123,7 @@ def sample_lines(
         if copies:
             sampled.append(SampledLines(language, pool, copies))
         if remainder:
-            rng = generator(Purpose.SAMPLE, seed, number, 1)
+            rng = generator(Purpose.SAMPLE, 0, number, 1)
             rows = np.sort(rng.choice(len(pool), remainder, replace=False))
             sampled.append(SampledLines(language, [pool[row] for row in rows], 1))
     return sampled

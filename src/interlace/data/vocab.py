@@ -144,14 +144,13 @@ class Vocab(Encoder):
         *,
         alpha: float = 0.5,
         kind: TokenizerKind = "byte-bpe",
-        seed: int = 0,
     ) -> Vocab:
         """Train a vocabulary on several languages, whose lines are sampled with q ~ p^alpha.
 
         The sampling is Conneau & Lample's (2019, section 3.1). Each language is read once and at most two million of
         its lines are held in memory. Little text may give fewer subwords than `size`, which must hold the alphabet.
         """
-        sampled = sample_lines(lines_by_language, alpha, _MAX_LINES, seed)
+        sampled = sample_lines(lines_by_language, alpha, _MAX_LINES)
         tokenizer = train_tokenizer(kind, size, sampled)
         return cls(tokenizer, ROLES, {}, f"{kind} of {listed(lines_by_language)}")
 

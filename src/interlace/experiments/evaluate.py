@@ -23,9 +23,9 @@ from interlace.experiments.score_store import (
     Place,
     ScoreIdentity,
     ScoreStore,
-    files_key,
     identity_of,
     model_key,
+    place_of,
 )
 from interlace.models.backbone import Backbone
 from interlace.models.build import load
@@ -160,10 +160,10 @@ def evaluate(
     with lock:
         store = ScoreStore(
             target.into,
+            target.model if target.trained is None else None,
+            model_key(target.model),
             lambda: _write_records(target),
             writes=main_process,
-            model=target.model if target.trained is None else None,
-            model_key=model_key(target.model),
         )
         for name, job in jobs.items():
             count = 1
@@ -306,17 +306,6 @@ class _PlannedRun:
     run: FineTuneRun
     identity: ScoreIdentity
 
-    def with_files(self, run: FineTuneRun) -> "_PlannedRun":
-        """Return the plan of a run, with the hash of the files that it reads in the identity."""
-        job = self.job
-        key = files_key(
-            job.task,
-            job.source,
-            job.root,
-            run,
-        )
-        return _PlannedRun(job, run, replace(self.identity, files_key=key))
-
     @property
     def places(self) -> list[Place]:
         """The places of its scores."""
@@ -340,20 +329,14 @@ class _Scoring:
                     run,
                 )
                 key = identity.outcomes_key
-                shared.setdefault(
-                    key,
-                    replace(
-                        job,
-                        output=target.into,
-                        key=key,
-                    ),
-                )
+                if key not in shared:
+                    shared[key] = replace(job, output=target.into, key=key)
                 self.planned.append(
                     _PlannedRun(
                         shared[key],
                         run,
                         identity,
-                    ).with_files(run)
+                    )
                 )
         if not self.planned:
             name = jobs[0].name
@@ -375,11 +358,10 @@ class _Scoring:
 
     def _holds(self, planned: _PlannedRun) -> bool:
         """Return whether all scores of a run are stored, with its fine-tuned model if that is to be saved."""
-
-        def is_valid(row: Score) -> bool:
-            return planned.job.models is None or is_saved(self.target.into, row)
-
-        return self.store.holds(planned.places, planned.identity, is_valid)
+        rows = self.store.rows_of(planned.identity)
+        if planned.job.models is not None:
+            rows = [row for row in rows if is_saved(self.target.into, row)]
+        return {place_of(row) for row in rows} >= set(planned.places)
 
     def _score(self, planned: _PlannedRun) -> None:
         """Store the scores of one fine-tuning run or probe."""

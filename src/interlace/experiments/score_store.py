@@ -47,7 +47,7 @@ class ScoreIdentity:
     model_key: str
     settings_key: str
     scoring_version: int
-    files_key: str = ""
+    files_key: str
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class ScoreIdentity:
 
 
 def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
-    """Return the identity of the scores of a fine-tuning or probe, without its files; `model` is its `model_key`."""
+    """Return the identity of the scores of a fine-tuning or probe; `model` is its `model_key`."""
     from interlace.training.device import resolved  # imports torch
 
     task = job.task
@@ -89,7 +89,10 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
         "precision": resolved(recipe.train.precision),
     }
     return ScoreIdentity(
-        model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version
+        model_key=model,
+        settings_key=hashed([json.dumps(settings, sort_keys=True)]),
+        scoring_version=task.scoring_version,
+        files_key=_files_key(task, job.source, job.root, run),
     )
 
 
@@ -109,7 +112,7 @@ def folder_key(folder: Path) -> str:
     return ""
 
 
-def files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
+def _files_key(task: Task, source: str, root: Root, run: FineTuneRun) -> str:
     """Return a hash of the contents of all files that a fine-tuning or probe reads; "" if one is missing.
 
     Scores outlive their data: missing files are no reason to score again.
@@ -140,11 +143,11 @@ class ScoreStore:
     def __init__(
         self,
         folder: Path,
+        model: str | None,
+        model_key: str,
         on_write: Callable[[], None] = lambda: None,
         *,
         writes: bool = True,
-        model: str | None = None,
-        model_key: str = "",
     ) -> None:
         """Read the rows; discard those of previous contents of this model, reject those of another checkpoint.
 
@@ -178,15 +181,9 @@ class ScoreStore:
                 "%s: discarding %d scores of a previous version of this model", folder, len(stale)
             )
 
-    def holds(
-        self,
-        places: Sequence[Place],
-        identity: ScoreIdentity,
-        is_valid: Callable[[Score], bool] = lambda _: True,
-    ) -> bool:
-        """Return whether there is a row of this identity at every place; rows that are not valid do not count."""
-        rows = [row for row in self._rows if identity.matches(row) and is_valid(row)]
-        return set(places) <= set(map(place_of, rows))
+    def rows_of(self, identity: ScoreIdentity) -> list[Score]:
+        """Return the rows of this identity."""
+        return [row for row in self._rows if identity.matches(row)]
 
     def drop(self, task: str, identities: Collection[ScoreIdentity]) -> None:
         """Discard the rows of a task that have none of these identities, regardless of files."""

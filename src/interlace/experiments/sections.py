@@ -134,9 +134,8 @@ class VocabSettings(Settings):
     extend: int = Field(
         0,
         ge=0,
-        description="Tokens to add to an existing tokenizer, learned from the text; its ids stay.",
+        description="Tokens to add to an existing tokenizer, each at least ten times in the text; its ids stay.",
     )
-    extend_min_count: int = Field(10, ge=1, description="Minimum count of a new token in the text.")
 
 
 class EntrySettings(Settings):

@@ -17,83 +17,55 @@ from interlace.models.token_embeddings import check_vectors
 TextsByLanguage = Mapping[str, Sequence[CorpusText]]
 
 
-class LearnedVocab(Artifact[Vocab]):
-    """A vocabulary that is learned from the training text of several languages."""
+class RecipeVocab(Artifact[Vocab]):
+    """A vocabulary that is learned from the training text of several languages.
+
+    base: a vocabulary to which tokens are added, whose ids stay; None: all are learned.
+    """
 
     kind: ClassVar[str] = "vocab"
 
-    def __init__(self, settings: VocabSettings, texts: TextsByLanguage) -> None:
+    def __init__(self, settings: VocabSettings, texts: TextsByLanguage, base: Vocab | None) -> None:
         self.settings = settings
         self.texts = texts
-
-    def __str__(self) -> str:
-        return f"a vocabulary of {self.settings.size:,} tokens"
-
-    @cached_property
-    def key(self) -> dict[str, Any]:
-        """The settings and the text."""
-        return {
-            "size": self.settings.size,
-            "alpha": self.settings.alpha,
-            "kind": self.settings.kind,
-            "text": _key_of(self.texts),
-            "version": 3,  # of what is learned from the same text
-        }
-
-    def build(self, folder: Path) -> None:
-        """Learn the vocabulary."""
-        settings = self.settings
-        lines = _lines_of(self.texts)
-        vocab = Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind)
-        vocab.save(folder)
-
-    def open(self, folder: Path) -> Vocab:
-        """Load the vocabulary."""
-        return Vocab.load(str(folder))
-
-
-class ExtendedVocab(Artifact[Vocab]):
-    """A vocabulary with further tokens that are learned from the training text; the ids of its own tokens stay."""
-
-    kind: ClassVar[str] = "vocab"
-
-    def __init__(self, base: Vocab, settings: VocabSettings, texts: TextsByLanguage) -> None:
         self.base = base
-        self.settings = settings
-        self.texts = texts
 
     def __str__(self) -> str:
+        if self.base is None:
+            return f"a vocabulary of {self.settings.size:,} tokens"
         return f"{self.settings.extend:,} new tokens for {self.base.name}"
 
     @cached_property
     def key(self) -> dict[str, Any]:
-        """The vocabulary that is extended, the settings of extension, and the text."""
-        return {
-            "base": self.base.fingerprint,
-            "extend": [self.settings.extend, self.settings.extend_min_count],
+        """The settings, the text, and the vocabulary that is extended."""
+        key: dict[str, Any] = {
             "alpha": self.settings.alpha,
-            "text": _key_of(self.texts),
-            "version": 3,
+            "version": 3,  # of what is learned from the same text
         }
+        for language, corpora in self.texts.items():
+            key[f"text in {language}"] = [text.key for text in corpora]
+        if self.base is None:
+            return {**key, "size": self.settings.size, "kind": self.settings.kind}
+        return {**key, "extend": self.settings.extend, "base": self.base.fingerprint}
 
     def build(self, folder: Path) -> None:
-        """Learn the new tokens."""
+        """Learn the vocabulary, or its new tokens."""
         settings = self.settings
-        extended = extend_vocab(
-            self.base,
-            _lines_of(self.texts),
-            settings.extend,
-            min_count=settings.extend_min_count,
-            alpha=settings.alpha,
-        )
-        extended.save(folder)
-        if extended.extension is not None:
-            extended.extension.save(folder)
+        lines = {language: _lines(corpora, language) for language, corpora in self.texts.items()}
+        if self.base is not None:
+            vocab = extend_vocab(self.base, lines, settings.extend, alpha=settings.alpha)
+        else:
+            vocab = Vocab.learn(lines, settings.size, alpha=settings.alpha, kind=settings.kind)
+        vocab.save(folder)
+        if vocab.extension is not None:
+            vocab.extension.save(folder)
 
     def open(self, folder: Path) -> Vocab:
-        """Load the extended vocabulary."""
-        extension = Extension.open(folder)
-        return self.base.with_tokenizer(Vocab.load(folder).tokenizer, extension)
+        """Load the vocabulary."""
+        vocab = Vocab.load(folder)
+        if self.base is None:
+            return vocab
+        return self.base.with_tokenizer(vocab.tokenizer, Extension.open(folder))
 
 
 def vocabulary_of(recipe: Recipe, texts: RecipeTexts) -> Vocab:
@@ -105,16 +77,15 @@ def vocabulary_of(recipe: Recipe, texts: RecipeTexts) -> Vocab:
 
 
 def _vocabulary(recipe: Recipe, texts: RecipeTexts) -> Vocab:
-    settings = recipe.vocab
     start = tokenizer_of(recipe)
-    if start is None:
-        return LearnedVocab(settings, _texts_of(recipe, texts)).get()
-    if start == recipe.model.vectors:
-        check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
-    vocab = Vocab.load(start)
-    if settings.extend:
-        return ExtendedVocab(vocab, settings, _texts_of(recipe, texts)).get()
-    return vocab
+    base = None
+    if start is not None:
+        if start == recipe.model.vectors:
+            check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
+        base = Vocab.load(start)
+        if not recipe.vocab.extend:
+            return base
+    return RecipeVocab(recipe.vocab, _texts_of(recipe, texts), base).get()
 
 
 def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
@@ -127,17 +98,6 @@ def _texts_of(recipe: Recipe, texts: RecipeTexts) -> TextsByLanguage:
         if corpora:
             by_language[language] = corpora
     return by_language
-
-
-def _key_of(texts: TextsByLanguage) -> dict[str, list[Any]]:
-    keys: dict[str, list[Any]] = {}
-    for language, corpora in texts.items():
-        keys[language] = [text.key for text in corpora]
-    return keys
-
-
-def _lines_of(texts: TextsByLanguage) -> dict[str, Iterator[str]]:
-    return {language: _lines(corpora, language) for language, corpora in texts.items()}
 
 
 def _lines(corpora: Sequence[CorpusText], language: str) -> Iterator[str]:

@@ -43,10 +43,10 @@ class Filter(RegistryEntry, ABC):
 FILTERS: Registry[Filter] = Registry(__name__, "filter", Filter)
 
 
-def build_filters(rules: Mapping[str, Mapping[str, Any]], where: str = "filters") -> list[Filter]:
-    """Build filters in the given order; raise a SettingsError, which names `where`, if a name or setting is wrong."""
+def build_filters(rules: Mapping[str, Mapping[str, Any]]) -> list[Filter]:
+    """Build filters in the given order; raise a SettingsError if a name or setting is wrong."""
     return [
-        FILTERS.build({**settings, "name": name}, f"{where}.{name}")
+        FILTERS.build({**settings, "name": name}, f"filters.{name}")
         for name, settings in rules.items()
     ]
 
