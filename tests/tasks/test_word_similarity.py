@@ -6,8 +6,7 @@ from interlace.embeddings import WordVectors
 from interlace.tasks.word_similarity import (
     WordSimilarity,
     correlations,
-    read_table,
-    read_two_files,
+    read_pairs,
 )
 
 SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8\n"
@@ -76,14 +75,14 @@ def test_a_header_is_a_first_line_without_a_score(tmp_path):
         ("smart", "clever", 9.7),
         ("hard", "tough", 8),
     ]
-    assert read_table(put(tmp_path / "a.tsv", SIMLEX)) == rows
-    assert read_table(put(tmp_path / "b.tsv", SIMLEX.split("\n", 1)[1])) == rows
+    assert read_pairs(put(tmp_path / "a.tsv", SIMLEX), None) == rows
+    assert read_pairs(put(tmp_path / "b.tsv", SIMLEX.split("\n", 1)[1]), None) == rows
 
 
 @pytest.mark.parametrize("line", ["old\tnew", "old\tnew\tx\t3", "\tnew\t3", "old\tnew\tnan"])
 def test_a_bad_row_is_named(tmp_path, line):
     with pytest.raises(DataError, match=r"a\.tsv, line 2: expected two words and a score"):
-        read_table(put(tmp_path / "a.tsv", f"a\tb\t1\n{line}\n"))
+        read_pairs(put(tmp_path / "a.tsv", f"a\tb\t1\n{line}\n"), None)
 
 
 def test_reads_words_and_scores_from_two_files(tmp_path):
@@ -108,5 +107,5 @@ def test_reads_words_and_scores_from_two_files(tmp_path):
     ],
 )
 def test_two_files_must_correspond_by_line(tmp_path, words, gold, line):
-    with pytest.raises(DataError, match=f"gold, line {line}: expected two words separated by"):
-        read_two_files(put(tmp_path / "words", words), put(tmp_path / "gold", gold))
+    with pytest.raises(DataError, match=f"gold, line {line}: expected two words and a score"):
+        read_pairs(put(tmp_path / "words", words), put(tmp_path / "gold", gold))

@@ -40,7 +40,6 @@ from interlace.text import Text, TextPairs
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
@@ -174,30 +173,6 @@ class TaskHead(HeadSettings, Objective):
         nn.init.normal_(linear.weight, std=INIT_STD)
         nn.init.zeros_(linear.bias)
         return nn.ModuleDict({"dropout": nn.Dropout(self.dropout), "linear": linear})
-
-    def batch_of(
-        self,
-        layout: Layout,
-        languages: tuple[str, ...],
-        prepared: Prepared,
-        at: Any,
-        labels: Any,
-        **extra: Any,
-    ) -> Batch:
-        """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
-        inputs = prepared.traits.encoder_inputs(
-            layout,
-            languages,
-            language_ids=prepared.language_ids,
-        )
-        return Batch(
-            inputs,
-            at,
-            labels.astype(np.int64),
-            {self.term: float(len(labels))},
-            layout.tokens,
-            extra,
-        )
 
     def sequence_length(self, prepared: Prepared) -> int:
         """Return the maximum sequence length: this head's or the model's."""

@@ -251,15 +251,14 @@ class SpanExtractor(SpanSettings, TaskHead):
         columns_of_spans = examples.spans + begins[:, None]
         labels = np.where(examples.spans >= 0, columns_of_spans, 0)
         rows = np.arange(len(examples))
-        at = (rows, np.zeros_like(rows))
-        return self.batch_of(
+        return Batch.of(
             layout,
             pairs.languages,
             prepared,
-            at,
-            labels,
-            open=is_open,
-            begins=begins,
+            at=(rows, np.zeros_like(rows)),
+            labels=labels.astype(np.int64),
+            counts={self.term: float(len(rows))},
+            extra={"open": is_open, "begins": begins},
         )
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:

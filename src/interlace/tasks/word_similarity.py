@@ -86,10 +86,8 @@ class WordSimilarity(ProbeTask):
         """Read the pairs of a language, or of two joined by '-'."""
         query = self.query(split, language, root)
         path = find_file(self.files, query)
-        if self.gold is None:
-            pairs = read_table(path)
-        else:
-            pairs = read_two_files(path, find_file(self.gold, query))
+        gold_path = find_file(self.gold, query) if self.gold else None
+        pairs = read_pairs(path, gold_path)
         if not pairs:
             raise DataError(f"{path}: no pair of words in the file")
         first_language, _, second_language = language.partition("-")
@@ -157,44 +155,37 @@ def correlations(cosines: NDArray[np.float64], gold: NDArray[np.float64]) -> dic
     return {"spearman": spearman, "pearson": pearson, "harmonic": harmonic}
 
 
-def read_table(path: Path) -> list[JudgedPair]:
-    """Read first words, second words and scores; a first line of names is a header. A DataError names file and line."""
+def read_pairs(words: Path, gold: Path | None) -> list[JudgedPair]:
+    """Read two words and a score per line; the scores may be in a file of their own.
+
+    Without one, empty lines are skipped, and a first line without a score is a header.
+
+    Raises:
+        DataError: a line has no two words or no score, or the files have different numbers of lines.
+    """
+    lines = read_lines(words)
+    name = str(words)
+    if gold is not None:
+        name = f"{words} and {gold}"
+        both = zip_longest(lines, read_lines(gold), fillvalue="")
+        lines = ("\t".join(cells) for cells in both)
     pairs = []
-    for number, line in enumerate(read_lines(path), 1):
-        cells = _cells(line)
-        if not line.strip() or (number == 1 and _is_header(cells)):
+    for number, line in enumerate(lines, 1):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if gold is None and (not line.strip() or (number == 1 and _is_header(cells))):
             continue
         score = _number(cells[2]) if len(cells) > 2 else None
         if score is None or not (cells[0] and cells[1]):
             raise DataError(
-                f"{path}, line {number}: expected two words and a score separated by tabs, found {line[:60]!r}"
+                f"{name}, line {number}: expected two words and a score separated by tabs, found {line[:60]!r}"
             )
         pairs.append((cells[0], cells[1], score))
     return pairs
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.split("\t")]
 
 
 def _is_header(cells: list[str]) -> bool:
     """Return whether cells are names, and no damaged first row."""
     return len(cells) > 2 and all(cell and _number(cell) is None for cell in cells)
-
-
-def read_two_files(words: Path, gold: Path) -> list[JudgedPair]:
-    """Read the same from a file with two words per line, and one with a score per line."""
-    pairs = []
-    for number, (line, judged) in enumerate(zip_longest(read_lines(words), read_lines(gold)), 1):
-        cells = _cells(line or "")
-        score = _number(judged or "")
-        if score is None or len(cells) != 2 or not all(cells):
-            raise DataError(
-                f"{words} and {gold}, line {number}: expected two words separated by a tab and a score, found {line!r} "
-                f"and {judged!r}"
-            )
-        pairs.append((cells[0], cells[1], score))
-    return pairs
 
 
 def _number(cell: str) -> float | None:

@@ -141,9 +141,26 @@ class WordTranslation(DictionaryTask):
         entries = self._entries_with_vectors(source, target, examples)
         source_candidates = self._candidates(source, entries.source_rows)
         target_candidates = self._candidates(target, entries.target_rows)
-        ranking = entries.ranking(source_candidates, target_candidates)
-        groups = examples.trained.groups(entries.spelled, entries.words, entries.shared)
-        metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", ranking.metrics)
+        csls_ranks, cosine_ranks = entries.ranks(source_candidates, target_candidates)
+        words = entries.words
+        source_vectors = source.vectors[entries.source_rows]  # (m, H)
+        target_vectors = target.vectors[entries.target_rows]
+        cosines = (unit(source_vectors) * unit(target_vectors)).sum(axis=1)  # (m,)
+        distances = np.linalg.norm(source_vectors - target_vectors, axis=1)
+
+        def metrics_of(kept: NDArray[np.bool_]) -> dict[str, float]:
+            metrics: dict[str, float] = {}
+            for similarity, all_ranks in (("csls", csls_ranks), ("cosine", cosine_ranks)):
+                for limit in (1, 5, 10):
+                    is_near = all_ranks[kept] <= limit
+                    metrics[f"p@{limit} {similarity}"] = 100 * float(is_near.mean())
+            kept_entries = kept[words]
+            metrics["mean cosine"] = float(cosines[kept_entries].mean())
+            metrics["mean distance"] = float(distances[kept_entries].mean())
+            return metrics
+
+        groups = examples.trained.groups(entries.spelled, words, entries.shared)
+        metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", metrics_of)
 
         number_of_word = {
             word: number for number, word in enumerate(dict.fromkeys(examples.words.source))
@@ -152,7 +169,7 @@ class WordTranslation(DictionaryTask):
         covered = np.unique(numbers[entries.numbers])
         metrics["coverage"] = 100 * len(covered) / len(number_of_word)
         identity = examples.trained.identity(examples.words, examples.shared)
-        outcomes = groups.outcomes(numbers, entries.first_numbers, ranking.csls == 1, identity)
+        outcomes = groups.outcomes(numbers, entries.first_numbers, csls_ranks == 1, identity)
         return Scores(
             metrics,
             outcomes,
@@ -223,33 +240,25 @@ class _EntriesWithVectors:
         source = [self.source.words[row] for row in self.source_rows]
         return Translations(source, [self.target.words[row] for row in self.target_rows])
 
-    def ranking(
+    def ranks(
         self,
         source_candidates: NDArray[np.int64],
         target_candidates: NDArray[np.int64],
-    ) -> _Ranking:
-        """Rank the target candidates of each source word, and compare the words of each entry.
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Two of (n,): the rank of each source word's best translation, from 1, by CSLS and by cosine.
 
         source_candidates, target_candidates: sorted rows. CSLS counts neighbors of the latter among the former.
         """
-        words = self.words
         word_rows = np.unique(self.source_rows)  # (n,)
         queries = unit(self.source.vectors[word_rows])
         candidates = unit(self.target.vectors[target_candidates])
         neighbors = unit(self.source.vectors[source_candidates])
         csls = Csls.of(candidates, neighbors, NEIGHBORS)
         translations = np.searchsorted(target_candidates, self.target_rows)
-        gold = Ragged.from_lengths(translations, np.bincount(words))
+        gold = Ragged.from_lengths(translations, np.bincount(self.words))
         own_vectors = self._same_vectors(word_rows, target_candidates)
-        source = self.source.vectors[self.source_rows]  # (m, H)
-        target = self.target.vectors[self.target_rows]
-        return _Ranking(
-            csls=ranks(queries, candidates, gold, csls, own_vectors),
-            cosine=ranks(queries, candidates, gold, None, own_vectors),
-            words=words,
-            cosines=(unit(source) * unit(target)).sum(axis=1),
-            distances=np.linalg.norm(source - target, axis=1),
-        )
+        csls_ranks = ranks(queries, candidates, gold, csls, own_vectors)
+        return csls_ranks, ranks(queries, candidates, gold, None, own_vectors)
 
     def _same_vectors(self, word_rows: NDArray[np.int64], candidates: NDArray[np.int64]) -> Ragged:
         """Return, for each source word, the place of the candidate with the same spelling and the same vector, if any.
@@ -260,30 +269,3 @@ class _EntriesWithVectors:
         equal = (self.source.vectors[word_rows] == self.target.vectors[same_spelling]).all(axis=1)
         is_own = np.isin(same_spelling, candidates) & equal
         return Ragged.from_lengths(np.searchsorted(candidates, same_spelling[is_own]), is_own)
-
-
-@dataclass(frozen=True)
-class _Ranking:
-    """How near translations are.
-
-    csls, cosine: (n,) the rank of each source word's best translation by both similarities, from 1. words: (m,) the
-    source word of each entry. cosines, distances: (m,) between the words of each entry.
-    """
-
-    csls: NDArray[np.int64]
-    cosine: NDArray[np.int64]
-    words: NDArray[np.int64]
-    cosines: NDArray[np.float32]
-    distances: NDArray[np.float32]
-
-    def metrics(self, kept: NDArray[np.bool_]) -> dict[str, float]:
-        """Return the metrics over some of the source words; kept: (n,)."""
-        metrics: dict[str, float] = {}
-        for similarity, all_ranks in (("csls", self.csls), ("cosine", self.cosine)):
-            kept_ranks = all_ranks[kept]
-            for limit in (1, 5, 10):
-                metrics[f"p@{limit} {similarity}"] = 100 * float((kept_ranks <= limit).mean())
-        kept_entries = kept[self.words]
-        metrics["mean cosine"] = float(self.cosines[kept_entries].mean())
-        metrics["mean distance"] = float(self.distances[kept_entries].mean())
-        return metrics

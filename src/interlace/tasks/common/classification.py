@@ -29,6 +29,7 @@ from interlace.core.randomness import Generator
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.filters import sides
 from interlace.data.layout import pair_layout, sentence_layout
+from interlace.objectives import Batch
 from interlace.scores import MAJORITY, Scale
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Prepared
+    from interlace.objectives import Prepared
 
 Pooling = Literal["first", "mean", "max"]
 
@@ -68,12 +69,18 @@ class Classifier(TaskHead):
         layout = lay_out(examples.examples, prepared.vocab, self.sequence_length(prepared))
         languages = tuple(side.language for side in _sides(examples))
         rows = np.flatnonzero(examples.labels >= 0)
-        first_column = np.zeros_like(rows)
-        labels = examples.labels[rows]
         extra = {}
         if self.pooling != "first":
             extra["content"] = layout.content
-        return self.batch_of(layout, languages, prepared, (rows, first_column), labels, **extra)
+        return Batch.of(
+            layout,
+            languages,
+            prepared,
+            at=(rows, np.zeros_like(rows)),
+            labels=examples.labels[rows].astype(np.int64),
+            counts={self.term: float(len(rows))},
+            extra=extra,
+        )
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) vectors of the sequences; mean and max pooling leave out special tokens."""
@@ -228,15 +235,14 @@ class Tagger(TaskHead):
             )
         labels = tags.values[tags.offsets[rows] + words]
         is_known = labels >= 0
-        at = (rows[is_known], columns[is_known])
-        languages = (sentences.language,)
-        return self.batch_of(
+        return Batch.of(
             layout,
-            languages,
+            (sentences.language,),
             prepared,
-            at,
-            labels[is_known],
-            words=words[is_known],
+            at=(rows[is_known], columns[is_known]),
+            labels=labels[is_known].astype(np.int64),
+            counts={self.term: float(is_known.sum())},
+            extra={"words": words[is_known]},
         )
 
 
