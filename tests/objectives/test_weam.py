@@ -16,7 +16,7 @@ from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
-from interlace.objectives.weam import Weam, exchange_states
+from interlace.objectives.weam import Weam
 from little_words import LittleWords
 
 TOKENS = LittleWords("i like green apples ich mag grüne Äpfel gern")
@@ -205,8 +205,10 @@ def test_expansion_of_word_links(expansion, expected):
     """The places that each token of the source is linked to."""
     layout = pair_layout(PAIR, NUMBERS, 32)
     at = np.nonzero(layout.content & (layout.sides == 0))
-    found = exchange_states(layout, PAIR.links, at, expansion=expansion, mean=False, every=True)
-    assert list(zip(at[1][found.to].tolist(), found.places.tolist(), strict=True)) == expected
+    weam = Weam(expansion=expansion, positions="all_masked")
+    exchange = weam.exchange(layout, PAIR.links, at)
+    columns = at[1][exchange["to"]].tolist()
+    assert list(zip(columns, exchange["places"].tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])

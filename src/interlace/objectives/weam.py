@@ -14,7 +14,7 @@ states. A place is an index into the flattened batch: row * L + column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged, ranges
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import Layout, pair_layout
@@ -150,27 +150,44 @@ class Weam(Objective):
             is_kept = one_to_one(links, examples.confidence)
             counts = np.bincount(links.rows()[is_kept], minlength=len(links))
             links = Ragged.from_lengths(links.flat[is_kept], counts)
-        exchange = exchange_states(
-            layout,
-            links,
-            batch.at,
-            expansion=self.expansion,
-            mean=self.normalization != "sum",
-            every=self.positions == "all_masked",
-            exclude_masked=self.exclude_masked_partners,
-        )
+        extra = self.exchange(layout, links, batch.at)
         predictions = len(batch.labels)
-        own_count = len(exchange.which)
-        batch.counts[CROSS] = predictions if self.average == "masked" else own_count
+        batch.counts[CROSS] = predictions if self.average == "masked" else len(extra["which"])
         batch.counts[SHARE] = predictions
-        extra = {
-            "which": exchange.which,
-            "to": exchange.to,
-            "places": exchange.places,
-            "weights": exchange.weights,
-            "aligned": np.array([exchange.aligned], np.float32),
-        }
         return replace(batch, extra=extra)
+
+    def exchange(
+        self, layout: Layout, links: Ragged, at: tuple[NDArray[Any], NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        """Find for every prediction the states of the tokens it is aligned with, as a sparse sum.
+
+        which: (A,) predictions made from exchanged states, as indices into the batch's predictions.
+        to, places, weights: (E,) row `to` of the result, ascending, adds `weights` times the state at `places`.
+        aligned: (1,) number of predictions that have a partner.
+
+        links: a row per pair; links of truncated words are ignored. at: rows and columns of the N predictions.
+        """
+        predicted = at[0] * layout.ids.shape[1] + at[1]  # (N,) places
+        to, places = _partners(layout, links, predicted, self.expansion)
+        if self.exclude_masked_partners:
+            is_unmasked = ~np.isin(places, predicted)
+            to = to[is_unmasked]
+            places = places[is_unmasked]
+        partner_counts = np.bincount(to, minlength=len(predicted))  # (N,)
+        which = np.flatnonzero(partner_counts)
+        extra: dict[str, NDArray[Any]] = {
+            "aligned": np.array([len(which)], np.float32),
+            "places": places,
+        }
+        if self.normalization == "sum":
+            extra["weights"] = np.ones(len(to), np.float32)
+        else:
+            extra["weights"] = (1 / partner_counts[to]).astype(np.float32)
+        if self.positions == "all_masked":
+            which = np.arange(len(predicted))
+        extra["which"] = which
+        extra["to"] = np.searchsorted(which, to)
+        return extra
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
         """Return W2, initialized to the identity, and W3, a copy of the dense layer of the vocabulary head."""
@@ -239,59 +256,6 @@ class Weam(Objective):
         return Preview({**preview.lines, "also from": exchanged})
 
 
-@dataclass(frozen=True)
-class StateExchange:
-    """A sparse sum over states: row `to` of the result adds `weights` times the state at `places`.
-
-    which: (A,) predictions made from exchanged states, as indices into the batch's predictions.
-    to: (E,) ascending indices into `which`. places: (E,). weights: (E,) float32.
-    aligned: number of predictions that have a partner.
-    """
-
-    which: NDArray[np.int64]
-    to: NDArray[np.int64]
-    places: NDArray[np.int64]
-    weights: NDArray[np.float32]
-    aligned: int
-
-
-def exchange_states(
-    layout: Layout,
-    links: Ragged,
-    at: tuple[NDArray[Any], NDArray[Any]],
-    *,
-    expansion: Expansion = "all",
-    mean: bool = True,
-    every: bool = False,
-    exclude_masked: bool = False,
-) -> StateExchange:
-    """Find for every prediction the states of the tokens it is aligned with.
-
-    links: a row per pair; links of truncated words are ignored. at: rows and columns of the N predictions, in row-major
-    order. expansion: how a link between words of several tokens is expanded. mean: divide by the number of partners.
-    every: add a row of zeros for predictions without a partner. exclude_masked: ignore partners that are predicted.
-    """
-    count = len(at[0])
-    predicted = at[0] * layout.ids.shape[1] + at[1]  # (N,) places
-    to, places = _partners(layout, links, predicted, expansion)
-    if exclude_masked:
-        is_predicted = np.zeros(layout.ids.size, np.bool_)
-        is_predicted[predicted] = True
-        unmasked = ~is_predicted[places]
-        to = to[unmasked]
-        places = places[unmasked]
-    partners = np.bincount(to, minlength=count)  # (N,)
-    aligned = partners > 0
-    weights = 1 / partners[to] if mean else np.ones(len(to))
-    if every:
-        which = np.arange(count)
-        row = to
-    else:
-        which = np.flatnonzero(aligned)
-        row = (np.cumsum(aligned) - 1)[to]
-    return StateExchange(which, row, places, weights.astype(np.float32), int(aligned.sum()))
-
-
 def _partners(
     layout: Layout, links: Ragged, predicted: NDArray[np.int64], expansion: Expansion
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -301,71 +265,42 @@ def _partners(
     on a side, word w of side s in row r has the key (2 r + s) W + w. The link 1-0 of row 3 joins the keys 6 W + 1 and
     7 W + 0.
     """
-    places = np.flatnonzero(layout.content.reshape(-1))  # (T,) of all tokens of words
-    words = layout.words.reshape(-1)
-    sides = layout.sides.reshape(-1)
-    max_words = int(words.max(initial=0)) + 1
-    width = max(layout.ids.shape[1], 1)
+    max_words = int(layout.words.max(initial=0)) + 1
+    rows = np.arange(len(layout.ids))[:, None]
+    word_keys = ((2 * rows + layout.sides) * max_words + layout.words).reshape(-1)  # by place
+    key_count = 2 * len(rows) * max_words
+    content = np.flatnonzero(layout.content)  # places of all tokens of words
+    tokens = Ragged.from_lengths(content, np.bincount(word_keys[content], minlength=key_count))
+    linked_words = _links_by_word(links, max_words, key_count)
 
-    def keys_of(place: NDArray[np.int64]) -> NDArray[np.int64]:
-        rows = place // width
-        return np.asarray((2 * rows + sides[place]) * max_words + words[place])
-
-    tokens = np.bincount(
-        keys_of(places), minlength=len(layout.ids) * 2 * max_words
-    )  # of each word, by key
-    first_token = np.cumsum(tokens) - tokens  # of each word, in `places`
-    predicted_words = keys_of(predicted)
-    linked = _links_by_word(links, max_words, predicted_words, len(tokens))
-    degree = linked.lengths[predicted_words]  # (N,) links of the word of each prediction
-    prediction = np.repeat(np.arange(len(predicted)), degree)
-    partner = linked.flat[ranges(linked.offsets[predicted_words], degree)]  # keys of partner words
+    words = word_keys[predicted]
+    partner_words = linked_words.take(words)
+    partners = tokens.take(partner_words.flat)
+    predictions = partner_words.rows()[partners.rows()]
     if expansion == "all":
-        start = first_token[partner]
-        count = tokens[partner]
-    else:
-        rank = (
-            np.searchsorted(places, predicted) - first_token[predicted_words]
-        )  # of the predicted token in its word
-        own_tokens = tokens[predicted_words[prediction]]
-        start, count = _partner_range(rank[prediction], own_tokens, tokens[partner], expansion)
-        start += first_token[partner]
-    return np.repeat(prediction, count), places[ranges(start, count)]
-
-
-def _links_by_word(links: Ragged, max_words: int, wanted: NDArray[np.int64], words: int) -> Ragged:
-    """Return for each word, by key, the keys of the words that it is linked with; only of the `wanted` words.
-
-    Links of truncated words are left out.
-    """
-    ends = links.flat.astype(np.int64)
-    is_whole = (ends < max_words).all(axis=1)
-    first_key = 2 * max_words * links.rows()[is_whole]  # of each link's row
-    source = first_key + ends[is_whole, 0]
-    target = first_key + max_words + ends[is_whole, 1]
-    owners = np.concatenate([source, target])
-    partners = np.concatenate([target, source])
-    is_wanted = np.zeros(words, np.bool_)
-    is_wanted[wanted] = True
-    ends_kept = np.flatnonzero(is_wanted[owners])
-    by_owner = ends_kept[np.argsort(owners[ends_kept], kind="stable")]
-    return Ragged.from_lengths(partners[by_owner], np.bincount(owners[ends_kept], minlength=words))
-
-
-def _partner_range(
-    rank: NDArray[np.int64],
-    own_tokens: NDArray[np.int64],
-    partner_tokens: NDArray[np.int64],
-    expansion: Expansion,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first partner, and how many, of token `rank` of a word of `own_tokens`.
-
-    Monotone: each token of the longer word has one partner, each of the shorter one several.
-    """
+        return predictions, partners.flat
+    rank = (np.searchsorted(content, predicted) - tokens.offsets[words])[predictions]
+    partner_rank = partners.columns()
     if expansion == "first":
-        return np.zeros_like(rank), ((rank == 0) & (partner_tokens > 0)).astype(np.int64)
-    start = -(-rank * partner_tokens // own_tokens)  # rounded up
-    end = -(-(rank + 1) * partner_tokens // own_tokens)
-    is_longer = own_tokens >= partner_tokens
-    partner = np.where(is_longer, rank * partner_tokens // own_tokens, start)
-    return partner, np.where(is_longer, partner_tokens > 0, end - start)
+        is_linked = (rank == 0) & (partner_rank == 0)
+    else:  # monotone: each token of the longer word has one partner, each of the shorter one several
+        length = tokens.lengths[words][predictions]
+        partner_length = partners.lengths[partners.rows()]
+        is_linked = np.where(
+            length >= partner_length,
+            partner_rank == rank * partner_length // length,
+            rank == partner_rank * length // partner_length,
+        )
+    return predictions[is_linked], partners.flat[is_linked]
+
+
+def _links_by_word(links: Ragged, max_words: int, key_count: int) -> Ragged:
+    """Return for each word, by key, the keys of the words that it is linked with, without truncated words."""
+    is_whole = (links.flat < max_words).all(axis=1)
+    first_key = 2 * max_words * links.rows()[is_whole]  # of each link's row
+    source = first_key + links.flat[is_whole, 0]
+    target = first_key + max_words + links.flat[is_whole, 1]
+    words = np.concatenate([source, target])
+    partners = np.concatenate([target, source])
+    order = np.argsort(words, kind="stable")
+    return Ragged.from_lengths(partners[order], np.bincount(words, minlength=key_count))
