@@ -20,7 +20,11 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.files import find_files, find_sides
-from interlace.readers.common.tokenization import AUTO, reader_of_words, word_tokenizer_for
+from interlace.readers.common.tokenization import (
+    AUTO,
+    reader_with_word_tokenizer,
+    word_tokenizer_for,
+)
 from interlace.text import TextPairs
 from interlace.text.lines import plain_name
 
@@ -111,7 +115,7 @@ class ParallelText:
         if not reader and name in {"lines", "joined"}:
             for path in paths:
                 check_not_numbered(path)
-        word_reader = reader_of_words(
+        word_reader = reader_with_word_tokenizer(
             READERS.get(name),
             paths,
             codes,

@@ -215,7 +215,7 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
         raise SettingsError(
             "train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev"
         )
-    sentence_vectors(recipe, backbone)
+    sentence_vectors(recipe, backbone)  # an error if the model lacks the layer of `retrieval`
 
 
 @dataclass(frozen=True)

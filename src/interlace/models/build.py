@@ -34,9 +34,9 @@ from interlace.models.seq2seq import (
     ENCODER_SIDE,
     Seq2Seq,
     copy_weights,
-    empty_decoder,
     fresh_decoder,
     join,
+    random_decoder,
 )
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from interlace.models.token_embeddings import extend_embeddings, initialize_from_vectors
@@ -420,7 +420,7 @@ def _load_seq2seq(folder: Path, config: dict[str, Any], adaptation: _Adaptation)
     for name in sorted(encoder_weights.keys() - model.base_model.state_dict().keys()):
         extra_weights[f"{model.base_model_prefix}.{name}"] = encoder_weights[name]
     with quiet(), torch.random.fork_rng(devices=[]):
-        decoder = empty_decoder(parsed_config(config[DECODER_SIDE], folder))
+        decoder = random_decoder(parsed_config(config[DECODER_SIDE], folder))
     _fill(decoder.model, _weights_of_side(files, DECODER_SIDE), f"{folder}, {DECODER_SIDE}")
     shared = torch.equal(
         model.get_input_embeddings().weight, decoder.model.get_input_embeddings().weight

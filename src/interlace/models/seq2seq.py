@@ -201,12 +201,12 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
             config.layer_types = config.layer_types[:layers]
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=1))  # 0 is an encoder's
-        decoder = empty_decoder(config)
+        decoder = random_decoder(config)
     equalize_segments(decoder.model)
     return decoder
 
 
-def empty_decoder(config: Any) -> CrossAttentionDecoder:
+def random_decoder(config: Any) -> CrossAttentionDecoder:
     """Return a decoder with weights from torch's generator, for the configuration of one."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 

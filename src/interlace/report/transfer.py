@@ -263,12 +263,18 @@ def _published_lines(cited: Sequence[CitedRow], tasks: Sequence[tuple[str, str]]
 def _published_correlations(
     gaps: Sequence[TransferGap], tasks: Sequence[tuple[str, str]]
 ) -> list[Line]:
-    """Return the correlations that ALIGN-MLM's appendix prints for these tasks and metrics."""
-    printed = {(row.table.task, row.table.score) for row in published_rows()}
-    comparable = {gap.task for gap in gaps if gap.is_supervised and gap.task in printed}
+    """Return the correlations that ALIGN-MLM's appendix prints, for tasks with a metric that papers print.
+
+    Its gaps are those between supervised and zero-shot scores, so other gaps have nothing to be compared with.
+    """
+    published_metrics = {(row.table.task, row.table.score) for row in published_rows()}
+    comparable = {gap.task for gap in gaps if gap.is_supervised and gap.task in published_metrics}
     lines = []
     for row in published_rows("correlation of alignment and transfer"):
-        figures = [row.scores.get(task[0]) if task in comparable else None for task in tasks]
+        figures: list[float | None] = []
+        for name, metric in tasks:
+            is_comparable = (name, metric) in comparable
+            figures.append(row.scores.get(name) if is_comparable else None)
         entries = number_entries(figures, ".2f")
         if any(entries):
             label = f"{row.cite}, {row.table.number}"

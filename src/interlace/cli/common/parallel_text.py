@@ -25,7 +25,7 @@ from interlace.core.json_files import json_record, read_json
 from interlace.core.outputs import Output
 from interlace.core.progress import Progress
 from interlace.readers import READERS, read_pairs
-from interlace.readers.common.tokenization import AUTO, reader_of_words
+from interlace.readers.common.tokenization import AUTO, reader_with_word_tokenizer
 from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class ParallelFiles:
         if not reader:
             for path in paths:
                 check_not_numbered(path)
-        word_reader = reader_of_words(
+        word_reader = reader_with_word_tokenizer(
             reader_class, paths, codes, word_tokenizer, f"--reader {reader_name}"
         )
         text = cls(paths, codes, word_reader)

@@ -218,7 +218,11 @@ def _ends_abbreviation(
     joined: Flags,
     word: int,
 ) -> bool:
-    """Whether a mark is the last period of an abbreviation such as `U.S.`: it follows a letter and a period inside."""
+    """Whether a mark is the last period of an abbreviation such as `U.S.`: it follows a letter and a period inside.
+
+    word: the mark, which is a word of its own. joined: (W,) whether a word is one piece with the next one; filled up to
+    the period inside.
+    """
     codes, _, _, starts, ends = words
     if word < 2 or ends[word] - starts[word] > 1 or codes[starts[word]] != _PERIOD:
         return False

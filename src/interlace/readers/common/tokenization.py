@@ -47,7 +47,7 @@ def word_tokenizer_for(*texts: Text) -> str:
     return "whitespace"
 
 
-def reader_of_words(
+def reader_with_word_tokenizer(
     kind: Any, paths: Sequence[Path], languages: Sequence[str], name: str, where: str
 ) -> Any:
     """Return a reader of a kind with a word tokenizer; `auto` as its name is chosen by the first rows of the files.

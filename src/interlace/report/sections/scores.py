@@ -41,7 +41,7 @@ def cited_rows(runs: Iterable[ReportedRun]) -> list[CitedRow]:
     """Return the rows of papers that the recipes of runs cite; those that are not stored here are left out."""
     entries = []
     for place in chain.from_iterable(run.recipe.get("published", []) for run in runs):
-        keys = ("where", "task", "system", "columns")
+        keys = ("where", "task", "system")
         arguments: dict[str, Any] = {key: place[key] for key in keys if place.get(key)}
         try:
             rows = find_rows(**arguments)

@@ -360,6 +360,7 @@ class _Clause(Clause):
         return [noun, Token(postposition, "ADP", "manner", "case", noun)]
 
     def question_words(self, phrase: Phrase, role: str, adposition: str) -> list[Token]:
+        """Return कहाँ, क्या or a form of कौन, with the postposition."""
         if role in ("place", "goal"):
             where = Token("कहाँ", "ADV", "question")
             if adposition in ("की", "तक"):
@@ -369,6 +370,7 @@ class _Clause(Clause):
                 ]
             where.deprel = "advmod"
             return [where]
+        # things take no को
         has_case = adposition and (adposition != "को" or _is_animal(phrase))
         if not has_case and not phrase.person:
             return [Token("क्या", "PRON", "question")]
