@@ -24,7 +24,7 @@ def test_the_blocks_of_the_page_run_in_order(tmp_path, monkeypatch, capsys):
 
 def test_the_recipes_of_the_page_are_valid():
     frozen, adapted = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    assert ModelSettings.read(tomllib.loads(frozen)["model"]).freeze == ["embeddings", "0-3"]
+    assert ModelSettings.read(tomllib.loads(frozen)["model"]).freeze == ["embeddings"]
     lora = ModelSettings.read(tomllib.loads(adapted)["model"]).lora
     assert lora is not None
     assert lora.train == ["embeddings"]

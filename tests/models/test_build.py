@@ -62,7 +62,7 @@ def folder(vocab, tmp_path):
 
 
 def test_a_missing_folder_a_file_and_a_run_folder_are_named(folder, tmp_path):
-    with pytest.raises(CheckpointError, match=r"bsae does not exist; did you mean 'base'"):
+    with pytest.raises(CheckpointError, match=r"bsae/model: no such folder; did you mean 'base'"):
         load(tmp_path / "bsae" / "model")
     with pytest.raises(CheckpointError, match="is a file"):
         load(folder / "config.json")

@@ -126,7 +126,6 @@ def test_errors_without_dictionary_or_usable_entry():
     ("settings", "message"),
     [
         ({"files": "dict/{from}.txt"}, "unknown placeholder {from}"),
-        ({"pairs": ["ende"]}, "two languages joined by '-'"),
         ({"files": "a", "vectors": "b"}, "files and vectors are both set"),
     ],
 )

@@ -9,6 +9,7 @@ from pyarrow import parquet
 from interlace.core.errors import DataError, InterlaceError
 from interlace.core.files import user_path
 from interlace.data.cache import cache_folder
+from interlace.experiments.data_root import data_root
 from interlace.experiments.recipe import Recipe
 from interlace.readers import READERS
 
@@ -72,7 +73,7 @@ def test_a_value_that_is_no_text_is_named(tmp_path, kind, column):
     [
         lambda name: user_path(f"{name}/x"),
         lambda _: cache_folder(),
-        lambda name: Recipe(name="x", data_root="$INTERLACE_DATA").root,
+        lambda name: data_root(Recipe(name="x", data_root="$INTERLACE_DATA")),
     ],
 )
 def test_the_home_folder_of_nobody_is_an_error(monkeypatch, use):

@@ -160,7 +160,9 @@ def write_material(folder: Path) -> None:
         (folder / f"{name}.en").write_text("\n".join(lines) + "\n")
         (folder / f"{name}.xx").write_text("\n".join(line[::-1] for line in lines) + "\n")
     (folder / "links").write_text("0-0 1-1\n" * 30)
-    (folder / "links.json").write_text('{"word_tokenizer": "whitespace"}')
+    (folder / "links.json").write_text(
+        '{"word_tokenizer": "whitespace", "languages": ["en", "xx"]}'
+    )
     (folder / "tree.conllu").write_text(TREE * 30)
     pairs = (folder / "pairs.en").read_text().splitlines()
     (folder / "labels").write_text(

@@ -20,6 +20,7 @@ def toy(
         typer.Option(
             "--pairs",
             min=1,
+            max=1_000_000,
             help="Translation pairs with English per language; other text in proportion.",
         ),
     ] = None,
