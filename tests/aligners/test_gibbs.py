@@ -56,6 +56,14 @@ def test_links_of_a_pair_do_not_depend_on_other_pairs(monkeypatch):
     assert equal(fitted.align(new), whole)
 
 
+def test_repeated_alignment_of_new_pairs_gives_equal_confidences():
+    pairs = random_pairs(60, seed=1)
+    fitted = Gibbs(sweeps=0.1).fit(random_pairs(100))
+    alignments = fitted.align(pairs)
+    for _ in range(9):
+        assert equal(fitted.align(pairs), alignments)
+
+
 def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
     seen = []
     Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), progress=lambda *news: seen.append(news))

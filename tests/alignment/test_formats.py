@@ -11,6 +11,7 @@ from interlace.alignment import formats
 from interlace.alignment.agreement import agreement
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.gold_text import read_gold_text
+from interlace.alignment.links import sorted_links
 from interlace.alignment.pharaoh import parse_pharaoh, pharaoh_lines
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -66,8 +67,9 @@ def test_pharaoh_lines_are_read_back(pairs):
     links = Ragged.of(pairs, width=2)
     lines = list(pharaoh_lines(links))
     assert lines == [" ".join(f"{i}-{j}" for i, j in pair) for pair in pairs]
-    parsed = parse_pharaoh(lines, "here", 1)
-    assert (parsed.links, parsed.sure, parsed.duplicates) == (links, links, 0)
+    parsed = parse_pharaoh(lines, "here")
+    assert not parsed.is_possible.any()
+    assert sorted_links(parsed.rows, parsed.links, len(lines)) == links
 
 
 def test_result_does_not_depend_on_chunks(put, monkeypatch):

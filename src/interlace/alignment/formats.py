@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -15,16 +14,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from interlace.alignment.links import select_links
-from interlace.alignment.pharaoh import MAX_WORDS, FileLinks, parse_pharaoh
+from interlace.alignment.links import contained_in, select_links, sorted_links
+from interlace.alignment.pharaoh import MAX_WORDS, LinkColumns, parse_pharaoh
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.json_files import checked, json_record, parse_json
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines
 
-Lengths = tuple[
-    NDArray[np.integer], NDArray[np.integer]
-]  # words of each source and target sentence
+# words of each source and target sentence
+Lengths = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 _CHUNK = 50_000  # lines parsed at a time
 _MIN_EVIDENCE = 20  # aligned pairs without a word 0 from which words must be counted from 1
@@ -95,26 +93,42 @@ def read_alignments(
     if base not in {None, 0, 1}:
         raise SettingsError(f"words are counted from 0 or 1, not from {base}")
     parsed = _PARSERS[_format_of(Path(path), kind)](Path(path))
-    wanted = None if numbers is None else np.asarray(numbers, np.int64)
-    parsed = _match_pairs(parsed, wanted, None if lengths is None else len(lengths[0]))
+    count = None if lengths is None else len(lengths[0])
+    if numbers is not None:
+        numbers = np.asarray(numbers, np.int64)
+        count = len(numbers)
+    text_numbers = _numbers_of_text(parsed, numbers, count)
     lengths = _match_lengths(parsed, lengths)
-    links = parsed.links.links
-    notes: Counter[str] = Counter()
-    if parsed.links.duplicates:
-        notes["duplicate links"] = parsed.links.duplicates
+    rows = _rows_of_text(parsed, text_numbers)
+    links = sorted_links(rows, parsed.columns.links, len(text_numbers))
+    is_sure = _are_sure(links, rows, parsed.columns)
+    notes: dict[str, int] = {}
+    duplicates = len(rows) - len(links.flat)
+    if duplicates:
+        notes["duplicate links"] = duplicates
+    sentence_lengths = _sentence_lengths(links, lengths)
     if base is None:
-        base = _detect_base(parsed, lengths, notes)
-    inside = _inside(links, base, lengths)  # (total,)
-    beyond = _note_dropped(parsed, inside, base, notes)
-    row_numbers = np.arange(len(links)) if parsed.numbers is None else parsed.numbers
+        base = _detect_base(parsed, links, sentence_lengths, notes)
+    is_null = np.any(links.flat < base, axis=1)
+    is_beyond = np.any(links.flat - base >= sentence_lengths, axis=1) & ~is_null
+    dropped = {
+        "links to a word 0 dropped": is_null,
+        "links beyond the end of a sentence dropped": is_beyond,
+    }
+    for reason, is_dropped in dropped.items():
+        if is_dropped.any():
+            row = int(links.rows()[is_dropped.argmax()])
+            name = parsed.name_of(row, text_numbers)
+            notes[f"{reason}, first in {name}"] = int(is_dropped.sum())
+    is_kept = ~(is_null | is_beyond)
     return GoldAlignments(
-        sure=_from_zero(links, inside & parsed.links.is_sure, base),
-        possible=_from_zero(links, inside, base),
+        sure=_from_zero(links, is_kept & is_sure, base),
+        possible=_from_zero(links, is_kept, base),
         base=base,
         format=parsed.format,
-        numbers=row_numbers,
-        notes=dict(notes),
-        beyond=beyond,
+        numbers=text_numbers,
+        notes=notes,
+        beyond=int(is_beyond.sum()),
     )
 
 
@@ -125,80 +139,88 @@ def read_alignments(
 class _Parsed:
     """Alignments as a file has them.
 
-    numbers: (n,) the number of each row, rising; None if the format has none.
+    columns: the links, whose rows are the numbers of their pairs.
+    numbers: (n,) the number of each pair, rising; from 0 if the format has none.
     lengths: words of both sides, if the file holds the text too.
     """
 
     where: str
     format: str
-    links: FileLinks
-    numbers: NDArray[np.int64] | None = None
+    columns: LinkColumns
+    numbers: NDArray[np.int64]
     lengths: Lengths | None = None
 
-    def name_of(self, row: int) -> str:
-        """Return how errors and notes refer to a row."""
-        if self.format in {"talp", "wpt"} and self.numbers is not None:
-            return f"sentence {self.numbers[row]}"
+    @property
+    def is_numbered(self) -> bool:
+        """Whether pairs are matched by the numbers in the file instead of by position."""
+        return self.format in {"talp", "wpt"}
+
+    def name_of(self, row: int, text_numbers: NDArray[np.int64]) -> str:
+        """Return how notes refer to a row of the text."""
+        if self.is_numbered:
+            return f"sentence {text_numbers[row]}"
         return f"pair {row + 1}"
 
 
 def _parse_pharaoh(path: Path) -> _Parsed:
     lines = read_lines(path)
     parts = []
-    first = 1
+    count = 0
     while chunk := list(islice(lines, _CHUNK)):
-        parts.append(parse_pharaoh(chunk, str(path), first))
-        first += len(chunk)
-    return _Parsed(str(path), "pharaoh", FileLinks.concatenate(parts))
+        parts.append(parse_pharaoh(chunk, str(path), count))
+        count += len(chunk)
+    columns = LinkColumns(*map(np.concatenate, zip(*parts, strict=True)))
+    return _Parsed(str(path), "pharaoh", columns, np.arange(count))
 
 
 def _parse_talp(path: Path) -> _Parsed:
     """Parse `N<TAB>0-0 1p2`."""
-    numbers = []
-    lines = []  # the links, at their columns in the line; the line number is that of the file
-    numbered_rows = []
+    numbers = []  # the number of each line, -1 for an empty one
+    lines = []  # the links, at their columns in the line
     for row, line in enumerate(read_lines(path)):
         match = _TALP.fullmatch(line)
-        links = ""
         if match is not None:
             numbers.append(int(match[1]))
-            numbered_rows.append(row)
-            links = " " * match.start(2) + (match[2] or "")
-        elif line.strip():
+            lines.append(" " * match.start(2) + (match[2] or ""))
+        elif not line.strip():
+            numbers.append(-1)
+            lines.append("")
+        else:
             raise DataError(
                 f"{path}, line {row + 1}: {line[:40]!r}; expected the number of a pair, a tab and its links"
             )
-        lines.append(links)
-    links_of_lines = parse_pharaoh(lines, str(path), 1)
-    order = np.argsort(numbers, kind="stable")
-    sorted_numbers = np.array(numbers, np.int64)[order]
-    repeated = np.flatnonzero(np.diff(sorted_numbers) == 0)
+    columns = parse_pharaoh(lines, str(path))
+    line_numbers = np.array(numbers, np.int64)
+    pair_numbers, occurrences = np.unique(line_numbers[line_numbers >= 0], return_counts=True)
+    repeated = pair_numbers[occurrences > 1]
     if len(repeated):
-        raise DataError(f"{path}: several pairs have the number {sorted_numbers[repeated[0]]}")
-    rows = np.array(numbered_rows, np.int64)[order]
-    return _Parsed(str(path), "talp", links_of_lines.take(rows), sorted_numbers)
+        raise DataError(f"{path}: several pairs have the number {repeated[0]}")
+    columns = columns._replace(rows=line_numbers[columns.rows])
+    return _Parsed(str(path), "talp", columns, pair_numbers)
 
 
 def _parse_wpt(path: Path) -> _Parsed:
     """Parse `sentence source target [S|P] [confidence]` per link (Mihalcea and Pedersen 2003)."""
-    sentences = []
+    numbers = []
     links = []
     is_possible = []
-    for number, line in enumerate(read_lines(path), 1):
+    for line_number, line in enumerate(read_lines(path), 1):
         match = _WPT.fullmatch(line)
         if match is not None:
-            sentences.append(int(match[1]))
+            numbers.append(int(match[1]))
             links.append((int(match[2]), int(match[3])))
             is_possible.append(match[4] == "P")
         elif line.strip():
             raise DataError(
-                f"{path}, line {number}: {line[:40]!r}; expected a sentence number, a source and a target word index, "
-                f"and optionally S or P"
+                f"{path}, line {line_number}: {line[:40]!r}; expected a sentence number, a source and a target word "
+                f"index, and optionally S or P"
             )
-    numbers, rows = np.unique(np.array(sentences, np.int64), return_inverse=True)
-    flat = np.array(links, np.int32).reshape(-1, 2)
-    file_links = FileLinks.of(rows, flat, np.array(is_possible, np.bool_), len(numbers))
-    return _Parsed(str(path), "wpt", file_links, numbers)
+    columns = LinkColumns(
+        np.array(numbers, np.int64),
+        np.array(links, np.int32).reshape(-1, 2),
+        np.array(is_possible, np.bool_),
+    )
+    return _Parsed(str(path), "wpt", columns, np.unique(columns.rows))
 
 
 _Index = Annotated[int, Field(ge=0, lt=MAX_WORDS)]
@@ -235,10 +257,9 @@ def _parse_json(path: Path) -> _Parsed:
         source_lengths.append(len(pair["src_words"]))
         target_lengths.append(len(pair["tgt_words"]))
     rows = Ragged.of(links, width=2)
-    is_possible = np.zeros(len(rows.flat), np.bool_)
-    file_links = FileLinks.of(rows.rows(), rows.flat, is_possible, len(rows))
+    columns = LinkColumns(rows.rows(), rows.flat, np.zeros(len(rows.flat), np.bool_))
     lengths = (np.array(source_lengths, np.int64), np.array(target_lengths, np.int64))
-    return _Parsed(str(path), "jsonl", file_links, lengths=lengths)
+    return _Parsed(str(path), "jsonl", columns, np.arange(len(rows)), lengths)
 
 
 _PARSERS = {
@@ -273,32 +294,31 @@ def _format_of(path: Path, kind: str | None) -> str:
 # ---- from the rows and words of a file to those of a text ----
 
 
-def _match_pairs(parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int | None) -> _Parsed:
-    """Return a row per pair of a text, given the numbers or the count of its pairs."""
-    if numbers is not None:
-        count = len(numbers)
-    if parsed.numbers is None:
-        rows = len(parsed.links.links)
-        if count is not None and rows != count:
-            raise DataError(f"{parsed.where}: alignments of {rows} pairs, but the text has {count}")
-        return parsed if numbers is None else replace(parsed, numbers=numbers)
+def _numbers_of_text(
+    parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int | None
+) -> NDArray[np.int64]:
+    """(n,) the number of each pair of a text of `count` pairs, which must have the pairs of the file."""
+    if not parsed.is_numbered:
+        pairs = len(parsed.numbers)
+        if count not in {None, pairs}:
+            raise DataError(
+                f"{parsed.where}: alignments of {pairs} pairs, but the text has {count}"
+            )
+        return parsed.numbers if numbers is None else numbers
     if numbers is None:
-        numbers = _expected_numbers(parsed, parsed.numbers, count)
-    unknown = np.flatnonzero(~np.isin(parsed.numbers, numbers))
+        numbers = _expected_numbers(parsed, count)
+    unknown = np.setdiff1d(parsed.numbers, numbers)
     if len(unknown):
         raise DataError(
-            f"{parsed.where}: alignment of sentence {parsed.numbers[unknown[0]]}, but the text has {len(numbers)} "
-            f"sentences, numbered {min(numbers, default=0)} to {max(numbers, default=0)}"
+            f"{parsed.where}: alignment of sentence {unknown[0]}, but the text has {len(numbers)} sentences, numbered "
+            f"{min(numbers, default=0)} to {max(numbers, default=0)}"
         )
-    row_of = {number: row for row, number in enumerate(parsed.numbers.tolist())}
-    rows_of_text = np.array([row_of.get(number, -1) for number in numbers.tolist()], np.int64)
-    return replace(parsed, links=parsed.links.take(rows_of_text), numbers=numbers)
+    return numbers
 
 
-def _expected_numbers(
-    parsed: _Parsed, numbers: NDArray[np.int64], count: int | None
-) -> NDArray[np.int64]:
+def _expected_numbers(parsed: _Parsed, count: int | None) -> NDArray[np.int64]:
     """Return the numbers of a text without numbers: from 0 or 1, or those of the file if it has as many pairs."""
+    numbers = parsed.numbers
     if count is None or len(numbers) == count:
         return numbers
     first = 0 if numbers.min(initial=1) == 0 else 1
@@ -310,6 +330,15 @@ def _expected_numbers(
     )
 
 
+def _rows_of_text(parsed: _Parsed, text_numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(total,) the row of the text that each link belongs to."""
+    if not parsed.is_numbered:
+        return parsed.columns.rows
+    order = np.argsort(text_numbers)
+    rows: NDArray[np.int64] = order[np.searchsorted(text_numbers[order], parsed.columns.rows)]
+    return rows
+
+
 def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> Lengths | None:
     """Return the words of both sides, from the text or the file, which must agree."""
     if lengths is None or parsed.lengths is None:
@@ -318,62 +347,51 @@ def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> Lengths | None:
     if differs.any():
         row = int(np.argmax(differs))
         raise DataError(
-            f"{parsed.where}, {parsed.name_of(row)}: {parsed.lengths[0][row]} and {parsed.lengths[1][row]} words, but "
-            f"the text has {lengths[0][row]} and {lengths[1][row]}"
+            f"{parsed.where}, pair {row + 1}: {parsed.lengths[0][row]} and {parsed.lengths[1][row]} words, but the "
+            f"text has {lengths[0][row]} and {lengths[1][row]}"
         )
     return lengths
 
 
-def _detect_base(parsed: _Parsed, lengths: Lengths | None, notes: Counter[str]) -> int:
+def _are_sure(links: Ragged, rows: NDArray[np.int64], columns: LinkColumns) -> NDArray[np.bool_]:
+    """(total,) whether each distinct link is sure in the file, at least once."""
+    is_sure = ~columns.is_possible
+    if is_sure.all():
+        return np.ones(len(links.flat), np.bool_)
+    return contained_in(links, sorted_links(rows[is_sure], columns.links[is_sure], len(links)))
+
+
+def _sentence_lengths(links: Ragged, lengths: Lengths | None) -> NDArray[np.integer]:
+    """(total, 2) words of the source and target sentence of each link; without lengths, more than any index."""
+    if lengths is None:
+        return np.full_like(links.flat, MAX_WORDS + 1)
+    return np.stack([np.repeat(side, links.lengths) for side in lengths], axis=1)
+
+
+def _detect_base(
+    parsed: _Parsed, links: Ragged, sentence_lengths: NDArray[np.integer], notes: dict[str, int]
+) -> int:
     """Return the index of the first word: 0 or 1."""
-    links = parsed.links.links
     aligned_pairs = int((links.lengths > 0).sum())
     if not aligned_pairs:
         return 0
     smallest = int(links.flat.min())
-    pairs_at_end = 0  # pairs with a link whose index is the length of the sentence
-    if lengths is not None:
-        last = np.stack([np.repeat(side, links.lengths) for side in lengths], axis=1)
-        pairs_at_end = len(np.unique(links.rows()[(links.flat == last).any(axis=1)]))
+    is_length = (links.flat == sentence_lengths).any(axis=1)
+    pairs_at_end = len(np.unique(links.rows()[is_length]))
     if smallest == 0:
         # in `wpt` maybe the null word: then most sentences have a link equal to their length
         return int(parsed.format == "wpt" and 2 * pairs_at_end >= aligned_pairs)
     if pairs_at_end or parsed.format == "wpt":
         # `wpt` counts from 1 by definition (Mihalcea and Pedersen 2003)
         return 1
-    if lengths is None and smallest == 1 and aligned_pairs >= _MIN_EVIDENCE:
+    has_text = sentence_lengths.max() <= MAX_WORDS
+    if not has_text and smallest == 1 and aligned_pairs >= _MIN_EVIDENCE:
         notes["aligned pairs, none with a word 0: words assumed to count from 1"] = aligned_pairs
         return 1
     notes["aligned pairs without evidence whether words count from 0 or 1: 0 assumed"] = (
         aligned_pairs
     )
     return 0
-
-
-def _inside(links: Ragged, base: int, lengths: Lengths | None) -> NDArray[np.bool_]:
-    """(total,) whether each link is between existing words."""
-    inside: NDArray[np.bool_] = np.all(links.flat >= base, axis=1)
-    for column, side in enumerate(lengths or ()):
-        inside &= links.flat[:, column] - base < np.repeat(side, links.lengths)
-    return inside
-
-
-def _note_dropped(
-    parsed: _Parsed, inside: NDArray[np.bool_], base: int, notes: Counter[str]
-) -> int:
-    """Note what is dropped; return the number of links beyond their sentences."""
-    links = parsed.links.links
-    is_null = (links.flat < base).any(axis=1)
-    is_beyond = ~inside & ~is_null
-    reasons = {
-        "links to a word 0 dropped": is_null,
-        "links beyond the end of a sentence dropped": is_beyond,
-    }
-    for reason, dropped in reasons.items():
-        if dropped.any():
-            row = int(links.rows()[np.argmax(dropped)])
-            notes[f"{reason}, first in {parsed.name_of(row)}"] = int(dropped.sum())
-    return int(is_beyond.sum())
 
 
 def _from_zero(links: Ragged, selected: NDArray[np.bool_], base: int) -> Ragged:

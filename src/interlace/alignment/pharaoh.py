@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK
-from interlace.alignment.links import contained_in, select_links, sorted_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.types import arrow_numbers
@@ -28,74 +26,37 @@ _LINE = (
 _BLANKS = str.maketrans("-p?\n\t", "     ")
 
 
-@dataclass(frozen=True)
-class FileLinks:
-    """Links of the lines of a file: a sorted row per line, without duplicates, word indices as in the file.
+class LinkColumns(NamedTuple):
+    """Links in any order, as in a file: word indices are those of the file, and links may repeat.
 
-    links: sure and possible links. is_sure: (total,) whether a link is sure. duplicates: number of links left out.
+    rows: (total,) the row of each link. links: (total, 2) source and target word.
+    is_possible: (total,) whether a link is only possible.
     """
 
-    links: Ragged
-    is_sure: NDArray[np.bool_]
-    duplicates: int
-
-    @classmethod
-    def of(
-        cls,
-        rows: NDArray[np.int64],
-        links: NDArray[np.int32],
-        is_possible: NDArray[np.bool_],
-        count: int,
-    ) -> FileLinks:
-        """Build `count` rows from links in any order, the row of each, and whether it is only possible."""
-        distinct = sorted_links(rows, links, count)
-        is_sure = np.ones(len(distinct.flat), np.bool_)
-        if is_possible.any():
-            sure = sorted_links(rows[~is_possible], links[~is_possible], count)
-            is_sure = contained_in(distinct, sure)
-        return cls(distinct, is_sure, len(links) - len(distinct.flat))
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[FileLinks]) -> FileLinks:
-        """Return all rows of all parts, in order."""
-        return cls(
-            Ragged.concatenate([part.links for part in parts]),
-            np.concatenate([part.is_sure for part in parts]),
-            sum(part.duplicates for part in parts),
-        )
-
-    @property
-    def sure(self) -> Ragged:
-        """The sure links of each row."""
-        return select_links(self.links, self.is_sure)
-
-    def take(self, rows: NDArray[np.int64]) -> FileLinks:
-        """Return these rows, an empty one for -1."""
-        columns = np.column_stack([self.links.flat, self.is_sure])  # (total, 3)
-        with_empty_row = Ragged(columns, np.append(self.links.offsets, len(columns)))
-        taken = with_empty_row.take(rows)
-        links = Ragged(np.ascontiguousarray(taken.values[:, :2]), taken.offsets)
-        return FileLinks(links, taken.values[:, 2] > 0, self.duplicates)
+    rows: NDArray[np.int64]
+    links: NDArray[np.int32]
+    is_possible: NDArray[np.bool_]
 
 
-def parse_pharaoh(lines: Sequence[str], where: str, first: int) -> FileLinks:
+def parse_pharaoh(lines: Sequence[str], where: str, first_row: int = 0) -> LinkColumns:
     """Return the links of lines; a DataError names line and column of a bad token.
 
-    where: the name of the file, for errors. first: the number of the first line.
+    where: the name of the file, for errors. first_row: the row of the first line.
 
     Example: the lines `0-0 12p3` and `1-1` have the marks `-p-`, in rows 0 0 1, and the numbers 0 0 12 3 1 1.
     """
     is_valid = pc.match_substring_regex(arrow_texts(lines), _LINE)
     if not pc.all(is_valid, min_count=0).as_py():
-        raise _invalid_link(lines, where, first)
+        raise _invalid_link(lines, where, first_row + 1)
     text = "\n".join(lines)
     characters = np.frombuffer(text.encode(), np.uint8)
-    is_mark = np.isin(characters, np.frombuffer(_MARKS, np.uint8))
-    rows = np.cumsum(characters == ord("\n"))[is_mark]  # (links,)
+    marks_at = np.flatnonzero(np.isin(characters, np.frombuffer(_MARKS, np.uint8)))  # (links,)
+    line_ends = np.flatnonzero(characters == ord("\n"))
+    rows = first_row + np.searchsorted(line_ends, marks_at)
     links = np.zeros((0, 2), np.int32)
     if len(rows):
         links = np.fromstring(text.translate(_BLANKS), np.int32, sep=" ").reshape(-1, 2)
-    return FileLinks.of(rows, links, characters[is_mark] != ord("-"), len(lines))
+    return LinkColumns(rows, links, characters[marks_at] != ord("-"))
 
 
 def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.links import sorted_links
 from interlace.alignment.pharaoh import parse_pharaoh
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -154,7 +155,8 @@ class PreviewPair:
         return texts
 
     def _links(self) -> Ragged:
-        return parse_pharaoh([self.links], "links", 1).links
+        columns = parse_pharaoh([self.links], "links")
+        return sorted_links(columns.rows, columns.links, 1)
 
 
 def _with_phrases(pair: Pairs, words: WordPairs, links: Ragged, confidence: Ragged) -> Pairs:
