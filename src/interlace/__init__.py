@@ -11,7 +11,7 @@ The functions are imported when they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from interlace.core.version import VERSION
+from interlace.core import VERSION
 
 if TYPE_CHECKING:
     from interlace.aligners import load_aligner

@@ -88,10 +88,12 @@ def main() -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
         _choose_waiting()
         from interlace.cli import note_to_stderr, run_command
-        from interlace.core.hub import check_variables
 
         note_to_stderr()
-        check_variables()
+        if any(name.startswith("HF_") for name in os.environ):
+            from interlace.core.hub import check_variables
+
+            check_variables()
         check_processes()
         if os.environ.pop("INTERLACE_END_WITH_STDIN", ""):
             Thread(target=_end_with_stdin, daemon=True).start()

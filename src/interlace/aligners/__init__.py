@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
-from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.json_files import read_json
@@ -26,6 +25,9 @@ from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
 from interlace.text.lines import read_lines, write_lines
+
+if TYPE_CHECKING:
+    from interlace.alignment.lexicon import Lexicon
 
 DEFAULT_ALIGNER = "gibbs"
 ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner

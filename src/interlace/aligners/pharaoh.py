@@ -7,10 +7,10 @@ from pydantic import Field
 
 from interlace.aligners import Aligner, FittedAligner, StoredAlignments
 from interlace.aligners.common.inputs import check_usable
-from interlace.alignment import WordPairs
+from interlace.alignment import Heuristic, WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.symmetrization import Heuristic, symmetrize
+from interlace.alignment.symmetrization import symmetrize
 from interlace.core.errors import SettingsError
 from interlace.core.files import user_path
 from interlace.core.progress import Progress

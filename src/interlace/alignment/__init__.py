@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from interlace.text import TextPairs
 from interlace.text.types import WordTypes
 
 CHUNK = 20_000  # pairs processed at a time
+Heuristic = Literal["intersection", "union", "grow-diag-final", "grow-diag-final-and"]
 _NO_ROWS = Ragged(np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 

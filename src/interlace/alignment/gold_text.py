@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ SEPARATOR = "|||"
 _FREE_SEPARATOR = re.compile(r"(?:(?<=\s)|^)\|\|\|(?=\s|$)")  # surrounded by white space
 _TAGGED = re.compile(r"\s*<s\s+snum\s*=\s*[\"']?(\d{1,18})[\"']?\s*>(.*?)(?:</s>)?\s*", re.DOTALL)
 _NUMBERED = re.compile(r"(\d{1,18})\t(.*)", re.DOTALL)
-_INSPECTED_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -41,16 +39,6 @@ class GoldText:
     def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(n,) words of each source and target sentence."""
         return self.pairs.source.words.lengths, self.pairs.target.words.lengths
-
-
-def check_not_numbered(path: Path) -> None:
-    """Raise a DataError if the first lines are those of a gold set, whose numbers would be read as words."""
-    lines = list(islice(filter(str.strip, read_lines(path)), _INSPECTED_LINES))
-    if lines and all(_TAGGED.fullmatch(line) or _NUMBERED.fullmatch(line) for line in lines):
-        raise DataError(
-            f"{path}: its sentences are numbered, as in gold alignment sets ({lines[0][:30]!r}); name the reader "
-            "'gold' (--reader gold), or 'lines' if the numbers are part of the text"
-        )
 
 
 def split_joined(line: str) -> tuple[str, str] | None:

@@ -1,16 +1,16 @@
 """Symmetrization: combine the alignments of both directions into one."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.alignment import Heuristic
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
 
-Heuristic = Literal["intersection", "union", "grow-diag-final", "grow-diag-final-and"]
 HEURISTICS: tuple[str, ...] = get_args(Heuristic)  # in the order of the kernels' constants
 
 _ROWS = 10_000  # pairs per task of a thread

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, FittedAligner
 from interlace.alignment import WordPairs
-from interlace.alignment.gold_text import check_not_numbered
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.alignment.phrase_table import PhraseTable, TableRules
@@ -22,6 +21,7 @@ from interlace.readers import READERS, read_pairs, reader_for
 from interlace.readers.common.files import find_files, find_sides
 from interlace.readers.common.tokenization import (
     AUTO,
+    check_not_numbered,
     reader_with_word_tokenizer,
     word_tokenizer_for,
 )

@@ -19,6 +19,7 @@ from typer.models import ArgumentInfo
 
 from interlace.cli.common.options import OutputPath
 from interlace.cli.common.visible import VisibleConsole, VisibleRecord
+from interlace.core import VERSION
 from interlace.core.display import is_utf8
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.outputs import (
@@ -30,7 +31,6 @@ from interlace.core.outputs import (
 )
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
-from interlace.core.version import VERSION
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
 

@@ -1,1 +1,3 @@
-"""Foundations that every other package uses."""
+"""Foundations that every other package uses, and the version."""
+
+VERSION = "0.1.0"

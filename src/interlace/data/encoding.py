@@ -29,9 +29,9 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.text import Text, check_lines
+from interlace.text.characters import code_points, is_space, line_starts
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
 
 _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are used from the start
 _THREADS = 2  # one converts to arrays while the tokenizer encodes the next chunk

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import ranges
+from interlace.text.characters import CharacterClasses, points_of
 from interlace.text.scripts import is_unspaced
-from interlace.text.word_tokenizers.common.characters import CharacterClasses, points_of
 
 Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]

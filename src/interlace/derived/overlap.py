@@ -9,7 +9,7 @@ from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import respelled
 from interlace.derived.transliterate import Transliterate
 from interlace.text import Text
-from interlace.text.word_tokenizers.common.characters import code_points, line_starts
+from interlace.text.characters import code_points, line_starts
 
 
 class Overlap(Transformation):

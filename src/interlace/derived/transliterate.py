@@ -12,8 +12,8 @@ from pydantic import Field
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import relettered
 from interlace.text import Text
+from interlace.text.characters import code_points
 from interlace.text.running import is_tight
-from interlace.text.word_tokenizers.common.characters import code_points
 
 _CasedPair = tuple[int, int]  # the code points of a letter's upper and lower case
 _Kind = tuple[str | int | bool, ...]

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from interlace.core.version import VERSION
+from interlace.core import VERSION
 from interlace.data.cache import content_key
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.sections import AlignSettings

@@ -45,9 +45,9 @@ from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, HeadSettings, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, encode, log_notes
 from interlace.text import Text, TextPairs
+from interlace.text.characters import at_graphemes
 from interlace.text.codes import base_language
 from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
-from interlace.text.word_tokenizers.common.characters import at_graphemes
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.text import Text
-from interlace.text.word_tokenizers.common.characters import points_of
+from interlace.text.characters import points_of
 
 LINE_FEED = ord("\n")
 

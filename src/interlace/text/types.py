@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.text import Text
-from interlace.text.word_tokenizers.common.characters import line_starts
+from interlace.text.characters import line_starts
 
 
 class WordTypes:

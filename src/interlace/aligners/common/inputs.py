@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment import WordPairs
-from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.types import WordTypes
+
+if TYPE_CHECKING:
+    from interlace.alignment.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 

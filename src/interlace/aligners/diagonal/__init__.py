@@ -27,10 +27,10 @@ from interlace.aligners.common.inputs import (
     usable_pairs,
     warn_about_long,
 )
-from interlace.alignment import WordPairs
+from interlace.alignment import Heuristic, WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
-from interlace.alignment.symmetrization import Heuristic, symmetrize
+from interlace.alignment.symmetrization import symmetrize
 from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import Ragged
 

@@ -22,9 +22,7 @@ from interlace.aligners.common.inputs import (
     check_trainable,
     warn_about_long,
 )
-from interlace.alignment import WordPairs
-from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.symmetrization import Heuristic
+from interlace.alignment import Heuristic, WordPairs
 from interlace.core.processors import processors
 from interlace.core.progress import Progress, no_progress
 
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.aligners.gibbs.model import Cuts, SamplerModel
+    from interlace.alignment.lexicon import Lexicon
 
 _WAYS = ("forward", "backward")  # the samplers of a view
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred

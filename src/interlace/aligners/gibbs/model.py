@@ -16,7 +16,6 @@ from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, FERTILITY, Known, Tables, Words
 from interlace.alignment.links import reverse_links, select_links
 from interlace.alignment.pair_numbers import PairTable
-from interlace.alignment.symmetrization import symmetrize
 from interlace.core.ragged import Ragged
 
 MAX_JUMP = 100  # longer jumps are counted as this one
@@ -227,6 +226,8 @@ def links_of(
         lengths = np.bincount(rows, minlength=len(starts) - 1)
         confidence = np.minimum(posteriors.mean[cells], np.float32(1))
         return Alignments(Ragged.from_lengths(likely_links, lengths), confidence)
+    from interlace.alignment.symmetrization import symmetrize
+
     forward = reverse_links(_most_probable(source, target, starts, posteriors.by_target))
     backward = _most_probable(target, source, starts, posteriors.by_source)
     links = symmetrize(forward, backward, symmetrization, threads or None)

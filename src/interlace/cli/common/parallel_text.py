@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
-from interlace.alignment.gold_text import check_not_numbered
 from interlace.cli.common.options import language_of
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
@@ -25,7 +24,11 @@ from interlace.core.json_files import json_record, read_json
 from interlace.core.outputs import Output
 from interlace.core.progress import Progress
 from interlace.readers import READERS, read_pairs
-from interlace.readers.common.tokenization import AUTO, reader_with_word_tokenizer
+from interlace.readers.common.tokenization import (
+    AUTO,
+    check_not_numbered,
+    reader_with_word_tokenizer,
+)
 from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)

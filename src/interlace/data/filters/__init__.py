@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
-from interlace.text.word_tokenizers.common.characters import line_starts
+from interlace.text.characters import line_starts
 
 Chunk = Text | TextPairs
 Mask = NDArray[np.bool_]

@@ -6,7 +6,7 @@ import numpy as np
 
 from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_sides
 from interlace.text import Text
-from interlace.text.word_tokenizers.common.characters import CharacterClasses
+from interlace.text.characters import CharacterClasses
 
 _FINE = 1
 _BAD = 2

@@ -6,8 +6,8 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_sides
 from interlace.text import Text
+from interlace.text.characters import CharacterClasses
 from interlace.text.scripts import COMMON, is_private, script_of, scripts_of
-from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 _NUMBERS: dict[str, int] = {COMMON: 1}  # scripts in order of occurrence; there are fewer than 255
 _CLASSES = CharacterClasses(

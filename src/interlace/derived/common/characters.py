@@ -2,8 +2,8 @@
 
 import unicodedata
 
+from interlace.text.characters import CharacterClasses
 from interlace.text.running import is_tight
-from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 KNOWN, RUN, TIGHT, CLOSER, MARK, LOOSE, EXTENDS, LETTER = (1 << bit for bit in range(8))
 """Bits of a character: classified already; merges with others of its kind into a word (letters, digits); of a script

@@ -30,8 +30,8 @@ from interlace.derived.common.characters import (
 )
 from interlace.derived.common.texts import DerivedText, first_words, unchanged
 from interlace.text import Text
+from interlace.text.characters import code_points, line_starts
 from interlace.text.types import distinct
-from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
 
 class WordSpans(NamedTuple):

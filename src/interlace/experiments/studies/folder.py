@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from interlace.core import VERSION
 from interlace.core.errors import RunError
 from interlace.core.files import file_lock, user_path
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
-from interlace.core.version import VERSION
 from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.score_store import folder_key
 from interlace.experiments.studies import GridCell, Study

@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from interlace.text.characters import CharacterClasses
 from interlace.text.scripts import is_unspaced
-from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 if TYPE_CHECKING:
     from interlace.objectives.common.code_switching import Exchanges, LineColumns

@@ -1,11 +1,14 @@
-"""Detection of untokenized text, and the word tokenizer that `auto` means."""
+"""Detection of untokenized text and of numbered sentences, and the word tokenizer that `auto` means."""
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from interlace.core.errors import DataError
 from interlace.text import Text, TextPairs
+from interlace.text.lines import read_lines
 from interlace.text.scripts import is_unspaced
 
 AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespace`
@@ -13,6 +16,8 @@ AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespac
 _MIN_MARKS = 20  # punctuation marks needed for a decision
 _MAX_CLAUSE = 8  # letters of an unspaced script between two spaces; more are not a word
 
+_INSPECTED_LINES = 20
+_NUMBERED = re.compile(r"\s*<s\s+snum\s*=|\d{1,18}\t")  # a line of a gold set
 _MARK = "[.,!?;:。，！？；：।؟،]"
 _ATTACHED = re.compile(rf"(?<=[^\W_]){_MARK}(?=\s)")
 _SPACED = re.compile(rf"(?<=\s){_MARK}(?=\s)")
@@ -45,6 +50,16 @@ def word_tokenizer_for(*texts: Text) -> str:
     if any(map(is_untokenized, texts)):
         return "unicode"
     return "whitespace"
+
+
+def check_not_numbered(path: Path) -> None:
+    """Raise a DataError if the first lines are those of a gold set, whose numbers would be read as words."""
+    lines = list(islice(filter(str.strip, read_lines(path)), _INSPECTED_LINES))
+    if lines and all(map(_NUMBERED.match, lines)):
+        raise DataError(
+            f"{path}: its sentences are numbered, as in gold alignment sets ({lines[0][:30]!r}); name the reader "
+            "'gold' (--reader gold), or 'lines' if the numbers are part of the text"
+        )
 
 
 def reader_with_word_tokenizer(

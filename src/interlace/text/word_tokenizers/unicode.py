@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
-from interlace.text.scripts import is_unspaced
-from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.characters import (
+from interlace.text.characters import (
     CharacterClasses,
     line_starts,
     spans_by_line,
 )
+from interlace.text.scripts import is_unspaced
+from interlace.text.word_tokenizers import WordTokenizer
 
 _BLANK, _RUN, _ALONE, _EXTENDS = range(1, 5)
 _ZERO_WIDTH_SPACE = "\u200b"  # separates words in Khmer and Thai

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.characters import (
+from interlace.text.characters import (
     code_points,
     is_space,
     line_starts,
     spans_by_line,
 )
+from interlace.text.word_tokenizers import WordTokenizer
 
 
 class Whitespace(WordTokenizer):

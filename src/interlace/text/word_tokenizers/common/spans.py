@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
+from interlace.text.characters import code_points, line_starts, spans_by_line
 from interlace.text.word_tokenizers.unicode import Unicode, continues
 
 Span = tuple[int, int]
