@@ -482,6 +482,7 @@ def test_measuring_is_repeatable_and_changes_nothing(name, task, root, vocab, ba
     examples = task.examples("test", "xx", vocab, root)
     if CASES[name].decoder:
         backbone = join(backbone, fresh_decoder(backbone.model.config, 0))
+    backbone.causal = name == "perplexity"
     before = {key: value.clone() for key, value in backbone.state_dict().items()}
     backbone.train()
     one, two = (task.measure(backbone, vocab, examples) for _ in range(2))

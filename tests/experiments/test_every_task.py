@@ -67,15 +67,17 @@ CASES = {
     "round_trip": Case(["en-de", "hi-en"], {"search": {"beam": 2}}),
 }
 WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
+PREDICTORS = {"perplexity"}  # or predict the next word
 STATIC = {name for name in TASKS.names() if TASKS.get(name).static_vectors}
 SCORED = [
     *(
         (kind, name)
         for kind in ("run", "checkpoint")
         for name in TASKS.names()
-        if name not in WRITERS
+        if name not in WRITERS | PREDICTORS
     ),
     *(("translator", name) for name in sorted(WRITERS)),
+    *(("predictor", name) for name in PREDICTORS),
     *(("vectors", name) for name in sorted(STATIC)),
 ]
 
@@ -118,6 +120,13 @@ def translator(base):
     }
     pretrain(read_recipe("tiny/mt", changes), base / "translator")
     return base / "translator"
+
+
+@pytest.fixture(scope="module")
+def predictor(base):
+    changes = {key: value for key, value in TINY_RUN.items() if not key.startswith("corpora.pairs")}
+    pretrain(read_recipe("tiny/clm", changes), base / "predictor")
+    return base / "predictor"
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,7 @@ def test_two_processes_score_like_one(python, torchrun, small, tmp_path):
     arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run/model"), "--recipe", str(small)]
     for change in (
         "evaluate.tasks.pos.files={split}.{language}.conllu",
-        "evaluate.tasks.perplexity.files=train.{language}",
+        "evaluate.tasks.retrieval.files=pairs.{language}",
         'evaluate.targets=["xx"]',
         "evaluate.seeds=1",
     ):
@@ -119,8 +119,8 @@ def test_two_processes_score_like_one(python, torchrun, small, tmp_path):
     subprocess.run([*together, "pos"], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"]) for row in rows] == [("en", 31), ("xx", 7)]
-    subprocess.run([*together, "perplexity"], check=True, capture_output=True)
-    for task in ("pos", "perplexity"):
+    subprocess.run([*together, "retrieval"], check=True, capture_output=True)
+    for task in ("pos", "retrieval"):
         subprocess.run(
             [python, *arguments, "--output", str(tmp_path / "one"), "--tasks", task], check=True
         )
@@ -129,7 +129,7 @@ def test_two_processes_score_like_one(python, torchrun, small, tmp_path):
     )
     probed, tuned = (
         [[row | {"seconds": 0} for row in rows if row["task"] == task] for rows in (one, two)]
-        for task in ("perplexity", "pos")
+        for task in ("retrieval", "pos")
     )
     assert probed[0] == probed[1]
     for row, other in zip(*tuned, strict=True):

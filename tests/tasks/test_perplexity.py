@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 import torch
-from transformers import BertForMaskedLM, BertModel
 
 from interlace.core.errors import CheckpointError, DataError
 from interlace.data.vocab import Vocab
-from interlace.models.build import encoder_config, from_shape, load
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.tasks.common.likelihood import (
     encode_spelled,
@@ -28,10 +27,10 @@ LINES = [
 ]
 
 
-def surprise(backbone, ids, at, label, *, causal):
+def surprise(backbone, ids, at, label):
     """Nats of one subword at one place of one row."""
     with torch.inference_mode():
-        states = backbone.encode({"input_ids": torch.tensor([ids])}, causal=causal)[0, at]
+        states = backbone.encode({"input_ids": torch.tensor([ids])}, causal=True)[0, at]
         return -torch.log_softmax(backbone.logits(states[None]).double(), dim=-1)[0, label].item()
 
 
@@ -44,9 +43,8 @@ def spelled(vocab, lines):
     return encode_spelled([Text.of(lines, "en")], vocab)
 
 
-def reading(backbone, kind):
-    """The model, reading from left to right if its perplexity is to be causal."""
-    backbone.causal = kind == "causal"
+def causal(backbone):
+    backbone.causal = True
     return backbone
 
 
@@ -56,13 +54,13 @@ def left_to_right(backbone, vocab, text, length):
     total = 0.0
     for place, label in enumerate(stream):
         before = stream[place // length * length : place]
-        total += surprise(backbone, [vocab.begin, *before], len(before), label, causal=True)
+        total += surprise(backbone, [vocab.begin, *before], len(before), label)
     return total, len(stream)
 
 
 @pytest.mark.parametrize("max_length", [48, 12])
 def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length):
-    backbone = reading(model(init_std=0.5), "causal")
+    backbone = causal(model(init_std=0.5))
     task = Perplexity(per="word", max_length=max_length, tokens_per_batch=30)
     scores = task.measure(backbone, vocab, text)
     total, count = left_to_right(backbone.eval(), vocab, text, max_length - 2)
@@ -73,23 +71,6 @@ def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length)
     assert scores["bits per character"] == pytest.approx(total / characters / math.log(2), rel=1e-4)
 
 
-def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
-    backbone = model(init_std=0.5)
-    scores = Perplexity(tokens_per_batch=40).measure(backbone, vocab, text)
-    backbone.eval()
-    total = 0.0
-    for row in text.ids:
-        ids = [vocab.begin, *row.tolist(), vocab.end]
-        for place in range(1, len(ids) - 1):
-            shown = [*ids[:place], vocab.mask, *ids[place + 1 :]]
-            total += surprise(backbone, shown, place, ids[place], causal=False)
-    assert scores["pseudo-perplexity per subword"] == pytest.approx(
-        math.exp(total / len(text.ids.flat)), rel=1e-4
-    )
-    assert scores["pseudo-perplexity per word"] == pytest.approx(math.exp(total / 15), rel=1e-4)
-    assert "perplexity per word" not in scores.metrics  # tables must not compare the two
-
-
 @pytest.fixture(scope="module")
 def small():
     """A vocabulary that cannot spell all (a strange letter is a blank and the unknown subword), and a model over it."""
@@ -97,30 +78,14 @@ def small():
     return vocab, from_shape(Shape(layers=1, width=16, heads=2, max_length=48), vocab, seed=0)
 
 
-@pytest.mark.parametrize("kind", ["causal", "pseudo"])
-def test_unknown_subwords_are_neither_predicted_nor_counted(small, kind):
+def test_unknown_subwords_are_neither_predicted_nor_counted(small):
     vocab, backbone = small
-    backbone = reading(backbone, kind)
     text = spelled(vocab, ["the ж doctor"])
     unknown = np.isin(text.ids.flat, vocab.special_ids)
     assert unknown.sum() == 1
-    scores = Perplexity().measure(backbone, vocab, text)
+    scores = Perplexity().measure(causal(backbone), vocab, text)
     assert scores["unknown"] == pytest.approx(100 / len(unknown))
-
-
-def test_long_sentences_are_truncated(vocab, model, text):
-    scores = Perplexity(max_length=8).measure(model(), vocab, text)
-    beyond = np.maximum(text.lengths - 6, 0).sum() / text.lengths.sum()
-    assert scores["cut"] == pytest.approx(100 * beyond) != 0
-    assert Perplexity(max_length=8).measure(reading(model(), "causal"), vocab, text)["cut"] == 0
-
-
-def test_of_many_sentences_a_fixed_sample_is_measured(vocab, model, text, monkeypatch):
-    monkeypatch.setattr("interlace.tasks.perplexity._MAX_SENTENCES", 2)
-    one, two = (Perplexity().measure(model(), vocab, text) for _ in range(2))
-    assert one.metrics == two.metrics
-    assert one["sentences"] == 2
-    assert Perplexity().measure(reading(model(), "causal"), vocab, text)["sentences"] == 4
+    assert scores.outcomes.weight.tolist() == [len(unknown)]  # its end is predicted
 
 
 def test_lines_without_text_are_counted(tmp_path, vocab, caplog):
@@ -133,15 +98,9 @@ def test_lines_without_text_are_counted(tmp_path, vocab, caplog):
         Perplexity(files="a.{language}").examples("test", "en", vocab, tmp_path)
 
 
-def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
-    """Transformers draws a head by chance, and its figure would look like any other."""
-    config = encoder_config(Shape(family="bert", layers=1, width=16, heads=2, max_length=48), vocab)
-    BertModel(config).save_pretrained(tmp_path / "alone")
-    BertForMaskedLM(config).save_pretrained(tmp_path / "whole")
-    message = "an encoder without its vocabulary head, so it cannot predict text; take"
-    with pytest.raises(CheckpointError, match=message):
-        Perplexity().measure(load(tmp_path / "alone"), vocab, text)
-    assert Perplexity().measure(load(tmp_path / "whole"), vocab, text)["pseudo-perplexity"] > 1
+def test_an_encoder_has_no_perplexity(vocab, model, text):
+    with pytest.raises(CheckpointError, match="cannot predict the next subword"):
+        Perplexity().measure(model(), vocab, text)
 
 
 @pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
@@ -151,6 +110,6 @@ def test_characters_are_those_of_the_line_for_every_vocabulary(kind):
     vocab = learned_vocab({"zh": lines * 30}, 300, kind)
     text = encode_spelled([Text.of(lines, "zh")], vocab)
     assert not np.isin(text.ids.flat, vocab.special_ids).any()
-    size = sizes_of(text, vocab)
-    assert size.characters.tolist() == [len(line.strip()) for line in lines]
-    assert size.words[1] == 4
+    words, characters = sizes_of(text, vocab)
+    assert characters.tolist() == [len(line.strip()) for line in lines]
+    assert words[1] == 4

@@ -1,9 +1,7 @@
 """Perplexity of text: per word, per subword, and in bits per character. Nothing is trained.
 
 Per subword, only models with the same vocabulary are comparable. Per word or character, models with any vocabularies
-that spell the text are, since unknown subwords are neither predicted nor counted; `unknown` is their share. A model
-that reads both ways gets a pseudo-perplexity, with each subword alone masked: lower than a left-to-right perplexity,
-and not comparable with it.
+that spell the text are, since unknown subwords are neither predicted nor counted; `unknown` is their share.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from pydantic import Field
 from interlace.core.data_root import Root
 from interlace.core.errors import CheckpointError, DataError
 from interlace.core.finite import check_finite
-from interlace.core.randomness import Purpose, generator
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scale, Scores
 from interlace.tasks.common.files import Files, ReaderSettings, log, log_notes
@@ -28,8 +25,6 @@ from interlace.tasks.common.likelihood import (
     encode_spelled,
     known_subwords,
     perplexity,
-    pseudo_likelihood,
-    truncated,
 )
 from interlace.tasks.common.prediction import InputLimits, inference
 from interlace.text import Text
@@ -39,13 +34,12 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 _MAX_UNKNOWN = 5.0  # percentage of unknown subwords above which a warning is logged
-_MAX_SENTENCES = 500  # of pseudo-perplexity: a fixed sample of a larger set
 
 
 class Perplexity(ProbeTask):
     """Perplexity of text, lower is better; words are those of the reader's word tokenizer.
 
-    From left to right, the end of a sentence is predicted too and counts as a word and as a character.
+    The end of a sentence is predicted too and counts as a word and as a character.
     """
 
     metric: ClassVar[str] = "perplexity"
@@ -53,13 +47,10 @@ class Perplexity(ProbeTask):
     scores_source: ClassVar[bool] = True
     text_type: ClassVar[type[Text]] = Text
     other_scales: ClassVar[dict[str, Scale]] = {
-        **{
-            f"{kind}perplexity per {unit}": ("", False)
-            for kind in ("", "pseudo-")
-            for unit in ("word", "subword")
-        },
-        **{f"{kind}bits per character": ("", False) for kind in ("", "pseudo-")},
-        **dict.fromkeys(("unknown", "cut"), ("%", False)),
+        "perplexity per word": ("", False),
+        "perplexity per subword": ("", False),
+        "bits per character": ("", False),
+        "unknown": ("%", False),
     }
 
     files: Files = Field(
@@ -101,47 +92,34 @@ class Perplexity(ProbeTask):
         return text.take(np.flatnonzero(is_filled))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: SpelledSentences) -> Scores:
-        """Return `perplexity` in the task's unit, and all metrics by their full names; shares in percent of subwords.
+        """Return `perplexity` in the task's unit, and all metrics by their full names.
 
-        A model that reads from left to right predicts each subword after those before it. With each subword masked
-        alone the main metric is `pseudo-perplexity`, so that no table compares it with the other. `unknown` is the
-        share that the vocabulary cannot spell, `cut` what is beyond the maximum length, `sentences` how many are
-        measured. An encoder alone, whose vocabulary head is random, is rejected.
+        `unknown` is the percentage of subwords that the vocabulary cannot spell. A model that reads both ways is
+        rejected, and an encoder alone, whose vocabulary head is random.
         """
-        if backbone.fresh_head:
+        if backbone.fresh_head or not backbone.causal:
             raise CheckpointError(
-                f"{self.name}: the checkpoint is an encoder without its vocabulary head, so it cannot predict text; "
-                "take one that was saved with its head, or train this one further"
+                f"{self.name}: the checkpoint is an encoder, or has no vocabulary head, so it cannot predict the next "
+                "subword; take a causal model, such as one trained with the objective 'clm'"
             )
+        unknown = self._unknown(examples, vocab)
         max_length = min(self.max_length, backbone.traits.max_length)
-        text = examples
-        cut = 0.0
-        if not backbone.causal:
-            drawn = _sampled(examples)
-            text = truncated(drawn, max_length - 2)
-            cut = 100 * (1 - len(text.ids.flat) / len(drawn.ids.flat))
-        unknown = self._unknown(text, vocab)
         limits = InputLimits(max_length, self.tokens_per_batch)
-        measure = causal_likelihood if backbone.causal else pseudo_likelihood
         with inference(backbone):
-            likelihood = measure(backbone, vocab, text, limits)
+            likelihood = causal_likelihood(backbone, vocab, examples, limits)
         check_finite(likelihood.nats, "losses of sentences")
 
-        name = "perplexity" if backbone.causal else "pseudo-perplexity"
-        metrics = self._metrics(name, likelihood)
-        metrics |= {"unknown": unknown, "cut": cut, "sentences": float(len(text))}
-        weight = likelihood.size.words if self.per == "word" else likelihood.subwords
-        identified = [likelihood.size.words, likelihood.size.characters]
+        weight = likelihood.words if self.per == "word" else likelihood.subwords
+        identified = [likelihood.words, likelihood.characters]
         if self.per == "subword":  # only models with the same vocabulary measure the same thing
-            identified.append(text.ids.flat)
-        identity = identity_of(*identified)
+            identified.append(examples.ids.flat)
         outcomes = Examples(
             likelihood.nats,
             weight.astype(np.float64),
-            identity,
+            identity_of(*identified),
             measure="perplexity",
         )
-        return Scores(metrics, outcomes, metric=name)
+        return Scores({**self._metrics(likelihood), "unknown": unknown}, outcomes)
 
     def _unknown(self, text: SpelledSentences, vocab: Vocab) -> float:
         """Return the percentage of subwords that the vocabulary cannot spell; warn of many, reject all."""
@@ -156,23 +134,15 @@ class Perplexity(ProbeTask):
             log.warning(message, self.name, unknown, text.language)
         return unknown
 
-    def _metrics(self, name: str, likelihood: Likelihood) -> dict[str, float]:
+    def _metrics(self, likelihood: Likelihood) -> dict[str, float]:
         """Return the main metric, and all of them by their full names."""
         nats = float(likelihood.nats.sum())
-        per_word = perplexity(nats, float(likelihood.size.words.sum()))
+        per_word = perplexity(nats, float(likelihood.words.sum()))
         per_subword = perplexity(nats, float(likelihood.subwords.sum()))
-        bits = nats / max(float(likelihood.size.characters.sum()), 1) / math.log(2)
+        characters = max(float(likelihood.characters.sum()), 1)
         return {
-            name: per_word if self.per == "word" else per_subword,
-            f"{name} per word": per_word,
-            f"{name} per subword": per_subword,
-            name.replace("perplexity", "bits per character"): bits,
+            "perplexity": per_word if self.per == "word" else per_subword,
+            "perplexity per word": per_word,
+            "perplexity per subword": per_subword,
+            "bits per character": nats / characters / math.log(2),
         }
-
-
-def _sampled(text: SpelledSentences) -> SpelledSentences:
-    """Return a fixed sample of many sentences, in their order."""
-    if len(text) <= _MAX_SENTENCES:
-        return text
-    order = generator(Purpose.SAMPLE, 0, len(text)).permutation(len(text))
-    return text.take(np.sort(order[:_MAX_SENTENCES]))

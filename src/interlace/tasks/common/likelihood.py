@@ -1,9 +1,9 @@
 """The likelihood that a model gives to text, and how much text that is.
 
-Text is read left to right, or with each subword alone masked. Perplexity per word and bits per character divide the
-likelihood by the words and characters that its predicted subwords spell.
+Text is read left to right. Perplexity per word and bits per character divide the likelihood by the words and characters
+that its predicted subwords spell.
 
-Legend: n sentences; S subwords of running text, ends of sentences included; B sequences of a batch.
+Legend: n sentences; S subwords of running text, ends of sentences included.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, Objective, Prepared, Resources
 from interlace.objectives.clm import Clm
 
@@ -95,30 +94,16 @@ def summed_loss(
 
 
 @dataclass(frozen=True)
-class TextSize:
-    """(n,) numbers of words and of characters of each sentence that its predicted subwords spell."""
-
-    words: NDArray[np.int64]
-    characters: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
 class Likelihood:
-    """The likelihood of each sentence: (n,) the summed loss in nats, (n,) predicted subwords, and what these spell."""
+    """The likelihood of each sentence.
+
+    nats: (n,) the summed loss. subwords: (n,) how many are predicted. words, characters: (n,) how many these spell.
+    """
 
     nats: NDArray[np.float64]
     subwords: NDArray[np.int64]
-    size: TextSize
-
-    @classmethod
-    def zero(cls, size: TextSize) -> Likelihood:
-        """Return that of sentences of which nothing is predicted yet."""
-        return cls(np.zeros(len(size.words)), np.zeros(len(size.words), np.int64), size)
-
-    def add(self, owners: NDArray[np.int64], nats: NDArray[np.float64]) -> None:
-        """Add the losses of subwords, in nats; owners: the sentence of each subword."""
-        self.nats[:] += np.bincount(owners, nats, len(self.nats))
-        self.subwords[:] += np.bincount(owners, minlength=len(self.nats))
+    words: NDArray[np.int64]
+    characters: NDArray[np.int64]
 
 
 def causal_likelihood(
@@ -136,8 +121,8 @@ def causal_likelihood(
     length = limits.max_length - 2
     sequences = running_text(text, length, vocab.end)
     owners = np.repeat(np.arange(len(text)), text.lengths + 1)  # (S,) the sentence of each subword
-    size = sizes_of(text, vocab)
-    likelihood = Likelihood.zero(TextSize(size.words + 1, size.characters + 1))
+    nats = np.zeros(len(owners))
+    is_predicted = np.zeros(len(owners), np.bool_)
     rows_per_batch = max(1, limits.tokens_per_batch // limits.max_length)
     for start in range(0, len(sequences), rows_per_batch):
         stop = min(start + rows_per_batch, len(sequences))
@@ -146,37 +131,15 @@ def causal_likelihood(
         batch = clm.batch(sequences.take(rows), prepared, 0, rng)
         sequence, column = batch.at
         predicted = length * rows[sequence] + column  # `at` is one to the left of what is predicted
-        likelihood.add(owners[predicted], _nats(backbone, batch))
-    return likelihood
-
-
-def pseudo_likelihood(
-    backbone: Backbone,
-    vocab: Vocab,
-    text: SpelledSentences,
-    limits: InputLimits,
-) -> Likelihood:
-    """Predict each subword of single sentences alone masked (Salazar et al. 2020, section 2); all must fit."""
-    is_known = known_subwords(text, vocab)
-    owners = text.ids.rows()[is_known]  # the sentence of each predicted subword
-    columns = text.ids.columns()[is_known]
-    lengths = text.lengths[owners] + 2  # of its sequence
-    likelihood = Likelihood.zero(sizes_of(text, vocab))
-    longest_first = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(longest_first):
-        longest = int(lengths[longest_first[start]])
-        rows_per_batch = max(1, limits.tokens_per_batch // longest)
-        chosen = longest_first[start : start + rows_per_batch]
-        layout = sentence_layout(text.take(owners[chosen]), vocab, limits.max_length)
-        at = (np.arange(len(chosen)), columns[chosen] + 1)  # a sequence begins with a special token
-        labels = layout.ids[at]
-        layout.ids[at] = vocab.mask
-        inputs = backbone.traits.encoder_inputs(layout, (text.language,))
-        batch = Batch(inputs, at, labels, {"pseudo": len(labels)}, layout.tokens)
-        likelihood.add(owners[chosen], _nats(backbone, batch))
-        start += rows_per_batch
-    return likelihood
+        nats[predicted] = _nats(backbone, batch)
+        is_predicted[predicted] = True
+    words, characters = sizes_of(text, vocab)
+    return Likelihood(
+        np.bincount(owners, nats).astype(np.float64),
+        np.bincount(owners, is_predicted).astype(np.int64),
+        words + 1,
+        characters + 1,
+    )
 
 
 def running_text(text: Sentences, length: int, separator: int) -> Sentences:
@@ -250,27 +213,17 @@ def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
     )
 
 
-def truncated(text: SpelledSentences, length: int) -> SpelledSentences:
-    """Return the first `length` subwords of each sentence."""
-    is_kept = text.ids.columns() < length
-    lengths = np.minimum(text.lengths, length)
-    ids = Ragged.from_lengths(text.ids.flat[is_kept], lengths)
-    words = Ragged.from_lengths(text.words.flat[is_kept], lengths)
-    characters = Ragged.from_lengths(text.characters.flat[is_kept], lengths)
-    return SpelledSentences(ids, words, text.language, characters=characters)
-
-
 def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
     """(total,) which subwords are predicted: all but `<unk>` and other special tokens."""
     return ~np.isin(text.ids.flat, vocab.special_ids)
 
 
-def sizes_of(text: SpelledSentences, vocab: Vocab) -> TextSize:
-    """Return how many words have a predicted subword, and how many characters predicted subwords have."""
+def sizes_of(text: SpelledSentences, vocab: Vocab) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two of (n,): how many words have a predicted subword, and how many characters predicted subwords have."""
     is_counted = known_subwords(text, vocab) & (text.words.flat >= 0)
     rows = text.ids.rows()[is_counted]
     numbered_words = np.stack([rows, text.words.flat[is_counted]])
     rows_of_words = np.unique(numbered_words, axis=1)[0]  # the sentence of each word
     words = np.bincount(rows_of_words, minlength=len(text)).astype(np.int64)
     characters = np.bincount(rows, text.characters.flat[is_counted], len(text)).astype(np.int64)
-    return TextSize(words, characters)
+    return words, characters
