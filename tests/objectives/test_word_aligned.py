@@ -49,7 +49,7 @@ def make(objective, pairs=PAIRS, traits=PLAIN):
 
 def linked(batch):
     """The tokens of the two words of each link."""
-    ids = batch.inputs["input_ids"].reshape(-1)[batch.extra["last_tokens"]]
+    ids = batch.inputs["input_ids"].reshape(-1)
     sides = ids[batch.extra["anchored"]].tolist(), ids[batch.extra["aligned"]].tolist()
     return list(zip(*sides, strict=True))
 

@@ -10,7 +10,7 @@ the flattened batch: row * L + column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -68,7 +68,7 @@ class WordAligned(Objective):
         return 2 * costs
 
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Lay out the anchor language first, then the other; number words and look up their links.
+        """Lay out the anchor language first, then the other; look up the links of their words.
 
         Raise a DataError if the pairs have no links, a SettingsError if neither side is in the anchor language.
         """
@@ -79,26 +79,23 @@ class WordAligned(Objective):
         layout = sentence_layout(Sentences.concatenate(sides), prepared.vocab, self.max_length)
         second_half = (np.arange(2 * n) >= n).astype(np.int8)
         layout = replace(layout, sides=second_half[:, None] * layout.real)
-        words = batch_words(layout)
-        links = require_links(examples, "word_aligned")
-        is_kept = one_to_one(links, examples.confidence)
-        anchored = _words_of_links(words.numbers[:n], links, anchored_side)
-        aligned = _words_of_links(words.numbers[n:], links, 1 - anchored_side)
-        is_kept &= (anchored >= 0) & (aligned >= 0)
-        anchored = anchored[is_kept]
-        aligned = aligned[is_kept]
-        counts = {self.term: len(anchored)}
-        extra = {"anchored": anchored, "aligned": aligned, "last_tokens": words.last_tokens}
+        links = require_links(examples, self.name)
+        last_tokens = _last_tokens(layout, int(links.flat.max(initial=0)) + 1)
+        anchored = last_tokens[links.rows(), links.flat[:, anchored_side]]
+        aligned = last_tokens[links.rows() + n, links.flat[:, 1 - anchored_side]]
+        is_kept = one_to_one(links, examples.confidence) & (anchored >= 0) & (aligned >= 0)
+        extra = {"anchored": anchored[is_kept], "aligned": aligned[is_kept]}
+        counts = {self.term: len(extra["anchored"])}
         if self.anchor_weight:
-            count = int(words.numbers[:n].max(initial=-1)) + 1
-            counts[ANCHOR] = count
-            extra["anchors"] = words.last_tokens[:count]
+            anchors = last_tokens[:n]
+            extra["anchors"] = anchors[anchors >= 0]
+            counts[ANCHOR] = len(extra["anchors"])
         batch = Batch.of(
             layout,
             (sides[0].language, sides[1].language),
             prepared,
-            at=np.divmod(words.last_tokens[anchored], layout.ids.shape[1]),
-            labels=layout.ids.reshape(-1)[words.last_tokens[aligned]],
+            at=np.divmod(extra["anchored"], layout.ids.shape[1]),
+            labels=layout.ids.reshape(-1)[extra["aligned"]],
             counts=counts,
             extra=extra,
         )
@@ -116,38 +113,32 @@ class WordAligned(Objective):
         """Return the distances of aligned words, and of anchored words to their initial vectors."""
         extra = batch.extra
         states = backbone.encode(batch.inputs).flatten(0, 1)
-        vectors = states[extra["last_tokens"]].float()  # (words, H)
-        apart = _distances(vectors[extra["anchored"]], vectors[extra["aligned"]])
-        terms = {self.term: Term(apart.sum())}
+        anchored = states[extra["anchored"]].float()  # (links, H)
+        aligned = states[extra["aligned"]].float()
+        terms = {self.term: Term(_distances(anchored, aligned).sum())}
         if self.anchor_weight:
             frozen: Any = heads[ANCHOR]
             rows = len(batch.inputs["input_ids"]) // 2
             inputs = {name: array[:rows] for name, array in batch.inputs.items()}
             initial = frozen.encode(inputs).flatten(0, 1)[extra["anchors"]].float()
-            drift = _distances(vectors[: len(initial)], initial)
+            drift = _distances(states[extra["anchors"]].float(), initial)
             terms[ANCHOR] = Term(drift.sum(), self.anchor_weight)
         return terms
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Return the partners of aligned words, and which words are anchored."""
         ids = batch.inputs["input_ids"]
-        extra = batch.extra
-        rows, columns = np.divmod(extra["last_tokens"], ids.shape[1])
-        texts = token_texts(vocab, ids[rows, columns])
-        partners: dict[int, list[str]] = {}
-        links = zip(extra["anchored"].tolist(), extra["aligned"].tolist(), strict=True)
-        for word, partner in links:
-            partners.setdefault(word, []).append(texts[partner])
-            partners.setdefault(partner, []).append(texts[word])
-        words = np.array(list(partners), np.int64)
-        names = ["+".join(texts_of_word) for texts_of_word in partners.values()]
-        count = len(extra.get("anchors", ()))
-        return Preview(
-            {
-                "aligned to": place_texts(rows[words], columns[words], names),
-                "anchored": place_texts(rows[:count], columns[:count], ["initial"] * count),
-            }
-        )
+        anchored = batch.extra["anchored"]
+        aligned = batch.extra["aligned"]
+        width = ids.shape[1]
+        words = np.concatenate([anchored, aligned])
+        partners = token_texts(vocab, ids.reshape(-1)[np.concatenate([aligned, anchored])])
+        lines = {"aligned to": place_texts(words // width, words % width, partners)}
+        if self.anchor_weight:
+            anchors = batch.extra["anchors"]
+            names = ["initial"] * len(anchors)
+            lines["anchored"] = place_texts(anchors // width, anchors % width, names)
+        return Preview(lines)
 
     def _anchored_side(self, languages: tuple[str, str]) -> int:
         """Return the side whose sequences come first, the anchored one."""
@@ -166,37 +157,14 @@ def _distances(vectors: Tensor, other_vectors: Tensor) -> Tensor:
     return (vectors - other_vectors).square().mean(dim=1)
 
 
-def _words_of_links(numbers: NDArray[np.int64], links: Ragged, side: int) -> NDArray[np.int64]:
-    """Return (links,) the word of a side, -1 if truncated. numbers: (B, M) of the words of that side."""
-    places = links.flat[:, side]
-    width = numbers.shape[1]
-    words = numbers[links.rows(), np.minimum(places, width - 1)]
-    return np.where(places < width, words, -1)
-
-
-@dataclass(frozen=True)
-class BatchWords:
-    """Every word of a batch, numbered by sequence and then by position.
-
-    numbers: (2B, M) number of a sequence's word, -1 if no token of it is there.
-    last_tokens: (words,) place of the last token of each word.
-    """
-
-    numbers: NDArray[np.int64]
-    last_tokens: NDArray[np.int64]
-
-
-def batch_words(layout: Layout) -> BatchWords:
-    """Return the words of a batch of single sentences."""
-    places = np.flatnonzero(layout.content.reshape(-1))  # of tokens of words
-    words = layout.words.reshape(-1)[places].astype(np.int64)
-    max_words = int(words.max(initial=0)) + 1
-    keys = places // max(layout.ids.shape[1], 1) * max_words + words
-    token_counts = np.bincount(keys, minlength=len(layout.ids) * max_words)
-    exists = token_counts > 0
-    numbers = np.where(exists, np.cumsum(exists) - 1, -1).reshape(-1, max_words)
-    last_tokens = places[np.cumsum(token_counts[exists]) - 1]
-    return BatchWords(numbers, last_tokens)
+def _last_tokens(layout: Layout, min_words: int) -> NDArray[np.int64]:
+    """(2B, M) the place of the last token of each word, -1 for words without a token; M is at least `min_words`."""
+    max_words = max(min_words, int(layout.words.max(initial=0)) + 1)
+    last_tokens = np.full((len(layout.ids), max_words), -1)
+    rows, columns = np.nonzero(layout.content)
+    # of several tokens of a word, the last assignment remains
+    last_tokens[rows, layout.words[rows, columns]] = rows * layout.ids.shape[1] + columns
+    return last_tokens
 
 
 def require_links(pairs: Pairs, name: str) -> Ragged:
