@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from interlace.core.errors import DataError, MissingDependencyError
+from interlace.core.files import MAX_LINE
 from interlace.readers import READERS
 from interlace.readers.common.hub import HubAddress
 from interlace.text import Text, TextPairs
-from interlace.text.lines import MAX_LINE
 from little_hub import publish_split, take_apart
 
 pytest.importorskip("datasets")

@@ -5,9 +5,9 @@ import pytest
 from pyarrow import parquet
 
 from interlace.core.errors import DataError
+from interlace.core.files import MAX_LINE
 from interlace.readers import READERS
 from interlace.readers.common.arrow import small_parts
-from interlace.text.lines import MAX_LINE
 
 
 def test_a_list_of_many_values_is_an_error_in_little_time(tmp_path):

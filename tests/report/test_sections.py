@@ -10,10 +10,9 @@ import pytest
 
 from interlace.report.page import cautions, title_of
 from interlace.report.runs import ReportedRun, read_runs
-from interlace.report.sections.examples import training_examples
 from interlace.report.sections.scores import scores
 from interlace.report.sections.settings import compute, mixture, recipe
-from interlace.report.sections.training import evaluation, losses
+from interlace.report.sections.training import evaluation, losses, training_examples
 from interlace.report.sections.words import word_maps
 from interlace.scores import ScoreTable
 from interlace.scores.examples import Examples

@@ -15,8 +15,8 @@ from safetensors.numpy import save_file
 
 from interlace.core import files
 from interlace.core.errors import DataError
-from interlace.core.files import atomic, atomic_folder
-from interlace.text.lines import MAX_LINE, count_lines, read_lines, write_lines
+from interlace.core.files import MAX_LINE, atomic, atomic_folder
+from interlace.text.lines import count_lines, read_lines, write_lines
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from interlace.core.errors import SettingsError
 from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
-    from interlace.data.inspection import Finding, InspectionReport
+    from interlace.data.findings import Finding
+    from interlace.data.inspection import InspectionReport
 
 # by level, the most serious first
 _COLORS = {"error": "bold red", "warning": "yellow", "note": "dim"}

@@ -22,6 +22,8 @@ from interlace.core.errors import DataError, InterlaceError, LockedError, did_yo
 log = logging.getLogger(__name__)
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: do not follow a symbolic link
+# bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
+MAX_LINE = 8 << 20
 LONGEST_NAME = 255  # bytes of the name of a file
 _LONGEST_SUFFIX = 20
 SILENT_WAIT = 5.0  # seconds before a process says which other one it waits for

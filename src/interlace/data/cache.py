@@ -31,6 +31,7 @@ from interlace.readers.common.hub import stored_files
 
 FORMAT = 6  # of cached data; raise it to rebuild everything
 KEY = "key.json"
+DIGEST = "BLAKE2b, 128 bit"  # of files
 DIGESTS = "digests"  # the folder of the hashes of files
 _LATEST = "latest"  # the folder of the keys that were built last, by kind and name
 

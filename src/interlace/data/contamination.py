@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.data.filters import Chunk, sides
-from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding, RowNames
+from interlace.data.findings import MAX_EXCERPTS, Excerpt, Finding, RowNames
 from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.display import escaped
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.filters import Chunk, Filter, Keep, characters, on_all_sides, sides
@@ -24,68 +23,14 @@ from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script, expected_scripts
+from interlace.data.findings import MAX_EXCERPTS, Excerpt, Finding, Level, RowNames
 from interlace.data.shifts import find_shift
 from interlace.readers import Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 from interlace.text.word_tokenizers import WordTokenizer
 
-Level = Literal["error", "warning", "note"]
-"""Of a finding. Error: a corpus cannot be built. Warning: should be checked. Note: handled, or too rare to matter."""
-
-MAX_EXCERPTS = 3  # kept per finding
-_EXCERPT = 80  # characters
-
-
-@dataclass(frozen=True)
-class RowNames:
-    """Names of consecutive rows, such as `train.en:12`; `first` is the number of row 0."""
-
-    prefix: str
-    first: int = 1
-
-    def __call__(self, row: int) -> str:
-        """Return the name of a row."""
-        return f"{self.prefix}{self.first + row}"
-
-    def after(self, rows: int) -> RowNames:
-        """Return the names of the rows behind so many of these."""
-        return RowNames(self.prefix, self.first + rows)
-
-
 Observer = Callable[[Text, RowNames], None]  # called with every side of every chunk
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """Text at one place; `where` is `"train.en:12"` or `"line 12"`."""
-
-    where: str
-    text: str
-
-    @classmethod
-    def of(cls, where: str, *texts: str) -> Excerpt:
-        """Return the beginning of the text with control characters escaped; several texts are the sides of a pair."""
-        shortened = []
-        for text in texts:
-            is_long = len(text) > _EXCERPT
-            shortened.append(f"{text[: _EXCERPT - 1]}…" if is_long else text)
-        shown = ""
-        for character in " | ".join(shortened):
-            shown += character if character.isprintable() else escaped(character)
-        return cls(where, shown)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One kind of problem with a short name: `count` lines or pairs of `total`; about: its meaning and remedy."""
-
-    level: Level
-    what: str
-    count: int
-    total: int
-    about: str
-    examples: tuple[Excerpt, ...] = ()
 
 
 @dataclass

@@ -13,7 +13,6 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from interlace.core.errors import DataError, InterlaceError, MissingDependencyError, nearest
 from interlace.core.files import must_exist, must_not_be_special, user_path
-from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import check_folder, check_size, read_json
 from interlace.data.expressions import KNOWN_EXPRESSIONS, XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
@@ -102,6 +101,8 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
         raise MissingDependencyError(
             f"{name!r} of the Hugging Face hub", "huggingface_hub"
         ) from error
+    from interlace.core.hub import failure, hub_or_cache
+
     root = Path(path.parts[0]) if path.parts else path
     folders = [folder.name for folder in Path().iterdir() if folder.is_dir()]
     hint = "" if root.exists() else nearest(root.name, folders)

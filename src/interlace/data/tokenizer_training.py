@@ -4,12 +4,14 @@ All normalize to NFC, keep a letter and its combining marks in one piece, and gi
 of a line as inside it: replacing words and scoring input embeddings rely on that.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from tokenizers import (
@@ -27,7 +29,9 @@ from tokenizers import (
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data.sampling import temperature
-from interlace.text.normalization import Normalization
+
+if TYPE_CHECKING:
+    from interlace.text.normalization import Normalization
 
 TokenizerKind = Literal["byte-bpe", "bpe"]
 

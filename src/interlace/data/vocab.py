@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,9 @@ from interlace.data.tokenizer_training import (
     sample_lines,
     train_tokenizer,
 )
-from interlace.text.normalization import Normalization
+
+if TYPE_CHECKING:
+    from interlace.text.normalization import Normalization
 
 _MAX_LINES = 2_000_000
 # The parts of a tokenizer that determine ids.

@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from interlace.core.files import atomic, user_path
 from interlace.core.json_files import checked, json_record, read_json
 from interlace.core.markup import markdown_text
+from interlace.data.cache import DIGEST
 from interlace.experiments.recipe import Recipe, max_source_lengths, tokenizer_of
-from interlace.experiments.run_record import DIGEST
 from interlace.models.families import LANGUAGES_KEY
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
 from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run, read_scores

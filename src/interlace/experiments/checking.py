@@ -8,7 +8,8 @@ from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationSearch, HeldOutSet
 from interlace.data.filters import build_filters
-from interlace.data.inspection import Finding, InspectionReport, Inspector, Observer, RowNames
+from interlace.data.findings import Finding, RowNames
+from interlace.data.inspection import InspectionReport, Inspector, Observer
 from interlace.experiments.contamination import held_out_sets
 from interlace.experiments.data_root import data_root
 from interlace.experiments.inputs import MissingInputs, missing_inputs

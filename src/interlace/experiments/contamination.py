@@ -13,7 +13,7 @@ from interlace.core.errors import DataError, InterlaceError
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.data.contamination import HeldOutSet, find_contamination
 from interlace.data.filters import sides
-from interlace.data.inspection import RowNames
+from interlace.data.findings import RowNames
 from interlace.experiments.data_root import data_key, data_root
 from interlace.experiments.recipe import Recipe, resolve_task
 from interlace.experiments.run import Lineage

@@ -21,7 +21,6 @@ from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
 from interlace.training.loop import Progress, Training
 
-DIGEST = "BLAKE2b, 128 bit"  # of files
 _UNIT = {
     "masked": "per masked subword",
     "causal": "per subword",

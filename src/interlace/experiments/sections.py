@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
@@ -16,12 +16,14 @@ from interlace.core.names import PairName, SingleLanguage
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
 from interlace.core.store import merged
-from interlace.derived import TRANSFORMATIONS, Chain, chain
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
 from interlace.readers import READERS, ROWS_PATTERN, Reader, RowSubset
 from interlace.readers.common.files import check_pattern, find_files, find_sides
 from interlace.scores.published import PublishedRow, find_rows
 from interlace.training.optimizer import OptimizerSettings
+
+if TYPE_CHECKING:
+    from interlace.derived import Chain
 
 
 def pattern_of(*names: str) -> AfterValidator:
@@ -473,6 +475,8 @@ class DerivedLanguage(Settings):
 
     def model_post_init(self, _context: Any) -> None:
         """Check all settings, also of transformations that are not applied."""
+        from interlace.derived import TRANSFORMATIONS
+
         try:
             for name, settings in self.settings.items():
                 TRANSFORMATIONS.build({"name": name, **settings}, f"settings.{name}")
@@ -483,4 +487,6 @@ class DerivedLanguage(Settings):
 
     def chain(self) -> Chain:
         """Return the transformations, with files as in the settings."""
+        from interlace.derived import chain
+
         return chain({"name": name, **self.settings.get(name, {})} for name in self.transformations)

@@ -11,10 +11,9 @@ from interlace.core.outputs import is_stream, output_file
 from interlace.report.comparison_table import ComparisonTable
 from interlace.report.runs import ReportedRun, all_scores, first_of_each, read_runs
 from interlace.report.sections import Section
-from interlace.report.sections.examples import training_examples
 from interlace.report.sections.scores import scores, transfer
 from interlace.report.sections.settings import compute, mixture, recipe
-from interlace.report.sections.training import evaluation, losses
+from interlace.report.sections.training import evaluation, losses, training_examples
 from interlace.report.sections.words import word_maps
 from interlace.report.svg import Drawing
 from interlace.report.tables import html_fragment

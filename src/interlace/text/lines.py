@@ -13,12 +13,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from interlace.core.errors import DataError
-from interlace.core.files import atomic, must_exist
+from interlace.core.files import MAX_LINE, atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
-MAX_LINE = (
-    8 << 20
-)  # bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
 # suffixes that are read and written, and the names of their compression

@@ -14,9 +14,8 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError
-from interlace.core.files import atomic, disk_errors, must_not_be_special, open_no_link
+from interlace.core.files import MAX_LINE, atomic, disk_errors, must_not_be_special, open_no_link
 from interlace.core.json_files import checked, json_record, parse_json, read_json
-from interlace.text.lines import MAX_LINE
 
 log = logging.getLogger(__name__)
 

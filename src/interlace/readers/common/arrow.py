@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError
-from interlace.text.lines import MAX_LINE, check_length
+from interlace.core.files import MAX_LINE
+from interlace.text.lines import check_length
 
 _MAX_ROWS = 1000  # that are converted to Python together
 _DICT_SIZE = 4  # a dict of Python, in values

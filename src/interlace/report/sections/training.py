@@ -1,4 +1,4 @@
-"""Training losses, and scores of evaluations and diagnoses, over steps."""
+"""Training examples as the model reads them, training losses, and scores of evaluations and diagnoses, over steps."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from interlace.report import svg
 from interlace.report.charts import Curve, domain, line_panel, smoothed
-from interlace.report.runs import ReportedRun, first_of_each
+from interlace.report.runs import ReportedRun, Sample, first_of_each
 from interlace.report.sections import Section
 from interlace.report.text import language_name, render, short_labels
 
@@ -22,6 +22,8 @@ _CAPTIONS = {
 }
 _NO_CAPTION = "{}: training and held-out entries of the objective's dictionary."
 
+_MAX_CORPORA = 3  # of an objective
+
 Points = Mapping[str, Sequence[tuple[float, float | None]]]  # (step, value) by panel
 
 
@@ -31,6 +33,22 @@ class _Figure:
 
     caption: str
     panels: Sequence[svg.Drawing]
+
+
+def training_examples(runs: Sequence[ReportedRun]) -> Section | None:
+    """Return the section `Training examples`: for each objective an example of some corpora."""
+    by_objective: dict[str, dict[str, Sample]] = {}
+    for run in runs:
+        for sample in run.samples:
+            by_objective.setdefault(sample.objective, {}).setdefault(sample.corpus, sample)
+    if not by_objective:
+        return None
+    shown = {}
+    for name, samples in by_objective.items():
+        shown[name] = list(samples.values())[:_MAX_CORPORA]
+    lead = "What the model reads and predicts, as `interlace preview` shows it; [M] is the mask."
+    body = render("samples", objectives=shown, language_name=language_name)
+    return Section("Training examples", lead, body)
 
 
 def losses(runs: Sequence[ReportedRun]) -> Section | None:
