@@ -88,7 +88,7 @@ def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     assert (
         vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids
     )  # it lower-cases by itself
-    assert about(data / "run")["words"] == {"subwords": len(vectors)}
+    assert about(data / "run")["parameters"] == vectors.vectors.size
     told = {"evaluate.tasks.word_translation.files": "d.txt", "evaluate.targets": '["de"]'}
     (data / "d.txt").write_text("cat hund\n")
     with pytest.raises(DataError, match=r"no word vectors of '[a-z]+'; there are: subwords"):

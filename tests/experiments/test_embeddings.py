@@ -38,7 +38,7 @@ def test_tiny_recipes_run_and_are_scored(name, tmp_path):
     assert names == ["de.safetensors", "de.words", "en.safetensors", "en.words"]
     facts = about(tmp_path / "run")
     assert facts["finished"]
-    assert facts["words"]["de"] == len(WordVectors.load(folder, "de")) > 20
+    assert len(WordVectors.load(folder, "de")) > 20
     rows = evaluate(target_of(str(tmp_path / "run")))
     asked = read_recipe(name).evaluate.tasks
     languages = {"word_translation": ["de"], "word_similarity": ["en", "de"]}

@@ -23,7 +23,7 @@ ABOUT = {
     "perplexity_unit": "per masked subword", "precision": "bf16", "interlace": "0.1.0",
     "mixture": {"objectives": {"mlm": 1000, "alm": 4000}},
     "data": [{
-        "corpus": "en-de", "group": "pairs", "split": "train", "languages": ["en", "de"], "rows": 1200,
+        "corpus": "en-de", "split": "train", "languages": ["en", "de"], "rows": 1200,
         "subwords": 34567, "left_out": {"empty": 2, "dropped by ratio": 30}, "aligner": "gibbs",
         "files": [{"name": "train.en", "bytes": 999, "digest": "abc"}],
     }],

@@ -63,7 +63,12 @@ class Sentences(_Columns):
         word_counts = None
         if all(part.word_counts is not None for part in parts):
             word_counts = np.concatenate([part.word_counts for part in parts])
-        return cls(ids, words, parts[0].language, word_counts)
+        return cls(
+            ids,
+            words,
+            parts[0].language,
+            word_counts,
+        )
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -103,7 +108,12 @@ class KnownPhrases:
         spans = self.spans.take(rows)
         starts = self.spans.offsets[row_numbers(rows)] - self.spans.offsets[0]
         index = ranges(starts, spans.lengths)
-        return KnownPhrases(spans, self.scores[index], self.numbers[index], self.counterparts)
+        return KnownPhrases(
+            spans,
+            self.scores[index],
+            self.numbers[index],
+            self.counterparts,
+        )
 
 
 @dataclass(frozen=True)
@@ -232,7 +242,12 @@ class Windows(_Columns):
         return self.examples.lengths
 
 
-def cut_windows(questions: Questions, max_length: int, max_question: int, stride: int) -> Windows:
+def cut_windows(
+    questions: Questions,
+    max_length: int,
+    max_question: int,
+    stride: int,
+) -> Windows:
     """Cut passages into overlapping windows that fit next to their question (Devlin et al. 2019, section 4.2).
 
     Each subword is in at least one window. An answer is trained in windows that contain all of it.
@@ -241,26 +256,50 @@ def cut_windows(questions: Questions, max_length: int, max_question: int, stride
     max_question: longer questions are truncated; never more than half of `max_length`.
     stride: distance between the starts of consecutive windows; at most the length of a window.
     """
-    kept = np.minimum(questions.questions.lengths, min(max_question, max_length // 2))
+    max_question = min(max_question, max_length // 2)
+    kept = np.minimum(questions.questions.lengths, max_question)
     space = max_length - kept
     step = np.minimum(stride, space)
     whole = questions.passages.lengths[questions.owners]
-    counts = 1 + np.maximum(0, -(-(whole - space) // step))
+    further_windows = np.ceil((whole - space) / step).astype(np.int64)
+    counts = 1 + np.maximum(0, further_windows)
     owners = np.repeat(np.arange(len(questions)), counts)
-    firsts = (np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)) * step[owners]
+    windows_before = np.cumsum(counts) - counts
+    numbers = np.arange(len(owners)) - windows_before[owners]  # in the question
+    firsts = numbers * step[owners]
     lengths = np.minimum(space[owners], whole[owners] - firsts)
     pairs = Pairs(
-        _pieces(questions.questions, owners, np.zeros_like(firsts), kept[owners]),
-        _pieces(questions.passages, questions.owners[owners], firsts, lengths),
+        _pieces(
+            questions.questions,
+            owners,
+            np.zeros_like(firsts),
+            kept[owners],
+        ),
+        _pieces(
+            questions.passages,
+            questions.owners[owners],
+            firsts,
+            lengths,
+        ),
     )
     answers = questions.spans[owners]
-    inside = (answers[:, 0] >= firsts) & (answers[:, 1] < firsts + lengths)
+    begins_inside = answers[:, 0] >= firsts
+    ends_inside = answers[:, 1] < firsts + lengths
+    inside = begins_inside & ends_inside
     spans = np.where(inside[:, None], answers - firsts[:, None], -1).astype(np.int32)
-    return Windows(pairs, spans, owners, firsts)
+    return Windows(
+        pairs,
+        spans,
+        owners,
+        firsts,
+    )
 
 
 def _pieces(
-    sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], lengths: NDArray[Any]
+    sentences: Sentences,
+    rows: NDArray[Any],
+    firsts: NDArray[Any],
+    lengths: NDArray[Any],
 ) -> Sentences:
     """Return `lengths` subwords of each given row, from `firsts` on."""
     index = ranges(sentences.ids.offsets[rows] + firsts, lengths)

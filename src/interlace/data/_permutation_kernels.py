@@ -17,17 +17,32 @@ _ROUNDS = 8
 
 
 @njit(cache=True, nogil=True)
-def permuted(first: int, last: int, size: int, key: int) -> Numbers:
+def permuted(
+    first: int,
+    last: int,
+    size: int,
+    key: int,
+) -> Numbers:
     """Return the images of the numbers `first` to `last - 1` in the permutation of `range(size)` that `key` names."""
     images = np.empty(last - first, np.int64)
     bits = _bits(size)
     for index in range(last - first):
-        images[index] = _image(first + index, size, bits, np.uint64(key))
+        images[index] = _image(
+            first + index,
+            size,
+            bits,
+            np.uint64(key),
+        )
     return images
 
 
 @njit(cache=True, nogil=True)
-def permuted_within(first: int, last: int, starts: Numbers, key: int) -> Numbers:
+def permuted_within(
+    first: int,
+    last: int,
+    starts: Numbers,
+    key: int,
+) -> Numbers:
     """Return the images of `first` to `last - 1` in a permutation that keeps each number in its group.
 
     starts: first number of each group, ascending, and the end of the last one. With the starts 0, 2 and 5 the numbers
@@ -41,7 +56,12 @@ def permuted_within(first: int, last: int, starts: Numbers, key: int) -> Numbers
         start = starts[group]
         size = starts[group + 1] - start
         group_key = _mixed(np.uint64(key), int(group))
-        images[number - first] = start + _image(number - start, size, _bits(size), group_key)
+        images[number - first] = start + _image(
+            number - start,
+            size,
+            _bits(size),
+            group_key,
+        )
     return images
 
 
@@ -72,7 +92,12 @@ def _bits(size: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _image(number: Any, size: Any, bits: int, key: Any) -> Any:
+def _image(
+    number: Any,
+    size: Any,
+    bits: int,
+    key: Any,
+) -> Any:
     """Return the image of a number: in turn each half of its bits is changed by a hash of the other half."""
     low = bits // 2
     low_mask = np.uint64((1 << low) - 1)

@@ -91,8 +91,10 @@ class StoredText(ColumnFolder):
 
 def _utf8(lines: Sequence[str]) -> Ragged:
     """Return the bytes of each line and a line feed."""
-    content = np.frombuffer("\n".join([*lines, ""]).encode(), np.uint8)
-    return Ragged(content, np.append(0, np.flatnonzero(content == LINE_FEED) + 1))
+    text = "\n".join([*lines, ""])
+    content = np.frombuffer(text.encode(), np.uint8)
+    ends = np.flatnonzero(content == LINE_FEED) + 1
+    return Ragged(content, np.append(0, ends))
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,12 @@ class WordAlignments(ColumnFolder):
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, links, confidence in chunks:
                 # links may come from other programs and files
-                check_links(words.source.lengths, words.target.lengths, links, words.first)
+                check_links(
+                    words.source.lengths,
+                    words.target.lengths,
+                    links,
+                    words.first,
+                )
                 meta.update(languages=list(words.languages), word_tokenizer=words.word_tokenizer)
                 counts["rows"] += len(words)
                 counts["links"] += len(links.flat)
@@ -162,9 +169,8 @@ class WordAlignments(ColumnFolder):
     def take(self, rows: RowNumbers) -> Links:
         """Return a copy of the links of the given rows."""
         links, grades = self._take(rows, "links.pairs", "links.confidence")
-        return Links(
-            links, Ragged((grades.values / np.float32(255)).astype(np.float32), grades.offsets)
-        )
+        confidence = grades.values / np.float32(255)
+        return Links(links, Ragged(confidence.astype(np.float32), grades.offsets))
 
     def words(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
         """Return copies of the word types of the given rows, source and target."""
@@ -175,12 +181,25 @@ class WordAlignments(ColumnFolder):
     def chunks(self, rows: int = CHUNK) -> Iterator[tuple[WordPairs, Links]]:
         """Yield all pairs and their links in slices of at most `rows` rows; only one slice is in memory."""
         for start in range(0, len(self), rows):
-            numbers = np.arange(start, min(start + rows, len(self)))
-            yield self._word_pairs(*self.words(numbers), start), self.take(numbers)
+            stop = min(start + rows, len(self))
+            numbers = np.arange(start, stop)
+            source, target = self.words(numbers)
+            words = self._word_pairs(source, target, start)
+            yield words, self.take(numbers)
 
-    def _word_pairs(self, source: Ragged, target: Ragged, first: int = 0) -> WordPairs:
+    def _word_pairs(
+        self,
+        source: Ragged,
+        target: Ragged,
+        first: int = 0,
+    ) -> WordPairs:
         return WordPairs(
-            source, target, *self.types, self.languages, self.word_tokenizer, first=first
+            source,
+            target,
+            *self.types,
+            self.languages,
+            self.word_tokenizer,
+            first=first,
         )
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
@@ -203,7 +222,12 @@ class PhraseStore(ColumnFolder):
 
     KIND = "phrases"
 
-    def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        meta: Mapping[str, Any],
+        alignments: WordAlignments,
+    ) -> None:
         super().__init__(folder, meta)
         self.alignments = alignments
 
@@ -217,7 +241,11 @@ class PhraseStore(ColumnFolder):
 
     @classmethod
     def write(
-        cls, folder: Path | str, alignments: WordAlignments, table: PhraseTable, rules: TableRules
+        cls,
+        folder: Path | str,
+        alignments: WordAlignments,
+        table: PhraseTable,
+        rules: TableRules,
     ) -> PhraseStore:
         """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
@@ -235,7 +263,12 @@ class PhraseStore(ColumnFolder):
             for words, chunk_links in alignments.chunks():
                 lengths = (words.source.lengths, words.target.lengths)
                 confidence = chunk_links.confidence.flat
-                spans = phrase_pairs(*lengths, chunk_links.links, rules, confidence=confidence)
+                spans = phrase_pairs(
+                    *lengths,
+                    chunk_links.links,
+                    rules,
+                    confidence=confidence,
+                )
                 kept, rows = table.select(words.source, words.target, spans)
                 meta["counts"]["phrases"] += len(kept.flat)
                 yield {
@@ -270,8 +303,20 @@ class PhraseStore(ColumnFolder):
         types = self.alignments.types
         max_length = int(self.meta["max_phrase_length"])
         source_index, target_index = self._indexes
-        source = self.table.known(0, words[0], source_index, types[1], max_length)
-        target = self.table.known(1, words[1], target_index, types[0], max_length)
+        source = self.table.known(
+            0,
+            words[0],
+            source_index,
+            types[1],
+            max_length,
+        )
+        target = self.table.known(
+            1,
+            words[1],
+            target_index,
+            types[0],
+            max_length,
+        )
         return source, target
 
     @cached_property
@@ -298,16 +343,31 @@ class PhraseTableColumns:
     @classmethod
     def of(cls, table: PhraseTable) -> PhraseTableColumns:
         """Return the columns; best translations as in `PhraseTable.best`: ties by count, lexical weight, order."""
-        order = np.lexsort(
-            (-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1])
-        )
-        first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
+        target_rows = table.entries[:, 1]
+        probabilities = table.scores[:, 0]
+        lexical_weights = table.scores[:, 1]
+        counts = table.counts[:, 2]
+        order = np.lexsort((-lexical_weights, -counts, -probabilities, target_rows))
+        targets = np.arange(len(table.target))
+        first = np.searchsorted(target_rows[order], targets)
+        source_best = table.best.astype(np.int32)
+        target_best = order[first].astype(np.int32)
         scores = table.scores[:, [2, 0, 3, 1]].astype(np.float32, copy=False)
-        best = (table.best.astype(np.int32), order[first].astype(np.int32))
-        return cls((table.source, table.target), table.entries, scores, best)
+        phrases = (table.source, table.target)
+        return cls(
+            phrases,
+            table.entries,
+            scores,
+            (source_best, target_best),
+        )
 
     def known(
-        self, side: int, words: Ragged, index: PhraseIndex, other_types: list[str], max_length: int
+        self,
+        side: int,
+        words: Ragged,
+        index: PhraseIndex,
+        other_types: list[str],
+        max_length: int,
     ) -> KnownPhrases:
         """Return the spans of a side's words that are in the table, with their most likely translations.
 
@@ -320,7 +380,12 @@ class PhraseTableColumns:
         best = self.best[side][phrases[is_known]]
         translations, numbers = np.unique(self.entries[best, 1 - side], return_inverse=True)
         lines = running_text(self.phrases[1 - side].take(translations), other_types)
-        return KnownPhrases(select_links(spans, is_known), self.scores[best, side], numbers, lines)
+        return KnownPhrases(
+            select_links(spans, is_known),
+            self.scores[best, side],
+            numbers,
+            lines,
+        )
 
 
 def _columns_of(table: PhraseTableColumns) -> dict[str, Ragged]:
@@ -349,7 +414,10 @@ def all_spans(words: Ragged, max_length: int) -> Ragged:
     """Return all half-open spans of at most `max_length` words in each row, sorted."""
     columns = words.columns()
     max_lengths = np.repeat(words.lengths, words.lengths) - columns  # (W,) of spans from each word
-    positions, extra_words = np.nonzero(np.arange(max_length) < max_lengths[:, None])
+    is_within = np.arange(max_length) < max_lengths[:, None]  # (W, max_length)
+    positions, extra_words = np.nonzero(is_within)
     starts = columns[positions]
-    spans = np.stack([starts, starts + extra_words + 1], axis=1).astype(np.int32)
-    return Ragged.from_lengths(spans, np.bincount(words.rows()[positions], minlength=len(words)))
+    ends = starts + extra_words + 1
+    spans = np.stack([starts, ends], axis=1).astype(np.int32)
+    lengths = np.bincount(words.rows()[positions], minlength=len(words))
+    return Ragged.from_lengths(spans, lengths)

@@ -124,7 +124,10 @@ def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
 
 def _text_of(kind: str, key: Mapping[str, Any]) -> str:
     return json.dumps(
-        {"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1
+        {"format": FORMAT, "kind": kind, **key},
+        sort_keys=True,
+        ensure_ascii=False,
+        indent=1,
     )
 
 

@@ -114,13 +114,23 @@ class Contamination:
         if self.exact.count:
             about = f"examples of {name} that occur in training text"
             yield Finding(
-                "warning", "contamination", self.exact.count, total, about, self.exact.excerpts
+                "warning",
+                "contamination",
+                self.exact.count,
+                total,
+                about,
+                self.exact.excerpts,
             )
         if self.ngram.count:
             n = ngram_length(self.held_out.language)
             about = f"further examples of {name} with {n} words or characters in a row that occur in training text"
             yield Finding(
-                "note", "n-gram overlap", self.ngram.count, total, about, self.ngram.excerpts
+                "note",
+                "n-gram overlap",
+                self.ngram.count,
+                total,
+                about,
+                self.ngram.excerpts,
             )
 
 

@@ -66,14 +66,24 @@ class _StoredCorpus(ColumnFolder):
                 counts["rows"] += len(chunk)
                 sides = [chunk] if isinstance(chunk, Sentences) else [chunk.source, chunk.target]
                 stored: dict[str, Ragged] = {}
-                for language, group, side in zip(languages, cls.GROUPS, sides, strict=True):
+                for language, group, side in zip(
+                    languages,
+                    cls.GROUPS,
+                    sides,
+                    strict=True,
+                ):
                     counts["subwords"][language] += len(side.ids.flat)
                     stored[f"{group}.ids"] = side.ids
                     stored[f"{group}.words"] = side.words
                 yield stored
             meta["notes"] = {reason: count for reason, count in (notes or {}).items() if count}
 
-        write_columns(Path(folder), columns(), meta, can_be_empty=can_be_empty)
+        write_columns(
+            Path(folder),
+            columns(),
+            meta,
+            can_be_empty=can_be_empty,
+        )
         return cls.open(folder)
 
     @property
@@ -84,10 +94,11 @@ class _StoredCorpus(ColumnFolder):
     @cached_property
     def side_lengths(self) -> tuple[NDArray[np.int32], ...]:
         """(rows,) subwords per row of each side."""
-        return tuple(
-            np.diff(self._columns[f"{group}.ids"].offsets).astype(np.int32)
-            for group in self._groups
-        )
+        side_lengths = []
+        for group in self._groups:
+            lengths = self._columns[f"{group}.ids"].lengths
+            side_lengths.append(lengths.astype(np.int32))
+        return tuple(side_lengths)
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
@@ -128,8 +139,10 @@ class Corpus(_StoredCorpus):
     @property
     def flat(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """(T,) ids and words of all rows as they are stored: mapped, in the smallest type of integers."""
-        group = self._groups[0]
-        return self._columns[f"{group}.ids"].values, self._columns[f"{group}.words"].values
+        (group,) = self._groups
+        ids = self._columns[f"{group}.ids"]
+        words = self._columns[f"{group}.words"]
+        return ids.values, words.values
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
@@ -193,9 +206,20 @@ class ParallelCorpus(_StoredCorpus):
             return Pairs(source, target)
         links = self.alignments.take(rows)
         text = None if self.text is None else self.text.take(rows)
-        pairs = Pairs(source, target, links.links, confidence=links.confidence, text=text)
+        pairs = Pairs(
+            source,
+            target,
+            links.links,
+            confidence=links.confidence,
+            text=text,
+        )
         if self.phrases is None:
             return pairs
         phrases, scores = self.phrases.take(rows)
         known = self.phrases.known(rows) if self.with_known else None
-        return replace(pairs, phrases=phrases, scores=scores, known=known)
+        return replace(
+            pairs,
+            phrases=phrases,
+            scores=scores,
+            known=known,
+        )

@@ -133,7 +133,12 @@ class CorpusText:
         if lines is text.lines and text.word_tokenizer == self.word_tokenizer.name:
             return text
         words = self.word_tokenizer.of(text.language).split(lines)
-        return Text(text.language, lines, words, self.word_tokenizer.name)
+        return Text(
+            text.language,
+            lines,
+            words,
+            self.word_tokenizer.name,
+        )
 
 
 def _without_words(text: Text, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Text:
@@ -143,7 +148,10 @@ def _without_words(text: Text, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Tex
     lengths = text.words.lengths
     words = text.words.flat[np.repeat(~rows, lengths)]
     return Text(
-        text.language, text.lines, Ragged.from_lengths(words, lengths * ~rows), text.word_tokenizer
+        text.language,
+        text.lines,
+        Ragged.from_lengths(words, lengths * ~rows),
+        text.word_tokenizer,
     )
 
 
@@ -160,7 +168,12 @@ class EncodedCorpus(Artifact[AnyCorpus]):
     kind: ClassVar[str] = "corpus"
 
     def __init__(
-        self, text: CorpusText, vocab: Vocab, split: str, *, part_of_text: bool = False
+        self,
+        text: CorpusText,
+        vocab: Vocab,
+        split: str,
+        *,
+        part_of_text: bool = False,
     ) -> None:
         self.text = text
         self.vocab = vocab
@@ -195,7 +208,12 @@ class EncodedCorpus(Artifact[AnyCorpus]):
             folders = [part.ensure_built() for part in self._parts]
             join_corpora(folders, self.text.languages, folder)
         else:
-            build_corpus(self.text, self.vocab, folder, can_be_empty=self.part_of_text)
+            build_corpus(
+                self.text,
+                self.vocab,
+                folder,
+                can_be_empty=self.part_of_text,
+            )
 
     def open(self, folder: Path) -> AnyCorpus:
         """Map the corpus into memory."""
@@ -205,7 +223,12 @@ class EncodedCorpus(Artifact[AnyCorpus]):
     def _parts(self) -> list[EncodedCorpus]:
         """The corpora of single files; empty for a text that is read as a whole."""
         return [
-            EncodedCorpus(text, self.vocab, self.split, part_of_text=True)
+            EncodedCorpus(
+                text,
+                self.vocab,
+                self.split,
+                part_of_text=True,
+            )
             for text in self.text.by_file()
         ]
 
@@ -237,7 +260,12 @@ class StoredPairs(Artifact[StoredText]):
         )
         languages = self.corpus_text.languages
         word_tokenizer = self.corpus_text.word_tokenizer.name
-        StoredText.write(folder, chunks, languages=languages, word_tokenizer=word_tokenizer)
+        StoredText.write(
+            folder,
+            chunks,
+            languages=languages,
+            word_tokenizer=word_tokenizer,
+        )
 
     def open(self, folder: Path) -> StoredText:
         """Map the text into memory."""
@@ -249,7 +277,11 @@ def _kind_of(languages: Sequence[str]) -> type[Corpus | ParallelCorpus]:
 
 
 def build_corpus(
-    text: CorpusText, vocab: Vocab, into: Path | str, *, can_be_empty: bool = False
+    text: CorpusText,
+    vocab: Vocab,
+    into: Path | str,
+    *,
+    can_be_empty: bool = False,
 ) -> AnyCorpus:
     """Build the corpus of a text in the folder `into`, in one pass.
 

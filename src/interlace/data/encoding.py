@@ -102,19 +102,19 @@ class Surfaces:
     @cached_property
     def begins_inside(self) -> NDArray[np.bool_]:
         """(V,) whether a subword begins inside of a character."""
-        return (
-            np.array([spelling[:1] in _CONTINUATIONS for spelling in self.spellings])
-            & ~self.is_blank
-        )
+        begins = [spelling[:1] in _CONTINUATIONS for spelling in self.spellings]
+        return np.array(begins) & ~self.is_blank
 
     def spell(self, lines: Sequence[str], ids: Ragged) -> NDArray[np.bool_]:
         """(n,) whether the subwords of a line spell it."""
         spelled = [self.spellings[number] for number in ids.flat.tolist()]
-        bounds = pairwise((ids.offsets - ids.offsets[0]).tolist())
+        offsets = ids.offsets - ids.offsets[0]
+        bounds = pairwise(offsets.tolist())
         is_spelled = []
         for line, (start, end) in zip(lines, bounds, strict=True):
             text = _without_blanks(line, by_bytes=self.by_bytes)
-            is_spelled.append(b"".join(spelled[start:end]) == text)
+            spelling = b"".join(spelled[start:end])
+            is_spelled.append(spelling == text)
         return np.array(is_spelled, np.bool_)
 
 
@@ -151,13 +151,23 @@ class Encoder:
         return Surfaces.of(self.tokenizer)
 
     def encode(
-        self, lines: Sequence[str], word_tokenizer: str = "whitespace", language: str = ""
+        self,
+        lines: Sequence[str],
+        word_tokenizer: str = "whitespace",
+        language: str = "",
     ) -> Sentences:
         """Return the subwords of plain lines and the word of each, as `encode_text`; checks as `check_lines`."""
         check_lines(lines)
         tokenizer = WORD_TOKENIZERS.build(word_tokenizer)
         words = tokenizer.of(language).split(lines)
-        return self.encode_text(Text(language, list(lines), words, tokenizer.name))
+        return self.encode_text(
+            Text(
+                language,
+                list(lines),
+                words,
+                tokenizer.name,
+            )
+        )
 
     def encode_text(self, text: Text) -> Sentences:
         """Return the subwords of a text's lines and the word of each.
@@ -190,22 +200,31 @@ class Encoder:
         the next one does and ends where the previous one does, at or before its start.
         """
         ids, characters = self._with_offsets(text.lines)
-        starts = line_starts(text.lines)[ids.rows()] + characters[:, 0]
-        return _sentences(text, ids, starts), Ragged(characters, ids.offsets)
+        first_characters = line_starts(text.lines)
+        starts = first_characters[ids.rows()] + characters[:, 0]
+        sentences = _sentences(text, ids, starts)
+        return sentences, Ragged(characters, ids.offsets)
 
     def encode_words(self, words: Sequence[str]) -> Ragged:
         """Return a row per word of its subwords inside a line, after another word and a blank.
 
         A blank that is a subword of its own belongs to the word, unless the word's script has no spaces.
         """
-        lines = [f"a {word}" for word in words]
-        spans = [[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines]
+        lines: list[str] = []
+        spans: list[list[tuple[int, int]]] = []
+        unspaced = np.zeros(len(words), np.bool_)
+        for number, word in enumerate(words):
+            lines.append(f"a {word}")
+            spans.append([(0, 1)])
+            if word:
+                spans[-1].append((2, 2 + len(word)))
+                unspaced[number] = is_unspaced(word[0])
         sentences = self.encode_text(Text("", lines, Ragged.of(spans, width=2)))
         ids = sentences.ids.flat
-        unspaced = np.array([bool(word) and is_unspaced(word[0]) for word in words], np.bool_)
-        is_removed = self.surfaces.is_blank[ids] & np.repeat(unspaced, sentences.lengths)
+        rows = sentences.ids.rows()
+        is_removed = self.surfaces.is_blank[ids] & unspaced[rows]
         of_word = (sentences.words.flat == 1) & ~is_removed
-        lengths = np.bincount(sentences.ids.rows()[of_word], minlength=len(lines))
+        lengths = np.bincount(rows[of_word], minlength=len(lines))
         return Ragged.from_lengths(ids[of_word], lengths)
 
     def encode_words_apart(self, text: Text) -> Sentences:
@@ -224,9 +243,10 @@ class Encoder:
         is_cut = np.zeros(len(spans), np.bool_)
         sentences = self.encode_text(text)
         for _ in range(_ROUNDS):
-            word_numbers = np.repeat(first_words, sentences.lengths) + sentences.words.flat  # (T,)
+            words = sentences.words.flat  # (T,)
+            word_numbers = words + np.repeat(first_words, sentences.lengths)
             has_subword = np.zeros(len(spans), np.bool_)
-            has_subword[word_numbers[sentences.words.flat >= 0]] = True
+            has_subword[word_numbers[words >= 0]] = True
             new_cuts = touches & ~is_cut & ~has_subword
             if not new_cuts.any():
                 break
@@ -247,37 +267,48 @@ class Encoder:
                 parts.append(line[start:end])
                 part_starts.append(start)
         part_of_word = line_of_word + np.cumsum(is_cut)  # each line begins a part, and each cut
-        words = Ragged.from_lengths(
-            spans - np.array(part_starts, np.int32)[part_of_word, None],
-            np.bincount(part_of_word, minlength=len(parts)),
+        first_characters = np.array(part_starts, np.int32)[part_of_word]  # (W,)
+        words_of_part = np.bincount(part_of_word, minlength=len(parts))
+        words = Ragged.from_lengths(spans - first_characters[:, None], words_of_part)
+        encoded = self.encode_text(
+            Text(
+                text.language,
+                parts,
+                words,
+                text.word_tokenizer,
+            )
         )
-        encoded = self.encode_text(Text(text.language, parts, words, text.word_tokenizer))
 
         line_of_part = np.repeat(np.arange(len(text)), cuts_of_line + 1)
         first_words = text.words.offsets[line_of_part] - text.words.offsets[0]
-        words_before = np.repeat(
-            words.offsets[:-1] - first_words, encoded.lengths
-        )  # (T,) in the line
+        words_before_part = words.offsets[:-1] - first_words  # in the line
+        words_before = np.repeat(words_before_part, encoded.lengths)  # (T,)
+        ids = encoded.ids.flat
+        word_numbers = encoded.words.flat + words_before
+        line_of_subword = line_of_part[encoded.ids.rows()]
         # Many tokenizers insert a blank before every line; as a subword of its own it is removed inside a line.
-        is_inserted = self.surfaces.is_blank[encoded.ids.flat] & (encoded.ids.columns() == 0)
+        is_inserted = self.surfaces.is_blank[ids] & (encoded.ids.columns() == 0)
         kept = ~is_inserted | (words_before == 0)
-        lengths = np.bincount(line_of_part[encoded.ids.rows()[kept]], minlength=len(text))
-        word_numbers = (encoded.words.flat + words_before)[kept].astype(np.int32)
+        lengths = np.bincount(line_of_subword[kept], minlength=len(text))
         return Sentences(
-            Ragged.from_lengths(encoded.ids.flat[kept], lengths),
-            Ragged.from_lengths(word_numbers, lengths),
+            Ragged.from_lengths(ids[kept], lengths),
+            Ragged.from_lengths(word_numbers[kept].astype(np.int32), lengths),
             text.language,
         )
 
     def _by_spelling(self, text: Text) -> tuple[Sentences, int]:
         """Return the subwords of lines, and the number of lines that were encoded again with offsets."""
         ids = _ids(self._encodings(text.lines, offsets=False))
-        odd_lines = np.flatnonzero(~self.surfaces.spell(text.lines, ids))
+        is_spelled = self.surfaces.spell(text.lines, ids)
+        odd_lines = np.flatnonzero(~is_spelled)
         starts = _first_characters(self.surfaces, ids, text.lines)
         if len(odd_lines):
-            odd_ids, characters = self._with_offsets([text.lines[line] for line in odd_lines])
-            odd_starts = line_starts(text.lines)[odd_lines[odd_ids.rows()]]
-            starts[np.isin(ids.rows(), odd_lines)] = odd_starts + characters[:, 0]
+            lines = [text.lines[line] for line in odd_lines]
+            odd_ids, characters = self._with_offsets(lines)
+            line_of_subword = odd_lines[odd_ids.rows()]
+            odd_starts = line_starts(text.lines)[line_of_subword]
+            is_odd = ~is_spelled[ids.rows()]
+            starts[is_odd] = odd_starts + characters[:, 0]
         return _sentences(text, ids, starts), len(odd_lines)
 
     def _by_offsets(self, text: Text) -> tuple[Sentences, int]:
@@ -289,8 +320,10 @@ class Encoder:
         """Return the ids of lines, and (T, 2) the characters of each subword, as `encode_with_offsets`."""
         encodings = self._encodings(lines, offsets=True)
         ids = _ids(encodings)
-        numbers = chain.from_iterable(chain.from_iterable(row.offsets for row in encodings))
-        spans = np.fromiter(numbers, np.int64, 2 * len(ids.flat)).reshape(-1, 2)
+        bounds = chain.from_iterable(row.offsets for row in encodings)
+        numbers = chain.from_iterable(bounds)
+        spans = np.fromiter(numbers, np.int64, 2 * len(ids.flat))
+        spans = spans.reshape(-1, 2)
         # Offsets do not tell white space: tokenizers that insert a blank before a line place it on its first character.
         is_blank = self.surfaces.is_blank[ids.flat]
         spans[is_blank, 1] = spans[is_blank, 0]
@@ -361,7 +394,8 @@ def subwords_in_span(
 def _ids(encodings: list[Encoding]) -> Ragged:
     rows = [encoding.ids for encoding in encodings]
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    values = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
+    numbers = chain.from_iterable(rows)
+    values = np.fromiter(numbers, np.int32, int(lengths.sum()))
     return Ragged.from_lengths(values, lengths)
 
 
@@ -372,15 +406,24 @@ def _sentences(text: Text, ids: Ragged, starts: NDArray[np.int64]) -> Sentences:
     contains its *first* character, or else the next one.
     """
     first_characters = line_starts(text.lines)
+    line_starts_of_words = first_characters[text.words.rows()]  # (W,)
+    word_ends = line_starts_of_words + text.words.flat[:, 1]
     words_ended = np.zeros(first_characters[-1] + 1, np.int32)
-    words_ended[first_characters[text.words.rows()] + text.words.flat[:, 1]] = 1
+    words_ended[word_ends] = 1
     np.cumsum(words_ended, out=words_ended)  # (C + 1,) words that end at or before each character
     word_counts = text.words.lengths
     stops = np.cumsum(word_counts)
     first_words = np.repeat(stops - word_counts, ids.lengths)  # (T,) of the line
     last_words = np.repeat(stops - 1, ids.lengths)
-    words = np.clip(words_ended[starts], first_words, last_words) - first_words
-    return Sentences(ids, Ragged(words.astype(np.int32), ids.offsets), text.language, word_counts)
+    numbers = np.clip(words_ended[starts], first_words, last_words)
+    numbers -= first_words
+    words = Ragged(numbers.astype(np.int32), ids.offsets)
+    return Sentences(
+        ids,
+        words,
+        text.language,
+        word_counts,
+    )
 
 
 def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> NDArray[np.int64]:
@@ -400,10 +443,13 @@ def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> 
     )  # characters that begin in earlier subwords
     np.cumsum(surfaces.characters[ids.flat], out=begun_before[1:])
     # of each line: spelled characters before it, minus those of the subwords before it
-    shifts = spelled_before[starts[:-1]] - begun_before[ids.offsets[:-1] - ids.offsets[0]]
-    numbers = begun_before[:-1] - surfaces.begins_inside[ids.flat] + np.repeat(shifts, ids.lengths)
+    first_subwords = ids.offsets[:-1] - ids.offsets[0]
+    shifts = spelled_before[starts[:-1]] - begun_before[first_subwords]
+    numbers = begun_before[:-1] - surfaces.begins_inside[ids.flat]
+    numbers += np.repeat(shifts, ids.lengths)
     positions = np.append(np.flatnonzero(is_spelled), len(points) - 1)
-    return np.asarray(positions[np.minimum(numbers, len(positions) - 1)], np.int64)
+    numbers = np.minimum(numbers, len(positions) - 1)
+    return np.asarray(positions[numbers], np.int64)
 
 
 def _trimmed(
@@ -421,7 +467,9 @@ def _trimmed(
     starts = line_starts(lines)
     line_start = starts[rows]
     line_end = starts[rows + 1] - 1  # without its line feed
+    first = next_character[line_start + spans[:, 0]]
+    end = previous_end[line_start + spans[:, 1]]
     trimmed = np.empty(spans.shape, np.int32)
-    trimmed[:, 0] = np.minimum(next_character[line_start + spans[:, 0]], line_end) - line_start
-    trimmed[:, 1] = np.maximum(previous_end[line_start + spans[:, 1]], line_start) - line_start
+    trimmed[:, 0] = np.minimum(first, line_end) - line_start
+    trimmed[:, 1] = np.maximum(end, line_start) - line_start
     return trimmed

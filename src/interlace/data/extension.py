@@ -75,7 +75,13 @@ def extend_vocab(
             f"{vocab.name}: a {kind} tokenizer cannot be extended ({', '.join(_KINDS)} can); learn a vocabulary"
         )
     model = _Model(state)
-    pieces = _learn(model, vocab, words, number, min_count)
+    pieces = _learn(
+        model,
+        vocab,
+        words,
+        number,
+        min_count,
+    )
     if not pieces:
         raise DataError(
             f"{vocab.name}: no new subword occurs {min_count} times in this text; remove vocab.extend"
@@ -91,7 +97,11 @@ def extend_vocab(
 
 
 def _learn(
-    model: _Model, vocab: Vocab, words: Counter[str], number: int, min_count: int
+    model: _Model,
+    vocab: Vocab,
+    words: Counter[str],
+    number: int,
+    min_count: int,
 ) -> list[Subwords]:
     """Add new characters, then merged subwords, to the model; return the old ids that spell each of them."""
     tokenizer = vocab.tokenizer
@@ -173,7 +183,12 @@ def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str]) -> Counter[S
     for _, count, encoding in _encoded(tokenizer, words):
         run: list[int] = []
         previous_pre_token = None
-        subwords = zip(encoding.ids, encoding.word_ids, encoding.offsets, strict=True)
+        subwords = zip(
+            encoding.ids,
+            encoding.word_ids,
+            encoding.offsets,
+            strict=True,
+        )
         for number, pre_token, (_, end) in subwords:
             if end < len(_CONTEXT):
                 continue
@@ -212,7 +227,12 @@ class _Model:
             if number not in self.names:
                 self.add(token, number)
 
-    def add(self, name: str, number: int, parts: tuple[int, int] | None = None) -> None:
+    def add(
+        self,
+        name: str,
+        number: int,
+        parts: tuple[int, int] | None = None,
+    ) -> None:
         """Add a subword; `parts` are those that are merged, None for a character."""
         vocab = self.model["vocab"]
         if self.model["type"] == "Unigram":

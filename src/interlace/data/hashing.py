@@ -50,21 +50,25 @@ class HashedLines:
         counts = np.maximum(self.lengths - n + 1, 0)
         first_words = ranges(self.offsets[:-1], counts)
         hashes = _hash_spans(self.words, first_words, first_words + n)
-        return hashes, np.repeat(np.arange(len(counts)), counts)
+        lines = np.repeat(np.arange(len(counts)), counts)
+        return hashes, lines
 
 
 def hash_lines(lines: Sequence[str]) -> HashedLines:
     """Return hashes of the words of each line."""
     text = "".join(f"{line.replace(_END, ' ')}{_END}" for line in lines)
-    points = points_of(unicodedata.normalize("NFKC", text.casefold()).casefold())  # (N,)
+    normalized = unicodedata.normalize("NFKC", text.casefold())
+    points = points_of(normalized.casefold())  # (N,)
     kinds = _CLASSES.of(points)  # (N,)
+    is_letter = kinds == _LETTER
     continues = np.zeros(len(points) + 1, np.bool_)  # whether a character is of the word before it
-    continues[1:-1] = (kinds[1:] == _LETTER) & (kinds[:-1] == _LETTER)
+    continues[1:-1] = is_letter[1:] & is_letter[:-1]
     is_word = kinds != _BETWEEN
     starts = np.flatnonzero(is_word & ~continues[:-1])  # (T,)
     ends = np.flatnonzero(is_word & ~continues[1:]) + 1
     line_ends = np.flatnonzero(points == ord(_END))
-    offsets = np.append(0, np.searchsorted(starts, line_ends))
+    words_before = np.searchsorted(starts, line_ends)
+    offsets = np.append(0, words_before)
     return HashedLines(_hash_spans(points, starts, ends), offsets)
 
 
@@ -84,9 +88,12 @@ def _hash_spans(values: NDArray[Any], starts: Rows, ends: Rows) -> Hashes:
     difference of two sums divided by B^start.
     """
     powers = _powers(_BASE, len(values))
+    inverse_powers = _powers(_INVERSE, len(values))
+    terms = _scrambled(values.astype(np.uint64)) * powers[:-1]
     sums = np.zeros(len(values) + 1, np.uint64)
-    np.cumsum(_scrambled(values.astype(np.uint64)) * powers[:-1], out=sums[1:])
-    return _scrambled((sums[ends] - sums[starts]) * _powers(_INVERSE, len(values))[starts])
+    np.cumsum(terms, out=sums[1:])
+    differences = sums[ends] - sums[starts]
+    return _scrambled(differences * inverse_powers[starts])
 
 
 def _powers(base: np.uint64, count: int) -> Hashes:

@@ -157,7 +157,10 @@ class _Rows:
     """
 
     def __init__(
-        self, languages: Sequence[str], rules: Mapping[str, Filter], names: RowNames
+        self,
+        languages: Sequence[str],
+        rules: Mapping[str, Filter],
+        names: RowNames,
     ) -> None:
         self.count = 0
         self.words: Counter[str] = Counter()  # by language

@@ -55,18 +55,27 @@ class Layout:
         places = np.cumsum(self.real, axis=1) - 1
         if restart and self.starts is not None:
             begins = np.take_along_axis(places, self.starts[:, None], axis=1) - 1
-            places = places - np.where(self.sides == 1, begins, 0)
-        return np.where(self.real, places + first, 0 if first == 0 else first - 1)
+            places -= np.where(self.sides == 1, begins, 0)
+        of_padding = max(first - 1, 0)
+        return np.where(self.real, places + first, of_padding)
 
 
 def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
     """Return rows `[begin] A [end]`, truncated at the end."""
-    ids, words = _cut(sentences, np.minimum(sentences.lengths, max_length - SPECIALS))
-    lengths = ids.lengths + SPECIALS
+    text_lengths = np.minimum(sentences.lengths, max_length - SPECIALS)
+    ids, words = _cut(sentences, text_lengths)
+    lengths = text_lengths + SPECIALS
     layout = _empty(lengths, vocab.pad)
-    _place(layout, ids, words, np.ones(len(lengths), np.int64))
+    starts = np.ones_like(lengths)
+    _place(
+        layout,
+        ids,
+        words,
+        starts,
+    )
     layout.ids[:, 0] = vocab.begin
-    layout.ids[np.arange(len(lengths)), lengths - 1] = vocab.end
+    rows = np.arange(len(lengths))
+    layout.ids[rows, lengths - 1] = vocab.end
     return layout
 
 
@@ -146,9 +155,11 @@ def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragg
     """Return the first `lengths[i]` subwords of each row."""
     if (lengths == sentences.lengths).all():
         return sentences.ids, sentences.words
-    keep = sentences.ids.columns() < np.repeat(lengths, sentences.lengths)
-    build = Ragged.from_lengths
-    return build(sentences.ids.flat[keep], lengths), build(sentences.words.flat[keep], lengths)
+    max_columns = np.repeat(lengths, sentences.lengths)  # (T,)
+    keep = sentences.ids.columns() < max_columns
+    ids = Ragged.from_lengths(sentences.ids.flat[keep], lengths)
+    words = Ragged.from_lengths(sentences.words.flat[keep], lengths)
+    return ids, words
 
 
 def _empty(lengths: NDArray[np.int64], pad: int) -> Layout:
@@ -163,14 +174,20 @@ def _empty(lengths: NDArray[np.int64], pad: int) -> Layout:
     )
 
 
-def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]) -> None:
+def _place(
+    layout: Layout,
+    ids: Ragged,
+    words: Ragged,
+    starts: NDArray[np.int64],
+) -> None:
     """Write one side's subwords into the padded arrays, each row from its own start index."""
     width = layout.ids.shape[1]
     lengths = ids.lengths
     # (B,) each: where the subwords of a row begin in the flattened arrays, and in `ids.flat`
     row_starts = np.arange(len(lengths)) * width + starts
     flat_starts = ids.offsets[:-1] - ids.offsets[0]
-    cells = np.repeat(row_starts - flat_starts, lengths) + np.arange(len(ids.flat))  # (T,)
+    cells = np.repeat(row_starts - flat_starts, lengths)  # (T,)
+    cells += np.arange(len(cells))
     layout.ids.reshape(-1)[cells] = ids.flat
     layout.words.reshape(-1)[cells] = words.flat
     layout.content.reshape(-1)[cells] = words.flat >= 0

@@ -29,7 +29,12 @@ from interlace.data.corpus import Corpus, ParallelCorpus
 class Streams:
     """The rows of a corpus, or of `Sentences`, as one stream; length: subwords per row without the model's specials."""
 
-    def __init__(self, corpus: Corpus | Sentences, length: int, separator_id: int) -> None:
+    def __init__(
+        self,
+        corpus: Corpus | Sentences,
+        length: int,
+        separator_id: int,
+    ) -> None:
         self.language = corpus.language
         self.length = length
         self.separator = separator_id

@@ -32,7 +32,12 @@ def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]
 class EpochPlan(ABC):
     """A corpus's epochs as numbered batches; in each epoch every row is in exactly one batch."""
 
-    def __init__(self, rows: int, seed: int, corpus: int) -> None:
+    def __init__(
+        self,
+        rows: int,
+        seed: int,
+        corpus: int,
+    ) -> None:
         if not rows:
             raise DataError("the corpus has no rows")
         self.rows = rows
@@ -54,14 +59,24 @@ class EpochPlan(ABC):
         return self._rows_of(number, key), epoch
 
     def _generator(self, epoch: int) -> Generator:
-        return generator(Purpose.PLAN, self.seed, epoch, self.corpus)
+        return generator(
+            Purpose.PLAN,
+            self.seed,
+            epoch,
+            self.corpus,
+        )
 
 
 class StreamPlan(EpochPlan):
     """Batches of equally long stream rows in random order; the cuts of the streams shift in each epoch."""
 
     def __init__(
-        self, rows: int, tokens_per_batch: int, length: int, seed: int = 0, corpus: int = 0
+        self,
+        rows: int,
+        tokens_per_batch: int,
+        length: int,
+        seed: int = 0,
+        corpus: int = 0,
     ) -> None:
         """Plan batches of `tokens_per_batch // length` rows, at least one, of `length` subwords with specials."""
         super().__init__(rows, seed, corpus)
@@ -80,7 +95,12 @@ class StreamPlan(EpochPlan):
         from interlace.data._permutation_kernels import permuted
 
         first = number * self.rows_per_batch
-        return permuted(first, min(first + self.rows_per_batch, self.rows), self.rows, key)
+        return permuted(
+            first,
+            min(first + self.rows_per_batch, self.rows),
+            self.rows,
+            key,
+        )
 
 
 class BucketPlan(EpochPlan):
@@ -128,6 +148,18 @@ class BucketPlan(EpochPlan):
     def _rows_of(self, number: int, key: int) -> NDArray[np.int64]:
         from interlace.data._permutation_kernels import permuted, permuted_within
 
-        batch = int(permuted(number, number + 1, len(self), key)[0])
-        ranks = permuted_within(self._cuts[batch], self._cuts[batch + 1], self._groups, key)
+        batch = int(
+            permuted(
+                number,
+                number + 1,
+                len(self),
+                key,
+            )[0]
+        )
+        ranks = permuted_within(
+            self._cuts[batch],
+            self._cuts[batch + 1],
+            self._groups,
+            key,
+        )
         return self._order[ranks]

@@ -391,7 +391,12 @@ def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
         if {left, right, left + right} <= vocab.keys():
             merges.append((left, right))
     try:
-        model = models.BPE(vocab, merges, unk_token=roles["unk_token"], end_of_word_suffix=_XLM_END)
+        model = models.BPE(
+            vocab,
+            merges,
+            unk_token=roles["unk_token"],
+            end_of_word_suffix=_XLM_END,
+        )
     except Exception as error:  # the Rust library raises plain Exception
         raise DataError(f"{folder / _XLM_VOCAB}: not a vocabulary of XLM: {error}") from error
     tokenizer = Tokenizer(model)

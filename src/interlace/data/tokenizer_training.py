@@ -127,7 +127,12 @@ def sample_lines(
         if copies:
             sampled.append(SampledLines(language, pool, copies))
         if remainder:
-            rng = generator(Purpose.SAMPLE, 0, number, 1)
+            rng = generator(
+                Purpose.SAMPLE,
+                0,
+                number,
+                1,
+            )
             rows = np.sort(rng.choice(len(pool), remainder, replace=False))
             sampled.append(SampledLines(language, [pool[row] for row in rows], 1))
     return sampled

@@ -154,7 +154,12 @@ class Vocab(Encoder):
         """
         sampled = sample_lines(lines_by_language, alpha, _MAX_LINES)
         tokenizer = train_tokenizer(kind, size, sampled)
-        return cls(tokenizer, ROLES, {}, f"{kind} of {listed(lines_by_language)}")
+        return cls(
+            tokenizer,
+            ROLES,
+            {},
+            f"{kind} of {listed(lines_by_language)}",
+        )
 
     @classmethod
     def load(cls, name: str | Path) -> Vocab:
@@ -166,7 +171,12 @@ class Vocab(Encoder):
             raise DataError(
                 f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them"
             )
-        return cls(tokenizer, special, config, str(name))
+        return cls(
+            tokenizer,
+            special,
+            config,
+            str(name),
+        )
 
     def with_normalization(self, normalization: Normalization) -> Vocab:
         """Return the vocabulary with lower-casing, accent removal and NFKC done by the tokenizer itself.
@@ -185,7 +195,13 @@ class Vocab(Encoder):
 
     def with_tokenizer(self, tokenizer: Tokenizer, extension: Extension | None) -> Vocab:
         """Return the vocabulary with a changed tokenizer that keeps all ids."""
-        return Vocab(tokenizer, self._special, self._config, self.name, extension)
+        return Vocab(
+            tokenizer,
+            self._special,
+            self._config,
+            self.name,
+            extension,
+        )
 
     def with_target_languages(self, languages: Sequence[str]) -> Vocab:
         """Return the vocabulary with a target-language token `<2de>` for each of `languages`, after all other ids.
@@ -214,7 +230,10 @@ class Vocab(Encoder):
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and `AutoTokenizer` open with the same ids; it must hold nothing else."""
         must_be_replaceable(
-            folder, "tokenizer.json", "tokenizer", ["tokenizer_config.json", Extension.FILE]
+            folder,
+            "tokenizer.json",
+            "tokenizer",
+            ["tokenizer_config.json", Extension.FILE],
         )
         with atomic_folder(folder) as partial:
             self.save_files(partial)
@@ -228,7 +247,12 @@ class Vocab(Encoder):
         config["clean_up_tokenization_spaces"] = False
         config.setdefault("model_input_names", ["input_ids", "attention_mask"])
         self.tokenizer.save(str(folder / "tokenizer.json"))
-        text = json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)
+        text = json.dumps(
+            config,
+            indent=2,
+            ensure_ascii=False,
+            sort_keys=True,
+        )
         (folder / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from interlace.core.errors import DataError, InterlaceError
+from interlace.core.errors import InterlaceError
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.data.contamination import HeldOutSet, find_contamination
 from interlace.data.filters import sides
@@ -81,7 +81,13 @@ def stored_contamination(
     public checkpoints in the model's lineage, whose training text is unknown.
     """
     lineage = Lineage.of(trained)
-    stored = _read_stored(folder)
+    path = folder / CONTAMINATION
+    stored: dict[str, Any] = read_json(
+        path,
+        dict[str, _StoredSet],
+        {},
+        remedy="remove it to search again",
+    )
     keys: dict[str, str] = {}
     changed: list[HeldOutSet] = []
     for held_out in held_out_sets(evaluated, tasks):
@@ -99,32 +105,17 @@ def stored_contamination(
         for result in find_contamination(training_text(trained), changed):
             name = str(result.held_out)
             stored[name] = {"key": keys[name], **result.dump()}
-        write_json(folder / CONTAMINATION, stored)
+        write_json(path, stored)
     rows = [stored[name] for name in keys]
     for row in rows:
         if row["exact"] >= 1.0:
             log.warning(
                 "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)",
                 row["task"], row["language"], row["exact"], row["split"],
-                trained.name, folder / CONTAMINATION,
+                trained.name, path,
             )  # fmt: skip
     unknown = {"unknown": lineage.unknown} if lineage.unknown else {}
     return [row | unknown for row in rows if row["split"] == "test"]
-
-
-def _read_stored(folder: Path) -> dict[str, Any]:
-    """Return the stored contamination by set; empty if there is none or it is damaged."""
-    try:
-        return dict(
-            read_json(
-                folder / CONTAMINATION,
-                dict[str, _StoredSet],
-                {},
-            )
-        )
-    except DataError as error:
-        log.warning("%s; searching again", error)
-        return {}
 
 
 def training_text(recipe: Recipe) -> Iterator[tuple[Text, RowNames]]:

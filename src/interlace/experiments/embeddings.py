@@ -65,7 +65,6 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
             run.check_export(run.vectors_folder)
             log.info("%s is finished; nothing to do", into)
             return run.vectors_folder
-        start = time.perf_counter()
         check_inputs(recipe)
         splits = _dictionaries(recipe, settings)
         texts: dict[str, str] = {}
@@ -76,7 +75,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
         write_dictionaries(texts, recipe, into)
         sources, vocab = _sources(recipe, settings)
         sources = replace(sources, dictionaries=dictionaries)
-        prepared = time.perf_counter()
+        begun = time.perf_counter()
         learned = settings.method().fit(sources, recipe.seed, progress)
         vectors = list(learned.vectors.values())
         with atomic_folder(run.vectors_folder) as folder:
@@ -88,14 +87,9 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
             "name": recipe.name,
             **environment(torch.device("cpu")),
             "parameters": sum(of_language.vectors.size for of_language in vectors),
-            "words": {of_language.language: len(of_language) for of_language in vectors},
-            "width": vectors[0].width,
             "embeddings": learned.about,
             "model_key": folder_key(run.vectors_folder),
-            "seconds": {
-                "data": round(prepared - start, 3),
-                "training": round(time.perf_counter() - prepared, 3),
-            },
+            "seconds": {"training": round(time.perf_counter() - begun, 3)},
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         write_json(into / RUN, about)

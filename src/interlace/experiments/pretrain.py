@@ -92,7 +92,6 @@ def _run(
     recipe: Recipe, run: Run, accelerator: Accelerator, callback: Callable[[TrainingStep], None]
 ) -> None:
     """Prepare, train and export."""
-    begun = time.perf_counter()
     with accelerator.main_process_first():
         check_inputs(recipe)
     prepared = prepare_run(recipe, accelerator)
@@ -100,7 +99,7 @@ def _run(
     if accelerator.is_main_process:
         data = data_of(prepared.workspace)  # now: a file may change while the model is trained
         _store_state(prepared, data, run)
-    training_begun = time.perf_counter()
+    begun = time.perf_counter()
     progress = Progress()
     _train(prepared, progress, run, callback)
     if progress.reason:
@@ -111,11 +110,7 @@ def _run(
             "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
         )
     if accelerator.is_main_process:
-        seconds = {
-            "data": training_begun - begun,
-            "training": time.perf_counter() - training_begun,
-        }
-        _finish(prepared, run, progress, data, seconds)
+        _finish(prepared, run, progress, data, time.perf_counter() - begun)
     accelerator.wait_for_everyone()
 
 
@@ -376,13 +371,12 @@ def _finish(
     run: Run,
     progress: Progress,
     data: list[dict[str, Any]],
-    seconds: dict[str, float],
+    seconds: float,
 ) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
-    data: of `run.json`, as files were when training began. seconds: spent on data and training.
+    data: of `run.json`, as files were when training began. seconds: of training.
     """
-    begun = time.perf_counter()
     recipe = prepared.recipe
     training = prepared.training
     model = _final_model(prepared, run, progress)
@@ -393,11 +387,9 @@ def _finish(
     write_json(run.folder / run_folder.SAMPLES, training_samples(training.mixture, vocab))
     after = samples.concept_vectors(backbone, vocab, prepared.words)
     samples.write_words(run.folder / run_folder.WORDS, prepared.words, prepared.before, after)
-    seconds["export"] = time.perf_counter() - begun
-    rounded = {stage: round(spent, 3) for stage, spent in seconds.items()}
     record = {
         "data": data,
-        **run_record(recipe, training, progress, rounded),
+        **run_record(recipe, training, progress, seconds),
         "model_key": folder_key(run.model_folder),
     }
     write_card(run.folder, record)

@@ -88,7 +88,6 @@ class PreviewPair:
         *,
         rows: int = 1,
         seed: int = 0,
-        step: int = 1,
         embeddings: bool = False,
     ) -> list[tuple[str, Batch]]:
         """Return (corpus, batch): one of the pair, or one per language if the objective reads single sentences.
@@ -124,7 +123,7 @@ class PreviewPair:
             rng = generator(
                 Purpose.BATCH,
                 seed,
-                step,
+                1,
                 number,
             )
             batches.append(
@@ -133,7 +132,7 @@ class PreviewPair:
                     objective.batch(
                         rows_of_corpus,
                         prepared,
-                        step,
+                        1,
                         rng,
                     ),
                 )

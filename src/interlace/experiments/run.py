@@ -8,12 +8,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
-from typing_extensions import TypedDict
-
 from interlace.core.display import listed
 from interlace.core.errors import InterlaceError, RunError, SettingsError
 from interlace.core.files import atomic, user_path
-from interlace.core.json_files import json_record, read_json, write_json
+from interlace.core.json_files import read_json, write_json
 from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe
@@ -21,13 +19,6 @@ from interlace.experiments.score_store import folder_key
 from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, VECTORS, read_run
 
 log = logging.getLogger(__name__)
-
-
-@json_record
-class RunState(TypedDict):
-    """The content of `run_state.json`: what must not change when a run is resumed."""
-
-    contents: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -152,11 +143,11 @@ class Run:
         """
         path = self.folder / RUN_STATE
         remedy = "choose another folder for the run"
-        state: RunState | None = read_json(path, RunState, None, remedy=remedy)
-        if state is None or not self.has_checkpoints:
-            write_json(path, {"contents": contents})
+        stored: dict[str, str] = read_json(path, dict[str, str], {}, remedy=remedy)
+        if not (stored and self.has_checkpoints):
+            write_json(path, contents)
             return
-        changed = [name for name, key in state["contents"].items() if contents.get(name) != key]
+        changed = [name for name, key in stored.items() if contents.get(name) != key]
         if changed:
             raise RunError(
                 f"{self.folder}: {listed(changed)} changed since the run began; restore what changed, or choose "

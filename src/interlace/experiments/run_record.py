@@ -29,7 +29,7 @@ _UNIT = {
 
 
 def run_record(
-    recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float]
+    recipe: Recipe, training: Training, progress: Progress, seconds: float
 ) -> dict[str, Any]:
     """Return the content of `run.json`, except its `data` and its `model_key`."""
     totals = progress.totals
@@ -54,7 +54,7 @@ def run_record(
         "stopped": progress.reason,
         "tokens": total,
         "shares": shares,
-        "seconds": {**seconds, "steps": round(totals.seconds, 3)},
+        "seconds": {"training": round(seconds, 3)},
         "perplexity_unit": _UNIT[architecture],
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -74,7 +74,6 @@ def data_of(workspace: Workspace) -> list[dict[str, Any]]:
                 paths = recipe.corpora[group].files(split, corpus, workspace.root)
             row: dict[str, Any] = {
                 "corpus": name,
-                "group": group,
                 "split": split,
                 "languages": corpus.split("-"),
                 "rows": len(built),

@@ -44,15 +44,10 @@ class TrainingStep:
 
 @dataclass
 class TrainingTotals:
-    """Sums over the updates of a run.
-
-    tokens: by objective and corpus, such as `mlm/en`. seconds: of all updates.
-    """
+    """Sums over the updates of a run; tokens: by objective and corpus, such as `mlm/en`."""
 
     tokens: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
 
     def add(self, step: TrainingStep) -> None:
         """Count one update."""
         self.tokens[f"{step.objective}/{step.corpus}"] += step.tokens
-        self.seconds += step.seconds
