@@ -53,7 +53,7 @@ def test_options_are_settings_and_a_summary_is_printed(called, run, tmp_path):
     ("options", "message"),
     [
         (["--set", "serach.beam=2"], "did you mean 'search'"),
-        (["--tag", "\x07"], "one word of printable characters"),
+        (["--tag", "\x07"], "tag: "),
     ],
 )
 def test_a_wrong_setting_is_named(called, run, options, message):

@@ -12,7 +12,6 @@ from interlace.data.inspection import Inspector
 from interlace.data.shifts import find_shift
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def look(tmp_path):
         for name, lines in sides.items():
             write_lines(tmp_path / name, lines)
             paths.append(tmp_path / name)
-        inspector = Inspector(WORD_TOKENIZERS.build(word_tokenizer), rules or {})
+        inspector = Inspector(word_tokenizer, rules or {})
         languages = kwargs.pop("languages", [path.suffix[1:] for path in paths])
         report = inspector.inspect("it", READERS.build(reader), paths, languages, **kwargs)
         return report, {finding.what: finding for finding in report.findings}
@@ -102,7 +101,7 @@ def test_characters_are_escaped_as_python_writes_them(look):
 def test_files_that_are_not_text_are_unreadable(tmp_path, data, name, about):
     (tmp_path / name).write_bytes(data)
     path = tmp_path / name.replace("b.en", "b.em")
-    inspector = Inspector(WORD_TOKENIZERS.build("whitespace"))
+    inspector = Inspector("whitespace")
     report = inspector.inspect("it", READERS.build("lines"), [path], ["en"])
     (finding,) = report.findings
     assert (report.failed, finding.what) == (True, "unreadable")

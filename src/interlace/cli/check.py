@@ -79,7 +79,6 @@ def check_files(
     """Check one file, or two parallel files."""
     from interlace.data.inspection import Inspector
     from interlace.readers import READERS
-    from interlace.text.word_tokenizers.unicode import Unicode
 
     if len(paths) > 2:
         raise SettingsError(
@@ -87,7 +86,7 @@ def check_files(
         )
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
-    inspector = Inspector(Unicode(), progress=progress)
+    inspector = Inspector("unicode", progress=progress)
     return inspector.inspect(name, READERS.build(reader), paths, languages)
 
 

@@ -118,8 +118,11 @@ def _check_sources(key: Any) -> None:
 
 def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
     """Return the folder of a key in the cache; it exists if it was built."""
-    digest = blake2b(_text_of(kind, key).encode("utf-8"), digest_size=16).hexdigest()
-    return cache_folder() / kind / digest
+    return cache_folder() / kind / _hash(_text_of(kind, key))
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def _text_of(kind: str, key: Mapping[str, Any]) -> str:
@@ -136,8 +139,7 @@ def changes_since(kind: str, name: str, key: Mapping[str, Any]) -> list[str]:
 
     The key is remembered for the next call. Empty if there was no entry of this name.
     """
-    digest = blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    path = cache_folder() / _LATEST / kind / f"{digest}.json"
+    path = cache_folder() / _LATEST / kind / f"{_hash(name)}.json"
     current = json.loads(_text_of(kind, key))
     latest: dict[str, Any] = {}
     with suppress(OSError, DataError):  # damaged
@@ -176,7 +178,7 @@ def content_key(path: Path | str) -> FileHash:
     """
     if is_hub(path):
         hashes = "".join(map(content_key, stored_files(Path(path))))
-        digest = FileHash(blake2b(hashes.encode(), digest_size=16).hexdigest())
+        digest = FileHash(_hash(hashes))
     else:
         path = must_exist(path).absolute()
         digest = FileHash(_digest(path.resolve()))
@@ -186,8 +188,7 @@ def content_key(path: Path | str) -> FileHash:
 
 def _digest(path: Path) -> str:
     """Return the hash of a file, from the cache if the file has not changed since it was computed."""
-    name = blake2b(str(path).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    memo = cache_folder() / DIGESTS / f"{name}.json"
+    memo = cache_folder() / DIGESTS / f"{_hash(str(path))}.json"
     state = path.stat()
     # an edit can restore size and modification time
     times = [state.st_mtime_ns, state.st_ctime_ns]

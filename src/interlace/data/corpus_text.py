@@ -18,7 +18,7 @@ from interlace.data.alignments import StoredText
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import content_key, plugin_hash
 from interlace.data.corpus import Corpus, ParallelCorpus
-from interlace.data.filters import Filter, FilterChain, sides
+from interlace.data.filters import Filter, FilterChain, chunk_of, sides
 from interlace.data.store import read_meta
 from interlace.data.vocab import Vocab
 from interlace.readers import CHUNK, Reader, RowSubset
@@ -90,8 +90,7 @@ class CorpusText:
             texts = [self._with_words(text) for text in sides(chunk)]
             is_complete = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
             notes["empty"] += int((~is_complete).sum())
-            whole = texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])
-            kept = rules.keep(whole, is_complete)
+            kept = rules.keep(chunk_of(texts), is_complete)
             yield [_without_words(text, ~kept) for text in texts]
         notes.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
 

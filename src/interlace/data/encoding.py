@@ -28,10 +28,9 @@ from tokenizers.pre_tokenizers import ByteLevel
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.tokenizer_files import tokenizer_errors
-from interlace.text import Text, check_lines
+from interlace.text import Text
 from interlace.text.characters import code_points, is_space, line_starts
 from interlace.text.scripts import is_unspaced
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are used from the start
 _THREADS = 2  # one converts to arrays while the tokenizer encodes the next chunk
@@ -157,17 +156,7 @@ class Encoder:
         language: str = "",
     ) -> Sentences:
         """Return the subwords of plain lines and the word of each, as `encode_text`; checks as `check_lines`."""
-        check_lines(lines)
-        tokenizer = WORD_TOKENIZERS.build(word_tokenizer)
-        words = tokenizer.of(language).split(lines)
-        return self.encode_text(
-            Text(
-                language,
-                list(lines),
-                words,
-                tokenizer.name,
-            )
-        )
+        return self.encode_text(Text.of(lines, language, word_tokenizer))
 
     def encode_text(self, text: Text) -> Sentences:
         """Return the subwords of a text's lines and the word of each.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
-from interlace.data.filters import Chunk, Filter, Keep, characters, on_all_sides, sides
+from interlace.data.filters import Chunk, Filter, Keep, characters, chunk_of, on_all_sides, sides
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.ratio import Ratio
@@ -28,7 +28,6 @@ from interlace.data.shifts import find_shift
 from interlace.readers import Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
-from interlace.text.word_tokenizers import WordTokenizer
 
 Observer = Callable[[Text, RowNames], None]  # called with every side of every chunk
 
@@ -55,10 +54,10 @@ class InspectionReport:
 class Inspector:
     """Inspects corpora.
 
-    word_tokenizer: finds the words that are counted. rules: filters with user settings, by name.
+    word_tokenizer: the name of what finds the words that are counted. rules: filters with user settings, by name.
     """
 
-    word_tokenizer: WordTokenizer
+    word_tokenizer: str
     rules: Mapping[str, Filter] = field(default_factory=dict)
     progress: Progress = no_progress
 
@@ -112,18 +111,8 @@ class Inspector:
 
     def _with_words(self, chunk: Chunk) -> Chunk:
         """Return a chunk with the words of the inspector's word tokenizer."""
-        texts = []
-        for text in sides(chunk):
-            words = self.word_tokenizer.of(text.language).split(text.lines)
-            texts.append(
-                Text(
-                    text.language,
-                    text.lines,
-                    words,
-                    self.word_tokenizer.name,
-                )
-            )
-        return texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])
+        texts = [Text.of(text.lines, text.language, self.word_tokenizer) for text in sides(chunk)]
+        return chunk_of(texts)
 
 
 @dataclass

@@ -30,7 +30,7 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     except InterlaceError:  # among the findings
         return reports
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    word_tokenizer = RecipeTexts(recipe, root).word_tokenizer
+    word_tokenizer = RecipeTexts(recipe, root).word_tokenizer.name
     inspector = Inspector(word_tokenizer, rules, progress)
     sets = held_out_sets(recipe)
     for corpus in _corpora(recipe, "dev"):

@@ -33,7 +33,6 @@ def held_out_sets(recipe: Recipe, tasks: Sequence[str] = ()) -> list[HeldOutSet]
     Development sets and test sets in the source language are optional. Other sets that cannot be read are logged.
     """
     sets: list[HeldOutSet] = []
-    messages: dict[str, None] = {}
     root = data_root(recipe)
     settings = recipe.evaluate
     for name in tasks or settings.tasks:
@@ -46,7 +45,7 @@ def held_out_sets(recipe: Recipe, tasks: Sequence[str] = ()) -> list[HeldOutSet]
             except InterlaceError as error:
                 is_optional = split == "dev" or language == settings.source
                 if not (is_optional and isinstance(error, MissingDataError)):
-                    messages[str(error)] = None
+                    log.warning("contamination is not checked for this text: %s", error)
                 continue
             if chunks:
                 sets.append(
@@ -57,8 +56,6 @@ def held_out_sets(recipe: Recipe, tasks: Sequence[str] = ()) -> list[HeldOutSet]
                         chunks,
                     )
                 )
-    for message in messages:
-        log.warning("contamination is not checked for text that cannot be read: %s", message)
     return sets
 
 

@@ -21,12 +21,6 @@ from interlace.readers import is_hub
 from interlace.readers.common.hub import stored_files
 from interlace.training.loop import Progress, Training
 
-_UNIT = {
-    "masked": "per masked subword",
-    "causal": "per subword",
-    "seq2seq": "per subword written",
-}  # of `perplexity`
-
 
 def run_record(
     recipe: Recipe, training: Training, progress: Progress, seconds: float
@@ -38,12 +32,11 @@ def run_record(
     for name, count in sorted(totals.tokens.items()):
         shares[name] = round(count / max(total, 1), 4)
     model = training.accelerator.unwrap_model(training.model)
-    backbone = model.backbone
-    architecture = "masked"
-    if hasattr(backbone, "decode"):
-        architecture = "seq2seq"
-    elif backbone.causal:
-        architecture = "causal"
+    perplexity_unit = "per masked subword"
+    if recipe.seq2seq:
+        perplexity_unit = "per subword written"
+    elif recipe.causal:
+        perplexity_unit = "per subword"
     return {
         "name": recipe.name,
         **environment(training.accelerator.device),
@@ -55,7 +48,7 @@ def run_record(
         "tokens": total,
         "shares": shares,
         "seconds": {"training": round(seconds, 3)},
-        "perplexity_unit": _UNIT[architecture],
+        "perplexity_unit": perplexity_unit,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -77,6 +77,13 @@ def sides(chunk: Chunk) -> tuple[Text, ...]:
     return (chunk,)
 
 
+def chunk_of(texts: Sequence[Text]) -> Chunk:
+    """Return a single text itself, or two as pairs."""
+    if len(texts) == 1:
+        return texts[0]
+    return TextPairs(texts[0], texts[1])
+
+
 def on_all_sides(chunk: Chunk, holds: Callable[[Text], Mask]) -> Mask:
     """(n,) where a condition holds on every side."""
     return reduce(np.logical_and, map(holds, sides(chunk)))
