@@ -200,7 +200,7 @@ class Lexicon:
 
     def at_least(self, min_count: float) -> Lexicon:
         """Return the entries with at least this count."""
-        return self._select(self.counts >= min_count)
+        return self.select(self.counts >= min_count)
 
     def top(self, count: int) -> Lexicon:
         """Return the `count` most frequent translations of each source type.
@@ -213,7 +213,7 @@ class Lexicon:
         ranks = np.arange(len(self)) - first_of_source
         frequent = np.zeros(len(self), np.bool_)
         frequent[order[ranks < count]] = True
-        return self._select(frequent)
+        return self.select(frequent)
 
     def mutual(self) -> Lexicon:
         """Return the entries that are the most frequent of both their source and their target type, each type once.
@@ -228,15 +228,16 @@ class Lexicon:
             best = np.zeros(len(self), np.bool_)
             best[order[first]] = True
             mutual &= best
-        return self._select(mutual)
+        return self.select(mutual)
 
     def words(self) -> Lexicon:
         """Return the entries with a letter on both sides, without numbers and punctuation."""
         source = _with_letters(self.source_types)[self.entries[:, 0]]
         target = _with_letters(self.target_types)[self.entries[:, 1]]
-        return self._select(source & target)
+        return self.select(source & target)
 
-    def _select(self, selected: NDArray[np.bool_]) -> Lexicon:
+    def select(self, selected: NDArray[np.bool_]) -> Lexicon:
+        """Return the lexicon with some of its entries; selected: a mask, (n,)."""
         return replace(self, entries=self.entries[selected], counts=self.counts[selected])
 
     def reversed(self) -> Lexicon:

@@ -71,7 +71,8 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress = no_progress) 
         dictionaries: dict[tuple[str, str], Lexicon] = {}
         for split in splits:
             texts[f"embeddings.{split.name}"] = dictionary_text(split)
-            dictionaries[split.languages] = _training_entries(split)
+            is_trained = split.parts == DictionaryPart.TRAIN
+            dictionaries[split.languages] = split.lexicon.select(is_trained)
         write_dictionaries(texts, recipe, into)
         sources, vocab = _sources(recipe, settings)
         sources = replace(sources, dictionaries=dictionaries)
@@ -120,13 +121,6 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
         return EmbeddingSources(texts={SUBWORDS: token_lines(workspace)}), workspace.vocab
     texts = {language: _words(workspace, language) for language in recipe.languages}
     return EmbeddingSources(texts=texts), None
-
-
-def _training_entries(split: DictionarySplit) -> Lexicon:
-    is_trained = split.parts == DictionaryPart.TRAIN
-    lexicon = split.lexicon
-    entries = lexicon.entries[is_trained]
-    return replace(lexicon, entries=entries, counts=lexicon.counts[is_trained])
 
 
 @dataclass(frozen=True)

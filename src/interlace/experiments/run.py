@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,8 +16,6 @@ from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import folder_key
 from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, VECTORS, read_run
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -117,15 +114,11 @@ class Run:
         """
         stored = self.stored_recipe
         goes_on = self.is_finished or self.has_checkpoints
-        if stored is not None:
+        if stored is not None and goes_on:
             changed = differences(stored, recipe.dump())
-            if changed and goes_on:
+            if changed:
                 raise RunError(
                     f"{self.folder} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder"
-                )
-            if changed:
-                log.info(
-                    "%s: restarting a run without a checkpoint, by another recipe", self.folder
                 )
         if not goes_on:
             for name, path in plugin_files().items():
