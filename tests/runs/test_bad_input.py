@@ -93,7 +93,7 @@ def test_corrected_recipe_may_use_the_folder_of_a_failed_start(train, small, tmp
     assert (train()[0], (tmp_path / "run" / "recipe.json").exists()) == (2, True)
     edit("dve.{language}", "dev.{language}")(tmp_path)
     code, message = train()
-    assert (code, "without a checkpoint" in message) == (0, True), message
+    assert code == 0, message
     code, message = train(steps=2)
     assert (code, "train.steps was 1, is 2" in message) == (2, True)
 

@@ -50,6 +50,9 @@ class Lexicon:
         source, target = self.entries[entry].tolist()
         return self.source_types[source], self.target_types[target], float(self.counts[entry])
 
+    def __iter__(self) -> Iterator[tuple[str, str, float]]:
+        return map(self.__getitem__, range(len(self)))
+
     def __contains__(self, word: str) -> bool:
         return bool(self.translations(word))
 

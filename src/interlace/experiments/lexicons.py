@@ -208,7 +208,7 @@ def _counted_lexicons(
             lexicon = lexicon.reversed()
             pair = (target, source)
         if pair in lexicons:
-            lexicon = Lexicon.of([*_entries(lexicons[pair]), *_entries(lexicon)])
+            lexicon = Lexicon.of([*lexicons[pair], *lexicon])
         if len(lexicon):
             lexicons[pair] = lexicon
     if not lexicons:
@@ -217,7 +217,3 @@ def _counted_lexicons(
             f"{key}.min_count, or set {key}.files"
         )
     return lexicons
-
-
-def _entries(lexicon: Lexicon) -> list[tuple[str, str, float]]:
-    return [lexicon[entry] for entry in range(len(lexicon))]

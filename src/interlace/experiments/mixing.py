@@ -207,8 +207,7 @@ def dictionary_text(split: DictionarySplit) -> str:
     """Return the content of a dictionary's file: the languages, then an entry a line."""
     source_language, target_language = split.languages
     text = f"{source_language}\t{target_language}\tpart\tstatus\n"
-    for entry in range(len(split.lexicon)):
-        source, target, _ = split.lexicon[entry]
+    for entry, (source, target, _) in enumerate(split.lexicon):
         part = DictionaryPart(split.parts[entry]).name
         status = EntryStatus(split.statuses[entry]).name
         use = f"{part}\t{status}".lower().replace("_", "-")

@@ -257,6 +257,5 @@ def _count_words(counts: WordCounts, original: Text, derived: DerivedText) -> No
     links = derived.links
     pairs = WordPairs.of([TextPairs(original, derived.text, links)])
     lexicon = Lexicon.count(pairs, links).words()
-    for entry in range(len(lexicon)):
-        source, target, count = lexicon[entry]
+    for source, target, count in lexicon:
         counts[source, target] += int(count)
