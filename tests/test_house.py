@@ -81,6 +81,38 @@ def test_commands_and_public_names_start_without_torch(ours):
     assert brought_by(light) == ""
 
 
+LOADED = """
+import sys
+from interlace.__main__ import main
+sys.argv[0] = "interlace"
+try:
+    main()
+finally:
+    names = [name for name in sys.modules if name.partition(".")[0] == "interlace"]
+    print(len(names), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [("align a.en a.de -o links", 47), ("preview mlm", 51), ("report --help", 17)],
+)
+def test_a_command_loads_few_of_our_modules(tmp_path, arguments, most):
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("a cat\n")
+    command = [sys.executable, "-c", LOADED, *arguments.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stderr.split()[-1]) <= most
+
+
+@pytest.mark.parametrize(("module", "most"), [("report.page", 38), ("experiments.evaluate", 112)])
+def test_importing_a_module_loads_few_of_ours(module, most):
+    count = "import sys; print(sum(name.partition('.')[0] == 'interlace' for name in sys.modules))"
+    command = [sys.executable, "-c", f"import interlace.{module}\n{count}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= most
+
+
 def test_an_import_of_a_private_module_is_found(build):
     package = build(
         {

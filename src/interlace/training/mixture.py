@@ -1,8 +1,10 @@
 """The mixture of objectives and corpora: what each step takes, as a function of seed and step."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +12,11 @@ from numpy.typing import NDArray
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.schedules import value_at
-from interlace.data.packing import Streams
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature
 from interlace.objectives import Batch, Objective, Prepared
+
+if TYPE_CHECKING:
+    from interlace.data.packing import Streams
 
 _SAMPLED_STEPS = (
     1000  # at which schedules of weights are evaluated to estimate the passes over corpora
