@@ -163,9 +163,8 @@ def exit_code(error: BaseException) -> int | None:
         and isinstance(error, InterlaceError)
         and not isinstance(error, LostProcessError)
     ):
-        time.sleep(
-            _FIRST
-        )  # mostly the first process has the same error and ends this one by torchrun
+        # mostly the first process has the same error and ends this one by torchrun
+        time.sleep(_FIRST)
     notes.quiet = False
     if text:
         notes.print(

@@ -160,11 +160,12 @@ def test_posteriors_of_new_pairs_by_hand(monkeypatch):
         kernels.add_posteriors(words, model.known, tables, rows, np.uint64(11), out, 0.5)
     alone = {0: 2.5 / 3.5, -1: 0.5 / 3.5}  # of 2 + 2 x 0.5 + 0.5
     pair = [7 / 8 * 0.4 * 0.4 * 0.5, 0.25 * alone[0] * 0.2]  # a link, no link
+    # the last jump is by 3
     unknown = [
         0.5 * 0.4 * 0.2,
         0.5 / 8 * 0.2 * 0.4 * 0.5,
         0.25 * alone[-1] * 0.01,
-    ]  # the last jump is by 3
+    ]
     expected = [pair[0] / sum(pair), unknown[0] / sum(unknown), unknown[1] / sum(unknown)]
     assert out[:3] == pytest.approx(np.multiply(expected, 0.5), rel=1e-4)
     # The second word of the last pair has type 1 as partner, so that the first jumps to it, and type 1 has a link.

@@ -42,9 +42,8 @@ def test_rejects_links_beyond_a_sentence(monkeypatch):
     pairs, _ = linked_houses()
     with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):
         Lexicon.count(pairs, Ragged.of([[]], width=2))
-    monkeypatch.setattr(
-        WordPairs.chunks, "__defaults__", (1,)
-    )  # the number is that of the pair and not of the chunk
+    # the number is that of the pair and not of the chunk
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (1,))
     with pytest.raises(DataError, match="pair 2: link 3-0"):
         Lexicon.count(pairs, Ragged.of([[], [(3, 0)], []], width=2))
 

@@ -41,9 +41,8 @@ def test_ten_thousand_random_pairs_equal_the_definition(unaligned_borders):
         links = []
         for n, m in lengths.tolist():
             drawn = rng.random((n, m)) < rng.choice([0.05, 0.15, 0.4])
-            links.append(
-                [tuple(link) for link in rng.permutation(np.argwhere(drawn)).tolist()]
-            )  # in any order
+            # in any order
+            links.append([tuple(link) for link in rng.permutation(np.argwhere(drawn)).tolist()])
         expected = [
             reference(n, m, row, longest, unaligned_borders)
             for (n, m), row in zip(lengths.tolist(), links, strict=True)

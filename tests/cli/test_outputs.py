@@ -150,9 +150,8 @@ COMMAND = [sys.executable, "-m", "interlace", "lexicon", "en", "de", "links"]
 
 @pytest.mark.parametrize("name", ["-", "stdout", "/dev/fd/1"])
 def test_standard_output_by_its_other_names_is_written_at_its_position(text, name):
-    (text / "stdout").symlink_to(
-        "/proc/self/fd/1"
-    )  # as /dev/stdout is, which a fault would replace
+    # as /dev/stdout is, which a fault would replace
+    (text / "stdout").symlink_to("/proc/self/fd/1")
     (text / "result").write_text("before\n")
     with (text / "result").open("a") as result:
         subprocess.run([*COMMAND, "-o", name], stdout=result, check=True)

@@ -24,12 +24,13 @@ from interlace.text.columns import TextColumns
 from little_checkpoints import save
 
 LANGUAGES = ("en", "xx")
+# each with its language ids
 FAMILIES = {
     "bert": LANGUAGES,
     "roberta": LANGUAGES,
     "modernbert": (),
     "xlm": LANGUAGES,
-}  # each with its language ids
+}
 CHECKPOINTS = {"xlm"}  # families that are never made afresh
 DEVICE = torch.device("cpu")
 
@@ -244,9 +245,8 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
 def test_predicts_no_special_or_padding_tokens(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     assert len(batch.labels) > 0
-    ends = (
-        [vocab.end] if objective.architecture == "seq2seq" else []
-    )  # a sentence that is written must end
+    # a sentence that is written must end
+    ends = [vocab.end] if objective.architecture == "seq2seq" else []
     assert not np.isin(batch.labels, np.setdiff1d(vocab.special_ids, ends)).any()
     sides = real(batch, vocab)
     assert sides[-1][batch.at].all()

@@ -33,11 +33,12 @@ NOUNS = ["doctor", "letter", "garden", "river", "teacher", "window", "mountain",
 VERBS = ["reads", "sees", "finds", "paints"]
 LEXICON = {word: word[::-1] + "o" for word in [*NOUNS, *VERBS, "the", "maybe", "never", "always"]}
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
+# and the languages each has embeddings for
 LANGUAGES = {
     "bert": ("en", "xx"),
     "roberta": (),
     "modernbert": (),
-}  # and the languages each has embeddings for
+}
 
 # ---- a set of tiny files for every task, laid out as the toy corpus lays them out ----
 

@@ -202,9 +202,8 @@ SPELLED = "a </s> b<mask> [MASK] <unk> [UNK]c <pad>x <s> ＜/s＞"
 @pytest.mark.parametrize("kind", LEARNED)
 def test_special_tokens_that_text_spells_are_text(kind):
     """Also where normalization spells them: XLM-R's turns the wide brackets into narrow ones."""
-    names = re.sub(
-        r"[<>\[\]]", " ", SPELLED
-    )  # a tokenizer is not trained on the special tokens in its text
+    # a tokenizer is not trained on the special tokens in its text
+    names = re.sub(r"[<>\[\]]", " ", SPELLED)
     vocab = learned_vocab({"en": [SPELLED, " ".join(SPELLED), names] * 20}, 400, kind)
     if kind == "unigram":
         vocab.tokenizer.normalizer = normalizers.NFKC()

@@ -99,9 +99,8 @@ def test_letters_marks_and_digits_of_all_scripts_map_and_back(line):
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "byte-bpe"])
 def test_twins_are_cut_alike(kind):
     """Subwords learned from both languages have twins, also where marks touch words; the bytes of scripts differ."""
-    marked = MARKED.partition(" 你")[
-        0
-    ]  # BERT splits wide punctuation, which has no wide twins of its kind
+    # BERT splits wide punctuation, which has no wide twins of its kind
+    marked = MARKED.partition(" 你")[0]
     lines = [*text("en", sample(400)).lines, marked, "(the dog's), 'no'... $5-10 (3.5%)!?"]
     twins = changed(lines).lines
     tokenizer = learned_vocab({"en": lines, "en_x": twins}, 900, kind).tokenizer

@@ -208,9 +208,8 @@ def test_parses_of_plain_text_are_found(verb_first, tmp_path):
     )
     with_trees = verb_first.model_copy(update={"trees": (parses,)})
     lines = ["old dogs", "old dogs see . old dogs", "", "old dogs see.", "cats don't."]
-    derived = with_trees.apply(
-        Text.of(lines, "en")
-    ).text  # "see." is one word: the verb with its mark
+    # "see." is one word: the verb with its mark
+    derived = with_trees.apply(Text.of(lines, "en")).text
     assert derived.lines == [
         "dogs old",
         "see dogs old . dogs old",

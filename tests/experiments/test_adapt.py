@@ -110,9 +110,8 @@ def test_extends_the_vocabulary(kind, starts, text, tmp_path):
     line = " ".join(OTHER[:6])
     assert new.encode([line]).ids[0].max() >= old.size
     assert load(model).vocab_size >= new.size
-    again = pretrain(
-        adapted("adapt/mbert:alm", model, text), tmp_path / "again"
-    )  # and goes on like any other
+    # and goes on like any other
+    again = pretrain(adapted("adapt/mbert:alm", model, text), tmp_path / "again")
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 

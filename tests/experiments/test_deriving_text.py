@@ -96,9 +96,8 @@ def test_translations_and_dictionary_use_training_rows(root, group, more, kept):
 
 
 def test_filters_count_the_words_of_the_corpus(root):
-    write_lines(
-        root / "bank.en.conllu", conllu("do n't go now", "we go")
-    )  # the word tokenizer finds 5 words, and 2
+    # the word tokenizer finds 5 words, and 2
+    write_lines(root / "bank.en.conllu", conllu("do n't go now", "we go"))
     found = made(root, group=TREEBANK, filters={"length": {"max_words": 4}})
     assert [words(found("dict.en-en_x")), len(found("en-en_x.alignments"))] == [{"we", "go"}, 1]
 

@@ -16,9 +16,8 @@ from vector_files import write_vec
 
 STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
-WORDS = [
-    name for name in TINY if read_recipe(name).embeddings.units == "words"
-]  # of subwords: test_embedding_tables
+# of subwords: test_embedding_tables
+WORDS = [name for name in TINY if read_recipe(name).embeddings.units == "words"]
 SMALL = {
     "toy.languages": '["en", "de"]',
     "corpora.text.languages": '["en", "de"]',

@@ -175,9 +175,8 @@ def test_held_out_pairs_evaluate_every_direction_of_translation_objectives_only(
     objectives = {"denoise": {}, "back_translation": {}}
     assert measured(root, objectives, text=TEXT, held=HELD) == directions
     turned = {"pairs": ["en-de"], "train": LEARNT["train"]}
-    both = measured(  # as in xlm/mt-ro-en:bt-offline-mlm
-        root, {"translation": {"directions": "forward"}}, pairs=LEARNT, turned=turned
-    )
+    # as in xlm/mt-ro-en:bt-offline-mlm
+    both = measured(root, {"translation": {"directions": "forward"}}, pairs=LEARNT, turned=turned)
     assert {corpus.rpartition(":")[2] for _, corpus in both} == {"de-en", "en-de"}
     mixed = {"translation": {}, "mlm": {}}
     found = measured(root, mixed, pairs={**LEARNT, "dev": []}, text=TEXT)

@@ -73,7 +73,6 @@ def test_recomputed_layers_learn_the_same(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["xlm-r", "seq2seq"], indirect=True)
 def test_compiled_layers_learn_the_same(model, monkeypatch):
-    monkeypatch.setattr(
-        blocks, "COMPILER", "eager"
-    )  # traces the layers without minutes of a C++ compiler
+    # traces the layers without minutes of a C++ compiler
+    monkeypatch.setattr(blocks, "COMPILER", "eager")
     check(*model, checkpointing=True, compiled=True)

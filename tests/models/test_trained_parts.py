@@ -73,9 +73,8 @@ def test_adapters_are_trained_alone_and_merged(kind, targets, build, folders, tm
     assert (in_attention < names) == (len(targets) == 2)
     ids = {"input_ids": torch.arange(5, 25).reshape(2, 10)}
     original = load(folders[kind])
-    torch.testing.assert_close(
-        backbone.eval().encode(ids), original.eval().encode(ids)
-    )  # B starts at 0
+    # B starts at 0
+    torch.testing.assert_close(backbone.eval().encode(ids), original.eval().encode(ids))
     take_a_step(backbone.train())
     states = backbone.eval().encode(ids)
     assert (states - original.encode(ids)).abs().max() > 1e-3

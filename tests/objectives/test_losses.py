@@ -59,9 +59,8 @@ def test_chunked_cross_entropy_equals_the_plain_one(
             ours = losses_and_gradients(
                 lambda: linear_cross_entropy(states, layer, labels, smoothing), states, layer
             )
-    rounding = tolerance * max(
-        [1.0, *layer(states).detach().abs().flatten().tolist()]
-    )  # of a logit
+    # of a logit
+    rounding = tolerance * max([1.0, *layer(states).detach().abs().flatten().tolist()])
     for one, other in zip(ours, expected, strict=True):
         largest = max([1.0, *other.abs().flatten().tolist()])
         torch.testing.assert_close(one, other, rtol=rounding, atol=rounding * largest)

@@ -104,9 +104,8 @@ def test_weighting_prefers_rare_tokens():
 
 @pytest.mark.parametrize("weighting", ["none", "inverse_sqrt_frequency"])
 def test_masks_whole_words(weighting):
-    words = Ragged.of(
-        [[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300
-    )  # word 2 at the end of a row and of the next
+    # word 2 at the end of a row and of the next
+    words = Ragged.of([[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300)
     layout = sentence_layout(
         Sentences(Ragged(words.columns() + 10, words.offsets), words, "en"), VOCAB, 512
     )

@@ -111,9 +111,8 @@ def test_losses_equal_those_of_the_equations(backbone):
         heads["dense"].bias.add_(torch.randn(16))
         terms = weam.loss(backbone, heads, batch)
         states = backbone.encode(batch.inputs)[0]
-        swapped = torch.stack(
-            [(states[6] + states[9]) / 2, states[7], states[3]]
-        )  # like, green, grüne
+        # like, green, grüne
+        swapped = torch.stack([(states[6] + states[9]) / 2, states[7], states[3]])
         head = backbone.model.cls.predictions
         changed = gelu(heads["dense"](heads["exchanged"](swapped)))
         scores = head.decoder(head.transform.LayerNorm(changed))

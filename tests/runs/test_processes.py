@@ -40,9 +40,8 @@ class Headed(Base):
 
 
 TAGS = ("NOUN", "VERB", "DET", "ADJ")
-NAMES = [
-    name for name in OBJECTIVES.names() if OBJECTIVES.get(name).architecture != "seq2seq"
-]  # see test_translation_runs
+# see test_translation_runs
+NAMES = [name for name in OBJECTIVES.names() if OBJECTIVES.get(name).architecture != "seq2seq"]
 STEPS = len(NAMES) + 4  # some objectives twice
 MORE = {  # what is drawn anew in every step, and dictionaries of a file beside those counted from links
     "align_mlm": 'alignment_loss = "contrastive"\npairs_per_step = 3\nnegatives = 8\n',

@@ -98,9 +98,8 @@ def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
         assert killed.returncode == -signal.SIGKILL, (where, killed.stderr)
         assert not (run / "run.json").exists()
         for place, path in enumerate(sorted(tmp_path.rglob("*"))):
-            os.utime(
-                path, (2**32 - place, 2**32 - place)
-            )  # the clock was set back meanwhile, and is for the next run
+            # the clock was set back meanwhile, and is for the next run
+            os.utime(path, (2**32 - place, 2**32 - place))
         again = pretrain(run, start=("-c", SET_BACK))
         assert "resuming from step" in again.stderr, where
         one, other = ((each / "model" / "model.safetensors").read_bytes() for each in (run, whole))

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp\r"
-RAW = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-)  # not to be printed
+# not to be printed
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 WORDS = "the cat dog sees house big reads two books in".split()
 TREE = "1\tcat\tcat\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tsees\tsee\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
 ANSWERS = [{"text": "cat", "answer_start": 4}]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LANGUAGES = ("en", "de", "hi")
-TRANSFER = {  # task, language: without and with parallel text
+# task, language: without and with parallel text
+TRANSFER = {
     "pos": {"en": (97.4, 97.1), "de": (81.2, 90.3), "hi": (41.0, 71.9)},
 }
 LEXICON = "dog Hund कुत्ता|cat Katze बिल्ली|house Haus घर|water Wasser पानी|bread Brot रोटी|red rot लाल|big groß बड़ा"

@@ -75,9 +75,8 @@ def test_identically_spelled_words_are_left_out_and_the_own_row_of_a_word_is_no_
     with torch.no_grad():
         der, arzt = (int(vocab.encode_words([word])[0][0]) for word in ("der", "arzt"))
         backbone.input_embeddings[arzt] = backbone.input_embeddings[der] + 0.1
-    root = dictionary(
-        ("the", "der"), ("der", "arzt"), ("reads", "liest")
-    )  # the nearest of all would be `der` itself
+    # the nearest of all would be `der` itself
+    root = dictionary(("the", "der"), ("der", "arzt"), ("reads", "liest"))
     assert measured(root, vocab, backbone)["p@1"] == 100
 
 

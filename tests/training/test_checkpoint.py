@@ -177,9 +177,8 @@ def test_optimizer_state_moves_to_the_device_of_the_weights(tmp_path):
     model, optimizer = learner()
     train(model, optimizer, 1)
     path = checkpoint.save(tmp_path, 1, model, optimizer, {})
-    elsewhere = learner()[0].to(
-        "meta"
-    )  # stands for a GPU, on which fused AdamW refuses a step on the CPU
+    # stands for a GPU, on which fused AdamW refuses a step on the CPU
+    elsewhere = learner()[0].to("meta")
     resumed = torch.optim.AdamW(elsewhere.parameters())
     checkpoint.load(path, elsewhere, resumed)
     assert {value.device.type for state in resumed.state.values() for value in state.values()} == {

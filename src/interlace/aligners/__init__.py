@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
+from interlace.core.arrays import AnyArray, FloatArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.json_files import read_json
@@ -34,7 +34,7 @@ ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
 CONTENTS = ("model.safetensors", "source.words", "target.words")
 FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
 SMALLEST = float(np.finfo(np.float32).tiny)  # of positive numbers of a model
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, AnyArray]
 
 _SIDES = ("source", "target")
 
@@ -68,7 +68,7 @@ class Alignments:
     """
 
     links: Ragged
-    confidence: NDArray[np.float32]
+    confidence: FloatArray
 
     def __len__(self) -> int:
         return len(self.links)
@@ -101,7 +101,7 @@ class FittedAligner(ABC):
         """
         return self.align(pairs)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Return the arrays that `Aligner.restore` needs besides the word types.
 
         Raises:
@@ -148,8 +148,8 @@ class StoredAlignments(FittedAligner):
 
     aligner: Aligner
     links: Ragged
-    lengths: NDArray[np.int64]
-    confidence: NDArray[np.float32]
+    lengths: IntArray
+    confidence: FloatArray
 
     @classmethod
     def of(
@@ -157,7 +157,7 @@ class StoredAlignments(FittedAligner):
         aligner: Aligner,
         pairs: WordPairs,
         links: Ragged,
-        confidence: NDArray[np.float32] | None = None,
+        confidence: FloatArray | None = None,
     ) -> StoredAlignments:
         """Store the links of a whole corpus; without confidence, every link has 1."""
         if confidence is None:
@@ -179,7 +179,7 @@ class StoredAlignments(FittedAligner):
         return Alignments(Ragged(flat, links.offsets - links.offsets[0]), confidence)
 
 
-def _lengths(pairs: WordPairs) -> NDArray[np.int64]:
+def _lengths(pairs: WordPairs) -> IntArray:
     """(n, 2) words of source and target of each pair."""
     return np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
 
@@ -188,9 +188,8 @@ class Aligner(RegistryEntry, ABC):
     """A word aligner; its fields are its settings."""
 
     can_save: ClassVar[bool] = True  # whether the trained model can be saved and used on new text
-    files: ClassVar[
-        tuple[str, ...]
-    ] = ()  # fields that are file names; recipes resolve them under their data root
+    # fields that are file names; recipes resolve them under their data root
+    files: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def fit(
@@ -259,21 +258,20 @@ def load_aligner(folder: Path | str) -> FittedAligner:
     source, target = (list(read_lines(path)) if path.stat().st_size else [] for path in lists)
     fitted: FittedAligner = aligner.restore(arrays, source, target)
     if metadata.trained_on is not None:
-        object.__setattr__(
-            fitted, "trained_on", metadata.trained_on
-        )  # an entry may be a frozen dataclass
+        # an entry may be a frozen dataclass
+        object.__setattr__(fitted, "trained_on", metadata.trained_on)
     return fitted
 
 
 def checked_array(
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Mapping[str, AnyArray],
     name: str,
     kind: type[np.generic],
     shape: tuple[int, ...],
     where: str,
     low: float = SMALLEST,
     high: float | tuple[int, ...] = np.inf,
-) -> NDArray[Any]:
+) -> AnyArray:
     """Return a saved model's array, checked because compiled loops do not check; raise a DataError if it is wrong.
 
     low, high: bounds of the values, or of those of each column; by default they are positive numbers.

@@ -1,7 +1,7 @@
 """Alignments read from files in any format of `interlace.alignment.formats`: Pharaoh, TALP, WPT, JSON lines."""
 
 import logging
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 class Pharaoh(Aligner):
     """Reads alignments from one file, or from one per direction."""
 
-    can_save: ClassVar[bool] = False
-    files: ClassVar[tuple[str, ...]] = ("links", "backward")
+    can_save = False
+    files = ("links", "backward")
 
     links: str = Field(
         "",

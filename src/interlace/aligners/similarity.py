@@ -18,16 +18,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners.common.inputs import check_usable
 from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.lexicon import Lexicon
+from interlace.core.arrays import FloatArray, IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.finite import check_finite
 from interlace.core.progress import Progress
@@ -76,7 +76,7 @@ class SimilaritySettings(Settings):
 class Similarity(SimilaritySettings, Aligner):
     """Aligns words by the similarity of contextual word or subword vectors."""
 
-    can_save: ClassVar[bool] = False
+    can_save = False
 
     layer: int | None = Field(
         None,
@@ -217,8 +217,7 @@ class FittedSimilarity(FittedAligner):
                 mutual[layer] += int(links.sum())
             shorter = source_layers[0].real.sum(1).minimum(target_layers[0].real.sum(1))
             possible += int(shorter.sum())
-        shares: list[float] = (mutual / max(possible, 1)).tolist()
-        return shares
+        return (mutual / max(possible, 1)).tolist()
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align every pair; words beyond the maximum length get no links, with a warning."""
@@ -260,7 +259,7 @@ class FittedSimilarity(FittedAligner):
             batch_rows = rows[plan.batch(number)[0]]
             yield _Batch(source.take(batch_rows), target.take(batch_rows), batch_rows)
 
-    def _link(self, batch: _Batch) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _link(self, batch: _Batch) -> tuple[IntArray, FloatArray]:
         """(k, 3) row, source word and target word of each aligned pair of units, and its confidence."""
         import torch
 
@@ -298,10 +297,10 @@ class _Batch(NamedTuple):
 
     source: Sentences
     target: Sentences
-    rows: NDArray[np.int64]
+    rows: IntArray
 
 
-def _alignments(links: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
+def _alignments(links: IntArray, confidence: FloatArray, rows: int) -> Alignments:
     """Build alignments from (k, 3) row, source word, target word; duplicates keep the highest confidence."""
     distinct, numbers = np.unique(links, axis=0, return_inverse=True)
     best = np.zeros(len(distinct), np.float32)
@@ -450,8 +449,7 @@ def cosines(source: Tensor, target: Tensor) -> Tensor:
 def _cosines(source: Tensor, target: Tensor) -> Tensor:
     from torch.nn.functional import normalize
 
-    products: Tensor = normalize(source, dim=2) @ normalize(target, dim=2).transpose(1, 2)
-    return products
+    return normalize(source, dim=2) @ normalize(target, dim=2).transpose(1, 2)
 
 
 def argmax(similarity: Tensor, real: Tensor) -> Tensor:

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Words = NDArray[np.int32]
+from interlace.core.arrays import Int32Array, IntArray
+
+Words = Int32Array
 
 if TYPE_CHECKING:
-    Reach = tuple[
-        Words, Words, Words, Words
-    ]  # first and last of each source word, then of each target word
+    # first and last of each source word, then of each target word
+    Reach = tuple[Words, Words, Words, Words]
 
 
 @njit(cache=True, nogil=True)
 def consistent(
-    source_lengths: NDArray[np.int64],
-    target_lengths: NDArray[np.int64],
-    links: NDArray[np.int32],
-    offsets: NDArray[np.int64],
+    source_lengths: IntArray,
+    target_lengths: IntArray,
+    links: Int32Array,
+    offsets: IntArray,
     max_length: int,
     unaligned_borders: bool,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Int32Array, IntArray]:
     """Return the spans of all rows, sorted in each row, and their number per row.
 
     A row with a link beyond its sentences has -1. There must be at least one row.
@@ -56,11 +56,11 @@ def consistent(
 def _starting_at(
     a: int,
     reach: Reach,
-    spans: NDArray[np.int32],
+    spans: Int32Array,
     used: int,
     max_length: int,
     unaligned_borders: bool,
-) -> tuple[NDArray[np.int32], int]:
+) -> tuple[Int32Array, int]:
     """Append the phrase pairs whose source begins at word a."""
     source_low, source_high, target_low, target_high = reach
     c = len(target_low)  # source[a:b] is aligned to target words in [c, d)
@@ -85,7 +85,7 @@ def _starting_at(
 
 
 @njit(cache=True, nogil=True)
-def _fill_reach(reach: Reach, links: NDArray[np.int32]) -> bool:
+def _fill_reach(reach: Reach, links: Int32Array) -> bool:
     """Fill in the first and last partner of each word; return whether all links are inside their sentences."""
     source_low, source_high, target_low, target_high = reach
     source_low[:] = len(target_low)
@@ -115,7 +115,7 @@ def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _grown(spans: NDArray[np.int32], used: int, more: int) -> NDArray[np.int32]:
+def _grown(spans: Int32Array, used: int, more: int) -> Int32Array:
     larger = np.empty((2 * len(spans) + more, 4), np.int32)
     for row in range(used):  # assigning a slice would take seconds to compile
         for column in range(4):
@@ -125,7 +125,7 @@ def _grown(spans: NDArray[np.int32], used: int, more: int) -> NDArray[np.int32]:
 
 @njit(cache=True, nogil=True)
 def _emit(
-    spans: NDArray[np.int32],
+    spans: Int32Array,
     used: int,
     span: tuple[int, int, int, int],
     target_high: Words,
@@ -153,12 +153,12 @@ def _emit(
 
 @njit(cache=True, nogil=True)
 def fill_link_sets(
-    links: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    span_offsets: NDArray[np.int64],
+    links: Int32Array,
+    offsets: IntArray,
+    spans: Int32Array,
+    span_offsets: IntArray,
     width: int,
-    sets: NDArray[np.int64],
+    sets: IntArray,
 ) -> None:
     """Fill in the links inside each phrase pair, as bits (source word * width + target word) relative to the phrases.
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Links = NDArray[np.int32]  # (total, 2)
-Numbers = NDArray[np.int64]
+from interlace.core.arrays import BoolArray, ByteArray, Int32Array, IntArray
+
+Links = Int32Array  # (total, 2)
+Numbers = IntArray
 
 FORWARD, BACKWARD, BOTH, KEPT = 1, 2, 3, 4  # bits of a mark; BOTH is FORWARD | BACKWARD
 INTERSECTION, UNION, FINAL, FINAL_AND = range(4)  # heuristics
@@ -33,9 +34,9 @@ class Pair(NamedTuple):
     marks: (n + 2, m + 2) uint8. source_linked: (m + 2,) and target_linked: (n + 2,) whether a word is in a kept link.
     """
 
-    marks: NDArray[np.uint8]
-    source_linked: NDArray[np.bool_]
-    target_linked: NDArray[np.bool_]
+    marks: ByteArray
+    source_linked: BoolArray
+    target_linked: BoolArray
 
 
 @njit(cache=True, nogil=True)

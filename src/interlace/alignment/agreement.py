@@ -6,9 +6,9 @@ from dataclasses import astuple, dataclass
 from operator import add
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment.links import contained_in, select_links, sorted_links
+from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
@@ -75,9 +75,7 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
     return Agreement(*map(int, agreement_by_pair(links, sure, possible).sum(axis=0)))
 
 
-def agreement_by_pair(
-    links: Ragged, sure: Ragged, possible: Ragged | None = None
-) -> NDArray[np.int64]:
+def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> IntArray:
     """(n, 5) the counts of each pair, columns in the order of the fields of `Agreement`; raises as `agreement`."""
     possible = sure if possible is None else possible
     if not len(links) == len(sure) == len(possible):

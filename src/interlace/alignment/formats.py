@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.alignment.links import contained_in, select_links, sorted_links
 from interlace.alignment.pharaoh import MAX_WORDS, LinkColumns, parse_pharaoh
+from interlace.core.arrays import BoolArray, IntArray, IntegerArray
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.json_files import checked, json_record, parse_json
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines
 
 # words of each source and target sentence
-Lengths = tuple[NDArray[np.integer], NDArray[np.integer]]
+Lengths = tuple[IntegerArray, IntegerArray]
 
 _CHUNK = 50_000  # lines parsed at a time
 _MIN_EVIDENCE = 20  # aligned pairs without a word 0 from which words must be counted from 1
@@ -51,7 +51,7 @@ class GoldAlignments:
     possible: Ragged
     base: int
     format: str
-    numbers: NDArray[np.int64]
+    numbers: IntArray
     notes: dict[str, int] = field(default_factory=dict)
     beyond: int = 0
 
@@ -62,7 +62,7 @@ class GoldAlignments:
 def read_alignments(
     path: Path | str,
     lengths: Lengths | None = None,
-    numbers: Sequence[int] | NDArray[np.int64] | None = None,
+    numbers: Sequence[int] | IntArray | None = None,
     base: int | None = None,
     kind: str | None = None,
 ) -> GoldAlignments:
@@ -147,7 +147,7 @@ class _Parsed:
     where: str
     format: str
     columns: LinkColumns
-    numbers: NDArray[np.int64]
+    numbers: IntArray
     lengths: Lengths | None = None
 
     @property
@@ -155,7 +155,7 @@ class _Parsed:
         """Whether pairs are matched by the numbers in the file instead of by position."""
         return self.format in {"talp", "wpt"}
 
-    def name_of(self, row: int, text_numbers: NDArray[np.int64]) -> str:
+    def name_of(self, row: int, text_numbers: IntArray) -> str:
         """Return how notes refer to a row of the text."""
         if self.is_numbered:
             return f"sentence {text_numbers[row]}"
@@ -294,9 +294,7 @@ def _format_of(path: Path, kind: str | None) -> str:
 # ---- from the rows and words of a file to those of a text ----
 
 
-def _numbers_of_text(
-    parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int | None
-) -> NDArray[np.int64]:
+def _numbers_of_text(parsed: _Parsed, numbers: IntArray | None, count: int | None) -> IntArray:
     """(n,) the number of each pair of a text of `count` pairs, which must have the pairs of the file."""
     if not parsed.is_numbered:
         pairs = len(parsed.numbers)
@@ -316,7 +314,7 @@ def _numbers_of_text(
     return numbers
 
 
-def _expected_numbers(parsed: _Parsed, count: int | None) -> NDArray[np.int64]:
+def _expected_numbers(parsed: _Parsed, count: int | None) -> IntArray:
     """Return the numbers of a text without numbers: from 0 or 1, or those of the file if it has as many pairs."""
     numbers = parsed.numbers
     if count is None or len(numbers) == count:
@@ -330,13 +328,12 @@ def _expected_numbers(parsed: _Parsed, count: int | None) -> NDArray[np.int64]:
     )
 
 
-def _rows_of_text(parsed: _Parsed, text_numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rows_of_text(parsed: _Parsed, text_numbers: IntArray) -> IntArray:
     """(total,) the row of the text that each link belongs to."""
     if not parsed.is_numbered:
         return parsed.columns.rows
     order = np.argsort(text_numbers)
-    rows: NDArray[np.int64] = order[np.searchsorted(text_numbers[order], parsed.columns.rows)]
-    return rows
+    return order[np.searchsorted(text_numbers[order], parsed.columns.rows)]
 
 
 def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> Lengths | None:
@@ -353,7 +350,7 @@ def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> Lengths | None:
     return lengths
 
 
-def _are_sure(links: Ragged, rows: NDArray[np.int64], columns: LinkColumns) -> NDArray[np.bool_]:
+def _are_sure(links: Ragged, rows: IntArray, columns: LinkColumns) -> BoolArray:
     """(total,) whether each distinct link is sure in the file, at least once."""
     is_sure = ~columns.is_possible
     if is_sure.all():
@@ -361,7 +358,7 @@ def _are_sure(links: Ragged, rows: NDArray[np.int64], columns: LinkColumns) -> N
     return contained_in(links, sorted_links(rows[is_sure], columns.links[is_sure], len(links)))
 
 
-def _sentence_lengths(links: Ragged, lengths: Lengths | None) -> NDArray[np.integer]:
+def _sentence_lengths(links: Ragged, lengths: Lengths | None) -> IntegerArray:
     """(total, 2) words of the source and target sentence of each link; without lengths, more than any index."""
     if lengths is None:
         return np.full_like(links.flat, MAX_WORDS + 1)
@@ -369,7 +366,7 @@ def _sentence_lengths(links: Ragged, lengths: Lengths | None) -> NDArray[np.inte
 
 
 def _detect_base(
-    parsed: _Parsed, links: Ragged, sentence_lengths: NDArray[np.integer], notes: dict[str, int]
+    parsed: _Parsed, links: Ragged, sentence_lengths: IntegerArray, notes: dict[str, int]
 ) -> int:
     """Return the index of the first word: 0 or 1."""
     aligned_pairs = int((links.lengths > 0).sum())
@@ -394,7 +391,7 @@ def _detect_base(
     return 0
 
 
-def _from_zero(links: Ragged, selected: NDArray[np.bool_], base: int) -> Ragged:
+def _from_zero(links: Ragged, selected: BoolArray, base: int) -> Ragged:
     """Return the selected links, with words counted from 0."""
     chosen = select_links(links, selected)
     return Ragged((chosen.values - base).astype(np.int32), chosen.offsets)

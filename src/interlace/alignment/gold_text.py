@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment.formats import json_rows
+from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
@@ -30,13 +30,13 @@ class GoldText:
     """
 
     pairs: TextPairs
-    numbers: NDArray[np.int64]
+    numbers: IntArray
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     @property
-    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lengths(self) -> tuple[IntArray, IntArray]:
         """(n,) words of each source and target sentence."""
         return self.pairs.source.words.lengths, self.pairs.target.words.lengths
 

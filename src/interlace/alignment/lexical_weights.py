@@ -1,15 +1,14 @@
 """Lexical weights of phrase pairs (Koehn, Och and Marcu 2003, section 3.3)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import word_positions
+from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.ragged import Ragged
 
-_MIN_WEIGHT = float(
-    np.finfo(np.float32).tiny
-)  # products of many rare words would round to 0, which has no log
+# products of many rare words would round to 0, which has no log
+_MIN_WEIGHT = float(np.finfo(np.float32).tiny)
 
 
 class LexicalWeights:
@@ -22,9 +21,7 @@ class LexicalWeights:
         self._totals = (lexicon.totals(0), lexicon.totals(1))
         self._null = (lexicon.null(0), lexicon.null(1))
 
-    def of(
-        self, source: Ragged, target: Ragged, links: Ragged
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of(self, source: Ragged, target: Ragged, links: Ragged) -> tuple[DoubleArray, DoubleArray]:
         """(n,) lex(s|t) and lex(t|s) of n phrase pairs: the product over words of the mean over their links.
 
         source, target: n rows of word types. links: n rows of (source word, target word).
@@ -45,10 +42,10 @@ class LexicalWeights:
 
 def _product_of_means(
     phrases: Ragged,
-    positions: NDArray[np.int64],
-    probabilities: NDArray[np.float64],
-    null: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    positions: IntArray,
+    probabilities: DoubleArray,
+    null: DoubleArray,
+) -> DoubleArray:
     """(n,) the product over the words of a phrase of the mean probability of their links, that of NULL without links.
 
     positions: (links,) of words in all phrases.
@@ -57,5 +54,5 @@ def _product_of_means(
     link_counts = np.bincount(positions, minlength=words)
     totals = np.bincount(positions, probabilities, minlength=words)
     means = np.where(link_counts > 0, totals / np.maximum(link_counts, 1), null[phrases.values])
-    products: NDArray[np.float64] = np.multiply.reduceat(means, phrases.offsets[:-1])
+    products: DoubleArray = np.multiply.reduceat(means, phrases.offsets[:-1])
     return np.maximum(products, _MIN_WEIGHT)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links, word_positions
+from interlace.core.arrays import BoolArray, DoubleArray, Int32Array, IntArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
@@ -35,10 +35,10 @@ class Lexicon:
 
     source_types: list[str]
     target_types: list[str]
-    entries: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    source_unaligned: NDArray[np.float64] | None = None
-    target_unaligned: NDArray[np.float64] | None = None
+    entries: Int32Array
+    counts: DoubleArray
+    source_unaligned: DoubleArray | None = None
+    target_unaligned: DoubleArray | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -162,7 +162,7 @@ class Lexicon:
     # ---- probabilities ----
 
     @property
-    def forward(self) -> NDArray[np.float64]:
+    def forward(self) -> DoubleArray:
         """(m,) w(t|s): the count of each entry over all links of its source type, links to NULL included.
 
         Koehn, Och and Marcu (2003), section 3.3.
@@ -170,31 +170,29 @@ class Lexicon:
         return self._probabilities(0)
 
     @property
-    def backward(self) -> NDArray[np.float64]:
+    def backward(self) -> DoubleArray:
         """(m,) w(s|t): the count of each entry over all links of its target type, links to NULL included."""
         return self._probabilities(1)
 
-    def null(self, side: int) -> NDArray[np.float64]:
+    def null(self, side: int) -> DoubleArray:
         """Return w(type|NULL): for each type of a side, its fraction of all unaligned words of the side."""
         unaligned = self._unaligned(side)
-        shares: NDArray[np.float64] = unaligned / max(unaligned.sum(), 1.0)
-        return shares
+        return unaligned / max(unaligned.sum(), 1.0)
 
-    def totals(self, side: int) -> NDArray[np.float64]:
+    def totals(self, side: int) -> DoubleArray:
         """Return the count of each type of a side over all links, links to NULL included."""
         unaligned = self._unaligned(side)
         linked = np.bincount(self.entries[:, side], self.counts, minlength=len(unaligned))
-        totals: NDArray[np.float64] = linked + unaligned
-        return totals
+        return linked + unaligned
 
-    def _unaligned(self, side: int) -> NDArray[np.float64]:
+    def _unaligned(self, side: int) -> DoubleArray:
         """(types,) the unaligned words of each type; 0 if they were not counted."""
         counts = (self.source_unaligned, self.target_unaligned)[side]
         if counts is None:
             return np.zeros(len((self.source_types, self.target_types)[side]))
         return counts
 
-    def _probabilities(self, side: int) -> NDArray[np.float64]:
+    def _probabilities(self, side: int) -> DoubleArray:
         """(m,) the fraction of each entry of all counts of its type on a side; 0 without counts."""
         totals = self.totals(side)[self.entries[:, side]]
         return np.divide(self.counts, totals, out=np.zeros(len(self)), where=totals > 0)
@@ -239,7 +237,7 @@ class Lexicon:
         target = _with_letters(self.target_types)[self.entries[:, 1]]
         return self.select(source & target)
 
-    def select(self, selected: NDArray[np.bool_]) -> Lexicon:
+    def select(self, selected: BoolArray) -> Lexicon:
         """Return the lexicon with some of its entries; selected: a mask, (n,)."""
         return replace(self, entries=self.entries[selected], counts=self.counts[selected])
 
@@ -287,7 +285,7 @@ def _parse(line: str, where: str) -> tuple[str, str, float]:
     return cells[0], cells[1], count
 
 
-def _with_letters(types: list[str]) -> NDArray[np.bool_]:
+def _with_letters(types: list[str]) -> BoolArray:
     """(types,) whether a word has a letter."""
     return np.array([any(map(str.isalpha, word)) for word in types], np.bool_)
 
@@ -298,8 +296,8 @@ def _with_letters(types: list[str]) -> NDArray[np.bool_]:
 class _CountedKeys(NamedTuple):
     """Keys of entries, source type * target types + target type, and the count of each."""
 
-    keys: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    keys: IntArray
+    counts: DoubleArray
 
 
 def _summed(parts: Sequence[_CountedKeys]) -> _CountedKeys:
@@ -311,9 +309,7 @@ def _summed(parts: Sequence[_CountedKeys]) -> _CountedKeys:
     return _CountedKeys(distinct, sums)
 
 
-def _linked_types(
-    words: Ragged, links: Ragged, side: int, unaligned: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def _linked_types(words: Ragged, links: Ragged, side: int, unaligned: DoubleArray) -> IntArray:
     """(total,) the type of each link's word on a side; words without links are added to `unaligned` by type."""
     types = words.flat
     positions = word_positions(words, links, side)

@@ -3,16 +3,14 @@
 Each link becomes one integer key that sorts as the link does: (row * width + source) * width + target.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, BoolArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 
-def sorted_links(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
+def sorted_links(rows: AnyArray, links: AnyArray, count: int) -> Ragged:
     """Return `count` rows of links, sorted by source then target, without duplicates.
 
     rows: (total,) the row of each link, in any order.
@@ -32,7 +30,7 @@ def sorted_links(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
     return Ragged.from_lengths(flat, lengths)
 
 
-def contained_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
+def contained_in(links: Ragged, others: Ragged) -> BoolArray:
     """(total,) whether each link is also in the same row of `others`; both are sorted and have as many rows."""
     width = max(_width(links.flat), _width(others.flat))
     keys = _keys(links.rows(), links.flat, width)
@@ -40,19 +38,18 @@ def contained_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
     return np.isin(keys, other_keys)
 
 
-def select_links(links: Ragged, selected: NDArray[np.bool_]) -> Ragged:
+def select_links(links: Ragged, selected: BoolArray) -> Ragged:
     """Return the links (or spans) of each row that are selected, shape (total,)."""
     rows = links.rows()[selected]
     lengths = np.bincount(rows, minlength=len(links))
     return Ragged.from_lengths(links.flat[selected], lengths)
 
 
-def word_positions(words: Ragged, links: Ragged, side: int) -> NDArray[np.int64]:
+def word_positions(words: Ragged, links: Ragged, side: int) -> IntArray:
     """(total,) the index in `words.flat` of each link's word on a side: 0 source, 1 target."""
     starts = words.offsets[:-1] - words.offsets[0]
     row_starts = np.repeat(starts, links.lengths)  # (total,)
-    positions: NDArray[np.int64] = links.flat[:, side] + row_starts
-    return positions
+    return links.flat[:, side] + row_starts
 
 
 def reverse_links(links: Ragged) -> Ragged:
@@ -67,8 +64,8 @@ def check_row_counts(source: int, target: int, links: int) -> None:
 
 
 def check_links(
-    source_lengths: NDArray[np.int64],
-    target_lengths: NDArray[np.int64],
+    source_lengths: IntArray,
+    target_lengths: IntArray,
     links: Ragged,
     first: int = 0,
 ) -> None:
@@ -91,12 +88,12 @@ def check_links(
         )
 
 
-def _width(links: NDArray[Any]) -> int:
+def _width(links: AnyArray) -> int:
     """Return the largest word index plus one."""
     return int(links.max(initial=0)) + 1
 
 
-def _keys(rows: NDArray[Any], links: NDArray[Any], width: int) -> NDArray[np.int64]:
+def _keys(rows: AnyArray, links: AnyArray, width: int) -> IntArray:
     keys = rows.astype(np.int64) * width
     keys += links[:, 0]
     keys *= width

@@ -10,22 +10,22 @@ from bisect import bisect
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.ragged import Ragged
 
 SEPARATOR = "|||"
 _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
 
 
-def line_order(phrases: Ragged, spellings: Sequence[str]) -> NDArray[np.int64]:
+def line_order(phrases: Ragged, spellings: Sequence[str]) -> IntArray:
     """Return the indices that sort phrases (rows of indices of spellings) as the lines that begin with them."""
     ranks, end = word_ranks(spellings)
     columns = Ragged(ranks[phrases.flat], phrases.offsets - phrases.offsets[0]).padded(end).T
     return np.lexsort(columns[::-1]) if len(columns) else np.arange(len(phrases))
 
 
-def word_ranks(spellings: Sequence[str]) -> tuple[NDArray[np.int32], int]:
+def word_ranks(spellings: Sequence[str]) -> tuple[Int32Array, int]:
     """Return the rank of each word in the order of lines, and that of the end of a phrase."""
     keys = [escape(word) + " " for word in spellings]
     order = sorted(range(len(keys)), key=keys.__getitem__)

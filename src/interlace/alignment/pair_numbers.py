@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-_ODD = np.uint64(
-    0x9E3779B97F4A7C15
-)  # 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
+from interlace.core.arrays import Int32Array, IntArray
+
+# 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIN_SIZE = 1 << 12
 
 
@@ -27,9 +27,9 @@ class PairTable(NamedTuple):
     used: (1,) int64 the next number.
     """
 
-    slots: NDArray[np.int32]
-    keys: NDArray[np.int64]
-    used: NDArray[np.int64]
+    slots: Int32Array
+    keys: IntArray
+    used: IntArray
 
     @classmethod
     def empty(cls) -> PairTable:
@@ -38,13 +38,12 @@ class PairTable(NamedTuple):
         return cls(np.zeros(2 * _MIN_SIZE, np.int32), keys, np.ones(1, np.int64))
 
     @classmethod
-    def of(cls, pairs: NDArray[np.int32]) -> PairTable:
+    def of(cls, pairs: Int32Array) -> PairTable:
         """Number distinct pairs, shape (n, 2), in their order."""
         columns = np.ascontiguousarray(pairs.T, np.int32)
-        table: PairTable = _add_all(cls.empty(), columns[0], columns[1])
-        return table
+        return _add_all(cls.empty(), columns[0], columns[1])
 
-    def pairs(self) -> NDArray[np.int32]:
+    def pairs(self) -> Int32Array:
         """(n, 2) the pairs in the order of their numbers, from that of number 1."""
         keys = self.keys[1 : self.used[0]]
         return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)
@@ -57,7 +56,7 @@ def key_of(first: int, second: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def _slot(slots: NDArray[np.int32], keys: NDArray[np.int64], key: np.int64) -> np.int64:
+def _slot(slots: Int32Array, keys: IntArray, key: np.int64) -> np.int64:
     """Return the slot of a key, or the empty slot for it."""
     mixed = np.uint64(key) * _ODD
     slot = np.int64(mixed >> np.uint64(32)) & (len(slots) - 1)
@@ -67,16 +66,16 @@ def _slot(slots: NDArray[np.int32], keys: NDArray[np.int64], key: np.int64) -> n
 
 
 @njit(cache=True, nogil=True)
-def number_of(slots: NDArray[np.int32], keys: NDArray[np.int64], first: int, second: int) -> int:
+def number_of(slots: Int32Array, keys: IntArray, first: int, second: int) -> int:
     """Return the number of a pair, 0 if the table lacks it."""
     return int(slots[_slot(slots, keys, key_of(first, second))])
 
 
 @njit(cache=True, nogil=True)
 def add(
-    slots: NDArray[np.int32],
-    keys: NDArray[np.int64],
-    used: NDArray[np.int64],
+    slots: Int32Array,
+    keys: IntArray,
+    used: IntArray,
     first: int,
     second: int,
 ) -> int:
@@ -110,7 +109,7 @@ def with_room(table: PairTable, pairs: int) -> PairTable:
 
 
 @njit(cache=True, nogil=True)
-def _add_all(table: PairTable, first: NDArray[np.int32], second: NDArray[np.int32]) -> PairTable:
+def _add_all(table: PairTable, first: Int32Array, second: Int32Array) -> PairTable:
     table = with_room(table, len(first))
     for row in range(len(first)):
         add(table.slots, table.keys, table.used, first[row], second[row])

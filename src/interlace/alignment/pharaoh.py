@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK
+from interlace.core.arrays import BoolArray, Int32Array, IntArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.types import arrow_numbers
@@ -20,9 +20,8 @@ _MARKS = b"-p?"  # sure, and two ways to write possible
 _DIGITS = 6  # maximum digits of a word index
 MAX_WORDS = 10**_DIGITS  # word indices are below this
 _LINK = re.compile(r"[0-9]{1,6}[-p?][0-9]{1,6}")
-_LINE = (
-    r"^[ \t]*(?:[0-9]{1,6}[-p?][0-9]{1,6}(?:[ \t]+|$))*$"  # for RE2: Arrow's regular expressions
-)
+# for RE2: Arrow's regular expressions
+_LINE = r"^[ \t]*(?:[0-9]{1,6}[-p?][0-9]{1,6}(?:[ \t]+|$))*$"
 _BLANKS = str.maketrans("-p?\n\t", "     ")
 
 
@@ -33,9 +32,9 @@ class LinkColumns(NamedTuple):
     is_possible: (total,) whether a link is only possible.
     """
 
-    rows: NDArray[np.int64]
-    links: NDArray[np.int32]
-    is_possible: NDArray[np.bool_]
+    rows: IntArray
+    links: Int32Array
+    is_possible: BoolArray
 
 
 def parse_pharaoh(lines: Sequence[str], where: str, first_row: int = 0) -> LinkColumns:

@@ -23,6 +23,7 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules, ranked_row
 from interlace.alignment.phrases import link_sets, phrase_pairs
 from interlace.alignment.spill import SpilledColumn, SpilledRows
 from interlace.alignment.trie import Trie
+from interlace.core.arrays import BoolArray, Int32Array, IntArray
 from interlace.core.ragged import Ragged
 
 _RANGE = 10_000_000  # phrase pairs of the text that are sorted at a time, about 100 bytes each
@@ -68,13 +69,11 @@ class DistinctPhrases:
     """
 
     words: Ragged
-    counts: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    counts: IntArray
+    numbers: IntArray
 
     @classmethod
-    def of(
-        cls, trie: Trie, occurrences: NDArray[np.int64], spellings: list[str]
-    ) -> DistinctPhrases:
+    def of(cls, trie: Trie, occurrences: IntArray, spellings: list[str]) -> DistinctPhrases:
         """Count and sort the phrases that occur. occurrences: (n,) nodes, maybe mapped from a file."""
         counts = np.zeros(trie.used, np.int64)
         for start in range(0, len(occurrences), _RANGE):
@@ -91,9 +90,9 @@ class DistinctPhrases:
 class CountedRows:
     """Rows of a table: (m, 2) numbers of phrases, (m,) counts, and (m,) inner links as bits of `link_sets`."""
 
-    entries: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    links: NDArray[np.int64]
+    entries: IntArray
+    counts: IntArray
+    links: IntArray
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class PhraseText:
 
     source: DistinctPhrases
     target: DistinctPhrases
-    occurrences: NDArray[np.int64]
+    occurrences: IntArray
 
     @classmethod
     def of(cls, pairs: WordPairs, links: Ragged, rules: TableRules) -> PhraseText:
@@ -147,7 +146,7 @@ class PhraseText:
             )
             first = stop
 
-    def _occurrences_of(self, first: int, stop: int) -> NDArray[np.int64]:
+    def _occurrences_of(self, first: int, stop: int) -> IntArray:
         """(k, 3) the occurrences of a range of source phrases, with numbers of phrases."""
         parts = []
         for start in range(0, len(self.occurrences), _RANGE):
@@ -159,7 +158,7 @@ class PhraseText:
         return np.concatenate(parts)
 
 
-def _counted(occurrences: NDArray[np.int64]) -> CountedRows:
+def _counted(occurrences: IntArray) -> CountedRows:
     """Count phrase pairs, each with its most frequent inner links; of equally frequent ones, those seen first.
 
     Example: the pairs p q p p with the links x y y x are sorted to p p p q with x x y y: p x twice, first at 0, p y
@@ -183,7 +182,7 @@ def _counted(occurrences: NDArray[np.int64]) -> CountedRows:
     )
 
 
-def _starts(differs: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _starts(differs: BoolArray) -> IntArray:
     """Return where groups of equal values start, given whether each but the first differs from that before it."""
     return np.flatnonzero(np.concatenate([[True], differs]))
 
@@ -240,7 +239,7 @@ class _SpilledTable:
         )
 
     @staticmethod
-    def _used_phrases(column: NDArray[np.int32], phrases: DistinctPhrases) -> Ragged:
+    def _used_phrases(column: Int32Array, phrases: DistinctPhrases) -> Ragged:
         """Return the phrases that occur in a column of entries, and number them anew there."""
         occurs = np.zeros(len(phrases.words), np.bool_)
         occurs[column] = True
@@ -251,7 +250,7 @@ class _SpilledTable:
         return phrases.words.take(occurs)
 
 
-def _spelled_links(link_bits: NDArray[np.int64], max_length: int) -> Ragged:
+def _spelled_links(link_bits: IntArray, max_length: int) -> Ragged:
     """Return a row of (source word, target word) for each set of links."""
     distinct, numbers = np.unique(link_bits, return_inverse=True)
     cells = np.arange(max_length * max_length)

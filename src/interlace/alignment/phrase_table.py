@@ -11,23 +11,31 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.links import select_links
 from interlace.alignment.moses import SEPARATOR, escape
 from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
 from interlace.alignment.phrases import PhraseRules
+from interlace.core.arrays import (
+    AnyArray,
+    DoubleArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    IntegerArray,
+)
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
 from interlace.text.types import arrow_numbers
 
+# the columns of `PhraseTable.scores`, in Moses' order
 SCORES = (
     "phi(s|t)",
     "lex(s|t)",
     "phi(t|s)",
     "lex(t|s)",
-)  # the columns of `PhraseTable.scores`, in Moses' order
+)
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`
 _LINES = 50_000  # written at a time
 
@@ -73,10 +81,10 @@ class PhraseTable:
     target: Ragged
     source_types: list[str]
     target_types: list[str]
-    entries: NDArray[np.int32]
-    scores: NDArray[np.float32]
+    entries: Int32Array
+    scores: FloatArray
     links: Ragged
-    counts: NDArray[np.float64]
+    counts: DoubleArray
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -127,9 +135,7 @@ class PhraseTable:
         """Indexes of the source and of the target phrases."""
         return PhraseIndex(self.source), PhraseIndex(self.target)
 
-    def select(
-        self, source: Ragged, target: Ragged, spans: Ragged
-    ) -> tuple[Ragged, NDArray[np.int64]]:
+    def select(self, source: Ragged, target: Ragged, spans: Ragged) -> tuple[Ragged, IntArray]:
         """Return the phrase pairs among `spans` that the table holds, and their rows.
 
         source, target: n rows of the table's word types. spans: n rows of half-open word spans (a, b, c, d).
@@ -138,9 +144,7 @@ class PhraseTable:
         rows = self.rows_of(source_index.find(source, spans), target_index.find(target, spans, 2))
         return select_links(spans, rows >= 0), rows[rows >= 0]
 
-    def rows_of(
-        self, source: NDArray[np.integer], target: NDArray[np.integer]
-    ) -> NDArray[np.int64]:
+    def rows_of(self, source: IntegerArray, target: IntegerArray) -> IntArray:
         """(n,) the row of each pair of phrase numbers, -1 if the table does not contain it."""
         wanted = np.asarray(source, np.int64) * max(len(self.target), 1) + target
         rows = np.searchsorted(self._keys[:-1], wanted)
@@ -148,21 +152,19 @@ class PhraseTable:
         return np.where(known, rows, -1)
 
     @cached_property
-    def best(self) -> NDArray[np.int64]:
+    def best(self) -> IntArray:
         """(S,) the row of each source phrase's most probable translation, as ranked by `ranked_rows`."""
         first_rows = np.searchsorted(self.entries[:, 0], np.arange(len(self.source)))
         return ranked_rows(self.entries, self.scores, self.counts)[first_rows]
 
     @cached_property
-    def _keys(self) -> NDArray[np.int64]:
+    def _keys(self) -> IntArray:
         """(m + 1,) an increasing key for each entry, and -1, which is no key."""
         keys = self.entries[:, 0].astype(np.int64) * max(len(self.target), 1) + self.entries[:, 1]
         return np.append(keys, -1)
 
 
-def ranked_rows(
-    entries: NDArray[np.integer], scores: NDArray[np.float32], counts: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def ranked_rows(entries: IntegerArray, scores: FloatArray, counts: DoubleArray) -> IntArray:
     """(m,) rows of a table sorted by source phrase, then by decreasing phi(t|s).
 
     Ties are broken by count, then by lex(t|s), which disfavors unaligned words at the borders, then by order.
@@ -187,7 +189,7 @@ class PhraseIndex:
         self._phrases = np.full(self._trie.used, -1, np.int32)
         self._phrases[nodes] = numbers
 
-    def find(self, words: Ragged, spans: Ragged, first: int = 0) -> NDArray[np.int32]:
+    def find(self, words: Ragged, spans: Ragged, first: int = 0) -> Int32Array:
         """(total,) the number of the phrase of each span, -1 if it is not indexed.
 
         words: n rows of word types; negative ones are unknown.
@@ -196,13 +198,13 @@ class PhraseIndex:
         return self._phrases[self._trie.find(words, spans, first)]
 
 
-def _spelled(phrases: Ragged, numbers: NDArray[np.int32], words: Any) -> Any:
+def _spelled(phrases: Ragged, numbers: Int32Array, words: Any) -> Any:
     """Return the spellings of these phrases as an Arrow array."""
     distinct, positions = np.unique(numbers, return_inverse=True)
     return joined_texts(phrases.take(distinct), words).take(arrow_numbers(positions))
 
 
-def _formatted(columns: NDArray[Any]) -> Any:
+def _formatted(columns: AnyArray) -> Any:
     """Return the numbers of each row joined by blanks, each with the fewest digits that restore it."""
     texts = [pc.cast(arrow_numbers(column), pa.large_string()) for column in columns.T]
     return pc.binary_join_element_wise(*texts, arrow_texts([" "])[0])

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.links import check_links, check_row_counts, select_links
+from interlace.core.arrays import IntArray, IntegerArray
 from interlace.core.errors import DataError
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
@@ -52,8 +53,8 @@ class PhraseRules(Settings):
 
 
 def phrase_pairs(
-    source_lengths: NDArray[np.integer],
-    target_lengths: NDArray[np.integer],
+    source_lengths: IntegerArray,
+    target_lengths: IntegerArray,
     links: Ragged,
     rules: PhraseRules | None = None,
     threads: int | None = None,
@@ -110,7 +111,7 @@ def phrase_pairs(
     return Ragged.concatenate([Ragged.of([], width=4), *parts])
 
 
-def link_sets(links: Ragged, spans: Ragged, max_length: int) -> NDArray[np.int64]:
+def link_sets(links: Ragged, spans: Ragged, max_length: int) -> IntArray:
     """(total,) the links inside each phrase pair, as a set of bits.
 
     Bit i * `max_length` + j is the link between the words i and j of the phrases. So 0-0 1-1 of phrases of at most 4

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.arrays import IntegerArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
@@ -22,7 +23,7 @@ def project(
     labels: Labels,
     links: Ragged,
     confidence: NDArray[np.floating],
-    lengths: tuple[NDArray[np.integer], NDArray[np.integer]],
+    lengths: tuple[IntegerArray, IntegerArray],
     missing: str = "_",
 ) -> list[list[str]]:
     """Return a label for each target word of n pairs.
@@ -59,7 +60,7 @@ def project(
 
 def _tags(
     row: Sequence[str],
-    links: NDArray[np.integer],
+    links: IntegerArray,
     confidence: NDArray[np.floating],
     length: int,
     missing: str,
@@ -74,7 +75,7 @@ def _tags(
 
 
 def _names(
-    row: Sequence[str], links: NDArray[np.integer], confidence: NDArray[np.floating], length: int
+    row: Sequence[str], links: IntegerArray, confidence: NDArray[np.floating], length: int
 ) -> list[str]:
     spans = []  # confidence, minus the first target word, the end, and the kind; the largest first
     for start, end, kind in name_spans(row):

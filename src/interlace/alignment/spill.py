@@ -6,11 +6,11 @@ ends. `TMPDIR` chooses their disk.
 
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from interlace.core.arrays import AnyArray
 from interlace.core.ragged import Ragged
 
 
@@ -37,13 +37,13 @@ class SpilledColumn:
     def __len__(self) -> int:
         return self._rows
 
-    def append(self, values: NDArray[Any]) -> None:
+    def append(self, values: AnyArray) -> None:
         """Add rows at the end."""
         self._file.seek(self._rows * self._size)
         self._file.write(np.ascontiguousarray(values, self._dtype).data)
         self._rows += len(values)
 
-    def mapped(self) -> NDArray[Any]:
+    def mapped(self) -> AnyArray:
         """Return all rows, mapped to memory; changes are written to the file."""
         self._file.flush()
         if not self._rows:  # an empty file cannot be mapped

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment import Heuristic
+from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
@@ -77,7 +77,7 @@ def _check(links: Ragged) -> None:
         )
 
 
-def _arrays(links: Ragged, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _arrays(links: Ragged, start: int, stop: int) -> tuple[Int32Array, IntArray]:
     """Return links and offsets of rows start to stop, in the memory layout of the compiled kernels."""
     part = links.slice(start, stop)
     flat = np.array(part.flat.reshape(-1, 2), np.int32, order="C")  # may be mapped from a file

@@ -9,13 +9,13 @@ Node 0 is the empty sequence; any other node is the number of the pair (node of 
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
+from interlace.core.arrays import Int32Array, IntArray, IntegerArray
 from interlace.core.ragged import Ragged
 
-Numbers = NDArray[np.int32]
-Offsets = NDArray[np.int64]
+Numbers = Int32Array
+Offsets = IntArray
 
 
 class Trie:
@@ -29,7 +29,7 @@ class Trie:
         """The number of nodes, the empty one included."""
         return int(self._table.used[0])
 
-    def number(self, words: Ragged, spans: Ragged, first: int = 0) -> NDArray[np.int32]:
+    def number(self, words: Ragged, spans: Ragged, first: int = 0) -> Int32Array:
         """(total,) the node of each span; new nodes are added.
 
         words: n rows of word types. spans: n rows of spans with start and stop in the columns `first` and `first + 1`.
@@ -39,13 +39,13 @@ class Trie:
         self._table = PairTable(*table)
         return nodes
 
-    def find(self, words: Ragged, spans: Ragged, first: int = 0) -> NDArray[np.int32]:
+    def find(self, words: Ragged, spans: Ragged, first: int = 0) -> Int32Array:
         """(total,) the node of each span, 0 if it is not in the trie; negative word types are never found."""
         nodes = np.empty(len(spans.flat), np.int32)
         _find_spans(self._table, *_arrays(words, spans, first), nodes)
         return nodes
 
-    def spell(self, nodes: NDArray[np.integer]) -> Ragged:
+    def spell(self, nodes: IntegerArray) -> Ragged:
         """Return the word types of each node."""
         columns = [np.zeros((len(nodes), 0), np.int32)]  # from the last word; -1 before the first
         while nodes.any():

@@ -20,11 +20,10 @@ from interlace.text.lines import write_lines
 from interlace.training.run_folder import RECIPE, check_folder
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from interlace.api.alignment import ParallelText
+    from interlace.core.arrays import FloatArray
 
 TEXT = "text"  # folder of the pairs in a run's folder
 
@@ -197,7 +196,7 @@ def encode(
     language: str = "",
     layer: int | None = None,
     normalize: bool = True,
-) -> NDArray[np.float32]:
+) -> FloatArray:
     """Return (n, width) sentence vectors: the mean of a layer's states.
 
     layer: 0 the embeddings, -1 the last; default: two thirds up, as in the task `retrieval`. normalize: to length 1.
@@ -227,7 +226,7 @@ def encode(
     backbone = loaded.encoder if isinstance(loaded, Seq2Seq) else loaded
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
     number = task.layer_of(int(backbone.model.config.num_hidden_layers))
-    vectors: NDArray[np.float32] = layer_vectors(
+    vectors: FloatArray = layer_vectors(
         backbone,
         vocab,
         encoded,

@@ -161,8 +161,7 @@ def command_name(module: str) -> str:
 
 def run_command(arguments: list[str]) -> int | None:
     """Run the command that the arguments name; return its exit code. Errors of Typer in options are raised."""
-    exit_code: int | None = application(arguments)(arguments, standalone_mode=False)
-    return exit_code
+    return application(arguments)(arguments, standalone_mode=False)
 
 
 def _print_version(is_asked: bool) -> None:

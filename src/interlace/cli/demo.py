@@ -12,11 +12,12 @@ from interlace.cli.common.output import print_table
 from interlace.core.errors import DataError
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")
+# fine-tuning XNLI takes as long as all three pre-trainings
 TASKS = (
     "pos",
     "retrieval",
     "embedding_alignment",
-)  # fine-tuning XNLI takes as long as all three pre-trainings
+)
 
 
 def demo(
@@ -35,9 +36,8 @@ def demo(
     start = time.perf_counter()
     runs = []
     for name in RECIPES:
-        steps = (
-            read_recipe(name).train.steps * 2 // 3
-        )  # enough to see differences, in six minutes without AVX-512
+        # enough to see differences, in six minutes without AVX-512
+        steps = read_recipe(name).train.steps * 2 // 3
         recipe = read_recipe(name, {"train.steps": str(steps), **parse_changes(changes)})
         run = into / recipe.name
         with training_bar(f"pre-training {recipe.name}") as watch:

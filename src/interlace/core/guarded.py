@@ -56,9 +56,8 @@ def serve(function: Callable[[Any], Any], seconds: float) -> None:
     answers.flush()
     for argument in sys.stdin:
         if hasattr(signal, "setitimer"):
-            signal.setitimer(
-                signal.ITIMER_PROF, seconds
-            )  # ends this process, also in compiled code
+            # ends this process, also in compiled code
+            signal.setitimer(signal.ITIMER_PROF, seconds)
         answers.write(f"{json.dumps(function(json.loads(argument)))}\n")
         answers.flush()
 

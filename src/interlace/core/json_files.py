@@ -21,9 +21,8 @@ MAX_DEPTH = 100  # lists and tables inside of each other
 _MAX_DIGITS = 40  # of an integer; `model_max_length` of tokenizers has 31
 _REQUIRED: Any = object()
 
-json_record = with_config(
-    ConfigDict(extra="allow", strict=True)
-)  # keys that a TypedDict lacks are kept, unchecked
+# keys that a TypedDict lacks are kept, unchecked
+json_record = with_config(ConfigDict(extra="allow", strict=True))
 
 
 def read_json(
@@ -110,8 +109,7 @@ def parse_json(text: str | bytes, *, surrogates: bool = False, unique: bool = Fa
 
 def parse_toml(text: str | bytes) -> dict[str, Any]:
     """Parse TOML, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit."""
-    table: dict[str, Any] = _parsed(text, tomllib.loads)
-    return table
+    return _parsed(text, tomllib.loads)
 
 
 def checked(

@@ -4,9 +4,8 @@ import re
 
 from interlace.core.display import visible
 
-_SPACE = re.compile(
-    r"[\t-\r\x1c-\x1e\x85\u2028\u2029 ]+"
-)  # spaces and ends of lines; no-break spaces stay
+# spaces and ends of lines; no-break spaces stay
+_SPACE = re.compile(r"[\t-\r\x1c-\x1e\x85\u2028\u2029 ]+")
 _BACKSLASHED = re.compile(
     r"[\\`*\[\]|~$]"
     r"|(?<![^\W_])_|_(?![^\W_])"  # not between letters, as in `word_alignment`

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, FloatArray, IntArray
 from interlace.core.finite import check_finite
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
@@ -26,15 +26,15 @@ from interlace.core.randomness import Generator
 if TYPE_CHECKING:
     from torch import Tensor
 
-    Floats = NDArray[np.float32]
-    Numbers = NDArray[np.int64]
+    Floats = FloatArray
+    Numbers = IntArray
 
 CELLS = 1 << 24  # similarities of a block: 64 MiB of float32
 TIE = 1e-6  # differences of scores up to this are ties
 _GPU_FACTOR = 16  # larger blocks keep a GPU busy
 
 
-def unit(vectors: NDArray[Any]) -> Floats:
+def unit(vectors: AnyArray) -> Floats:
     """(n, H) rows scaled to length 1; rows of zeros remain. Raise a DataError if a value is not finite."""
     vectors = np.asarray(vectors, np.float32)
     check_finite(vectors, "vectors")

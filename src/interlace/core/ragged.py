@@ -8,7 +8,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
+
+from interlace.core.arrays import AnyArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +21,8 @@ class Ragged:
     offsets: (rows + 1,) int64, first 0, last `len(values)`.
     """
 
-    values: NDArray[Any]
-    offsets: NDArray[np.int64]
+    values: AnyArray
+    offsets: IntArray
 
     @classmethod
     def of(
@@ -33,7 +35,7 @@ class Ragged:
         return cls.from_lengths(values, [len(row) for row in rows])
 
     @classmethod
-    def from_lengths(cls, values: NDArray[Any], lengths: Iterable[int] | NDArray[Any]) -> Ragged:
+    def from_lengths(cls, values: AnyArray, lengths: Iterable[int] | AnyArray) -> Ragged:
         """Build from flat values and the length of each row."""
         if not isinstance(lengths, np.ndarray):
             lengths = list(lengths)
@@ -50,13 +52,13 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> NDArray[Any]:
+    def __getitem__(self, row: int) -> AnyArray:
         if not -len(self) <= row < len(self):  # also ends iteration by index
             raise IndexError(row)
         row %= len(self)
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
-    def __iter__(self) -> Iterator[NDArray[Any]]:
+    def __iter__(self) -> Iterator[AnyArray]:
         return (self[row] for row in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
@@ -68,27 +70,27 @@ class Ragged:
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(rows,) length of each row."""
         return np.diff(self.offsets)
 
     @property
-    def flat(self) -> NDArray[Any]:
+    def flat(self) -> AnyArray:
         """Values of all rows; a slice of a larger array excludes the values around it."""
         return self.values[self.offsets[0] : self.offsets[-1]]
 
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> IntArray:
         """(total,) row of each value of `flat`."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> IntArray:
         """(total,) position of each value of `flat` in its row."""
         row_starts = self.offsets[:-1] - self.offsets[0]
-        columns: NDArray[np.int64] = np.arange(len(self.flat))
+        columns: IntArray = np.arange(len(self.flat))
         columns -= np.repeat(row_starts, self.lengths)
         return columns
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
+    def take(self, rows: AnyArray | Sequence[int]) -> Ragged:
         """Copy the given rows, by index or boolean mask."""
         rows = row_numbers(rows)
         # only of these rows: taking a few of millions must be fast
@@ -102,7 +104,7 @@ class Ragged:
         """Return rows `start` to `stop` as a view."""
         return Ragged(self.values, self.offsets[start : stop + 1])
 
-    def padded(self, fill: Any, length: int | None = None) -> NDArray[Any]:
+    def padded(self, fill: Any, length: int | None = None) -> AnyArray:
         """(rows, `length` or maximum length) dense array, padded with `fill`; no row may be longer than `length`."""
         lengths = self.lengths
         if length is None:
@@ -118,7 +120,7 @@ class Ragged:
         return [row.tolist() for row in self]
 
 
-def row_numbers(rows: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
+def row_numbers(rows: AnyArray | Sequence[int]) -> IntArray:
     """Return rows, given by number or boolean mask, as numbers."""
     rows = np.asarray(rows)
     if rows.dtype == np.bool_:
@@ -126,16 +128,16 @@ def row_numbers(rows: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
     return rows.astype(np.int64, copy=False)
 
 
-def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
+def ranges(starts: AnyArray, counts: AnyArray) -> IntArray:
     """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
     range_ends = np.cumsum(counts, dtype=np.int64)
     range_starts = range_ends - counts
-    numbers: NDArray[np.int64] = np.repeat(starts - range_starts, counts)
+    numbers: IntArray = np.repeat(starts - range_starts, counts)
     numbers += np.arange(len(numbers))
     return numbers
 
 
-def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_rows(rows: Ragged) -> tuple[IntArray, IntArray]:
     """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
     number_of: dict[bytes, int] = {}
     numbers = np.zeros(len(rows), np.int64)

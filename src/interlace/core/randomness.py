@@ -24,9 +24,8 @@ class Purpose(IntEnum):
     SAMPLE = 8  # subsets of data: held-out lines, probes, text for the vocabulary
     HEADS = 9  # fresh weights of an objective's or a task's own modules
     ALIGN = 10  # samplers of word links: step is the view, slot the direction
-    DICTIONARY = (
-        11  # which entries: slot 0 of a whole run, step names the languages; slot 1 of a step
-    )
+    # which entries: slot 0 of a whole run, step names the languages; slot 1 of a step
+    DICTIONARY = 11
     SWITCH = 12  # code-switched text: step is a block's first pair, slot the copy and its direction
     VECTORS = 13  # static vectors: step is the run of MUSE; slots: networks, words, rotations, fastText, drawn pairs
     STATISTICS = 14  # tests and intervals: step is the unit that is resampled, slot the comparison

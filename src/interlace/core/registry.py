@@ -73,8 +73,7 @@ class Registry(Generic[T]):
             raise SettingsError(
                 f"{where or self.name}: the key 'name' is required{did_you_mean('', self.names())}"
             )
-        entry: T = self.get(name).read(fields, where or f"{self.kind} {name!r}")
-        return entry
+        return self.get(name).read(fields, where or f"{self.kind} {name!r}")
 
     def summary(self, name: str) -> str:
         """Return the first line of the entry's module docstring, without importing the module."""

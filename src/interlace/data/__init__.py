@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, FloatArray, Int32Array, IntArray
 from interlace.core.ragged import Ragged, ranges, row_numbers
 from interlace.text.columns import TextColumns
 
-RowNumbers = NDArray[Any] | Sequence[int]
+RowNumbers = AnyArray | Sequence[int]
 PairLayout = Literal["xlm", "roberta", "bert"]  # see `data.layout.pair_layout`
 
 
@@ -51,7 +51,7 @@ class Sentences(_Columns):
     ids: Ragged
     words: Ragged
     language: str
-    word_counts: NDArray[np.int64] | None = field(default=None, compare=False)
+    word_counts: IntArray | None = field(default=None, compare=False)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Sentences]) -> Sentences:
@@ -74,12 +74,12 @@ class Sentences(_Columns):
         return len(self.ids)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(n,) subwords per row."""
         return self.ids.lengths
 
     @property
-    def side_lengths(self) -> tuple[NDArray[np.int64], ...]:
+    def side_lengths(self) -> tuple[IntArray, ...]:
         """(n,) subwords per row of the only side."""
         return (self.ids.lengths,)
 
@@ -96,8 +96,8 @@ class KnownPhrases:
     """
 
     spans: Ragged
-    scores: NDArray[np.float32]
-    numbers: NDArray[np.int64]
+    scores: FloatArray
+    numbers: IntArray
     counterparts: TextColumns
 
     def __len__(self) -> int:
@@ -146,12 +146,12 @@ class Pairs(_Columns):
         return self.source.language, self.target.language
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(n,) subwords of both sides together."""
         return self.source.lengths + self.target.lengths
 
     @property
-    def side_lengths(self) -> tuple[NDArray[np.int64], ...]:
+    def side_lengths(self) -> tuple[IntArray, ...]:
         """(n,) subwords of the source, and (n,) of the target."""
         return self.source.lengths, self.target.lengths
 
@@ -166,13 +166,13 @@ class LabeledExamples(_Columns):
 
     examples: Sentences | Pairs
     tags: Ragged | None = None
-    labels: NDArray[np.int32] | None = None
+    labels: Int32Array | None = None
 
     def __len__(self) -> int:
         return len(self.examples)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(n,) subwords per row."""
         return self.examples.lengths
 
@@ -190,8 +190,8 @@ class Questions:
 
     questions: Sentences
     passages: Sentences
-    owners: NDArray[np.int64]
-    spans: NDArray[np.int32]
+    owners: IntArray
+    spans: Int32Array
     characters: Ragged
     texts: list[str]
     answers: list[list[str]]
@@ -201,7 +201,7 @@ class Questions:
         return len(self.questions)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(q,) subwords of the question and its whole passage."""
         return self.questions.lengths + self.passages.lengths[self.owners]
 
@@ -229,15 +229,15 @@ class Windows(_Columns):
     """
 
     examples: Pairs
-    spans: NDArray[np.int32]
-    owners: NDArray[np.int64]
-    firsts: NDArray[np.int64]
+    spans: Int32Array
+    owners: IntArray
+    firsts: IntArray
 
     def __len__(self) -> int:
         return len(self.examples)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(w,) subwords of both sides together."""
         return self.examples.lengths
 
@@ -297,9 +297,9 @@ def cut_windows(
 
 def _pieces(
     sentences: Sentences,
-    rows: NDArray[Any],
-    firsts: NDArray[Any],
-    lengths: NDArray[Any],
+    rows: AnyArray,
+    firsts: AnyArray,
+    lengths: AnyArray,
 ) -> Sentences:
     """Return `lengths` subwords of each given row, from `firsts` on."""
     index = ranges(sentences.ids.offsets[rows] + firsts, lengths)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
+from interlace.core.arrays import AnyArray, IntArray
+
+Numbers = IntArray
 
 _MIN_BITS = 8  # smaller networks cannot reach all permutations
 _ROUNDS = 8
@@ -66,7 +67,7 @@ def permuted_within(
 
 
 @njit(cache=True, nogil=True)
-def cuts(ascending: NDArray[Any], budget: int) -> Numbers:
+def cuts(ascending: AnyArray, budget: int) -> Numbers:
     """Return the borders of batches of ascending lengths whose longest one times their number is within the budget.
 
     The lengths 2, 3 and 4 with a budget of 6 give the borders 0, 2 and 3: 3 * 2 is within it, 4 * 3 is not.

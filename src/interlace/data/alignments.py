@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.links import check_links, select_links
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import SpilledRows
+from interlace.core.arrays import AnyArray, FloatArray
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, RowNumbers
 from interlace.data.store import ColumnFolder, read_meta, write_columns
@@ -118,7 +118,7 @@ class WordAlignments(ColumnFolder):
     def write(
         cls,
         folder: Path | str,
-        chunks: Iterable[tuple[WordPairs, Ragged, NDArray[np.float32]]],
+        chunks: Iterable[tuple[WordPairs, Ragged, FloatArray]],
     ) -> WordAlignments:
         """Write chunks of words, their links, and the confidence of each link; open the result.
 
@@ -336,9 +336,9 @@ class PhraseTableColumns:
     """
 
     phrases: tuple[Ragged, Ragged]
-    entries: NDArray[Any]
-    scores: NDArray[np.float32]
-    best: tuple[NDArray[Any], NDArray[Any]]
+    entries: AnyArray
+    scores: FloatArray
+    best: tuple[AnyArray, AnyArray]
 
     @classmethod
     def of(cls, table: PhraseTable) -> PhraseTableColumns:
@@ -406,7 +406,7 @@ def _int32(rows: Ragged) -> Ragged:
     return Ragged(rows.values.astype(np.int32), rows.offsets)
 
 
-def _single_row(values: NDArray[Any]) -> Ragged:
+def _single_row(values: AnyArray) -> Ragged:
     return Ragged.from_lengths(values, [len(values)])
 
 

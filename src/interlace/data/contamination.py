@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.arrays import IntArray
 from interlace.data.filters import Chunk, sides
 from interlace.data.findings import MAX_EXCERPTS, Excerpt, Finding, RowNames
 from interlace.text.scripts import UNSPACED, scripts_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
     Hashes = NDArray[np.uint64]
-    Rows = NDArray[np.int64]
+    Rows = IntArray
 
 _IDEOGRAPHIC = frozenset({"Han", "Hiragana", "Katakana", "Bopomofo", "Yi"})
 _NGRAM_WORDS = 8

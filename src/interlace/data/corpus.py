@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, Int32Array, IntArray
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.alignments import PhraseStore, StoredText, WordAlignments
@@ -92,7 +92,7 @@ class _StoredCorpus(ColumnFolder):
         return "-".join(self.languages)
 
     @cached_property
-    def side_lengths(self) -> tuple[NDArray[np.int32], ...]:
+    def side_lengths(self) -> tuple[Int32Array, ...]:
         """(rows,) subwords per row of each side."""
         side_lengths = []
         for group in self._groups:
@@ -101,11 +101,11 @@ class _StoredCorpus(ColumnFolder):
         return tuple(side_lengths)
 
     @cached_property
-    def lengths(self) -> NDArray[np.int32]:
+    def lengths(self) -> Int32Array:
         """(rows,) subwords per row of all sides together."""
         return reduce(np.add, self.side_lengths)
 
-    def frequencies(self, size: int) -> NDArray[np.int64]:
+    def frequencies(self, size: int) -> IntArray:
         """(size,) count of each subword id on all sides; one pass over the corpus."""
         total = np.zeros(size, np.int64)
         for group in self._groups:
@@ -137,7 +137,7 @@ class Corpus(_StoredCorpus):
     GROUPS = ("text",)
 
     @property
-    def flat(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def flat(self) -> tuple[AnyArray, AnyArray]:
         """(T,) ids and words of all rows as they are stored: mapped, in the smallest type of integers."""
         (group,) = self._groups
         ids = self._columns[f"{group}.ids"]

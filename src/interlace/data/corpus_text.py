@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class EncodedCorpus(Artifact[AnyCorpus]):
     split: for messages. part_of_text: whether this is one of several files, which may have no rows left.
     """
 
-    kind: ClassVar[str] = "corpus"
+    kind = "corpus"
 
     def __init__(
         self,
@@ -239,7 +239,7 @@ class StoredPairs(Artifact[StoredText]):
     Row i is the same pair as row i of the corpus of that text.
     """
 
-    kind: ClassVar[str] = "text"
+    kind = "text"
 
     corpus_text: CorpusText
 

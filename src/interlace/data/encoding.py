@@ -20,11 +20,11 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 from tokenizers.models import Unigram
 from tokenizers.pre_tokenizers import ByteLevel
 
+from interlace.core.arrays import BoolArray, Int32Array, IntArray
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.tokenizer_files import tokenizer_errors
@@ -88,23 +88,23 @@ class Surfaces:
         return cls(spellings, by_bytes)
 
     @cached_property
-    def is_blank(self) -> NDArray[np.bool_]:
+    def is_blank(self) -> BoolArray:
         """(V,) whether a subword is only white space."""
         return np.array([not spelling for spelling in self.spellings], np.bool_)
 
     @cached_property
-    def characters(self) -> NDArray[np.int64]:
+    def characters(self) -> IntArray:
         """(V,) number of characters that begin in a subword."""
         beginnings = (spelling.translate(None, _CONTINUATIONS) for spelling in self.spellings)
         return np.fromiter(map(len, beginnings), np.int64, len(self.spellings))
 
     @cached_property
-    def begins_inside(self) -> NDArray[np.bool_]:
+    def begins_inside(self) -> BoolArray:
         """(V,) whether a subword begins inside of a character."""
         begins = [spelling[:1] in _CONTINUATIONS for spelling in self.spellings]
         return np.array(begins) & ~self.is_blank
 
-    def spell(self, lines: Sequence[str], ids: Ragged) -> NDArray[np.bool_]:
+    def spell(self, lines: Sequence[str], ids: Ragged) -> BoolArray:
         """(n,) whether the subwords of a line spell it."""
         spelled = [self.spellings[number] for number in ids.flat.tolist()]
         offsets = ids.offsets - ids.offsets[0]
@@ -243,7 +243,7 @@ class Encoder:
             sentences = self._encode_cut(text, is_cut)
         return sentences
 
-    def _encode_cut(self, text: Text, is_cut: NDArray[np.bool_]) -> Sentences:
+    def _encode_cut(self, text: Text, is_cut: BoolArray) -> Sentences:
         """Return the lines, encoded in parts that are cut before the marked words."""
         line_of_word = text.words.rows()  # (W,)
         spans = text.words.flat
@@ -305,7 +305,7 @@ class Encoder:
         sentences, _ = self.encode_with_offsets(text)
         return sentences, 0
 
-    def _with_offsets(self, lines: Sequence[str]) -> tuple[Ragged, NDArray[np.int32]]:
+    def _with_offsets(self, lines: Sequence[str]) -> tuple[Ragged, Int32Array]:
         """Return the ids of lines, and (T, 2) the characters of each subword, as `encode_with_offsets`."""
         encodings = self._encodings(lines, offsets=True)
         ids = _ids(encodings)
@@ -363,9 +363,7 @@ class Encoder:
         return Tokenizer.from_str(json.dumps(state))
 
 
-def subwords_in_span(
-    characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def subwords_in_span(characters: Ragged, rows: IntArray, spans: Int32Array) -> Int32Array:
     """(q, 2) first and last subword with characters of a span of a line; (-1, -1) if there is none.
 
     characters: as returned by `Encoder.encode_with_offsets`. rows: (q,) the line of each span. spans: (q, 2) start and
@@ -388,7 +386,7 @@ def _ids(encodings: list[Encoding]) -> Ragged:
     return Ragged.from_lengths(values, lengths)
 
 
-def _sentences(text: Text, ids: Ragged, starts: NDArray[np.int64]) -> Sentences:
+def _sentences(text: Text, ids: Ragged, starts: IntArray) -> Sentences:
     """Return sentences of subwords with the given first character, (T,), in the concatenated lines.
 
     Words never begin or end with white space, so the word of a subword's first non-space character is the word that
@@ -415,7 +413,7 @@ def _sentences(text: Text, ids: Ragged, starts: NDArray[np.int64]) -> Sentences:
     )
 
 
-def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> NDArray[np.int64]:
+def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> IntArray:
     """(T,) the first character of each subword, of blanks that of the next, in lines that their subwords spell.
 
     The subwords `▁the` `▁c` `at` of `the cat` begin before 3, 1 and 2 of the 6 spelled characters, so after 0, 3 and 4
@@ -427,9 +425,8 @@ def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> 
     is_spelled[starts[1:] - 1] = False
     spelled_before = np.zeros(len(points) + 1, np.int64)  # each character
     np.cumsum(is_spelled, out=spelled_before[1:])
-    begun_before = np.zeros(
-        len(ids.flat) + 1, np.int64
-    )  # characters that begin in earlier subwords
+    # characters that begin in earlier subwords
+    begun_before = np.zeros(len(ids.flat) + 1, np.int64)
     np.cumsum(surfaces.characters[ids.flat], out=begun_before[1:])
     # of each line: spelled characters before it, minus those of the subwords before it
     first_subwords = ids.offsets[:-1] - ids.offsets[0]
@@ -441,9 +438,7 @@ def _first_characters(surfaces: Surfaces, ids: Ragged, lines: Sequence[str]) -> 
     return np.asarray(positions[numbers], np.int64)
 
 
-def _trimmed(
-    spans: NDArray[np.int64], rows: NDArray[np.int64], lines: Sequence[str]
-) -> NDArray[np.int32]:
+def _trimmed(spans: IntArray, rows: IntArray, lines: Sequence[str]) -> Int32Array:
     """(T, 2) spans of characters of the given lines without white space around."""
     spaces = is_space(code_points(lines))
     positions = np.arange(len(spaces))

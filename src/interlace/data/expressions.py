@@ -87,9 +87,8 @@ def _expressions(state: Any) -> Iterator[str]:
 
 def try_expression(expression: str) -> str:
     """Return how an expression fails on a text of 1,000 characters, or an empty string; for a child process."""
-    os.dup2(
-        os.open(os.devnull, os.O_WRONLY), 2
-    )  # where the library writes what it did when it panicked
+    # where the library writes what it did when it panicked
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     find = Split(Regex(expression), "isolated").pre_tokenize_str
     for text in _texts(expression):
         try:

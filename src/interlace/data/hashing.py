@@ -9,17 +9,17 @@ Shapes: N characters, T words, L lines, G n-grams.
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.ragged import ranges
 from interlace.text.characters import CharacterClasses, points_of
 from interlace.text.scripts import is_unspaced
 
 Hashes = NDArray[np.uint64]
-Rows = NDArray[np.int64]
+Rows = IntArray
 
 _END = "\0"  # ends a line in the joined text
 _BETWEEN = 1  # what a character is: between words, part of a word, a word by itself
@@ -81,7 +81,7 @@ def _class_of(character: str) -> int:
 _CLASSES = CharacterClasses(_class_of)
 
 
-def _hash_spans(values: NDArray[Any], starts: Rows, ends: Rows) -> Hashes:
+def _hash_spans(values: AnyArray, starts: Rows, ends: Rows) -> Hashes:
     """Return the hash of the values of each span, in order (Rabin and Karp 1987).
 
     The value of a, b, c is a + b B + c B^2. With the sums of all values times B^position, that of a span is the

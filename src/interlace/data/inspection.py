@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.filters import Chunk, Filter, Keep, characters, chunk_of, on_all_sides, sides
@@ -155,7 +155,7 @@ class _Rows:
         self.words: Counter[str] = Counter()  # by language
         self._characters: Counter[str] = Counter()
         # characters of each line of pairs, by side and chunk
-        self._lengths: list[list[NDArray[np.int64]]] = [[], []]
+        self._lengths: list[list[IntArray]] = [[], []]
         self._languages = languages
         self._names = names
         self._rules = rules
@@ -244,9 +244,7 @@ def _shifts_of_files(paths: Sequence[Path]) -> Iterator[Finding]:
             )
 
 
-def _shift_findings(
-    source: NDArray[np.int64], target: NDArray[np.int64], names: RowNames
-) -> Iterator[Finding]:
+def _shift_findings(source: IntArray, target: IntArray, names: RowNames) -> Iterator[Finding]:
     """Yield a finding if the sides are shifted, by the characters of their lines."""
     shift = find_shift(source, target)
     if shift is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.arrays import BoolArray, Int32Array, IntArray
 from interlace.core.ragged import Ragged
 from interlace.data import PairLayout, Pairs, Sentences
 
@@ -34,20 +35,20 @@ class Layout:
     starts: (B,) column of the second side's first subword; None with one side.
     """
 
-    ids: NDArray[np.int64]
-    real: NDArray[np.bool_]
-    content: NDArray[np.bool_]
-    words: NDArray[np.int32]
+    ids: IntArray
+    real: BoolArray
+    content: BoolArray
+    words: Int32Array
     sides: NDArray[np.int8]
-    lengths: NDArray[np.int64]
-    starts: NDArray[np.int64] | None = None
+    lengths: IntArray
+    starts: IntArray | None = None
 
     @property
     def tokens(self) -> int:
         """Number of tokens without padding."""
         return int(self.lengths.sum())
 
-    def positions(self, first: int, *, restart: bool) -> NDArray[np.int64]:
+    def positions(self, first: int, *, restart: bool) -> IntArray:
         """(B, L) position ids from `first`; with `restart`, word k of both sides has the same (XLM's TLM).
 
         Padding is not counted. A second side without a begin token of its own restarts with `first + 1`.
@@ -151,7 +152,7 @@ def _separators(
     return (), end
 
 
-def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
+def _cut(sentences: Sentences, lengths: IntArray) -> tuple[Ragged, Ragged]:
     """Return the first `lengths[i]` subwords of each row."""
     if (lengths == sentences.lengths).all():
         return sentences.ids, sentences.words
@@ -162,7 +163,7 @@ def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragg
     return ids, words
 
 
-def _empty(lengths: NDArray[np.int64], pad: int) -> Layout:
+def _empty(lengths: IntArray, pad: int) -> Layout:
     shape = (len(lengths), int(lengths.max(initial=0)))
     return Layout(
         ids=np.full(shape, pad, np.int64),
@@ -178,7 +179,7 @@ def _place(
     layout: Layout,
     ids: Ragged,
     words: Ragged,
-    starts: NDArray[np.int64],
+    starts: IntArray,
 ) -> None:
     """Write one side's subwords into the padded arrays, each row from its own start index."""
     width = layout.ids.shape[1]

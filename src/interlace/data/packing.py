@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.ragged import Ragged, ranges
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -54,7 +54,7 @@ class Streams:
         return self._size // self.length
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(rows,) all equal to `length`."""
         return np.full(len(self), self.length, np.int64)
 
@@ -97,7 +97,7 @@ class PackedSentences:
         corpus: Corpus | ParallelCorpus | Sentences | Pairs,
         max_length: int,
         separator: int,
-        rows: NDArray[np.int64] | None = None,
+        rows: IntArray | None = None,
     ) -> None:
         self._corpus = corpus
         self._separator = separator
@@ -117,9 +117,9 @@ class PackedSentences:
         return len(self._members)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(rows,) subwords of all sides together, with separators between sentences."""
-        return np.asarray(np.sum(self.side_lengths, axis=0))
+        return np.sum(self.side_lengths, axis=0)
 
     def take(self, rows: RowNumbers) -> Any:
         """Return rows as `Sentences` or plain `Pairs`, words numbered from 0 in each row and side, separators -1."""
@@ -132,7 +132,7 @@ class PackedSentences:
         return Pairs(source, target)
 
 
-def _renumbered(words: NDArray[np.int32]) -> NDArray[np.int32]:
+def _renumbered(words: Int32Array) -> Int32Array:
     """(B * L,) words numbered from 0 in each row; a change of number or a separator begins a new word."""
     begins = np.ones(words.shape, np.bool_)  # (B, L)
     np.not_equal(words[:, 1:], words[:, :-1], out=begins[:, 1:])
@@ -142,7 +142,7 @@ def _renumbered(words: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.where(is_word, numbers - 1, -1).reshape(-1).astype(np.int32, copy=False)
 
 
-def _bounds(sides: Sequence[NDArray[np.int64]], max_length: int) -> NDArray[np.int64]:
+def _bounds(sides: Sequence[IntArray], max_length: int) -> IntArray:
     """(rows + 1,) the first sentence of each row, and the number of sentences.
 
     Sentences of 3, 2 and 4 subwords in rows of at most 6: the first two take 3 + 1 + 2, so the bounds are 0, 2, 3.
@@ -161,7 +161,7 @@ def _bounds(sides: Sequence[NDArray[np.int64]], max_length: int) -> NDArray[np.i
     return np.asarray(bounds, np.int64)
 
 
-def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) -> Sentences:
+def _joined(sentences: Sentences, members: IntArray, separator: int) -> Sentences:
     """Join consecutive sentences into rows with separators; `members` (rows,) are the sentences per row, all > 0.
 
     The sentences `a b`, `c` and `d` with members 2 and 1 become `a b </s> c` and `d`, with the words 0 1 -1 2 and 0.

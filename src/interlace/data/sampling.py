@@ -7,16 +7,15 @@ is a keyed permutation, of which only the rows of the batch are computed.
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, DoubleArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
 
 
-def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]:
+def temperature(counts: AnyArray, alpha: float = 0.7) -> DoubleArray:
     """Return shares q ~ p^alpha, where p are the shares of `counts` (Conneau & Lample 2019, section 3.1).
 
     An alpha below 1 upsamples small languages; 0.7 for training batches, 0.5 for the vocabulary.
@@ -26,7 +25,7 @@ def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]
     """
     counts = np.asarray(counts, np.float64)
     raised = np.where(counts > 0, (counts / max(counts.sum(), 1)) ** alpha, 0.0)
-    return np.asarray(raised / max(raised.sum(), np.finfo(float).tiny))
+    return raised / max(raised.sum(), np.finfo(float).tiny)
 
 
 class EpochPlan(ABC):
@@ -49,10 +48,10 @@ class EpochPlan(ABC):
         """Batches per epoch, the same in every epoch."""
 
     @abstractmethod
-    def _rows_of(self, number: int, key: int) -> NDArray[np.int64]:
+    def _rows_of(self, number: int, key: int) -> IntArray:
         """Return the row numbers of batch `number` of the epoch whose permutation `key` names."""
 
-    def batch(self, index: int) -> tuple[NDArray[np.int64], int]:
+    def batch(self, index: int) -> tuple[IntArray, int]:
         """Return the rows of batch `index`, counted from 0 over all epochs, and its epoch."""
         epoch, number = divmod(index, len(self))
         key = int(self._generator(epoch).integers(1 << 62))
@@ -91,7 +90,7 @@ class StreamPlan(EpochPlan):
         """Return the shift of the cuts in this epoch, in subwords below `length`."""
         return int(self._generator(epoch).integers(self.length))
 
-    def _rows_of(self, number: int, key: int) -> NDArray[np.int64]:
+    def _rows_of(self, number: int, key: int) -> IntArray:
         from interlace.data._permutation_kernels import permuted
 
         first = number * self.rows_per_batch
@@ -112,7 +111,7 @@ class BucketPlan(EpochPlan):
 
     def __init__(
         self,
-        lengths: NDArray[Any],
+        lengths: AnyArray,
         tokens_per_batch: int,
         *,
         seed: int = 0,
@@ -136,16 +135,15 @@ class BucketPlan(EpochPlan):
         self._order = np.argsort(costs, kind="stable")  # (rows,)
         ascending = costs[self._order]
         changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
-        self._groups = np.concatenate(
-            [[0], changes, [self.rows]]
-        )  # the first rank of each length, and the end
+        # the first rank of each length, and the end
+        self._groups = np.concatenate([[0], changes, [self.rows]])
         self._cuts = cuts(ascending, tokens_per_batch)  # (batches + 1,)
 
     def __len__(self) -> int:
         """Batches per epoch."""
         return len(self._cuts) - 1
 
-    def _rows_of(self, number: int, key: int) -> NDArray[np.int64]:
+    def _rows_of(self, number: int, key: int) -> IntArray:
         from interlace.data._permutation_kernels import permuted, permuted_within
 
         batch = int(

@@ -7,7 +7,8 @@ so lengths tell whether a line fits its own counterpart or the line some lines f
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from interlace.core.arrays import DoubleArray, IntArray
 
 MAX_OFFSET = 5  # lines
 _MARGIN = 10.0  # log odds for a shift, beyond those that the best of all places reaches by chance
@@ -15,7 +16,7 @@ _MAX_LOG_ODDS = 3.0  # of one line, so that a few strange lines decide nothing
 _MIN_LINES = 15  # of a shift
 _MIN_CORRELATION = 0.3  # of shifted lines, by 1.5 standard errors
 
-Values = NDArray[np.float64]
+Values = DoubleArray
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Shift:
     offset: int
 
 
-def find_shift(source: NDArray[np.int64], target: NDArray[np.int64]) -> Shift | None:
+def find_shift(source: IntArray, target: IntArray) -> Shift | None:
     """Return the shift that begins first; source, target: (n,) and (m,) characters of each line."""
     source_values = _standardized(source)
     target_values = _standardized(target)
@@ -81,7 +82,7 @@ def _shift(source: Values, target: Values, offset: int) -> Shift | None:
     return Shift(int(lines[0]), int(lines[-1]) + 1, offset)
 
 
-def _standardized(lengths: NDArray[np.int64]) -> Values:
+def _standardized(lengths: IntArray) -> Values:
     """Return logarithms of lengths with mean 0 and variance 1, without extreme values."""
     values = np.log1p(lengths)
     if not len(values):

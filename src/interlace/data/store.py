@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from typing_extensions import TypedDict
 
+from interlace.core.arrays import AnyArray
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
 from interlace.core.json_files import json_record, read_json
@@ -113,7 +114,7 @@ class _Column:
         self._file = path.open("w+b")
         self._file.seek(_HEADER)
 
-    def append(self, values: NDArray[Any]) -> None:
+    def append(self, values: AnyArray) -> None:
         """Add values, (n, ...)."""
         wider = np.promote_types(self._dtype, _smallest(values))
         if wider != self._dtype:
@@ -161,7 +162,7 @@ def write_columns(
         files: dict[str, _Column] = {}
         written: Counter[str] = Counter()  # values of each column
         for chunk in chunks:
-            arrays: dict[str, NDArray[Any]] = {}
+            arrays: dict[str, AnyArray] = {}
             for name, column in chunk.items():
                 offsets = column.offsets[1:] - column.offsets[0] + written[name]
                 arrays[_offsets(name)] = offsets  # the same for all columns of a group
@@ -192,7 +193,7 @@ def _offsets(name: str) -> str:
     return f"{name.partition('.')[0]}.offsets"
 
 
-def _smallest(values: NDArray[Any]) -> DTypeLike:
+def _smallest(values: AnyArray) -> DTypeLike:
     """Return the smallest type of integers for these values; fractions keep theirs."""
     if values.dtype.kind == "f":
         return values.dtype
@@ -234,10 +235,10 @@ def read_meta(folder: Path, kind: str) -> dict[str, Any]:
     return dict(meta)
 
 
-_maps: WeakValueDictionary[tuple[int, ...], NDArray[Any]] = WeakValueDictionary()  # of files in use
+_maps: WeakValueDictionary[tuple[int, ...], AnyArray] = WeakValueDictionary()  # of files in use
 
 
-def mapped(path: Path) -> NDArray[Any]:
+def mapped(path: Path) -> AnyArray:
     """Map the array of a `.npy` file, once in a process; raise a DataError if it is missing or damaged.
 
     Every map keeps a file descriptor, and systems allow a process 256 or 1,024 of them unless it asks for more.

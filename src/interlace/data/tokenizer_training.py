@@ -195,9 +195,8 @@ _BYTE_PIECES = _pieces(" ")
 _METASPACE_PIECES = _pieces("▁")
 _FIRST_BLANKS = r"\A  +"
 _MARKS = r"\p{Mn}+"
-EXPRESSIONS = frozenset(
-    {_BYTE_PIECES, _METASPACE_PIECES, _FIRST_BLANKS, _MARKS}
-)  # of tokenizers that are trained here
+# of tokenizers that are trained here
+EXPRESSIONS = frozenset({_BYTE_PIECES, _METASPACE_PIECES, _FIRST_BLANKS, _MARKS})
 
 
 def _byte_bpe() -> Tokenizer:

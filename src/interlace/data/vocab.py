@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from tokenizers import Tokenizer, normalizers
 from typing_extensions import TypedDict
 
+from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.display import listed
 from interlace.core.errors import DataError, nearest
 from interlace.core.files import atomic_folder, must_be_replaceable
@@ -134,8 +134,8 @@ class Vocab(Encoder):
             raise DataError(
                 f"{name}: the tokenizer has the id {self.size - 1}; at most {_MAX_SIZE} ids are supported"
             )
-        self.special_ids: NDArray[np.int64] = np.array(sorted(special_ids), np.int64)
-        self.regular_ids: NDArray[np.int64] = np.setdiff1d(ids, [*added, *special_ids])
+        self.special_ids: IntArray = np.array(sorted(special_ids), np.int64)
+        self.regular_ids: IntArray = np.setdiff1d(ids, [*added, *special_ids])
         self.separator_ids = self._separator()
 
     @classmethod
@@ -323,7 +323,7 @@ class Vocab(Encoder):
     def __repr__(self) -> str:
         return f"Vocab({self.name!r}, size={self.size}, fingerprint={self.fingerprint[:8]})"
 
-    def tokens(self, ids: Iterable[int] | NDArray[Any]) -> list[str]:
+    def tokens(self, ids: Iterable[int] | AnyArray) -> list[str]:
         """Return readable subwords: `▁` for a blank, `<e0 a4>` for bytes that are not a whole character."""
         names = [self.tokenizer.id_to_token(int(number)) or f"<{int(number)}>" for number in ids]
         if not self.surfaces.by_bytes:
@@ -337,7 +337,7 @@ class Vocab(Encoder):
                     names[index] = f"<{data.hex(' ')}>"
         return names
 
-    def decode(self, ids: Iterable[int] | NDArray[Any]) -> str:
+    def decode(self, ids: Iterable[int] | AnyArray) -> str:
         """Return the text of subwords without special tokens."""
         numbers = [int(number) for number in ids]
         with tokenizer_errors(self.name):

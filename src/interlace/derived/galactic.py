@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -26,7 +26,7 @@ class Galactic(Transformation):
     same descendants) keep their order. Text needs trees: CoNLL-U, or those of the toy corpus.
     """
 
-    required: ClassVar[str] = "permuted"
+    required = "permuted"
 
     permuted: tuple[Path, ...] = Field(
         (), description="CoNLL-U files of the sentences in another order; required."

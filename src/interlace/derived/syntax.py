@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -42,7 +41,7 @@ class Syntax(Transformation):
     eleven dependents stay unchanged.
     """
 
-    required: ClassVar[str] = "like"
+    required = "like"
 
     like: tuple[Path, ...] = Field(
         (), description="CoNLL-U files of the language with the target order; required."

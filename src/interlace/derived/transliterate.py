@@ -118,11 +118,12 @@ _SYMBOLS = _ranges("1D800..1D9FF 1D000..1D0F5 1D300..1D356 1F030..1F093")
 _WIDE_SYMBOLS = _ranges("1F400..1F43E 1F442..1F4FC")
 
 _COMMON_CLASSES = (7, 9, 220, 230)  # canonical combining classes of marks of many scripts
+# no visible marks
 _SELECTORS = (
     "VARIATION SELECTOR",
     "COMBINING GRAPHEME JOINER",
     "MONGOLIAN FREE VARIATION",
-)  # no visible marks
+)
 _WITH_CASE = ("L", "case")
 
 

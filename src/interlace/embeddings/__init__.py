@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment.lexicon import Lexicon
+from interlace.core.arrays import FloatArray, IntArray
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic, must_exist, must_not_be_special
 from interlace.core.names import file_in
@@ -29,9 +29,8 @@ from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text.lines import COMPRESSED, read_lines, write_lines
 
-SUBWORDS = (
-    "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
-)
+# the language of vectors of a vocabulary's subwords, which all languages share
+SUBWORDS = "subwords"
 _SUFFIX = ".safetensors"
 _TEXT_SUFFIXES = {".vec", ".txt", *COMPRESSED}
 
@@ -45,7 +44,7 @@ class WordVectors:
 
     language: str
     words: list[str]
-    vectors: NDArray[np.float32]
+    vectors: FloatArray
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or len(self.words) != len(self.vectors):
@@ -73,7 +72,7 @@ class WordVectors:
         """The row of the most frequent spelling of each word, ignoring case."""
         return {word.casefold(): row for row, word in reversed(list(enumerate(self.words)))}
 
-    def find(self, words: Sequence[str], *, fold: bool = False) -> NDArray[np.int64]:
+    def find(self, words: Sequence[str], *, fold: bool = False) -> IntArray:
         """(n,) the row of each word, -1: none; `fold`: else of its most frequent spelling in any case."""
         rows = [self._rows.get(word, -1) for word in words]
         if fold:
@@ -88,7 +87,7 @@ class WordVectors:
             return self
         return WordVectors(self.language, self.words[:count], self.vectors[:count])
 
-    def with_vectors(self, vectors: NDArray[np.float32]) -> WordVectors:
+    def with_vectors(self, vectors: FloatArray) -> WordVectors:
         """Return the same words with other vectors."""
         return replace(self, vectors=vectors)
 
@@ -227,9 +226,8 @@ class EmbeddingMethod(RegistryEntry, ABC):
     """A way to get word vectors of several languages in one space; its fields are its settings."""
 
     needs: ClassVar[frozenset[str]] = frozenset()  # required input: {"dictionaries"}, {"texts"}
-    joint: ClassVar[bool] = (
-        False  # whether it trains on all texts together, so that one text is enough
-    )
+    # whether it trains on all texts together, so that one text is enough
+    joint: ClassVar[bool] = False
 
     @property
     def max_words(self) -> int | None:
@@ -252,9 +250,7 @@ class EmbeddingMethod(RegistryEntry, ABC):
 EMBEDDING_METHODS: Registry[Any] = Registry(__name__, "embedding method", EmbeddingMethod)
 
 
-def _parse_vector(
-    path: Path, number: int, line: str, width: int
-) -> tuple[str, NDArray[np.float32]]:
+def _parse_vector(path: Path, number: int, line: str, width: int) -> tuple[str, FloatArray]:
     """Parse a word and its numbers; words may contain white space other than U+0020, which is the separator."""
     word, _, numbers = line.partition(" ")
     with warnings.catch_warnings():

@@ -5,7 +5,6 @@ same vector in both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -18,8 +17,8 @@ from interlace.embeddings.common.skipgram import SkipGram, vectors_of
 class Concat(EmbeddingMethod):
     """Trains one model on all texts."""
 
-    needs: ClassVar[frozenset[str]] = frozenset({"texts"})
-    joint: ClassVar[bool] = True
+    needs = frozenset({"texts"})
+    joint = True
 
     skipgram: SkipGram = Field(default_factory=SkipGram, description="fastText training.")
 

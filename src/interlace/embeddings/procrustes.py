@@ -1,7 +1,5 @@
 """Procrustes: map each language onto the pivot by a dictionary, then refine (Conneau et al. 2018, section 2.2)."""
 
-from typing import ClassVar
-
 from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress
@@ -12,7 +10,7 @@ from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Start
 class Procrustes(MappingMethod):
     """The supervised counterpart of MUSE: the initial rotation comes from a dictionary."""
 
-    needs: ClassVar[frozenset[str]] = frozenset({"dictionaries"})
+    needs = frozenset({"dictionaries"})
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Map by a dictionary in either direction; raise a DataError if no entry has both vectors."""
@@ -26,9 +24,8 @@ class Procrustes(MappingMethod):
         if lexicon is None:
             pairs = listed("-".join(languages) for languages in sources.dictionaries) or "none"
             raise DataError(f"procrustes: no dictionary of {names}; there are: {pairs}")
-        source_rows = source.find(lexicon.source_types, fold=True)[
-            lexicon.entries[:, 0]
-        ]  # of each entry; -1: none
+        # of each entry; -1: none
+        source_rows = source.find(lexicon.source_types, fold=True)[lexicon.entries[:, 0]]
         target_rows = target.find(lexicon.target_types, fold=True)[lexicon.entries[:, 1]]
         has_vectors = (source_rows >= 0) & (target_rows >= 0)
         if not has_vectors.any():

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.aligners import Aligner, FittedAligner
 from interlace.alignment import WordPairs
+from interlace.core.arrays import FloatArray
 from interlace.core.data_root import Root
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
@@ -37,7 +37,7 @@ class CorpusAlignments(Artifact[WordAlignments]):
     aligner: with the paths of its files.
     """
 
-    kind: ClassVar[str] = "alignments"
+    kind = "alignments"
 
     text: CorpusText
     aligner: Aligner
@@ -92,7 +92,7 @@ def aligner_files(aligner: Aligner) -> dict[str, Path]:
 
 def _aligned(
     words: WordPairs, fitted: FittedAligner
-) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
+) -> Iterator[tuple[WordPairs, Ragged, FloatArray]]:
     """Yield the alignments of all pairs of the corpus, chunk by chunk.
 
     Dropped pairs are removed only now, so that alignments from a file match by line.

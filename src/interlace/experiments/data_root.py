@@ -3,7 +3,7 @@
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from interlace.core.data_root import DataRoot, Root
 from interlace.core.errors import DataError
@@ -14,15 +14,14 @@ from interlace.experiments.recipe import Recipe
 from interlace.toy import ToyCorpus, write_toy
 from interlace.toy.languages import LANGUAGES
 
-GENERATED_VERSION = (
-    1  # of the text of toy corpus and derived languages, in keys of scores; raised when it changes
-)
+# of the text of toy corpus and derived languages, in keys of scores; raised when it changes
+GENERATED_VERSION = 1
 
 
 class ToyFiles(Artifact[Path]):
     """The files of a toy corpus."""
 
-    kind: ClassVar[str] = "toy"
+    kind = "toy"
 
     def __init__(self, toy: ToyCorpus) -> None:
         self.toy = toy

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
@@ -43,7 +43,7 @@ _CODE = ("derived", "readers", "text", "alignment", "data/filters")
 class DerivedLanguageFiles(Artifact[Path]):
     """The files of one derived language of a recipe."""
 
-    kind: ClassVar[str] = "derived"
+    kind = "derived"
 
     def __init__(self, recipe: Recipe, root: Path, name: str) -> None:
         self.recipe = recipe

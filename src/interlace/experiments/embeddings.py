@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -136,7 +136,7 @@ class _Lines:
 class CorpusWords(Artifact[Path]):
     """The training text of a language in words, from all corpora, without lines that filters drop."""
 
-    kind: ClassVar[str] = "words"
+    kind = "words"
 
     def __init__(self, language: str, texts: Sequence[CorpusText]) -> None:
         self.language = language

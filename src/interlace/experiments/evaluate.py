@@ -243,8 +243,7 @@ def _task(target: Target, name: str) -> Task:
                 "%s: the model was not trained to translate %s; learned directions: %s",
                 name, " and ".join(untrained), listed(learned) or "none",
             )  # fmt: skip
-    bound: Task = task.bind(target.run)
-    return bound
+    return task.bind(target.run)
 
 
 def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.data_root import Root
@@ -30,7 +30,7 @@ LanguagePair = tuple[str, str]
 class CountedLexicon(Artifact[Lexicon]):
     """The mutually best translations in the word alignments of a corpus."""
 
-    kind: ClassVar[str] = "lexicon"
+    kind = "lexicon"
 
     alignments: CorpusAlignments
     min_count: float
@@ -148,8 +148,7 @@ def _settings_of(recipe: Recipe, name: str) -> Dictionary | None:
     objective = recipe.objective(name)
     if "lexicon" not in objective.needs:
         return None
-    settings: Dictionary = getattr(objective, "dictionary", Dictionary())
-    return settings
+    return getattr(objective, "dictionary", Dictionary())
 
 
 def _induced_lexicons(

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.names import file_in
@@ -136,7 +136,7 @@ def _corpora_of(workspace: Workspace, objective: Objective, wanted: Sequence[str
     return list(dict.fromkeys(read))
 
 
-def _frequencies(workspace: Workspace, corpora: Sequence[str]) -> NDArray[np.int64]:
+def _frequencies(workspace: Workspace, corpora: Sequence[str]) -> IntArray:
     """(V,) counts of each token in several corpora."""
     frequencies = np.zeros(workspace.vocab.size, np.int64)
     for corpus in corpora:
@@ -177,9 +177,7 @@ def _plan(workspace: Workspace, objective: Objective, corpus: str, number: int) 
     return BucketedBatches(data, plan, rows)
 
 
-def _fitting(
-    objective: Objective, corpus: str, data: Any, max_length: int
-) -> NDArray[np.int64] | None:
+def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> IntArray | None:
     """Return the rows whose sides all have at most `max_length` tokens; None: all rows."""
     longer_side = np.stack(data.side_lengths).max(axis=0)  # (rows,)
     rows = np.flatnonzero(longer_side <= max_length)

@@ -51,13 +51,12 @@ class ModelMetadata:
     def read(cls, folder: Path) -> ModelMetadata | None:
         """Return the metadata in a model's folder; None for models of other libraries."""
         remedy = "copy the model again, or remove the file"
-        found: ModelMetadata | None = read_json(
+        return read_json(
             folder / METADATA,
             cls,
             None,
             remedy=remedy,
         )
-        return found
 
     def write(self, folder: Path) -> None:
         """Write the metadata into a model's folder."""
@@ -119,9 +118,8 @@ def write_sentence_modules(
     width = backbone.width
     modules = {"Transformer": "", "WordWeights": _WEIGHTS, "Pooling": _POOLING, "Normalize": _NORM}
     transformer: dict[str, Any] = {"max_seq_length": min(max_length, backbone.traits.max_length)}
-    names = [""] * max(
-        vocab.size, backbone.vocab_size
-    )  # of the special tokens alone; the others have the weight 1
+    # of the special tokens alone; the others have the weight 1
+    names = [""] * max(vocab.size, backbone.vocab_size)
     for number in (vocab.begin, vocab.end, vocab.pad):
         names[number] = str(vocab.tokenizer.id_to_token(number))
     weights = {name: 0.0 for name in names if name}

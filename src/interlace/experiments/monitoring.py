@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from accelerate.utils import broadcast_object_list
-from numpy.typing import NDArray
 
+from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.errors import SettingsError
 from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -141,12 +141,10 @@ def _monolingual(workspace: Workspace) -> dict[str, Corpus]:
     return monolingual or sides_of(workspace.dev)
 
 
-def _short_rows(
-    side_lengths: Sequence[NDArray[np.int32]], max_length: int, tokens: int
-) -> NDArray[np.int64]:
+def _short_rows(side_lengths: Sequence[Int32Array], max_length: int, tokens: int) -> IntArray:
     """Return the first rows within `max_length`, up to `tokens` tokens and at least one row, sorted by length."""
     lengths = np.stack(side_lengths)  # (sides, rows)
-    totals: NDArray[np.int64] = lengths.sum(axis=0, dtype=np.int64)
+    totals: IntArray = lengths.sum(axis=0, dtype=np.int64)
     fits = np.flatnonzero(lengths.max(axis=0) <= max_length - 2)
     costs = totals[fits] + 4
     costs_before = np.cumsum(costs) - costs

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from interlace.alignment.phrase_table import TableRules
 from interlace.core.errors import DataError, SettingsError
@@ -19,7 +19,7 @@ from interlace.experiments.recipe import Recipe
 class CorpusPhrases(Artifact[PhraseStore]):
     """The phrase table of a corpus, and the phrases of the table that each of its pairs has."""
 
-    kind: ClassVar[str] = "phrases"
+    kind = "phrases"
 
     alignments: CorpusAlignments
     rules: TableRules

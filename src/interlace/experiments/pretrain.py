@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from accelerate import Accelerator
-from numpy.typing import NDArray
 
+from interlace.core.arrays import FloatArray
 from interlace.core.errors import CheckpointError, RunError, SettingsError
 from interlace.core.json_files import write_json
 from interlace.core.registry import plugin_files
@@ -151,7 +150,7 @@ class PreparedRun:
     training: Training
     held_out: list[HeldOutBatches]
     words: list[dict[str, str]]
-    before: NDArray[np.float32]
+    before: FloatArray
 
 
 def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:

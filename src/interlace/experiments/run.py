@@ -64,8 +64,7 @@ class Run:
     @property
     def stored_recipe(self) -> dict[str, Any] | None:
         """The content of `recipe.json`; None if the folder is not a run's."""
-        stored: dict[str, Any] | None = read_json(self.folder / RECIPE, dict[str, Any], None)
-        return stored
+        return read_json(self.folder / RECIPE, dict[str, Any], None)
 
     def finished_recipe(self) -> Recipe | None:
         """Return the recipe of a finished run; None if the folder is not a run's.

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from interlace.alignment.lexicon import read_translations
+from interlace.core.arrays import FloatArray
 from interlace.core.data_root import Root
 from interlace.core.files import atomic
 from interlace.experiments.recipe import Recipe
@@ -59,9 +59,7 @@ def concepts(recipe: Recipe, root: Root) -> list[dict[str, str]]:
     return concepts
 
 
-def concept_vectors(
-    backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]
-) -> NDArray[np.float32]:
+def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]) -> FloatArray:
     """Return (words, H) vectors of all words, each the mean of the input embeddings of its tokens in a sentence."""
     table = backbone.input_embeddings.detach().float().cpu().numpy()
     words: list[str] = []
@@ -78,8 +76,8 @@ def concept_vectors(
 def write_words(
     path: Path,
     concepts: list[dict[str, str]],
-    before: NDArray[np.float32],
-    after: NDArray[np.float32],
+    before: FloatArray,
+    after: FloatArray,
 ) -> None:
     """Write the concepts' words with their vectors before and after training (ALM, figure 4; WEAM, figure 2)."""
     metadata = {"concepts": json.dumps(concepts, ensure_ascii=False)}

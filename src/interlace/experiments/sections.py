@@ -111,8 +111,7 @@ class CorpusGroup(Settings):
         """Return the reader of a split; for training text with `rows` and `share` applied."""
         if split == "train" and (self.rows or self.share < 1):
             return RowSubset(reader=self.reader, rows=self.rows, share=self.share)
-        reader: Reader = READERS.build(self.reader)
-        return reader
+        return READERS.build(self.reader)
 
 
 class VocabSettings(Settings):
@@ -178,8 +177,7 @@ class AlignSettings(EntrySettings):
     def aligner(self, names: Mapping[str, str]) -> Aligner:
         """Return the aligner of one language pair; `names` replaces placeholders in patterns."""
         settings = {key: _filled(value, names) for key, value in self.settings.items()}
-        built: Aligner = ALIGNERS.build({"name": self.name, **settings}, "align")
-        return built
+        return ALIGNERS.build({"name": self.name, **settings}, "align")
 
 
 def names_of(corpus: str) -> dict[str, str]:
@@ -239,10 +237,7 @@ class EmbeddingSettings(EntrySettings):
 
     def method(self) -> EmbeddingMethod:
         """Return the method with its settings."""
-        built: EmbeddingMethod = EMBEDDING_METHODS.build(
-            {"name": self.name, **self.settings}, "embeddings"
-        )
-        return built
+        return EMBEDDING_METHODS.build({"name": self.name, **self.settings}, "embeddings")
 
 
 Alpha = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]

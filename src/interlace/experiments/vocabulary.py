@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from interlace.data.artifacts import Artifact
 from interlace.data.corpus_text import CorpusText
@@ -23,7 +23,7 @@ class RecipeVocab(Artifact[Vocab]):
     base: a vocabulary to which tokens are added, whose ids stay; None: all are learned.
     """
 
-    kind: ClassVar[str] = "vocab"
+    kind = "vocab"
 
     def __init__(self, settings: VocabSettings, texts: TextsByLanguage, base: Vocab | None) -> None:
         self.settings = settings
@@ -38,9 +38,10 @@ class RecipeVocab(Artifact[Vocab]):
     @cached_property
     def key(self) -> dict[str, Any]:
         """The settings, the text, and the vocabulary that is extended."""
+        # of what is learned from the same text
         key: dict[str, Any] = {
             "alpha": self.settings.alpha,
-            "version": 3,  # of what is learned from the same text
+            "version": 3,
         }
         for language, corpora in self.texts.items():
             key[f"text in {language}"] = [text.key for text in corpora]

@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
+from interlace.core.arrays import Int32Array
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -379,8 +379,7 @@ class ObjectiveCollator:
         total: Tensor = cross_entropy(
             logits.flatten(0, 1).float(), labels.flatten(), reduction="sum"
         )
-        mean: Tensor = total / num_items_in_batch
-        return mean
+        return total / num_items_in_batch
 
     @property
     def causal(self) -> bool:
@@ -425,7 +424,7 @@ class Phrases:
         return replace(pairs, phrases=phrases, scores=Ragged(scores, phrases.offsets))
 
 
-def _renumbered(words: Ragged, numbers: NDArray[np.int32]) -> Ragged:
+def _renumbered(words: Ragged, numbers: Int32Array) -> Ragged:
     """Return words with other numbers of their types."""
     return Ragged(numbers[words.flat], words.offsets - words.offsets[0])
 

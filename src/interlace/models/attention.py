@@ -148,9 +148,8 @@ def packed_attention(
     is_real = flat[:, None, None]
 
     def pack(states: Tensor) -> Tensor:
-        states = torch.where(
-            is_real, states.transpose(1, 2).flatten(0, 1), 0
-        )  # its gradient is undefined at padding
+        # its gradient is undefined at padding
+        states = torch.where(is_real, states.transpose(1, 2).flatten(0, 1), 0)
         return torch.empty_like(states).index_copy(0, packed_index, states)
 
     window = (reach, reach)
@@ -191,8 +190,7 @@ def _attention_mask(*arguments: Any, **options: Any) -> Tensor | None:
 
     if options.get("attention_mask") is not None:
         options["allow_is_bidirectional_skip"] = False
-    mask: Tensor | None = sdpa_mask(*arguments, **options)
-    return mask
+    return sdpa_mask(*arguments, **options)
 
 
 def _replace_dropout(module: nn.Module) -> None:

@@ -68,8 +68,7 @@ class Backbone(nn.Module):
         Raises:
             SettingsError: an input that this family would silently ignore or misread, or a sequence that is too long.
         """
-        states: Tensor = self._encoder(inputs, causal=causal).last_hidden_state
-        return states
+        return self._encoder(inputs, causal=causal).last_hidden_state
 
     def hidden_states(
         self, inputs: dict[str, Tensor], *, causal: bool | None = None
@@ -80,8 +79,7 @@ class Backbone(nn.Module):
     def logits(self, states: Tensor) -> Tensor:
         """Return the (N, V) scores of the vocabulary from (N, H) states, by the checkpoint's own head."""
         head = self.vocabulary_head()
-        scores: Tensor = head.decoder(head.features(states))
-        return scores
+        return head.decoder(head.features(states))
 
     def vocabulary_head(self) -> VocabularyHead:
         """Return the parts of the checkpoint's own head."""
@@ -90,8 +88,7 @@ class Backbone(nn.Module):
     @property
     def input_embeddings(self) -> Tensor:
         """(V, H) weights of the input embeddings."""
-        weight: Tensor = self.model.get_input_embeddings().weight
-        return weight
+        return self.model.get_input_embeddings().weight
 
     @property
     def language_embeddings(self) -> Tensor:

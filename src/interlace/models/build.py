@@ -350,9 +350,8 @@ def _load_encoder(
     if vocab is not None:
         check_vocab(config, vocab, folder)
         config = _with_padding(config, vocab.pad)
-    stored_causal = (
-        config.pop(family.causal_key, None) is True
-    )  # the model is opened as a masked one
+    # the model is opened as a masked one
+    stored_causal = config.pop(family.causal_key, None) is True
     files = weight_files(folder)
     model, info = _open(folder, config, adaptation.seed)
     random = sorted(info["missing_keys"])

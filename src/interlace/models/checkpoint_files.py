@@ -144,9 +144,8 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 
 _WEIGHT_TYPES = ("F16", "BF16", "F32", "F64")
-_NUMBERS = re.compile(
-    r"(.+\.)?(position|token_type)_ids"
-)  # of old checkpoints, which are no weights
+# of old checkpoints, which are no weights
+_NUMBERS = re.compile(r"(.+\.)?(position|token_type)_ids")
 
 
 def weight_files(folder: Path) -> dict[str, Path]:

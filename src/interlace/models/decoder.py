@@ -292,9 +292,8 @@ class BertDecoder(CrossAttentionDecoder):
             positions = positions + first
         else:
             positions = positions + first[:, None]
-            positions = positions.clamp(
-                max=self.config.max_position_embeddings - 1
-            )  # padding may go beyond
+            # padding may go beyond
+            positions = positions.clamp(max=self.config.max_position_embeddings - 1)
         segments = torch.zeros_like(ids) if languages is None else languages
         embeddings: Any = self.model.base_model.embeddings
         return embeddings(input_ids=ids, token_type_ids=segments, position_ids=positions)
@@ -397,5 +396,4 @@ class ModernBertDecoder(CrossAttentionDecoder):
         return self._split_heads(key), self._split_heads(value)
 
     def _final_norm(self, states: Tensor) -> Tensor:
-        normed: Tensor = self.model.base_model.final_norm(states)
-        return normed
+        return self.model.base_model.final_norm(states)

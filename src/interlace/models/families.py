@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray
 from interlace.core.errors import CheckpointError, SettingsError, did_you_mean
 from interlace.data.layout import Layout
 
@@ -69,18 +69,17 @@ class Traits:
         *,
         restart: bool = False,
         language_ids: bool = True,
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, AnyArray]:
         """Return the encoder's arrays for sequences of one or two sides.
 
         restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
         Raise a SettingsError if a language has no embedding in a model with language embeddings.
         """
-        inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
+        inputs: dict[str, AnyArray] = {"input_ids": layout.ids}
         if not layout.real.all():
             inputs["attention_mask"] = layout.real.astype(np.int64)
-        inner_padding = (
-            layout.real[:, 1:] > layout.real[:, :-1]
-        ).any()  # after it, columns are not positions
+        # after it, columns are not positions
+        inner_padding = (layout.real[:, 1:] > layout.real[:, :-1]).any()
         if restart or inner_padding:
             inputs["position_ids"] = layout.positions(self.first_position, restart=restart)
         if language_ids and self.has_languages:
@@ -157,7 +156,7 @@ class Family:
         module = model.base_model
         for name in self.language_path.split("."):
             module = getattr(module, name, None)
-        return module  # type: ignore[no-any-return]
+        return module
 
     def first_position(self, config: Any) -> int:
         """Return the position id of the first token; RoBERTa reserves ids up to the padding's for padding."""

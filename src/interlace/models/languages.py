@@ -14,9 +14,8 @@ from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.randomness import Generator
 from interlace.models.families import LANGUAGES_KEY, family_of, language_ids
 
-FOLDED_KEY = (
-    "interlace_folded_language"  # of a configuration: the language that callers without ids get
-)
+# of a configuration: the language that callers without ids get
+FOLDED_KEY = "interlace_folded_language"
 
 
 def map_languages(model: Any, languages: Sequence[str], names: Mapping[str, str]) -> None:

@@ -104,14 +104,13 @@ class Seq2Seq(Backbone):
         languages = None
         if self.decoder_language_input is not None:
             languages = inputs.get(self.decoder_language_input)
-        decoded: Tensor = self.decoder(
+        return self.decoder(
             states,
             mask,
             inputs["input_ids"],
             languages,
             first,
         )
-        return decoded
 
     def vocabulary_head(self) -> VocabularyHead:
         """Return the parts of the decoder's head."""
@@ -270,6 +269,5 @@ def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: boo
     else:
         for name, parameter in encoder.model.named_parameters():
             if encoder.family.is_head(name) and parameter is not weight:
-                parameter.requires_grad_(
-                    requires_grad=False
-                )  # the encoder's own head is never used
+                # the encoder's own head is never used
+                parameter.requires_grad_(requires_grad=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -10,8 +10,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from interlace.core.arrays import AnyArray, IntArray
 
 Part = Literal["embeddings", "head"]
 Take = Literal["whole", "embeddings", "none"]
@@ -240,9 +239,6 @@ class SearchSettings(Settings):
         10, ge=0, le=10_000, description="Tokens added to that maximum (XLM: 10)."
     )
 
-    def limits(self, lengths: NDArray[Any], limit: int) -> NDArray[np.int64]:
+    def limits(self, lengths: AnyArray, limit: int) -> IntArray:
         """Return the maximum lengths of translations from source lengths; `limit` is the model's own maximum."""
-        allowed: NDArray[np.int64] = (
-            (self.max_ratio * lengths + self.max_extra).astype("int64").clip(0, limit)
-        )
-        return allowed
+        return (self.max_ratio * lengths + self.max_extra).astype("int64").clip(0, limit)

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import FloatArray, IntArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist, user_path
 from interlace.core.randomness import Purpose, generator
@@ -57,9 +57,8 @@ def extend_embeddings(model: Any, extension: Extension, seed: int) -> None:
         getattr(head, "bias", None),
         unused_bias(model),
     ]
-    by_memory = {
-        tensor.data_ptr(): tensor.data for tensor in tensors if tensor is not None
-    }  # tied ones once
+    # tied ones once
+    by_memory = {tensor.data_ptr(): tensor.data for tensor in tensors if tensor is not None}
     with torch.no_grad():
         for tensor in by_memory.values():
             old = tensor[: extension.base]
@@ -111,9 +110,8 @@ def initialize_from_vectors(
         for weight in weights.values():
             scale = 1.0
             if settings.vectors_spread == "drawn":
-                scale = (
-                    float(weight.square().mean().sqrt()) / spread
-                )  # of each tensor: a head may be drawn otherwise
+                # of each tensor: a head may be drawn otherwise
+                scale = float(weight.square().mean().sqrt()) / spread
             scales.append(scale)
             weight[torch.from_numpy(rows)] = torch.from_numpy(values * np.float32(scale)).to(weight)
     size = backbone.vocab_size
@@ -151,9 +149,7 @@ def check_vectors(settings: ModelSettings) -> None:
     )
 
 
-def _matching(
-    vectors: WordVectors, vocab: Vocab, name: str | None
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _matching(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[IntArray, FloatArray]:
     """Return (n,) ids of the tokens that have a vector, and their (n, H) vectors."""
     id_of = vocab.tokenizer.get_vocab(with_added_tokens=True)
     ids = np.array([id_of.get(word, -1) for word in vectors.words], np.int64)

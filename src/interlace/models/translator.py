@@ -16,8 +16,8 @@ from statistics import fmean
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from interlace.core.arrays import IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.tokenizer_files import tokenizer_errors
@@ -129,7 +129,7 @@ class Translator:
             self._joined(parts, count) for parts, count in zip(translations, unknown, strict=True)
         ]
 
-    def _pieces(self, lines: Sequence[str]) -> tuple[Ragged, NDArray[np.int64]]:
+    def _pieces(self, lines: Sequence[str]) -> tuple[Ragged, IntArray]:
         """Return the tokens of each non-empty piece of each line, and the line of each piece.
 
         Blanks around a line are removed, because a vocabulary may have tokens for them.
@@ -189,7 +189,7 @@ class Translator:
                     translations[row] = translation
         return translations
 
-    def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
+    def _halve(self, ids: Ragged, rows: IntArray) -> None:
         """Halve the batch size after a batch did not fit into memory; raise an error if it was a single piece."""
         if len(rows) == 1:
             raise SettingsError(
@@ -201,7 +201,7 @@ class Translator:
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
         log.info("batch size reduced to %d sentences: out of memory", half)
 
-    def _generate(self, ids: Ragged, limits: NDArray[np.int64]) -> Hypotheses:
+    def _generate(self, ids: Ragged, limits: IntArray) -> Hypotheses:
         inputs = encoder_inputs(self.model, ids, self.vocab, self.source)
         state = encode_source(self.model, inputs, self.target)
         first = torch.full((len(ids),), self.first, device=self.model.device)
@@ -214,9 +214,7 @@ class Translator:
             self.settings.length_penalty,
         )
 
-    def _decoded(
-        self, hypotheses: Hypotheses, limits: NDArray[np.int64]
-    ) -> Iterator[LineTranslation]:
+    def _decoded(self, hypotheses: Hypotheses, limits: IntArray) -> Iterator[LineTranslation]:
         """Yield the best hypothesis of each piece as text."""
         ids = [row.tolist() for row in hypotheses.best()]
         with tokenizer_errors():
@@ -255,7 +253,7 @@ class Translator:
         )
 
 
-def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> list[NDArray[np.int64]]:
+def batches(lengths: IntArray, tokens: int, rows: int) -> list[IntArray]:
     """Return indices of each batch, longest first: at most `rows`, and at most `tokens` with padding, or one."""
     order = np.argsort(-lengths, kind="stable")
     indices = []
@@ -267,7 +265,7 @@ def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> list[NDArray[
     return indices
 
 
-def split_line(line: str, starts: NDArray[np.int64], limit: int) -> list[str]:
+def split_line(line: str, starts: IntArray, limit: int) -> list[str]:
     """Return the line in non-empty pieces of at most `limit` tokens, without blanks at their ends.
 
     A piece ends at the last of the best breaks in its last two thirds.

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray
 from interlace.core.errors import SettingsError
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
@@ -188,9 +188,8 @@ class Objective(RegistryEntry, ABC):
 
     reads: ClassVar[type] = Sentences  # or Pairs
     streams: ClassVar[bool] = False  # full sequences of running text instead of single sentences
-    architecture: ClassVar[str] = (
-        "masked"  # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
-    )
+    # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
+    architecture: ClassVar[str] = "masked"
     generates: ClassVar[bool] = False  # the model also generates text in a loss
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
@@ -242,16 +241,16 @@ class Objective(RegistryEntry, ABC):
         """Return the tokens per side that sentences or pairs are packed into (`data.packing`); None: not packed."""
         return None
 
-    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+    def pair_costs(self, source: AnyArray, target: AnyArray) -> AnyArray:
         """Return (n,) tokens that pairs with sides of these lengths take in a batch, padding and specials included.
 
         The default is one sequence with both sides. Batch sizes are computed from it.
         """
-        return np.asarray(np.minimum(source + target + MAX_SPECIALS, self.max_length))
+        return np.minimum(source + target + MAX_SPECIALS, self.max_length)
 
-    def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
+    def sentence_costs(self, lengths: AnyArray) -> AnyArray:
         """Return (n,) tokens that single sentences of these lengths take in a batch."""
-        return np.asarray(np.minimum(lengths + MAX_SPECIALS, self.max_length))
+        return np.minimum(lengths + MAX_SPECIALS, self.max_length)
 
     def for_evaluation(self) -> Self:
         """Return the objective used for held-out perplexity, with settings that are comparable between runs."""

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Generator, Purpose, generator
@@ -56,7 +56,7 @@ class AlignMlm(Mlm):
     Terms: `mlm`, the cross-entropy per prediction, and `align`, the alignment loss per entry.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
+    needs = frozenset({"lexicon"})
 
     language_ids: BoolOrAuto = Field(
         "auto",
@@ -133,7 +133,7 @@ class AlignMlm(Mlm):
         """Mask the text; add the entries of the step, which its micro-batches share."""
         batch = super().batch(examples, prepared, step, rng)
         batch.counts["align"] = prepared.entries.count
-        extra: dict[str, NDArray[Any]] = dict(prepared.entries.arrays(step))
+        extra: dict[str, AnyArray] = dict(prepared.entries.arrays(step))
         if self.layer is not None:
             extra |= self._sequences(extra, prepared)
         return replace(batch, extra=extra)
@@ -173,8 +173,8 @@ class AlignMlm(Mlm):
         return Preview(super().preview(batch, vocab).lines, notes)
 
     def _sequences(
-        self, extra: dict[str, NDArray[np.int64]], prepared: PreparedAlignMlm
-    ) -> dict[str, NDArray[Any]]:
+        self, extra: dict[str, IntArray], prepared: PreparedAlignMlm
+    ) -> dict[str, AnyArray]:
         """Return the encoder's input for the step's words, and (T,) the place of each token in it."""
         ids = Ragged(
             extra["align_ids"].astype(np.int32),
@@ -235,13 +235,13 @@ class AlignmentEntries:
     """
 
     words: Ragged
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
+    source: IntArray
+    target: IntArray
     count: int
     negatives: int
     seed: int
 
-    def arrays(self, step: int) -> dict[str, NDArray[np.int64]]:
+    def arrays(self, step: int) -> dict[str, IntArray]:
         """Return what the loss reads.
 
         align_ids, align_starts: (T,) token ids of the step's words, (W,) start of each word.
@@ -260,11 +260,11 @@ class AlignmentEntries:
         return self._arrays(self.source[at], self.target[at], negatives)
 
     @cached_property
-    def _whole(self) -> dict[str, NDArray[np.int64]]:
+    def _whole(self) -> dict[str, IntArray]:
         return self._arrays(self.source, self.target, self.target[:0])
 
     @cached_property
-    def _targets(self) -> NDArray[np.int64]:
+    def _targets(self) -> IntArray:
         return np.unique(self.target)
 
     @cached_property
@@ -276,8 +276,8 @@ class AlignmentEntries:
         )
 
     def _arrays(
-        self, source: NDArray[np.int64], target: NDArray[np.int64], negatives: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.int64]]:
+        self, source: IntArray, target: IntArray, negatives: IntArray
+    ) -> dict[str, IntArray]:
         used, places = np.unique(np.concatenate([source, target, negatives]), return_inverse=True)
         rows = self.words.take(used)
         parts = np.split(places.astype(np.int64), [len(source), len(source) + len(target)])
@@ -292,7 +292,7 @@ class AlignmentEntries:
             arrays["align_known"] = self._known(source, negatives)
         return arrays
 
-    def _known(self, source: NDArray[np.int64], negatives: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _known(self, source: IntArray, negatives: IntArray) -> IntArray:
         """(2, ...) the row of a source word and the column of a negative that is its translation or the word itself."""
         translated = self._sources_of.take(negatives)
         words = np.concatenate([translated.flat, negatives])

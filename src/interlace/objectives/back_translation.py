@@ -15,12 +15,12 @@ Legend: B sequences, L tokens of the longest source, T of the longest translatio
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Generator
 from interlace.data.layout import SPECIALS, sentence_layout
@@ -47,8 +47,8 @@ class PreparedBackTranslation(Prepared):
     intermediate_languages: languages to translate into.
     """
 
-    roles: NDArray[np.int64]
-    banned_ids: NDArray[np.int64]
+    roles: IntArray
+    banned_ids: IntArray
     intermediate_languages: tuple[str, ...]
 
 
@@ -62,8 +62,8 @@ class BackTranslation(Seq2SeqObjective):
         sentence.
     """
 
-    term: ClassVar[str] = "back_translation"
-    generates: ClassVar[bool] = True
+    term = "back_translation"
+    generates = True
 
     intermediate_languages: list[str] = Field(
         [],

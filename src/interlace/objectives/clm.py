@@ -10,12 +10,12 @@ the one that closes the sequence is not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray
 from interlace.core.randomness import Generator
 from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, Objective, Prepared, Resources, Term
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class PreparedClm(Prepared):
     """Adds (vocabulary,) which tokens may be predicted: no special ones, except sentence ends."""
 
-    predictable: NDArray[np.bool_]
+    predictable: BoolArray
 
 
 class Clm(Objective):
@@ -43,7 +43,7 @@ class Clm(Objective):
 
     streams = True
     architecture = "causal"
-    term: ClassVar[str] = "clm"
+    term = "clm"
 
     context_size: int = Field(
         0,

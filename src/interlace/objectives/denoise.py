@@ -14,12 +14,12 @@ Legend: n sentences; T tokens, U noise units (words or tokens) of all sentences.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from interlace.core.arrays import IntArray
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
@@ -86,7 +86,7 @@ class Denoise(Seq2SeqObjective):
     Terms: `denoise`. XLM decays its weight: `weight = "0:1,100000:0.1,300000:0"`, in iterations of four updates.
     """
 
-    term: ClassVar[str] = "denoise"
+    term = "denoise"
 
     noise: Noise = Field(default_factory=Noise, description="Noise of the sentence that is read.")
 
@@ -104,10 +104,10 @@ class Denoise(Seq2SeqObjective):
 class NoiseUnits:
     """Words or tokens of a batch. starts, lengths: (U,) their tokens. rows, places: (U,) sentence and position."""
 
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    places: NDArray[np.int64]
+    starts: IntArray
+    lengths: IntArray
+    rows: IntArray
+    places: IntArray
 
     @classmethod
     def of(cls, sentences: Sentences, unit: str) -> NoiseUnits:

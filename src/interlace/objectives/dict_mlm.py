@@ -19,12 +19,12 @@ Legend: N predictions; n some of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
@@ -49,8 +49,8 @@ class DictMlm(Mlm):
     dictionary without changing the text.
     """
 
-    term: ClassVar[str] = "dict_mlm"
-    needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
+    term = "dict_mlm"
+    needs = frozenset({"lexicon"})
 
     language_ids: BoolOrAuto = Field(
         "auto",
@@ -134,7 +134,7 @@ def translation_tables(
     Entries are read in both directions; all words are single tokens. A token that translates a word in two languages
     has the language of the first dictionary.
     """
-    columns: dict[str, list[NDArray[np.int64]]] = {}  # (3, entries) token, translation, language
+    columns: dict[str, list[IntArray]] = {}  # (3, entries) token, translation, language
     words = dictionaries.words
     tokens = words.flat.astype(np.int64)
     for language, other_language, (source, target) in dictionaries.directions():
@@ -152,9 +152,7 @@ def translation_tables(
     return tables
 
 
-def _is_whole_word(
-    examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _is_whole_word(examples: Sentences, rows: IntArray, columns: IntArray) -> BoolArray:
     """Return whether the token at each place of `sentence_layout` is the only one of its word."""
     words = examples.words
     first_tokens = words.offsets[rows] - words.offsets[0]
@@ -163,4 +161,4 @@ def _is_whole_word(
     owner = words.flat
     begins = (at == first_tokens) | (owner[np.maximum(at - 1, 0)] != owner[at])
     ends = (at == last_tokens) | (owner[np.minimum(at + 1, len(owner) - 1)] != owner[at])
-    return np.asarray(begins & ends, np.bool_)
+    return begins & ends

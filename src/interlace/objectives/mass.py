@@ -9,12 +9,11 @@ Legend: B sequences; T tokens of the longest decoder input.
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray, BoolArray, IntArray
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
@@ -24,7 +23,7 @@ from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.masking import Masking
 from interlace.objectives.common.seq2seq import DecoderLayout, Seq2SeqObjective
 
-Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
+Span = tuple[IntArray, IntArray]  # (B,) start, (B,) stop
 
 
 class Mass(Seq2SeqObjective):
@@ -35,7 +34,7 @@ class Mass(Seq2SeqObjective):
     Terms: `mass`.
     """
 
-    term: ClassVar[str] = "mass"
+    term = "mass"
 
     share: float = Field(
         0.5, gt=0, le=1, description="Length of the fragment (Song et al. 2019, section 4.1: 50 %)."
@@ -48,9 +47,9 @@ class Mass(Seq2SeqObjective):
         "(MASS's code: 0.4; its paper, section 3.1, says random).",
     )
 
-    def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
+    def decoder_lengths(self, read: AnyArray) -> AnyArray:
         """Return (n,) the length of the fragment."""
-        return np.asarray(np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1))
+        return np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1)
 
     def batch(self, examples: Sentences, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Mask a fragment of every sentence."""
@@ -67,7 +66,7 @@ class Mass(Seq2SeqObjective):
         return self.seq2seq_batch(layout, language, decoder, language, prepared)
 
 
-def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generator) -> Span:
+def draw_spans(lengths: AnyArray, share: float, at_edge: float, rng: Generator) -> Span:
     """Draw a fragment of each row: `share` of its length, at least one token of a row that has any.
 
     at_edge: share of rows whose fragment begins or ends the row, half each; the others start anywhere.
@@ -83,12 +82,10 @@ def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generat
     return starts, starts + sizes
 
 
-def within(rows: Ragged, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
+def within(rows: Ragged, starts: IntArray, stops: IntArray) -> BoolArray:
     """Return (total,) whether each value is between the start and the stop of its row."""
     columns = rows.columns()
-    return np.asarray(
-        (columns >= np.repeat(starts, rows.lengths)) & (columns < np.repeat(stops, rows.lengths))
-    )
+    return (columns >= np.repeat(starts, rows.lengths)) & (columns < np.repeat(stops, rows.lengths))
 
 
 def fragment_layout(ids: Ragged, span: Span, target: int, vocab: Vocab) -> DecoderLayout:

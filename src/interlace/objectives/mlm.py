@@ -4,7 +4,7 @@ before  <s> the old doctor reads three letters </s> he works in Berlin </s>
 after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>      predict: old, letters, Berlin
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
@@ -23,8 +23,8 @@ class Mlm(Objective):
     Relations: `tlm` is the same on the two sides of a translation.
     """
 
-    streams: ClassVar[bool] = True
-    term: ClassVar[str] = "mlm"
+    streams = True
+    term = "mlm"
 
     masking: Masking = Field(
         default_factory=Masking, description="Which tokens are predicted and how they are masked."

@@ -6,12 +6,12 @@
 To predict a masked word the model may attend to its translation, which aligns the representations of both languages.
 """
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
@@ -36,7 +36,7 @@ class Tlm(Objective):
     """
 
     reads = Pairs
-    term: ClassVar[str] = "tlm"
+    term = "tlm"
 
     masking: Masking = Field(
         default_factory=Masking, description="Which tokens are predicted and how they are masked."
@@ -66,7 +66,7 @@ class Tlm(Objective):
             )
         return with_pair_layout(self.masking.prepare(super().prepare(resources), resources), self)
 
-    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+    def pair_costs(self, source: AnyArray, target: AnyArray) -> AnyArray:
         """Return (n,) tokens that pairs take in a batch."""
         if self.packed == "halves":
             return np.full(len(source), self.max_length)

@@ -8,7 +8,7 @@
 One model translates in both directions: the decoder's first token names the target language.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -28,7 +28,7 @@ class Translation(Seq2SeqObjective):
     """
 
     reads = Pairs
-    term: ClassVar[str] = "translation"
+    term = "translation"
 
     directions: Literal["both", "forward", "backward"] = Field(
         "both",

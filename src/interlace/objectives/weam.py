@@ -15,12 +15,12 @@ states. A place is an index into the flattened batch: row * L + column.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
@@ -65,8 +65,8 @@ class Weam(Objective):
     """
 
     reads = Pairs
-    term: ClassVar[str] = "multilingual"
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    term = "multilingual"
+    needs = frozenset({"links"})
 
     masking: Masking = Field(
         default_factory=lambda: Masking(rate=RATE),
@@ -157,8 +157,8 @@ class Weam(Objective):
         return replace(batch, extra=extra)
 
     def exchange(
-        self, layout: Layout, links: Ragged, at: tuple[NDArray[Any], NDArray[Any]]
-    ) -> dict[str, NDArray[Any]]:
+        self, layout: Layout, links: Ragged, at: tuple[AnyArray, AnyArray]
+    ) -> dict[str, AnyArray]:
         """Find for every prediction the states of the tokens it is aligned with, as a sparse sum.
 
         which: (A,) predictions made from exchanged states, as indices into the batch's predictions.
@@ -175,7 +175,7 @@ class Weam(Objective):
             places = places[is_unmasked]
         partner_counts = np.bincount(to, minlength=len(predicted))  # (N,)
         which = np.flatnonzero(partner_counts)
-        extra: dict[str, NDArray[Any]] = {
+        extra: dict[str, AnyArray] = {
             "aligned": np.array([len(which)], np.float32),
             "places": places,
         }
@@ -257,8 +257,8 @@ class Weam(Objective):
 
 
 def _partners(
-    layout: Layout, links: Ragged, predicted: NDArray[np.int64], expansion: Expansion
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    layout: Layout, links: Ragged, predicted: IntArray, expansion: Expansion
+) -> tuple[IntArray, IntArray]:
     """Return the prediction, ascending, and the place of each partner; `predicted` are the places of the predictions.
 
     Words have keys that ascend with row, side and number, so that a word's tokens are adjacent: with at most W words

@@ -11,12 +11,12 @@ the flattened batch: row * L + column.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray, BoolArray, IntArray
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
@@ -49,8 +49,8 @@ class WordAligned(Objective):
     """
 
     reads = Pairs
-    term: ClassVar[str] = "word_aligned"
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    term = "word_aligned"
+    needs = frozenset({"links"})
 
     anchor_language: str = Field(
         "en",
@@ -62,9 +62,9 @@ class WordAligned(Objective):
         description="Weight of `anchor` (Cao et al. 2020: 1); 0: no copy of the initial model.",
     )
 
-    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+    def pair_costs(self, source: AnyArray, target: AnyArray) -> AnyArray:
         """Return (n,) tokens of two sequences, each as long as the longer side."""
-        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + SPECIALS, self.max_length)
+        costs: AnyArray = np.minimum(np.maximum(source, target) + SPECIALS, self.max_length)
         return 2 * costs
 
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
@@ -157,7 +157,7 @@ def _distances(vectors: Tensor, other_vectors: Tensor) -> Tensor:
     return (vectors - other_vectors).square().mean(dim=1)
 
 
-def _last_tokens(layout: Layout, min_words: int) -> NDArray[np.int64]:
+def _last_tokens(layout: Layout, min_words: int) -> IntArray:
     """(2B, M) the place of the last token of each word, -1 for words without a token; M is at least `min_words`."""
     max_words = max(min_words, int(layout.words.max(initial=0)) + 1)
     last_tokens = np.full((len(layout.ids), max_words), -1)
@@ -177,7 +177,7 @@ def require_links(pairs: Pairs, name: str) -> Ragged:
     return pairs.links
 
 
-def one_to_one(links: Ragged, confidence: Ragged | None) -> NDArray[np.bool_]:
+def one_to_one(links: Ragged, confidence: Ragged | None) -> BoolArray:
     """Return (total,) which links are the unique best, by confidence if given, of both their words."""
     is_kept = np.ones(len(links.flat), np.bool_)
     for side in (0, 1):

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
@@ -16,9 +16,8 @@ from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name
 
-HUB = (
-    "hub:"  # begins the name of a data set of the Hugging Face hub, which stands in place of a path
-)
+# begins the name of a data set of the Hugging Face hub, which stands in place of a path
+HUB = "hub:"
 BY_SUFFIX = {  # readers of files that are not plain lines
     **dict.fromkeys((".jsonl", ".ndjson", ".parquet"), "dataset"),
     ".tmx": "tmx",
@@ -104,7 +103,7 @@ class RowSubset(Reader):
                 f"{paths[0]}: rows {self.rows!r}, share {self.share:g} select none of its {read_rows:,} rows"
             )
 
-    def _drawn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _drawn(self, numbers: IntArray) -> BoolArray:
         """(n,) which of consecutive rows are drawn."""
         is_drawn = np.zeros(len(numbers), np.bool_)
         blocks = numbers // _BLOCK

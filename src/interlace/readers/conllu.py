@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sys import intern
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -70,7 +70,7 @@ class Conllu(Reader):
     With `trees`, `heads` has the head of each word and `tags["deprel"]` the relation to it.
     """
 
-    language_counts: ClassVar[tuple[int, ...]] = (1,)
+    language_counts = (1,)
 
     trees: bool = Field(
         False, description="Whether to read heads and relations; an error if the file has none."

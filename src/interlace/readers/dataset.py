@@ -248,10 +248,7 @@ class _PairRows(_RowFormat):
     def text_of(self, chunk: list[list[str]]) -> Text | TextPairs:
         sides = common.columns_of(chunk)
         labels = sides.pop() if self.label else None
-        text: Text | TextPairs = common.plain(
-            sides, self.languages, self.reader.word_tokenizer, labels
-        )
-        return text
+        return common.plain(sides, self.languages, self.reader.word_tokenizer, labels)
 
 
 class _TextRows(_RowFormat):
@@ -263,8 +260,7 @@ class _TextRows(_RowFormat):
         return common.one_line(row.text(self.columns[0]), notes)
 
     def text_of(self, chunk: list[str]) -> Text:
-        text: Text = common.plain([chunk], self.languages, self.reader.word_tokenizer)
-        return text
+        return common.plain([chunk], self.languages, self.reader.word_tokenizer)
 
 
 def _translations(row: Row, languages: Iterable[str]) -> Row:
@@ -322,5 +318,4 @@ def _answers(row: Row) -> list[Answer]:
         value = []
         for text, start in zip(texts, starts, strict=True):
             value.append({"text": text, "answer_start": start})
-    answers: list[Answer] = checked(value, list[Answer], f"{row.path}: row {row.number}: 'answers'")
-    return answers
+    return checked(value, list[Answer], f"{row.path}: row {row.number}: 'answers'")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from interlace.text import TextPairs
 class Gold(Reader):
     """Pairs with the words that gold alignments index, in one file or one per side; sentence numbers are removed."""
 
-    language_counts: ClassVar[tuple[int, ...]] = (2,)
+    language_counts = (2,)
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read all text at once, because gold sets are small; `languages` are source and target."""

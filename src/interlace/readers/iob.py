@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
-from typing import ClassVar
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
@@ -20,7 +19,7 @@ class Iob(Reader):
     An `I-` that does not continue an entity of its type becomes a `B-` and is counted.
     """
 
-    language_counts: ClassVar[tuple[int, ...]] = (1,)
+    language_counts = (1,)
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 from interlace.alignment.gold_text import joined_lines
 from interlace.readers.common.text import RowReader
@@ -16,7 +15,7 @@ class Joined(RowReader):
     empty sides, because alignments are counted by line.
     """
 
-    language_counts: ClassVar[tuple[int, ...]] = (2,)
+    language_counts = (2,)
 
     def rows(
         self, languages: list[str], path: Path, notes: Counter[str]

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import ClassVar
 
 from interlace.core.errors import DataError
 from interlace.readers import TokenizingReader, reader_for
@@ -15,7 +14,7 @@ from interlace.text.lines import count_lines, read_lines
 class PlainLines(TokenizingReader):
     """Plain text, one sentence per line. Two languages are line-aligned files: all of the first, then of the second."""
 
-    by_line: ClassVar[bool] = True
+    by_line = True
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or the files of two languages in parallel."""

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 from interlace.core.errors import DataError
 from interlace.readers.common.text import RowReader, tsv_rows
@@ -25,7 +24,7 @@ class Nli(RowReader):
     and counted. Labels are compared without case.
     """
 
-    language_counts: ClassVar[tuple[int, ...]] = (1,)
+    language_counts = (1,)
 
     @property
     def has_labels(self) -> bool:

@@ -10,11 +10,10 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Required
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
+from interlace.core.arrays import FloatArray
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special
@@ -84,8 +83,8 @@ class MappedWords:
 
     words: list[tuple[str, str]]
     pairs: list[tuple[int, int]]
-    before: NDArray[np.float32]
-    after: NDArray[np.float32]
+    before: FloatArray
+    after: FloatArray
 
 
 @dataclass(frozen=True)

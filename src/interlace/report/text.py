@@ -43,9 +43,8 @@ qu Quechua|ro Romanian|ru Russian|sa Sanskrit|si Sinhala|sk Slovak|sl Slovene|so
 su Sundanese|sv Swedish|sw Swahili|ta Tamil|te Telugu|tg Tajik|th Thai|tl Tagalog|tr Turkish|tt Tatar|ug Uyghur
 uk Ukrainian|ur Urdu|uz Uzbek|vi Vietnamese|wo Wolof|xh Xhosa|yi Yiddish|yo Yoruba|zh Chinese|zu Zulu
 """
-_NAMES = dict(
-    entry.split(" ", 1) for entry in _LANGUAGES.strip().replace("\n", "|").split("|")
-)  # ISO 639
+# ISO 639
+_NAMES = dict(entry.split(" ", 1) for entry in _LANGUAGES.strip().replace("\n", "|").split("|"))
 
 
 def number(value: float, digits: int = 1) -> str:
@@ -174,7 +173,6 @@ def _short(value: object) -> object:
 def render(template: str, **values: Any) -> Markup:
     """Fill in `templates/TEMPLATE.html.jinja`; all strings are escaped except `Markup`, control characters visible."""
     page = _environment().get_template(f"{template}.html.jinja").render(**values)
-    text = re.sub(
-        "[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(page)
-    )  # not allowed in XML
+    # not allowed in XML
+    text = re.sub("[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(page))
     return Markup(text)  # noqa: S704 - autoescaped

@@ -9,13 +9,13 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import BoolArray, DoubleArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator
 from interlace.scores.statistics import DRAWS, Interval, extreme_share
 
-Floats = NDArray[np.float64]
+Floats = DoubleArray
 
 BLEU_ORDERS = 4  # of n-grams
 _BLOCK = 256  # draws at a time, which bounds memory
@@ -84,7 +84,7 @@ class Examples:
     identity: str = ""
     counts: Floats | None = None  # (N, C)
     measure: str = "ratio"
-    groups: NDArray[np.int64] | None = None  # (N,) numbers from 0
+    groups: IntArray | None = None  # (N,) numbers from 0
     sets: int = 1
 
     @property
@@ -94,7 +94,7 @@ class Examples:
             return np.stack([self.score, self.weight])
         return self.counts.T
 
-    def group_sums(self, groups: NDArray[np.int64] | None) -> Floats:
+    def group_sums(self, groups: IntArray | None) -> Floats:
         """(C, G) sums of the columns over each group, or the columns themselves without groups."""
         if groups is None:
             return self.columns
@@ -114,9 +114,9 @@ class Examples:
         return float(self.value(self.columns.sum(axis=1)))
 
     @property
-    def counted(self) -> NDArray[np.bool_]:
+    def counted(self) -> BoolArray:
         """(N,) mask of the examples with positive weight."""
-        return np.asarray(self.weight > 0)
+        return self.weight > 0
 
 
 def identity_of(*parts: Iterable[Any]) -> str:
@@ -255,7 +255,7 @@ def mean_over_sets(parts: Sequence[Examples]) -> Examples:
     4 those of the third. Each set has columns of its own.
     """
     first_rows: dict[int, int] = {}  # by the number of examples of a set
-    groups: list[NDArray[np.int64]] = []
+    groups: list[IntArray] = []
     total = 0
     for part in parts:
         size = len(part.score)
@@ -353,9 +353,7 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> tuple[Interval
     return interval, float(2 * t.sf(abs(difference) / error, freedom))
 
 
-def _jackknife(
-    runs: Sequence[Examples], groups: NDArray[np.int64] | None, counted: NDArray[np.bool_]
-) -> Floats:
+def _jackknife(runs: Sequence[Examples], groups: IntArray | None, counted: BoolArray) -> Floats:
     """(R, G) differences of the scores without each counted group of examples from their mean over groups."""
     scores = []
     for run in runs:

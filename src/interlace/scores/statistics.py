@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from interlace.core.arrays import DoubleArray
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator
 
-Floats = NDArray[np.float64]
+Floats = DoubleArray
 
 ALPHA = 0.05  # differences with a p-value below it are significant
 DRAWS = 10_000
@@ -261,8 +262,7 @@ def _centered_ranks(values: Floats) -> Floats:
     """Return the ranks of values within their row, with a mean of 0."""
     from scipy.stats import rankdata
 
-    ranks: Floats = rankdata(values, axis=1) - (values.shape[1] + 1) / 2
-    return ranks
+    return rankdata(values, axis=1) - (values.shape[1] + 1) / 2
 
 
 def rank_correlation(

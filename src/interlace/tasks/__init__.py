@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 
+from interlace.core.arrays import AnyArray, IntegerArray
 from interlace.core.data_root import Root
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.scores.examples import Examples
 
-    Predictions = NDArray[Any] | Ragged
+    Predictions = AnyArray | Ragged
     """One prediction per example, or one class per word (`Ragged`); `TaskHead.empty_predictions` if there is none."""
 
 INIT_STD = 0.02  # standard deviation of a new head's weights, as in BERT
@@ -197,7 +197,7 @@ class TaskHead(HeadSettings, Objective):
             )
         }
 
-    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
+    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> AnyArray:
         """Return (N,) predictions, aligned with `batch.at`: the most likely classes."""
         import torch
 
@@ -209,11 +209,11 @@ class TaskHead(HeadSettings, Objective):
         """Return the sequences that batches are made of: the examples, or several windows for each."""
         return examples
 
-    def merge(self, examples: Any, sequences: Any, predictions: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 - as above
+    def merge(self, examples: Any, sequences: Any, predictions: AnyArray) -> AnyArray:  # noqa: ARG002 - as above
         """Return predictions for the examples from those for their sequences."""
         return predictions
 
-    def empty_predictions(self, count: int) -> NDArray[Any]:
+    def empty_predictions(self, count: int) -> AnyArray:
         """Return `count` predictions that predict nothing."""
         return np.full(count, -1, np.int32)
 
@@ -221,7 +221,7 @@ class TaskHead(HeadSettings, Objective):
         """Return the right answers in the shape of predictions; -1: none, not scored."""
         return cast("Predictions", examples.labels if examples.tags is None else examples.tags)
 
-    def class_columns(self, sequences: Any) -> list[NDArray[np.integer]]:
+    def class_columns(self, sequences: Any) -> list[IntegerArray]:
         """Return columns of gold classes (-1: none) of whose cross-entropies the loss is the mean.
 
         A model that only knows the frequency of each class reaches the mean of the columns' entropies. Empty if the
@@ -265,15 +265,12 @@ class Task(Settings, ABC):
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
     other_scales: ClassVar[dict[str, Scale]] = {}  # further metrics with another scale
-    scoring_version: ClassVar[int] = (
-        1  # raised when the same files and settings lead to other scores than before
-    )
-    text_type: ClassVar[type[Text | TextPairs] | None] = (
-        None  # what `reader` returns; None: no running text
-    )
-    static_vectors: ClassVar[bool] = (
-        False  # whether it can also score static word vectors: `measure_words`
-    )
+    # raised when the same files and settings lead to other scores than before
+    scoring_version: ClassVar[int] = 1
+    # what `reader` returns; None: no running text
+    text_type: ClassVar[type[Text | TextPairs] | None] = None
+    # whether it can also score static word vectors: `measure_words`
+    static_vectors: ClassVar[bool] = False
 
     files: Files = Field("", description="Files under the data root.")
     targets: list[str] | None = Field(
@@ -357,9 +354,8 @@ class Task(Settings, ABC):
 class FineTuneTask(HeadSettings, Task):
     """A task that a model with a head is fine-tuned for."""
 
-    translatable: ClassVar[bool] = (
-        False  # whether gold labels hold for a translation of the text: translate-test
-    )
+    # whether gold labels hold for a translation of the text: translate-test
+    translatable: ClassVar[bool] = False
 
     settings: list[Setting] = Field(
         ["zero-shot"],

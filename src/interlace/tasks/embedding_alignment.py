@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray, BoolArray, IntArray, IntegerArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
@@ -48,8 +48,8 @@ class EncodedEntries(Pairs):
 
     words: Translations = field(kw_only=True)
     trained: TrainingEntries = field(kw_only=True)
-    shared: NDArray[np.bool_] = field(kw_only=True)
-    text_ids: NDArray[np.integer] = field(kw_only=True)
+    shared: BoolArray = field(kw_only=True)
+    text_ids: IntegerArray = field(kw_only=True)
 
     @property
     def name(self) -> str:
@@ -63,8 +63,8 @@ class EmbeddingAlignment(DictionaryTask):
     Words that were trained on do not count in the main metric.
     """
 
-    metric: ClassVar[str] = "p@1"
-    scoring_version: ClassVar[int] = 2
+    metric = "p@1"
+    scoring_version = 2
 
     candidates: Literal["dictionary", "text"] = Field(
         "dictionary",
@@ -92,7 +92,7 @@ class EmbeddingAlignment(DictionaryTask):
         source = single_words(vocab.encode_words(words.source), self.source)
         target = single_words(vocab.encode_words(words.target), language)
         trained = self.training_entries(query)
-        text_ids: NDArray[np.integer] = np.zeros(0, np.int64)
+        text_ids: IntegerArray = np.zeros(0, np.int64)
         if self.candidates == "text":
             text_ids = self._text_ids(query, vocab)
         return EncodedEntries(
@@ -104,7 +104,7 @@ class EmbeddingAlignment(DictionaryTask):
             text_ids=text_ids,
         )
 
-    def _text_ids(self, query: FileQuery, vocab: Vocab) -> NDArray[np.integer]:
+    def _text_ids(self, query: FileQuery, vocab: Vocab) -> IntegerArray:
         """Return the sorted subwords of the target language's text."""
         in_text = np.zeros(vocab.size, np.bool_)
         for part in find_parts(self.text, query):
@@ -141,7 +141,7 @@ class EmbeddingAlignment(DictionaryTask):
         candidates = np.union1d(target_ids, text_ids)  # (k,) sorted
         hits = self._hits(backbone, examples, candidates, kept)
 
-        def metrics_of(words: NDArray[np.bool_]) -> dict[str, float]:
+        def metrics_of(words: BoolArray) -> dict[str, float]:
             return {"p@1": 100 * float(hits[words].mean())}
 
         kept_words, first_entries = distinct_rows(sources.take(kept))
@@ -161,9 +161,9 @@ class EmbeddingAlignment(DictionaryTask):
         self,
         backbone: Backbone,
         examples: EncodedEntries,
-        candidates: NDArray[np.integer],
-        kept: NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
+        candidates: IntegerArray,
+        kept: IntArray,
+    ) -> BoolArray:
         """(n,) whether a translation is nearest to each distinct source word of the kept entries.
 
         candidates: (k,) sorted subwords.
@@ -185,13 +185,13 @@ class EmbeddingAlignment(DictionaryTask):
             Ragged.from_lengths(gold[:, 1], np.bincount(gold[:, 0])),
             excluded=Ragged.from_lengths(own_candidates, is_candidate),
         )
-        return np.asarray(best_ranks == 1)
+        return best_ranks == 1
 
     def _language_vectors(
         self,
         backbone: Backbone,
         examples: EncodedEntries,
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    ) -> tuple[AnyArray, AnyArray]:
         """(H,) what is added to the rows of source words, and to those of candidates: what the model adds, if known."""
         languages = (examples.source.language, examples.target.language)
         traits = backbone.traits

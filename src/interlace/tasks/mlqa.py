@@ -30,9 +30,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray, DoubleArray, Int32Array, IntegerArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -93,8 +93,8 @@ class SpanSettings(HeadSettings):
 class Mlqa(SpanSettings, FineTuneTask):
     """F1 and exact match of answers, in percent; a target `en-de` has passages in `en` and questions in `de`."""
 
-    metric: ClassVar[str] = "f1"
-    text_type: ClassVar[type[TextPairs]] = TextPairs
+    metric = "f1"
+    text_type = TextPairs
 
     files: Files = Field(
         "qa/{split}.{language}.json",
@@ -152,7 +152,7 @@ class Mlqa(SpanSettings, FineTuneTask):
             )
         return questions
 
-    def score(self, examples: Questions, predictions: NDArray[Any]) -> Scores:
+    def score(self, examples: Questions, predictions: AnyArray) -> Scores:
         """Return `f1` and `exact` over the questions that have answers."""
         texts = best_texts(examples, predictions)
         language = examples.passages.language
@@ -164,7 +164,7 @@ class Mlqa(SpanSettings, FineTuneTask):
         weight = has_answer.astype(np.float64)
         return Scores(metrics, Examples(np.nan_to_num(f1), weight, identity, groups=passages))
 
-    def exports(self, examples: Questions, predictions: NDArray[Any]) -> dict[str, Any]:
+    def exports(self, examples: Questions, predictions: AnyArray) -> dict[str, Any]:
         """Return `answers`, the best by question id as the official programs read them."""
         answers = {}
         texts = best_texts(examples, predictions)
@@ -229,7 +229,7 @@ class SpanExtractor(SpanSettings, TaskHead):
     """A linear layer of two outputs on the last state of each subword."""
 
     reads: ClassVar[type] = Questions
-    term: ClassVar[str] = "answer"
+    term = "answer"
 
     def sequences(self, examples: Questions, prepared: Prepared) -> Windows:
         """Return windows of passages, as long as this model can read."""
@@ -276,7 +276,7 @@ class SpanExtractor(SpanSettings, TaskHead):
         last_loss = cross_entropy(last, batch.labels[:, 1], reduction="sum")
         return {self.term: Term((first_loss + last_loss) / 2)}
 
-    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
+    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> AnyArray:
         """Return the (B, K) best spans of each window by the sum of both logits, the best first."""
         import torch
 
@@ -312,15 +312,15 @@ class SpanExtractor(SpanSettings, TaskHead):
         first, last = logits.unbind(dim=-1)
         return first, last
 
-    def class_columns(self, sequences: Windows) -> list[NDArray[np.integer]]:
+    def class_columns(self, sequences: Windows) -> list[IntegerArray]:
         """Return the positions of the answer's first and last token in each window; 0 without an answer."""
         return [sequences.spans[:, side] + 1 for side in (0, 1)]
 
-    def empty_predictions(self, count: int) -> NDArray[Any]:
+    def empty_predictions(self, count: int) -> AnyArray:
         """Return (count, K) empty spans."""
         return _empty_spans((count, SPANS_PER_WINDOW))
 
-    def gold(self, examples: Questions) -> NDArray[Any]:
+    def gold(self, examples: Questions) -> AnyArray:
         """Return `gold_spans`."""
         return gold_spans(examples)
 
@@ -328,8 +328,8 @@ class SpanExtractor(SpanSettings, TaskHead):
         self,
         examples: Questions,
         sequences: Windows,
-        predictions: NDArray[Any],
-    ) -> NDArray[Any]:
+        predictions: AnyArray,
+    ) -> AnyArray:
         """Return the (q,) best answer of each question from all its windows.
 
         Spans without a character are left out. Of equally good ones the first in the passage is taken.
@@ -352,11 +352,11 @@ class SpanExtractor(SpanSettings, TaskHead):
         return answers
 
 
-def _empty_spans(shape: int | tuple[int, int]) -> NDArray[Any]:
+def _empty_spans(shape: int | tuple[int, int]) -> AnyArray:
     return np.full(shape, np.array((-1, -1, -np.inf), SPAN))
 
 
-def gold_spans(questions: Questions) -> NDArray[Any]:
+def gold_spans(questions: Questions) -> AnyArray:
     """Return the (q,) characters of one right answer of each question; empty if it is not in its passage."""
     spans = np.zeros(len(questions), SPAN)
     characters = _characters(questions, questions.owners, questions.spans)
@@ -367,9 +367,9 @@ def gold_spans(questions: Questions) -> NDArray[Any]:
 
 def _characters(
     questions: Questions,
-    passages: NDArray[Any],
-    spans: NDArray[Any],
-) -> NDArray[np.int32]:
+    passages: AnyArray,
+    spans: AnyArray,
+) -> Int32Array:
     """(n, 2) the characters of a span of subwords of each given passage; (-1, -1) for an empty one."""
     is_filled = spans[:, 0] >= 0
     first_subwords = questions.characters.offsets[passages[is_filled]]
@@ -380,7 +380,7 @@ def _characters(
     return characters
 
 
-def best_texts(questions: Questions, answers: NDArray[Any]) -> list[str]:
+def best_texts(questions: Questions, answers: AnyArray) -> list[str]:
     """Return the answer to each question, or an empty one; answers: (q,) `SPAN`s."""
     texts = []
     for owner, start, end in zip(questions.owners, answers["start"], answers["end"], strict=True):
@@ -468,7 +468,7 @@ def compare_all(
     gold: Sequence[Sequence[str]],
     rules: AnswerRules,
     language: str,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[DoubleArray, DoubleArray]:
     """Return the (q,) F1 and exact match of the answer to each question, 0 to 1; NaN where it has no gold answer."""
     f1 = np.full(len(answers), np.nan)
     exact = np.full(len(answers), np.nan)

@@ -8,13 +8,13 @@ by `multi-bleu.perl`, Romanian without diacritics on both sides).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
-from interlace.tasks import Scale, Scores
+from interlace.tasks import Scores
 from interlace.tasks.common.files import (
     Chunks,
     FilePart,
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 class Mt(TranslationTask):
     """BLEU of translations by beam search; `targets` are directions, such as `["en-de", "de-en"]`."""
 
-    metric: ClassVar[str] = "bleu"
-    other_scales: ClassVar[dict[str, Scale]] = {
+    metric = "bleu"
+    other_scales = {
         "chrf": ("chrF", True),
         "length ratio": ("", None),  # 1 is best
         **TranslationTask.other_scales,

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray, DoubleArray, IntArray
 from interlace.core.data_root import Root
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
@@ -31,8 +31,8 @@ from interlace.tasks.common.files import Files, ReaderSettings, log_notes
 class Ner(TaggingTask):
     """F1 over entities, in percent; words beyond the maximum length are outside, so their entities are missed."""
 
-    metric: ClassVar[str] = "f1"
-    tag_kind: ClassVar[str] = "names"
+    metric = "f1"
+    tag_kind = "names"
 
     files: Files = Field(
         "ner/{split}.{language}.tsv",
@@ -122,7 +122,7 @@ class Ner(TaggingTask):
 
         sentences = gold.rows()  # (W,) the sentence of each word
 
-        def by_sentence(starts: NDArray[np.int64]) -> NDArray[np.float64]:
+        def by_sentence(starts: IntArray) -> DoubleArray:
             return np.bincount(sentences[starts], minlength=len(gold)).astype(np.float64)
 
         score = 2 * by_sentence(predicted.starts[right])
@@ -140,9 +140,9 @@ class Ner(TaggingTask):
 class Entities:
     """(E,) half-open spans of words over all sentences, and the number of their type."""
 
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    types: NDArray[np.int64]
+    starts: IntArray
+    stops: IntArray
+    types: IntArray
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -192,12 +192,12 @@ def entities(tags: Ragged) -> Entities:
     return Entities(starts, np.flatnonzero(is_last) + 1, types[starts])
 
 
-def is_among(predicted: Entities, gold: Entities) -> NDArray[np.bool_]:
+def is_among(predicted: Entities, gold: Entities) -> BoolArray:
     """(E,) which of the predicted entities are gold ones: the same span of the same type."""
     width = 1 + max(predicted.stops.max(initial=0), gold.stops.max(initial=0))
     kinds = 1 + max(predicted.types.max(initial=0), gold.types.max(initial=0))
 
-    def keys(side: Entities) -> NDArray[np.int64]:
+    def keys(side: Entities) -> IntArray:
         return np.asarray((side.starts * width + side.stops) * kinds + side.types, np.int64)
 
     return np.isin(keys(predicted), keys(gold))

@@ -1,7 +1,5 @@
 """Paraphrase identification (PAWS-X, Yang et al. 2019): do two sentences of similar words have the same meaning?"""
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from interlace.tasks.common.classification import PairClassificationTask
@@ -13,8 +11,8 @@ _UNTRANSLATED = "NS"  # in dev and test files, a sentence without a translation
 class Pawsx(PairClassificationTask):
     """Accuracy over pairs, in percent; pairs with an untranslated sentence (`NS`) are left out, as in the paper."""
 
-    labels: ClassVar[tuple[str, ...]] = ("0", "1")  # 1: paraphrases
-    unreadable: ClassVar[str] = f"an empty or untranslated ({_UNTRANSLATED}) sentence"
+    labels = ("0", "1")  # 1: paraphrases
+    unreadable = f"an empty or untranslated ({_UNTRANSLATED}) sentence"
 
     files: Files = Field(
         "pawsx/{split}-{language}.tsv",

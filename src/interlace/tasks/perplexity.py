@@ -7,7 +7,7 @@ that spell the text are, since unknown subwords are neither predicted nor counte
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,7 +16,7 @@ from interlace.core.data_root import Root
 from interlace.core.errors import CheckpointError, DataError
 from interlace.core.finite import check_finite
 from interlace.scores.examples import Examples, identity_of
-from interlace.tasks import ProbeTask, Scale, Scores
+from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Files, ReaderSettings, log, log_notes
 from interlace.tasks.common.likelihood import (
     Likelihood,
@@ -42,11 +42,11 @@ class Perplexity(ProbeTask):
     The end of a sentence is predicted too and counts as a word and as a character.
     """
 
-    metric: ClassVar[str] = "perplexity"
-    greater_is_better: ClassVar[bool] = False
-    scores_source: ClassVar[bool] = True
-    text_type: ClassVar[type[Text]] = Text
-    other_scales: ClassVar[dict[str, Scale]] = {
+    metric = "perplexity"
+    greater_is_better = False
+    scores_source = True
+    text_type = Text
+    other_scales = {
         "perplexity per word": ("", False),
         "perplexity per subword": ("", False),
         "bits per character": ("", False),

@@ -7,12 +7,12 @@ them: 1.6 % of German's PUD, 2.4 % of French's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import LabeledExamples
@@ -34,9 +34,9 @@ _NUMBERS = {tag: number for number, tag in enumerate(TAGS)} | {"_": -1, "": -1}
 class Pos(TaggingTask):
     """Accuracy over words, and F1 of seqeval, in percent; a word beyond the maximum sequence length is wrong."""
 
-    metric: ClassVar[str] = "accuracy"
-    scoring_version: ClassVar[int] = 2
-    tag_kind: ClassVar[str] = "pos"
+    metric = "accuracy"
+    scoring_version = 2
+    tag_kind = "pos"
 
     files: Files = Field(
         "pos/{split}.{language}.conllu",
@@ -97,13 +97,12 @@ class Pos(TaggingTask):
 
 _SINGLE = np.array([tag.startswith("S") for tag in TAGS])
 _LAST_WITH_REST = {tag[1:]: number for number, tag in enumerate(TAGS)}
-_TYPES = np.array(
-    [_LAST_WITH_REST[tag[1:]] for tag in TAGS]
-)  # one number for all tags with the same rest
+# one number for all tags with the same rest
+_TYPES = np.array([_LAST_WITH_REST[tag[1:]] for tag in TAGS])
 _OUTSIDE = _TYPES[TAGS.index("X")]  # seqeval's O has an empty rest, too
 
 
-def _chunks(tags: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _chunks(tags: Int32Array, rows: IntArray) -> IntArray:
     """Return the entities that seqeval 1.2.2 finds in n tags, as a number for each type, first and last word.
 
     seqeval reads the first letter as IOBES and the rest as the type, and all sentences as one row with O between.

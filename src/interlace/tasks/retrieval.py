@@ -5,12 +5,12 @@ Sentence vectors are compared by cosine (Hu et al. 2020, XTREME's Tatoeba). Noth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray, FloatArray
 from interlace.core.data_root import Root
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged, distinct_rows
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-    Vectors = NDArray[np.float32]
+    Vectors = FloatArray
 
 
 class Retrieval(ProbeTask):
@@ -50,7 +50,7 @@ class Retrieval(ProbeTask):
     translations best around layer 8 of 12 (Pires et al. 2019, section 5). XTREME takes layer 8 of 12, but 14 of 24.
     """
 
-    metric: ClassVar[str] = "p@1"
+    metric = "p@1"
 
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",
@@ -89,8 +89,7 @@ class Retrieval(ProbeTask):
     def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> Vectors:
         """Return the (n, H) mean states of sentences of one language."""
         layer = self.layer_of(int(backbone.model.config.num_hidden_layers))
-        vectors: Vectors = layer_vectors(backbone, vocab, sentences, layer, self.limits)
-        return vectors
+        return layer_vectors(backbone, vocab, sentences, layer, self.limits)
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Root) -> Pairs:
         """Encode both sides, `language` as the target."""
@@ -142,7 +141,7 @@ def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:
     return Scores(metrics, Examples(both, weight, identity_of(*word_counts)))
 
 
-def find_own(queries: Vectors, candidates: Vectors, ids: Ragged) -> NDArray[np.bool_]:
+def find_own(queries: Vectors, candidates: Vectors, ids: Ragged) -> BoolArray:
     """(n,) whether the candidate nearest to a query is the one in its own row.
 
     ids: the candidates' subwords. Equal sentences are one candidate, so that rounding cannot separate them.
@@ -150,4 +149,4 @@ def find_own(queries: Vectors, candidates: Vectors, ids: Ragged) -> NDArray[np.b
     numbers, first = distinct_rows(ids)
     unique = np.bincount(numbers)[numbers] == 1
     gold = Ragged.from_lengths(numbers, np.ones(len(numbers), np.int64))
-    return np.asarray((ranks(queries, candidates[first], gold) == 1) & unique)
+    return (ranks(queries, candidates[first], gold) == 1) & unique

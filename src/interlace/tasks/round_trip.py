@@ -4,14 +4,11 @@ Lample et al. (2018a) choose models of unsupervised translation by it. It is no 
 come back perfectly, so the share of copied text is scored too.
 """
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
-from interlace.tasks import Scale
 from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, log_notes
 from interlace.tasks.common.translation import SourceLines, TextMetric, TranslationTask, chrf
 from interlace.text import Text
@@ -22,12 +19,12 @@ MAX_SENTENCES = 1000  # the first lines that hold text
 class RoundTrip(TranslationTask):
     """BLEU of text after a round trip; `targets` are the first directions, such as `["en-de", "de-en"]`."""
 
-    metric: ClassVar[str] = "round-trip bleu"
-    other_scales: ClassVar[dict[str, Scale]] = {
+    metric = "round-trip bleu"
+    other_scales = {
         "round-trip chrf": ("chrF", True),
         **TranslationTask.other_scales,
     }
-    text_type: ClassVar[type[Text]] = Text
+    text_type = Text
 
     files: Files = Field(
         "text/{split}.{language}.txt",

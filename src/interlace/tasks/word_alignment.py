@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners.similarity import Similarity, SimilaritySettings
@@ -19,11 +18,12 @@ from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
 from interlace.alignment.formats import FORMATS, read_alignments
 from interlace.alignment.gold_text import read_gold_text
+from interlace.core.arrays import IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.scores.examples import Examples, identity_of
-from interlace.tasks import ProbeTask, Scale, Scores
+from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import (
     Chunks,
     FileQuery,
@@ -52,7 +52,7 @@ class GoldPairs:
         return len(self.pairs)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(n,) words of both sides."""
         return np.asarray(self.pairs.source.lengths + self.pairs.target.lengths, np.int64)
 
@@ -60,9 +60,9 @@ class GoldPairs:
 class WordAlignment(SimilaritySettings, ProbeTask):
     """Alignment error rate in percent, lower is better, over all links of the set."""
 
-    metric: ClassVar[str] = "aer"
-    greater_is_better: ClassVar[bool] = False
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
+    metric = "aer"
+    greater_is_better = False
+    other_scales = dict.fromkeys(
         ("precision", "recall", "f1"),
         ("%", True),
     )

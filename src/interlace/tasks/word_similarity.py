@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import unit
@@ -46,13 +46,13 @@ class JudgedPairs:
     languages: tuple[str, str]
     first: list[str]
     second: list[str]
-    scores: NDArray[np.float64]
+    scores: DoubleArray
 
     def __len__(self) -> int:
         return len(self.first)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(n,) words of a pair: two each."""
         return np.full(len(self), 2)
 
@@ -60,9 +60,9 @@ class JudgedPairs:
 class WordSimilarity(ProbeTask):
     """Correlation of cosines with human judgments: Spearman's of ranks and Pearson's of values, times 100."""
 
-    metric: ClassVar[str] = "spearman"
-    scores_source: ClassVar[bool] = True
-    static_vectors: ClassVar[bool] = True
+    metric = "spearman"
+    scores_source = True
+    static_vectors = True
 
     files: Files = Field(
         "similarity/{language}.tsv",
@@ -141,7 +141,7 @@ class WordSimilarity(ProbeTask):
         return Scores(metrics)
 
 
-def correlations(cosines: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:
+def correlations(cosines: DoubleArray, gold: DoubleArray) -> dict[str, float]:
     """Return Spearman's, Pearson's and their harmonic mean (SemEval-2017's score), times 100; of a constant 0."""
     from scipy.stats import pearsonr, spearmanr
 

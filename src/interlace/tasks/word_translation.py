@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import Csls, ranks, unit
 from interlace.core.ragged import Ragged
-from interlace.tasks import Scale, Scores
+from interlace.tasks import Scores
 from interlace.tasks.common.dictionaries import (
     DictionaryTask,
     TrainingEntries,
@@ -47,13 +47,13 @@ class DictionaryEntries:
     languages: tuple[str, str]
     words: Translations
     trained: TrainingEntries
-    shared: NDArray[np.bool_]
+    shared: BoolArray
 
     def __len__(self) -> int:
         return len(self.words)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """(n,) words on the source side: one each."""
         return np.ones(len(self), np.int64)
 
@@ -67,13 +67,13 @@ class WordTranslation(DictionaryTask):
     where both languages share its vector.
     """
 
-    metric: ClassVar[str] = "p@1 csls"
-    scoring_version: ClassVar[int] = 3
-    other_scales: ClassVar[dict[str, Scale]] = {
+    metric = "p@1 csls"
+    scoring_version = 3
+    other_scales = {
         "mean cosine": ("cosine", True),
         "mean distance": ("L2", False),
     }
-    static_vectors: ClassVar[bool] = True
+    static_vectors = True
 
     candidates: Literal["dictionary", "vocabulary"] = Field(
         "vocabulary",
@@ -148,7 +148,7 @@ class WordTranslation(DictionaryTask):
         cosines = (unit(source_vectors) * unit(target_vectors)).sum(axis=1)  # (m,)
         distances = np.linalg.norm(source_vectors - target_vectors, axis=1)
 
-        def metrics_of(kept: NDArray[np.bool_]) -> dict[str, float]:
+        def metrics_of(kept: BoolArray) -> dict[str, float]:
             metrics: dict[str, float] = {}
             for similarity, all_ranks in (("csls", csls_ranks), ("cosine", cosine_ranks)):
                 for limit in (1, 5, 10):
@@ -176,7 +176,7 @@ class WordTranslation(DictionaryTask):
             details={"candidates": {self.candidates: len(target_candidates)}},
         )
 
-    def _candidates(self, vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _candidates(self, vectors: WordVectors, rows: IntArray) -> IntArray:
         """Return the sorted rows of a side that are candidates, or that candidates count neighbors among."""
         return np.arange(len(vectors)) if self.candidates == "vocabulary" else np.unique(rows)
 
@@ -223,14 +223,14 @@ class _EntriesWithVectors:
 
     source: WordVectors
     target: WordVectors
-    source_rows: NDArray[np.int64]
-    target_rows: NDArray[np.int64]
-    shared: NDArray[np.bool_]
-    numbers: NDArray[np.int64]
-    first_numbers: NDArray[np.int64]
+    source_rows: IntArray
+    target_rows: IntArray
+    shared: BoolArray
+    numbers: IntArray
+    first_numbers: IntArray
 
     @property
-    def words(self) -> NDArray[np.int64]:
+    def words(self) -> IntArray:
         """(m,) the number of the source word of each entry, from 0."""
         return np.asarray(np.unique(self.source_rows, return_inverse=True)[1], np.int64)
 
@@ -242,9 +242,9 @@ class _EntriesWithVectors:
 
     def ranks(
         self,
-        source_candidates: NDArray[np.int64],
-        target_candidates: NDArray[np.int64],
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        source_candidates: IntArray,
+        target_candidates: IntArray,
+    ) -> tuple[IntArray, IntArray]:
         """Two of (n,): the rank of each source word's best translation, from 1, by CSLS and by cosine.
 
         source_candidates, target_candidates: sorted rows. CSLS counts neighbors of the latter among the former.
@@ -260,7 +260,7 @@ class _EntriesWithVectors:
         csls_ranks = ranks(queries, candidates, gold, csls, own_vectors)
         return csls_ranks, ranks(queries, candidates, gold, None, own_vectors)
 
-    def _same_vectors(self, word_rows: NDArray[np.int64], candidates: NDArray[np.int64]) -> Ragged:
+    def _same_vectors(self, word_rows: IntArray, candidates: IntArray) -> Ragged:
         """Return, for each source word, the place of the candidate with the same spelling and the same vector, if any.
 
         Languages share vectors in a model's input embeddings, and where they are trained on one text.

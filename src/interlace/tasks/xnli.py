@@ -1,7 +1,5 @@
 """Cross-lingual natural language inference (Conneau et al. 2018): does a premise entail a hypothesis?"""
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from interlace.tasks.common.classification import PairClassificationTask
@@ -13,7 +11,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 class Xnli(PairClassificationTask):
     """Accuracy over pairs, in percent; the reader leaves out pairs without a label and counts them."""
 
-    labels: ClassVar[tuple[str, ...]] = LABELS
+    labels = LABELS
 
     files: Files = Field(
         "nli/{split}.{language}.tsv",

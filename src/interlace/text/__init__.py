@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
@@ -74,11 +74,11 @@ class Text:
         """Return the words of one line."""
         return [self.lines[line][start:end] for start, end in self.words[line]]
 
-    def where(self, mask: NDArray[np.bool_]) -> Text:
+    def where(self, mask: BoolArray) -> Text:
         """Select lines by a mask (n,), with their labels; the notes stay."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
-    def take(self, rows: NDArray[np.int64]) -> Text:
+    def take(self, rows: IntArray) -> Text:
         """Select lines by their numbers, with their labels; the notes stay."""
         columns = _taken(self, ("lines", "words", "labels", "answers", "heads"), rows)
         tags = {}
@@ -87,7 +87,7 @@ class Text:
         return replace(self, **columns, tags=tags)
 
 
-def _taken(text: Text | TextPairs, names: Sequence[str], rows: NDArray[np.int64]) -> dict[str, Any]:
+def _taken(text: Text | TextPairs, names: Sequence[str], rows: IntArray) -> dict[str, Any]:
     """Return the selected rows of the columns, ragged arrays or lists, that a text has."""
     columns: dict[str, Any] = {}
     numbers = rows.tolist()
@@ -139,11 +139,11 @@ class TextPairs:
     def __len__(self) -> int:
         return len(self.source)
 
-    def where(self, mask: NDArray[np.bool_]) -> TextPairs:
+    def where(self, mask: BoolArray) -> TextPairs:
         """Select pairs by a mask (n,), with their labels; the notes stay."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
-    def take(self, rows: NDArray[np.int64]) -> TextPairs:
+    def take(self, rows: IntArray) -> TextPairs:
         """Select pairs by their numbers, with their labels; the notes stay."""
         columns = _taken(self, ("links", "labels", "answers", "ids"), rows)
         return replace(

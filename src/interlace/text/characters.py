@@ -5,37 +5,36 @@ Legend: C characters of all lines, each line followed by one line feed.
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, BoolArray, ByteArray, IntArray
 from interlace.core.ragged import Ragged
 
 _BEYOND = 0x3001  # every white space character is below
 _SPACES = np.array([chr(code).isspace() for code in range(_BEYOND)] + [False])
 
 
-def code_points(lines: Sequence[str]) -> NDArray[Any]:
+def code_points(lines: Sequence[str]) -> AnyArray:
     """(C,) code points of all lines; uint8 if all are ASCII, else uint32."""
     return points_of("\n".join([*lines, ""]))
 
 
-def points_of(text: str) -> NDArray[Any]:
+def points_of(text: str) -> AnyArray:
     """(characters,) code points of a string; uint8 if all are ASCII, else uint32."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), np.uint8)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def is_space(points: NDArray[Any]) -> NDArray[np.bool_]:
+def is_space(points: AnyArray) -> BoolArray:
     """(C,) where `str.isspace` holds."""
     if points.dtype != np.uint8:
         points = np.minimum(points, _BEYOND)
-    return np.asarray(_SPACES[points])
+    return _SPACES[points]
 
 
-def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
+def line_starts(lines: Sequence[str]) -> IntArray:
     """(lines + 1,) start of each line in `code_points`, and the total length."""
     lengths = np.fromiter(map(len, lines), np.int64, len(lines))
     starts = np.zeros(len(lines) + 1, np.int64)
@@ -43,7 +42,7 @@ def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
     return starts
 
 
-def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.int64]) -> Ragged:
+def spans_by_line(starts: AnyArray, ends: AnyArray, lines: IntArray) -> Ragged:
     """Convert spans over all lines to spans per line; `lines` as from `line_starts`."""
     offsets = np.searchsorted(starts, lines).astype(np.int64)  # (lines + 1,)
     counts = np.diff(offsets)  # (lines,)
@@ -89,21 +88,21 @@ class CharacterClasses:
         self._class_of = class_of
         self._table = np.zeros(0x110000, np.uint8)
 
-    def of(self, points: NDArray[Any]) -> NDArray[np.uint8]:
+    def of(self, points: AnyArray) -> ByteArray:
         """(C,) the class of each code point."""
-        classes: NDArray[np.uint8] = self._table[points]
+        classes: ByteArray = self._table[points]
         if not classes.all():
             for point in np.unique(points[classes == 0]).tolist():
                 self._table[point] = self._class_of(chr(point))
             classes = self._table[points]
         return classes
 
-    def table(self, points: NDArray[Any]) -> NDArray[np.uint8]:
+    def table(self, points: AnyArray) -> ByteArray:
         """(0x110000,) the class of each code point, known at least for those in `points`."""
         self.of(points)
         return self._table
 
-    def of_lines(self, lines: Sequence[str]) -> NDArray[np.uint8]:
+    def of_lines(self, lines: Sequence[str]) -> ByteArray:
         """(C,) the class of each character of all lines, each line followed by a line feed."""
         return self.of(code_points(lines))
 

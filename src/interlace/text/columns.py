@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray
 from interlace.core.ragged import Ragged
 from interlace.text import Text
 from interlace.text.characters import points_of
@@ -48,7 +47,7 @@ class TextColumns:
     def __len__(self) -> int:
         return len(self.words)
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> TextColumns:
+    def take(self, rows: AnyArray | Sequence[int]) -> TextColumns:
         """Return a copy of the given lines."""
         return TextColumns(self.characters.take(rows), self.words.take(rows))
 

@@ -36,9 +36,8 @@ class Normalization(Settings):
 
     def lines(self, lines: Sequence[str], language: str = "") -> list[str]:
         """Normalize lines, which must not contain line feeds; returns the same list if nothing changes."""
-        text = "\n".join(
-            lines
-        )  # no form or case rule crosses a line feed, so one call serves all lines
+        # no form or case rule crosses a line feed, so one call serves all lines
+        text = "\n".join(lines)
         normalized = self.text(text, language)
         if normalized == text:
             return lines if isinstance(lines, list) else list(lines)

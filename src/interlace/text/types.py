@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, Int32Array
 from interlace.core.ragged import Ragged
 from interlace.text import Text
 from interlace.text.characters import line_starts
@@ -31,19 +31,19 @@ class WordTypes:
         spellings, indices = distinct(text)
         return Ragged(self.add(spellings)[indices], text.words.offsets - text.words.offsets[0])
 
-    def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
+    def add(self, spellings: Iterable[str]) -> Int32Array:
         """(n,) number of each spelling; new ones are added."""
         numbers = self._numbers
         return np.fromiter(
             (numbers.setdefault(spelling, len(numbers)) for spelling in spellings), np.int32
         )
 
-    def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
+    def find(self, spellings: Iterable[str]) -> Int32Array:
         """(n,) number of each spelling, -1 if unknown."""
         return np.fromiter((self._numbers.get(spelling, -1) for spelling in spellings), np.int32)
 
 
-def distinct(text: Text) -> tuple[list[str], NDArray[np.int32]]:
+def distinct(text: Text) -> tuple[list[str], Int32Array]:
     """Return the distinct spellings of a text's words, and (words,) the index of each word's spelling.
 
     By buffers: pyarrow's conversions from and to numpy import pandas, and ignore Ctrl-C meanwhile.
@@ -78,7 +78,7 @@ def _spelt(text: Text) -> Any:
     return words_and_gaps.take(arrow_numbers(word_numbers))
 
 
-def arrow_numbers(values: NDArray[Any]) -> Any:
+def arrow_numbers(values: AnyArray) -> Any:
     """Return (n,) numbers as an Arrow array of the same type, by buffers as in `distinct`."""
     buffer = pa.py_buffer(np.ascontiguousarray(values))
     kind = pa.from_numpy_dtype(values.dtype)

@@ -27,9 +27,8 @@ class VerbConcept(NamedTuple):
 
     subject: frozenset[str]
     objects: frozenset[str]
-    flags: frozenset[
-        str
-    ]  # companion, recipient, goal (requires one), timed (past and future require a time phrase)
+    # companion, recipient, goal (requires one), timed (past and future require a time phrase)
+    flags: frozenset[str]
     manners: tuple[str, ...]
     topics: frozenset[str]
     places: tuple[str, ...]
@@ -293,9 +292,8 @@ ADJECTIVES: dict[str, AdjectiveConcept] = {
     concept: AdjectiveConcept(_set(tags), antonym.replace("-", ""), concept in _LASTING.split())
     for concept, tags, antonym in cells(_ADJECTIVES)
 }
-TIMES: dict[str, str] = {
-    time: tense for tense, times in _TIMES.items() for time in times.split()
-}  # concept -> tense
+# concept -> tense
+TIMES: dict[str, str] = {time: tense for tense, times in _TIMES.items() for time in times.split()}
 GIVEN: dict[str, str] = dict(cells(_GIVEN))  # given name -> gender
 TOPICS: tuple[str, ...] = tuple(sorted({topic for noun in NOUNS.values() for topic in noun.topics}))
 CONCEPTS: tuple[str, ...] = (

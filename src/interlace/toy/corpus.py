@@ -103,8 +103,7 @@ class ToyCorpus(Settings):
 
     def size(self, kind: str, split: str) -> int:
         """Return the number of items of a kind ("sentences", "pairs", ...) in a split (train, dev, test)."""
-        count: int = getattr(self, kind if split == "train" else split)
-        return count
+        return getattr(self, kind if split == "train" else split)
 
 
 @json_record

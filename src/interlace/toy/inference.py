@@ -24,9 +24,8 @@ _FURTHER_ANTONYMS = frozenset({frozenset({"old", "young"}), frozenset({"old", "n
 _DISJOINT = frozenset(
     "airport church theater factory beach bakery hospital forest field museum school".split()
 )
-_UNSPECIFIC = frozenset(
-    "man woman boy girl person animal tool vehicle instrument".split()
-)  # may be another noun's too
+# may be another noun's too
+_UNSPECIFIC = frozenset("man woman boy girl person animal tool vehicle instrument".split())
 _RELATIVE = frozenset(
     "old young new big small long short heavy expensive cheap strong weak".split()
 )  # to the kind

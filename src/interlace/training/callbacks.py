@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MAX_COPIED = 0.8  # languages that share names and punctuation stay below; copying is near 1
-_MIN_LENGTH = (
-    0.2  # of translations, by source tokens: the range of sound translations of any languages
-)
+# of translations, by source tokens: the range of sound translations of any languages
+_MIN_LENGTH = 0.2
 _MAX_LENGTH = 2.0
 
 

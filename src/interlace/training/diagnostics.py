@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from interlace.core.arrays import FloatArray
 from interlace.core.neighbors import unit
 from interlace.models.search import eval_mode
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
@@ -125,7 +125,7 @@ def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, pairs: Pairs) -> 
     }
 
 
-def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> float:
+def cosine_gap(source: FloatArray, target: FloatArray) -> float:
     """Return the mean cosine of n translations minus that of all other combinations, from normalized (n, H) rows.
 
     All n(n - 1) combinations count: their sum is a product of two sums. 0: a translation is no nearer than any other

@@ -168,9 +168,8 @@ def steps(
                     ending=progress.ending,
                 )
             )
-            ending_alone = (
-                progress.ending and training.accelerator.num_processes == 1
-            )  # several must read together
+            # several must read together
+            ending_alone = progress.ending and training.accelerator.num_processes == 1
             last = draw.step == training.last
             if len(pending) < training.read_every and not (last or ending_alone or due(draw.step)):
                 continue
@@ -274,23 +273,20 @@ def _backward(
     scale = training.loss_scale
     world = accelerator.num_processes
     source = training.mixture.sources[draw.source]
-    factor = world * value_at(
-        source.loss_weight, draw.step
-    )  # DDP averages over processes, but we need the sum
+    # DDP averages over processes, but we need the sum
+    factor = world * value_at(source.loss_weight, draw.step)
     totals: dict[str, Any] = {}
     terms = [key for key in counts if key not in _NO_TERMS and not key.startswith(_LANGUAGE)]
     training.model.train()
     for micro, batch in enumerate(batches):
         slot = micro * world + accelerator.process_index
         torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, slot))
-        last = (
-            micro == len(batches) - 1
-        )  # processes exchange gradients only with the last micro-batch
+        # processes exchange gradients only with the last micro-batch
+        last = micro == len(batches) - 1
         with nullcontext() if last else accelerator.no_sync(training.model):
             loss, parts = training.model(source.objective, batch.to(accelerator.device), counts)
-            finite = (
-                loss.detach() * 0 + 1
-            )  # if the loss is not finite, neither is the gradient, in all processes
+            # if the loss is not finite, neither is the gradient, in all processes
+            finite = loss.detach() * 0 + 1
             loss = loss * (factor * finite)
             if scale is not None:
                 loss = scale.scale(loss)
@@ -421,8 +417,7 @@ class StepCounts:
         """Return the sum over all processes."""
         if self._accelerator.num_processes == 1:
             return values
-        total: Tensor = self._accelerator.reduce(values, "sum")
-        return total
+        return self._accelerator.reduce(values, "sum")
 
     def _sent(self, counts: Mapping[str, float]) -> Tensor:
         values = torch.tensor(list(counts.values()), dtype=torch.float64)

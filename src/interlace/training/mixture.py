@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.schedules import value_at
@@ -18,9 +18,8 @@ from interlace.objectives import Batch, Objective, Prepared
 if TYPE_CHECKING:
     from interlace.data.packing import Streams
 
-_SAMPLED_STEPS = (
-    1000  # at which schedules of weights are evaluated to estimate the passes over corpora
-)
+# at which schedules of weights are evaluated to estimate the passes over corpora
+_SAMPLED_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class BucketedBatches:
 
     corpus: Any
     plan: BucketPlan
-    rows: NDArray[np.int64] | None = None
+    rows: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of batches an epoch."""
@@ -161,7 +160,7 @@ class Mixture:
         """Return the first batch of a source, as step 1 would build it."""
         return self.batch(MixtureDraw(1, source, 0, ()), 0)
 
-    def _source_weights(self, step: int) -> NDArray[np.float64]:
+    def _source_weights(self, step: int) -> DoubleArray:
         """Return (sources,) weights with which a step draws its source."""
         by_objective = self._objective_weights(step)
         if self.alternate:
@@ -184,7 +183,7 @@ class Mixture:
             raise SettingsError(f"at step {step} the weights of all objectives are 0")
         return weights
 
-    def shares(self, step: int) -> NDArray[np.float64]:
+    def shares(self, step: int) -> DoubleArray:
         """Return (sources,) shares within each objective: q ~ p^alpha over languages, then by size of their corpora."""
         alpha = value_at(self.alpha, step)
         shares = np.empty(len(self.sources))

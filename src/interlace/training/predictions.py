@@ -36,8 +36,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray
 from interlace.core.errors import DataError
 from interlace.core.files import atomic
 from interlace.core.json_files import checked, parse_json, write_json
@@ -140,7 +140,7 @@ def write_outcomes(path: Path, examples: Examples, key: str) -> None:
     from safetensors.numpy import save_file
 
     about = {"key": key, "identity": examples.identity, "measure": examples.measure}
-    columns: dict[str, NDArray[Any]] = {}
+    columns: dict[str, AnyArray] = {}
     for name, dtype in _COLUMNS.items():
         values = getattr(examples, name)
         if values is not None:
@@ -158,7 +158,7 @@ def read_outcomes(path: Path, key: str | None = None) -> Examples:
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file; `interlace evaluate` writes it")
-    columns: dict[str, NDArray[Any]] = {}
+    columns: dict[str, AnyArray] = {}
     with _open_outcomes(path) as file:
         for name in file.keys():  # noqa: SIM118 - no mapping
             read_as = np.int64 if name == "groups" else np.float64
@@ -197,5 +197,4 @@ def _open_outcomes(path: Path) -> Iterator[Any]:
 
 def _about(metadata: dict[str, str] | None, path: Path) -> dict[str, str]:
     text = (metadata or {}).get("about", "{}")
-    about: dict[str, str] = checked(parse_json(text), dict[str, str], str(path))
-    return about
+    return checked(parse_json(text), dict[str, str], str(path))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import BoolArray
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Objective, token_texts
 
@@ -102,13 +102,13 @@ def preview_batch(
     return BatchPreview(rows, [*preview.notes, f"counts: {', '.join(counts)}"])
 
 
-def _real_tokens(batch: Batch) -> NDArray[np.bool_]:
+def _real_tokens(batch: Batch) -> BoolArray:
     """Return (B, L) false at padding."""
     mask = batch.inputs.get("attention_mask", np.ones_like(batch.inputs["input_ids"]))
     return np.asarray(mask, np.bool_)
 
 
-def _is_mixed(batch: Batch, real: NDArray[np.bool_], vocab: Vocab) -> bool:
+def _is_mixed(batch: Batch, real: BoolArray, vocab: Vocab) -> bool:
     """Return whether sequences need a language line: not if each is one side, a special token, and the other side."""
     if batch.sides is None:
         return False

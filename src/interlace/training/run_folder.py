@@ -32,9 +32,8 @@ CELL = "cell.json"
 CODE = "code"
 _REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
 _FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", "predictions"}  # all that a failed start leaves
-_OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {
-    RECIPE
-}  # what may precede the marks of a folder
+# what may precede the marks of a folder
+_OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}
 
 
 @json_record
@@ -147,10 +146,9 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
 
 def read_run(folder: Path) -> dict[str, Any]:
     """Return `run.json`; empty if there is none. Raise a DataError if it is damaged."""
-    record: dict[str, Any] = read_json(
+    return read_json(
         folder / RUN, RunRecord, {}, remedy="remove it, and rerun the command to write it again"
     )
-    return record
 
 
 def read_scores(folder: Path) -> list[dict[str, Any]]:

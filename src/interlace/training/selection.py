@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray
 from interlace.core.errors import SettingsError
 from interlace.scores import PER_LANGUAGE
 from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
@@ -154,14 +154,14 @@ def sets_read(task: Task, source: str, run: FineTuneRun) -> Iterator[ExampleSet]
     yield ExampleSet(task, "train", run.train_language)
 
 
-def entropy(gold: NDArray[Any]) -> float:
+def entropy(gold: AnyArray) -> float:
     """Return the entropy in nats of labels (n,); those below 0 do not count."""
     counts = np.bincount(gold[gold >= 0])
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
 
 
-def baseline_loss(columns: Sequence[NDArray[Any]]) -> float:
+def baseline_loss(columns: Sequence[AnyArray]) -> float:
     """Return the loss in nats of a model that only knows label frequencies; infinite without labels.
 
     columns: columns of classes whose losses are averaged, as `TaskHead.class_columns` returns them.
@@ -169,7 +169,7 @@ def baseline_loss(columns: Sequence[NDArray[Any]]) -> float:
     return fmean(map(entropy, columns)) if columns else math.inf
 
 
-def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, baseline: float) -> bool:
+def collapsed(predictions: AnyArray, gold: AnyArray, loss: float, baseline: float) -> bool:
     """Return whether all predictions are the same label, although labels differ, and the loss is at the baseline.
 
     For answers to questions, which are spans, only the loss is checked.

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment import WordPairs
+from interlace.core.arrays import DoubleArray, Int32Array, IntArray, IntegerArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.types import WordTypes
@@ -53,7 +53,7 @@ def check_trainable(pairs: WordPairs, name: str) -> None:
     warn_about_long(pairs, name)
 
 
-def cells_of(pairs: WordPairs) -> NDArray[np.int64]:
+def cells_of(pairs: WordPairs) -> IntArray:
     """(n,) source words times target words of each pair; 0 for pairs that are too long."""
     cells = pairs.source.lengths * pairs.target.lengths
     return np.where(cells <= MAX_CELLS, cells, 0)
@@ -84,11 +84,11 @@ def usable_pairs(pairs: WordPairs) -> WordPairs:
 class Vocabulary(WordTypes):
     """The word types of one side in lower case, in the order of their first occurrence."""
 
-    def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
+    def add(self, spellings: Iterable[str]) -> Int32Array:
         """(n,) the number of each spelling; new ones are added."""
         return super().add(map(str.lower, spellings))
 
-    def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
+    def find(self, spellings: Iterable[str]) -> Int32Array:
         """(n,) the number of each spelling, UNKNOWN if it has none."""
         return super().find(map(str.lower, spellings))
 
@@ -105,7 +105,7 @@ class Renumbering:
         """Return rows in the vocabulary's numbers, with offsets from 0. grow: add new types to the vocabulary."""
         return Ragged(self.of(np.asarray(rows.flat), grow=grow), rows.offsets - rows.offsets[0])
 
-    def of(self, types: NDArray[np.integer], *, grow: bool = False) -> NDArray[np.int32]:
+    def of(self, types: IntegerArray, *, grow: bool = False) -> Int32Array:
         """(n,) the vocabulary's number of each type of the text, UNKNOWN if it has none."""
         if (self._numbers[types] == _PENDING).any():
             occurs = np.zeros(len(self._numbers), bool)
@@ -113,8 +113,7 @@ class Renumbering:
             new = np.flatnonzero(occurs & (self._numbers == _PENDING))
             look_up = self._vocabulary.add if grow else self._vocabulary.find
             self._numbers[new] = look_up([self._spellings[number] for number in new.tolist()])
-        numbers: NDArray[np.int32] = self._numbers[types]
-        return numbers
+        return self._numbers[types]
 
 
 class Vocabularies(NamedTuple):
@@ -154,8 +153,8 @@ class Prior:
     entries: (m, 2) int32 types of a model's vocabularies, without duplicates. counts: (m,) links.
     """
 
-    entries: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    entries: Int32Array
+    counts: DoubleArray
 
     @classmethod
     def of(cls, lexicon: Lexicon | None, vocabularies: Vocabularies) -> Prior:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
@@ -31,6 +30,7 @@ from interlace.alignment import Heuristic, WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import symmetrize
+from interlace.core.arrays import AnyArray, IntegerArray
 from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import Ragged
 
@@ -86,7 +86,7 @@ class Diagonal(Aligner):
         return FittedDiagonal(self, model, vocabularies)
 
     def restore(
-        self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
+        self, arrays: Mapping[str, AnyArray], source_types: list[str], target_types: list[str]
     ) -> FittedDiagonal:
         """Rebuild a model from what `FittedDiagonal.arrays` and `types` returned; raise a DataError unless they fit."""
         from interlace.aligners.diagonal.cooccurrence import Cooccurrence
@@ -173,7 +173,7 @@ class FittedDiagonal(FittedAligner):
         by_parts(pool, fill_in_confidence, len(source))
         return Alignments(links, confidence)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Return the (scaled) probabilities of type pairs, sorted, in rows by source type, and of the null words."""
         from interlace.aligners.diagonal.cooccurrence import entries_of
 
@@ -195,7 +195,7 @@ class FittedDiagonal(FittedAligner):
         return self._vocabularies.types
 
 
-def _links(words: Ragged, source: NDArray[np.integer], target: NDArray[np.integer]) -> Ragged:
+def _links(words: Ragged, source: IntegerArray, target: IntegerArray) -> Ragged:
     """Return the links of a direction. words: of the explained side; source, target: positions, -1 for none."""
     linked = (source >= 0) & (target >= 0)
     links = np.stack([source[linked], target[linked]], axis=1)

@@ -20,10 +20,11 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
+from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.ragged import Ragged
 
-Types = NDArray[np.int32]
-Slots = NDArray[np.int64]
+Types = Int32Array
+Slots = IntArray
 Sides = tuple[Ragged, Ragged]  # rows of source and target types, int32, numbered as in the table
 
 EMPTY = -1
@@ -44,7 +45,7 @@ class Cooccurrence:
     slots: (slots,) records; the field `target` is the target type, -1 in an empty slot.
     """
 
-    starts: NDArray[np.int64]
+    starts: IntArray
     slots: NDArray[np.void]
 
     @classmethod
@@ -84,26 +85,25 @@ class Cooccurrence:
         return cls.of(pairs, source_types)
 
     @property
-    def targets(self) -> NDArray[np.int32]:
+    def targets(self) -> Int32Array:
         """(slots,) the target types, as a view."""
-        targets: NDArray[np.int32] = self.slots["target"]
-        return targets
+        return self.slots["target"]
 
-    def degrees(self, target_types: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def degrees(self, target_types: int) -> tuple[IntArray, IntArray]:
         """Return the number of types that each source type and each target type co-occurs with."""
         is_used = self.targets >= 0  # (slots,)
         of_targets = np.bincount(self.targets[is_used], minlength=target_types)
         used_before = np.concatenate([[0], np.cumsum(is_used)])
         return np.diff(used_before[self.starts]), of_targets
 
-    def find(self, pairs: Types) -> NDArray[np.int64]:
+    def find(self, pairs: Types) -> IntArray:
         """(m,) the slot of each (source type, target type); a new pair takes an empty one."""
         slots = np.empty(len(pairs), np.int64)
         _find(self.starts, self.targets, np.ascontiguousarray(pairs, np.int32), slots)
         return slots
 
 
-def entries_of(starts: NDArray[np.int64], targets: Types) -> tuple[Types, NDArray[np.int64]]:
+def entries_of(starts: IntArray, targets: Types) -> tuple[Types, IntArray]:
     """Return (m, 2) all pairs of a table, sorted, and (m,) their slots."""
     slots = np.flatnonzero(targets >= 0)
     sources = (np.searchsorted(starts, slots, side="right") - 1).astype(np.int32)

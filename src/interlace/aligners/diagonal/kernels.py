@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from interlace.aligners.diagonal.cooccurrence import (
     EMPTY,
@@ -27,18 +26,17 @@ from interlace.aligners.diagonal.cooccurrence import (
     place_in_row,
     slot_from,
 )
+from interlace.core.arrays import DoubleArray, FloatArray, Int32Array, IntArray
 
-Types = NDArray[np.int32]
-Thetas = NDArray[np.float32]
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Types = Int32Array
+Thetas = FloatArray
+Counts = IntArray
+Floats = DoubleArray
 
-FIXED = (
-    1 << 30
-)  # expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order
-SCALE = (
-    2.0**100
-)  # factor of probabilities, so that float32 reaches down to 1e-66; posteriors do not change
+# expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order
+FIXED = 1 << 30
+# factor of probabilities, so that float32 reaches down to 1e-66; posteriors do not change
+SCALE = 2.0**100
 MIN_PROBABILITY = 2.0**-120  # of a scaled probability, so that no sum is zero
 UNIT = float(FIXED)
 TINY = 0.5 / UNIT

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.aligners.common.inputs import Prior, Vocabularies, cells_of
 from interlace.aligners.diagonal import kernels
 from interlace.aligners.diagonal.cooccurrence import Cooccurrence
 from interlace.alignment import WordPairs
+from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
@@ -131,7 +131,7 @@ class EmTraining:
             self._maximize()
         return self._model
 
-    def _expect(self, chunks_before: int) -> NDArray[np.float64]:
+    def _expect(self, chunks_before: int) -> DoubleArray:
         """Count links in all pairs, after those of the prior; return (2,) links and their distance from the diagonal.
 
         chunks_before: of previous passes.
@@ -144,13 +144,12 @@ class EmTraining:
             self._progress("learning", done, self._text.chunks * self._iterations)
         return sums / kernels.FIXED
 
-    def _expect_chunk(self, source: Ragged, target: Ragged) -> NDArray[np.int64]:
+    def _expect_chunk(self, source: Ragged, target: Ragged) -> IntArray:
         """Add the expected counts of a chunk; return (2,) links and their distance, in units of 1 / FIXED."""
         rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
 
-        def expect(first: int, last: int) -> NDArray[np.int64]:
-            sums: NDArray[np.int64] = kernels.expect(rows, first, last, self._model, self._counts)
-            return sums
+        def expect(first: int, last: int) -> IntArray:
+            return kernels.expect(rows, first, last, self._model, self._counts)
 
         return sum(by_parts(self._pool, expect, len(source)), np.zeros(2, np.int64))
 
@@ -189,8 +188,8 @@ class EmTraining:
     def _new_tension(
         self,
         way: int,
-        explained: NDArray[np.int64],
-        explaining: NDArray[np.int64],
+        explained: IntArray,
+        explaining: IntArray,
         links: float,
         distance: float,
     ) -> float:

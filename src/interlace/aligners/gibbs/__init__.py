@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
@@ -27,10 +27,9 @@ from interlace.core.processors import processors
 from interlace.core.progress import Progress, no_progress
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from interlace.aligners.gibbs.model import Cuts, SamplerModel
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.arrays import AnyArray
 
 _WAYS = ("forward", "backward")  # the samplers of a view
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
@@ -115,7 +114,7 @@ class Gibbs(Aligner):
         return FittedGibbs(self, [trained.model for trained in learned], vocabularies, stored)
 
     def restore(
-        self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
+        self, arrays: Mapping[str, AnyArray], source_types: list[str], target_types: list[str]
     ) -> FittedGibbs:
         """Rebuild a model from what `FittedGibbs.arrays` and `types` returned; raise a DataError unless they fit."""
         from interlace.aligners.gibbs.model import SamplerModel
@@ -184,7 +183,7 @@ class FittedGibbs(FittedAligner):
         """Return the links drawn during training, where no pair confirms itself; else align as new pairs."""
         return self.align(pairs) if self._stored is None else self._stored.align(pairs)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Return the parameters of every sampler."""
         arrays = {}
         for number, model in enumerate(self._models):

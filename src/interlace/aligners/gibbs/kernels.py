@@ -25,11 +25,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
+from interlace.core.arrays import AnyArray, FloatArray, Int32Array, IntArray
 
-Types = NDArray[np.int32]
-Offsets = NDArray[np.int64]
+Types = Int32Array
+Offsets = IntArray
 Numbers = NDArray[np.uint32]
-Floats = NDArray[np.float32]
+Floats = FloatArray
 
 WORDS, JUMPS, FERTILITY = 1, 2, 3  # models: translation; also jumps; also fertility
 NONE = -1
@@ -156,8 +157,8 @@ def transpose(
     by_starts: Offsets,
     to_starts: Offsets,
     cell_starts: Offsets,
-    cells: NDArray[Any],
-    out: NDArray[Any],
+    cells: AnyArray,
+    out: AnyArray,
 ) -> None:
     """Transpose the cells of each pair: from rows by word of `to` to rows by word of `by`."""
     for row in range(len(by_starts) - 1):
@@ -191,8 +192,7 @@ def _fertility_ratio(fertility: Floats, kind: int, links: int, model: int) -> np
     """Return the fertility ratio of one more link; 1 for unknown types and models without fertility."""
     if model != FERTILITY or kind < 0:
         return np.float32(1)
-    ratio: np.float32 = fertility[kind, min(links, fertility.shape[1] - 1)]
-    return ratio
+    return fertility[kind, min(links, fertility.shape[1] - 1)]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

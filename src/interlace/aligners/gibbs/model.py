@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.aligners import SMALLEST, Alignments, checked_array
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, FERTILITY, Known, Tables, Words
 from interlace.alignment.links import reverse_links, select_links
 from interlace.alignment.pair_numbers import PairTable
+from interlace.core.arrays import AnyArray, FloatArray, Int32Array, IntArray
 from interlace.core.ragged import Ragged
 
 MAX_JUMP = 100  # longer jumps are counted as this one
@@ -30,7 +29,7 @@ _SEED = 0x9E3779B97F4A7C15
 class Cut:
     """A map from the types of a vocabulary to those of a view. numbers: (types,) int32. size: types of the view."""
 
-    numbers: NDArray[np.int32]
+    numbers: Int32Array
     size: int
 
     @classmethod
@@ -43,7 +42,7 @@ class Cut:
             numbers[number] = seen.setdefault(word, len(seen))
         return cls(numbers, len(seen))
 
-    def __call__(self, types: NDArray[np.int32]) -> NDArray[np.int32]:
+    def __call__(self, types: Int32Array) -> Int32Array:
         """(n,) types of the view; unknown types remain -1."""
         if not self.size:
             return np.full(len(types), -1, np.int32)
@@ -64,16 +63,16 @@ class SamplerModel:
     """
 
     cuts: Cuts
-    entries: NDArray[np.int32]
-    pairs: NDArray[np.float32]
-    words: NDArray[np.float32]
-    alone: NDArray[np.float32]
-    jumps: NDArray[np.float32]
-    fertility: NDArray[np.float32]
+    entries: Int32Array
+    pairs: FloatArray
+    words: FloatArray
+    alone: FloatArray
+    jumps: FloatArray
+    fertility: FloatArray
 
     @classmethod
     def restore(
-        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: Cuts, where: str
+        cls, arrays: Mapping[str, AnyArray], prefix: str, cuts: Cuts, where: str
     ) -> SamplerModel:
         """Rebuild a sampler's model from `arrays`, or raise a DataError."""
         by = cuts[0].size
@@ -97,7 +96,7 @@ class SamplerModel:
             )
         return cls(cuts, entries, **restored)
 
-    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+    def arrays(self, prefix: str) -> dict[str, AnyArray]:
         """Return all that `restore` needs besides the cuts, which follow from the word types."""
         return {
             f"{prefix}.entries": self.entries,
@@ -138,14 +137,14 @@ class Posteriors:
     by_target: (cells,) rows by target word; by_source: (cells,) rows by source word.
     """
 
-    source_starts: NDArray[np.int64]
-    target_starts: NDArray[np.int64]
-    cell_starts: NDArray[np.int64]
-    by_target: NDArray[np.float32]
-    by_source: NDArray[np.float32]
+    source_starts: IntArray
+    target_starts: IntArray
+    cell_starts: IntArray
+    by_target: FloatArray
+    by_source: FloatArray
 
     @cached_property
-    def mean(self) -> NDArray[np.float32]:
+    def mean(self) -> FloatArray:
         """(cells,) the mean of both directions, rows by source word."""
         mean = np.empty_like(self.by_target)
         kernels.transpose(
@@ -189,20 +188,20 @@ def posteriors_of(
     return Posteriors(source.offsets, target.offsets, starts, *posteriors)
 
 
-def cell_starts(source: Ragged, target: Ragged) -> NDArray[np.int64]:
+def cell_starts(source: Ragged, target: Ragged) -> IntArray:
     """(n + 1,) the first cell of each pair."""
     starts = np.zeros(len(source) + 1, np.int64)
     np.cumsum(source.lengths * target.lengths, out=starts[1:])
     return starts
 
 
-def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle: int) -> Tables:
+def tables_of(jumps: FloatArray, fertility: FloatArray, middle: int) -> Tables:
     """Return tables for pairs of fewer than `middle` words."""
     ahead = jumps[clipped_widths(middle)]
     return Tables(ahead, ahead[::-1].copy(), middle, fertility, NULL / (1 - NULL), FERTILITY)
 
 
-def clipped_widths(middle: int) -> NDArray[np.int64]:
+def clipped_widths(middle: int) -> IntArray:
     """(2 * middle + 1,) the index in (2 * MAX_JUMP + 1,) counts of each jump by -middle to middle words."""
     return np.clip(np.arange(-middle, middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
 
@@ -237,10 +236,10 @@ def links_of(
 
 
 def _most_probable(
-    by: NDArray[np.int64],
-    to: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    posterior: NDArray[np.float32],
+    by: IntArray,
+    to: IntArray,
+    starts: IntArray,
+    posterior: FloatArray,
 ) -> Ragged:
     """Return rows of (drawing word, drawn word), sorted; `by` and `to` are the first words of each pair."""
     chosen = np.full(to[-1], -1, np.int32)

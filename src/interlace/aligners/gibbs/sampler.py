@@ -33,6 +33,7 @@ from interlace.aligners.gibbs.model import (
 )
 from interlace.alignment import WordPairs
 from interlace.alignment.pair_numbers import PairTable
+from interlace.core.arrays import DoubleArray, FloatArray, Int32Array, IntArray
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
@@ -42,9 +43,8 @@ log = logging.getLogger(__name__)
 
 _MAX_PORTION = MAX_CELLS  # cells of pairs that are aligned at a time; no pair has more
 _BLOCK = 10_000  # consecutive pairs in the same part, which are read from the disk together
-_JUMP_PRIOR = (
-    0.5  # Dirichlet prior of each jump width and of each fertility (Östling and Tiedemann 2016)
-)
+# Dirichlet prior of each jump width and of each fertility (Östling and Tiedemann 2016)
+_JUMP_PRIOR = 0.5
 _FERTILITY_PRIOR = 0.5
 
 
@@ -97,8 +97,8 @@ class Learned:
     """
 
     model: SamplerModel
-    jumps: NDArray[np.int64]
-    fertility: NDArray[np.int64]
+    jumps: IntArray
+    fertility: IntArray
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class View:
 
     words: tuple[Ragged, Ragged]
     cuts: Cuts
-    entries: NDArray[np.int32]
+    entries: Int32Array
     cells: NDArray[np.uint32]
-    links: NDArray[np.float64]
+    links: DoubleArray
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class TextPart:
         )
         return View(self.words, cuts, PairTable(*table).pairs(), cells, links)
 
-    def _starting_links(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def _starting_links(self, number: int) -> tuple[Int32Array, DoubleArray]:
         """Return (p, 2) pairs of types of a view, and (2, p) the links of each, forward and backward."""
         if self.before:
             forward = self.before[2 * number].model
@@ -270,18 +270,18 @@ class Sampler:
         self._tables = tables_of(self._jumps, ratios, self._middle)
 
 
-def _first_partners(candidates: NDArray[np.int64], rng: Generator) -> NDArray[np.int32]:
+def _first_partners(candidates: IntArray, rng: Generator) -> Int32Array:
     """(words,) a partner of each word, drawn uniformly from so many candidates, or none.
 
     Starting near the diagonal would keep links there, even against a dictionary.
     """
-    partners: NDArray[np.int32] = rng.integers(0, np.maximum(candidates, 1)).astype(np.int32)
+    partners: Int32Array = rng.integers(0, np.maximum(candidates, 1)).astype(np.int32)
     has_none = (rng.random(len(candidates)) < NULL) | (candidates == 0)
     partners[has_none] = kernels.NONE
     return partners
 
 
-def _jump_probabilities(counts: NDArray[np.int64], words: int) -> NDArray[np.float32]:
+def _jump_probabilities(counts: IntArray, words: int) -> FloatArray:
     """Return probabilities from counts by width (0 in the middle), up to `MAX_JUMP`; words: maximum words of a pair.
 
     Widths that no pair allows are as probable as unseen ones, but take no probability mass from the others: sharing it
@@ -294,7 +294,7 @@ def _jump_probabilities(counts: NDArray[np.int64], words: int) -> NDArray[np.flo
 
 def run_samplers(
     part: TextPart, schedule: list[int], seed: int, threads: int, progress: Progress, number: int
-) -> tuple[NDArray[np.float32], list[Learned]]:
+) -> tuple[FloatArray, list[Learned]]:
     """Run one sampler per view and direction; return (2, cells) mean posteriors by direction, and what each learned.
 
     Results are added in a fixed order, whichever ends first. schedule: sweeps of each model. threads: 0: one per
@@ -315,7 +315,7 @@ def run_samplers(
             errors.append(error)
             raise
 
-    def run(numbered: Future[View], view: int, way: int) -> tuple[NDArray[np.float32], Learned]:
+    def run(numbered: Future[View], view: int, way: int) -> tuple[FloatArray, Learned]:
         rng = generator(Purpose.ALIGN, seed, number * views + view, way)
         before = part.before[2 * view + way] if part.before else None
         sampler = Sampler(numbered.result(), way, before, rng)

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
@@ -24,6 +23,7 @@ from interlace.cli.common.parallel_text import (
     with_stdin,
 )
 from interlace.cli.common.progress import watching
+from interlace.core.arrays import FloatArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import read_json
@@ -45,7 +45,7 @@ class AlignedText:
     text: ParallelFiles
     words: WordPairs
     links: Ragged
-    confidence: NDArray[np.float32]
+    confidence: FloatArray
 
 
 def read_aligned_text(
@@ -114,10 +114,10 @@ def _holds_links(path: Path) -> bool:
     return bool(first_lines) and all(_LINK_LINE.fullmatch(line) for line in first_lines)
 
 
-def _read_confidence(path: Path, links: Ragged) -> NDArray[np.float32]:
+def _read_confidence(path: Path, links: Ragged) -> FloatArray:
     """Read the confidence of each link, a line for each pair."""
     counts = links.lengths.tolist()
-    rows: list[NDArray[np.float32]] = []
+    rows: list[FloatArray] = []
     for number, line in enumerate(read_lines(path), 1):
         try:
             rows.append(np.array(line.split(), np.float32))

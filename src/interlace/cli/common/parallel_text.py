@@ -13,11 +13,11 @@ from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
 from interlace.cli.common.options import language_of
+from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import json_record, read_json
@@ -89,7 +89,7 @@ class ParallelFiles:
         return str(getattr(self.reader, "word_tokenizer", "whitespace"))
 
     @property
-    def numbers(self) -> NDArray[np.int64] | None:
+    def numbers(self) -> IntArray | None:
         """Sentence numbers of the gold text format; None for other formats."""
         if self.reader.name != "gold":
             return None

@@ -11,15 +11,15 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
 from interlace.text.characters import line_starts
 
 Chunk = Text | TextPairs
-Mask = NDArray[np.bool_]
+Mask = BoolArray
 Keep = Callable[[Chunk], Mask]  # a chunk -> (n,) rows to keep
 
 
@@ -89,19 +89,17 @@ def on_all_sides(chunk: Chunk, holds: Callable[[Text], Mask]) -> Mask:
     return reduce(np.logical_and, map(holds, sides(chunk)))
 
 
-def characters(text: Text) -> NDArray[np.int64]:
+def characters(text: Text) -> IntArray:
     """(n,) characters per line."""
     return np.fromiter(map(len, text.lines), np.int64, len(text))
 
 
-def count_by_line(marks: Mask, lines: Sequence[str]) -> NDArray[np.int64]:
+def count_by_line(marks: Mask, lines: Sequence[str]) -> IntArray:
     """(n,) marked characters per line; `marks` cover all lines and their line feeds."""
     if not lines:
         return np.zeros(0, np.int64)
-    return np.asarray(
-        np.add.reduceat(
-            marks,
-            line_starts(lines)[:-1],
-            dtype=np.int64,
-        )
+    return np.add.reduceat(
+        marks,
+        line_starts(lines)[:-1],
+        dtype=np.int64,
     )

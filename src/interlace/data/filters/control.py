@@ -2,8 +2,6 @@
 
 import unicodedata
 
-import numpy as np
-
 from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_sides
 from interlace.text import Text
 from interlace.text.characters import CharacterClasses
@@ -22,7 +20,7 @@ class Control(Filter):
 
 def _is_clean(text: Text) -> Mask:
     broken = count_by_line(_CLASSES.of_lines(text.lines) == _BAD, text.lines)
-    return np.asarray(broken == 0)
+    return broken == 0
 
 
 def _class_of(character: str) -> int:

@@ -54,9 +54,8 @@ class HashSet:
         new[first[is_new]] = True
         run = unique[is_new]
         while self._runs and len(self._runs[-1]) < 2 * len(run):
-            run = np.sort(
-                np.concatenate([self._runs.pop(), run]), kind="stable"
-            )  # merges, as both are sorted
+            # merges, as both are sorted
+            run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")
         if len(run):
             self._runs.append(run)
         return new

@@ -25,4 +25,4 @@ class IdenticalSides(Filter):
             source.strip().casefold() == target.strip().casefold() for source, target in lines
         ]
         is_short = chunk.source.words.lengths < self.min_words
-        return np.asarray(~np.array(is_same, np.bool_) | is_short)
+        return ~np.array(is_same, np.bool_) | is_short

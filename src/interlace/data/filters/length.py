@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from pydantic import Field
 
 from interlace.data.filters import Chunk, Filter, Mask, on_all_sides
@@ -36,4 +35,4 @@ class Length(Filter):
 
     def _within(self, text: Text) -> Mask:
         words = text.words.lengths
-        return np.asarray((words >= self.min_words) & (words <= self.max_words))
+        return (words >= self.min_words) & (words <= self.max_words)

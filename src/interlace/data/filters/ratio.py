@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import IntArray
 from interlace.data.filters import Chunk, Filter, Mask, characters
 from interlace.text import Text, TextPairs
 
@@ -38,9 +38,9 @@ class Ratio(Filter):
         source = self.lengths(chunk.source)
         target = self.lengths(chunk.target) / self.typical
         limit = self.max_ratio * np.minimum(source, target) + self.slack
-        return np.asarray(np.maximum(source, target) <= limit)
+        return np.maximum(source, target) <= limit
 
-    def lengths(self, text: Text) -> NDArray[np.int64]:
+    def lengths(self, text: Text) -> IntArray:
         """(n,) units per line."""
         if self.unit == "words":
             return text.words.lengths

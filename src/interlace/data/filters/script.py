@@ -39,7 +39,7 @@ class Script(Filter):
         is_expected = np.array([False, *(script in scripts for script in _NUMBERS)])
         expected = count_by_line(is_expected[classes], text.lines)
         letters = count_by_line(classes != _NUMBERS[COMMON], text.lines)
-        return np.asarray(expected >= self.min_share * letters)
+        return expected >= self.min_share * letters
 
 
 def expected_scripts(language: str) -> frozenset[str]:

@@ -1,13 +1,13 @@
 """Types of the arrays of derived texts."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
+from interlace.core.arrays import AnyArray, BoolArray, ByteArray, DoubleArray, IntArray
+
+Ints = IntArray
+Flags = BoolArray
+Floats = DoubleArray
 Bits = NDArray[np.uint64]
-Bytes = NDArray[np.uint8]
-Codes = NDArray[Any]  # code points, bytes or uint32
+Bytes = ByteArray
+Codes = AnyArray  # code points, bytes or uint32

@@ -23,8 +23,7 @@ def fitting_reader(path: Path, name: str = "") -> Reader:
     settings: dict[str, Any] = {"name": name or reader_name(path)}
     if settings["name"] == "conllu":
         settings["trees"] = _has_trees(path)
-    reader: Reader = READERS.build(settings, f"--reader {settings['name']}")
-    return reader
+    return READERS.build(settings, f"--reader {settings['name']}")
 
 
 def _has_trees(path: Path) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from interlace.core.arrays import Int32Array
 from interlace.derived.common.arrays import Bits, Bytes, Codes, Flags, Floats, Ints
 from interlace.derived.common.characters import CLOSER, LETTER, LOOSE, MARK, TIGHT
 
@@ -94,7 +94,7 @@ def write_lines(
     spelled: Any,
     separate: Flags,
     out: Codes,
-    spans: NDArray[np.int32],
+    spans: Int32Array,
 ) -> int:
     """Fill `out` with lines, each followed by a line feed, and `spans` with the words' spans in their lines.
 
@@ -337,9 +337,8 @@ def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
     must satisfy all constraints.
     """
     factors, sums = _factors_and_sums(before)
-    unplaced = (
-        len(factors) - 1
-    )  # the set of items without a place, as in `_factors_and_sums`; first all of them
+    # the set of items without a place, as in `_factors_and_sums`; first all of them
+    unplaced = len(factors) - 1
     for slot in range(len(before) - 1, -1, -1):
         bits += _STEP
         uniform = np.float64(_mixed(bits) >> np.uint64(11)) / 2.0**53 * sums[unplaced]

@@ -12,6 +12,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.arrays import Int32Array
 from interlace.derived.common.arrays import Ints
 
 SPLIT_NAMES = "names split because their words are no longer adjacent"
@@ -19,7 +20,7 @@ SPLIT_NAMES = "names split because their words are no longer adjacent"
 Rows = Sequence[Sequence[str]]
 
 
-def numbered(strings: Iterable[str], count: int) -> tuple[NDArray[np.int32], list[str]]:
+def numbered(strings: Iterable[str], count: int) -> tuple[Int32Array, list[str]]:
     """Return the number of each string (count,) and the distinct strings in order, without a Python loop."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__

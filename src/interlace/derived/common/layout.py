@@ -164,8 +164,7 @@ def _may_touch(
     are_tight = (first_traits & last_traits & TIGHT > 0) & ~is_accent
     is_closer = first_traits & CLOSER > 0
     follows_mark = last_traits & (CLOSER | MARK) > 0
-    may_touch: Flags = is_final_mark | (are_tight & ~(is_closer & follows_mark))
-    return may_touch
+    return is_final_mark | (are_tight & ~(is_closer & follows_mark))
 
 
 def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> DerivedText:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
+from interlace.core.arrays import Int32Array
 from interlace.core.ragged import Ragged
 from interlace.text import Text
 from interlace.text.normalization import Normalization
@@ -32,7 +30,7 @@ def normalized(text: Text, normalization: Normalization) -> Text:
 
 def _normalized_line(
     line: str,
-    spans: NDArray[np.int32],
+    spans: Int32Array,
     normalization: Normalization,
     language: str,
 ) -> str:

@@ -79,9 +79,8 @@ def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRun
 
     offsets = words.offsets
     count = len(words.starts)
-    ends, cuts, joined = np.zeros(
-        (3, count), np.bool_
-    )  # ends: sentence-final marks and closing marks after them
+    # ends: sentence-final marks and closing marks after them
+    ends, cuts, joined = np.zeros((3, count), np.bool_)
     find_ends(words, TRAITS.table(words.codes), split == "period", ends, cuts, joined)
     if split == "line":
         cuts[:] = False

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray, FloatArray
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.neighbors import (
     Csls,
@@ -34,13 +34,12 @@ log = logging.getLogger(__name__)
 
 _MIN_IMPROVEMENT = 1e-6  # of the mean similarity, to reset the patience
 
-Floats = NDArray[np.float32]
+Floats = FloatArray
 _NEIGHBORS = 10  # k of CSLS (Conneau et al. 2018, section 2.3)
 _REFINEMENT_WORDS = 15_000  # most frequent words for refinement, as in MUSE
 CRITERION_WORDS = 10_000  # and for the criterion (Conneau et al. 2018, section 2.4)
-_CRITERION_CANDIDATES = (
-    15_000  # of the pivot; MUSE searches all words, but only keeps pairs within the first 15,000
-)
+# of the pivot; MUSE searches all words, but only keeps pairs within the first 15,000
+_CRITERION_CANDIDATES = 15_000
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class MappedPair:
     mapping: Mapping
     seed: int = 0
 
-    def solve(self, source_rows: NDArray[Any], target_rows: NDArray[Any]) -> Floats:
+    def solve(self, source_rows: AnyArray, target_rows: AnyArray) -> Floats:
         """(H, H) the rotation that maps these source words closest to these target words."""
         return procrustes(self.source.vectors[source_rows], self.target.vectors[target_rows])
 
@@ -184,7 +183,7 @@ class MappedPair:
                 without_improvement = 0
 
 
-def nearest_orthogonal(matrix: NDArray[Any]) -> Floats:
+def nearest_orthogonal(matrix: AnyArray) -> Floats:
     """(H, H) the orthogonal matrix nearest to a matrix U S V': U V'."""
     u, _, v = np.linalg.svd(matrix)
     return np.asarray(u @ v, np.float32)

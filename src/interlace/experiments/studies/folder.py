@@ -75,10 +75,7 @@ class StudyFolder:
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""
         path = self.cell(cell.name) / CELL
-        state: CellState = read_json(
-            path, CellState, CellState(), remedy="remove the folder", error=RunError
-        )
-        return state
+        return read_json(path, CellState, CellState(), remedy="remove the folder", error=RunError)
 
     def write_state(self, cell: GridCell, state: CellState) -> None:
         """Write the state of a cell."""

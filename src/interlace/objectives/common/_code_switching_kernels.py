@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from interlace.core.arrays import BoolArray, DoubleArray, Int32Array, IntArray
 from interlace.text.characters import CharacterClasses
 from interlace.text.scripts import is_unspaced
 
 if TYPE_CHECKING:
     from interlace.objectives.common.code_switching import Exchanges, LineColumns
 
-Numbers = NDArray[np.int64]
-Spans = NDArray[np.int32]
+Numbers = IntArray
+Spans = Int32Array
 _SPACE = ord(" ")
 
 BLANK = 1  # kinds of characters; digits and combining marks are letters
@@ -46,8 +46,8 @@ def draw_spans(
     offsets: Numbers,
     max_words: Numbers,
     max_spans: int,
-    uniforms: NDArray[np.float64],
-) -> NDArray[np.bool_]:
+    uniforms: DoubleArray,
+) -> BoolArray:
     """Return (k,) which spans are taken: in random order, if they overlap no earlier one and fit the limits.
 
     spans: (k, 2) start and stop. offsets: (n + 1,) of the spans of each row. max_words: (n,) words taken in a row.
@@ -82,9 +82,7 @@ def draw_spans(
 
 
 @njit(cache=True, nogil=True)
-def have_same_letters(
-    text: LineColumns, matrix_lines: Numbers, exchanges: Exchanges
-) -> NDArray[np.bool_]:
+def have_same_letters(text: LineColumns, matrix_lines: Numbers, exchanges: Exchanges) -> BoolArray:
     """Return (k,) whether both phrases of each exchange are the same text, apart from blanks.
 
     matrix_lines: (n,) the matrix sentence of each pair.

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment import WordPairs
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
+from interlace.core.arrays import IntArray
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
@@ -90,9 +90,7 @@ class CodeSwitchedText:
             written += mixed_lines[row]
         return written
 
-    def _monolingual_repeats(
-        self, text: TextPairs, mixed_counts: NDArray[np.int64], first: int
-    ) -> NDArray[np.int64]:
+    def _monolingual_repeats(self, text: TextPairs, mixed_counts: IntArray, first: int) -> IntArray:
         """(pairs, 2) how often source and target are written unchanged: both once for a pair without mixed lines."""
         share = self.copies.monolingual
         if not share:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from interlace.core.arrays import AnyArray, BoolArray, ByteArray, FloatArray, Int32Array, IntArray
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
@@ -25,7 +26,7 @@ from interlace.data import KnownPhrases
 from interlace.text.columns import TextColumns
 
 _NO_LIMIT = 1 << 30
-Numbers = NDArray[np.int64]
+Numbers = IntArray
 
 
 def _as_range(value: Any) -> Any:
@@ -104,10 +105,10 @@ class LineColumns(NamedTuple):
     sides: the side, 0 or 1, whose language a line is in: (lines,); of switched lines: (W,), by word.
     """
 
-    characters: NDArray[Any]
-    kinds: NDArray[np.uint8]
+    characters: AnyArray
+    kinds: ByteArray
     starts: Numbers
-    words: NDArray[np.int32]
+    words: Int32Array
     first_words: Numbers
     sides: NDArray[np.int8]
 
@@ -128,7 +129,7 @@ class SwitchCandidates:
     lines: TextColumns
     sides: NDArray[np.int8]
     phrases: Ragged
-    scores: NDArray[np.float32]
+    scores: FloatArray
     known: tuple[KnownPhrases, KnownPhrases] | None = None
 
     @classmethod
@@ -136,7 +137,7 @@ class SwitchCandidates:
         cls,
         text: tuple[TextColumns, TextColumns],
         phrases: Ragged,
-        scores: NDArray[np.float32] | None = None,
+        scores: FloatArray | None = None,
         known: tuple[KnownPhrases, KnownPhrases] | None = None,
     ) -> SwitchCandidates:
         """Return the candidates of source and target lines; without scores all phrases are equally probable."""
@@ -174,17 +175,17 @@ class Exchanges(NamedTuple):
     """
 
     rows: Numbers
-    replaced: NDArray[np.int32]
+    replaced: Int32Array
     lines: Numbers
-    inserted: NDArray[np.int32]
+    inserted: Int32Array
 
     def offsets(self, n: int) -> Numbers:
         """(n + 1,) the exchanges of each pair."""
         return np.searchsorted(self.rows, np.arange(n + 1))
 
-    def take(self, index: NDArray[Any]) -> Exchanges:
+    def take(self, index: AnyArray) -> Exchanges:
         """Return a copy of some exchanges, by number or boolean mask."""
-        return Exchanges(*[column[index] for column in self])
+        return Exchanges._make(column[index] for column in self)
 
 
 @dataclass(frozen=True)
@@ -202,9 +203,9 @@ class SwitchedSentences:
     replaced_words: Numbers
 
     @property
-    def is_mixed(self) -> NDArray[np.bool_]:
+    def is_mixed(self) -> BoolArray:
         """(n,) whether anything is replaced; other sentences are monolingual."""
-        return np.asarray(self.replaced_words > 0)
+        return self.replaced_words > 0
 
 
 def switch_phrases(
@@ -323,9 +324,8 @@ def switched_text(candidates: SwitchCandidates, switched: SwitchedSentences) -> 
     n = len(switched.matrix)
     matrix_lines = np.arange(n) + n * switched.matrix
     read_lines = np.concatenate([matrix_lines, exchanges.lines])
-    max_characters = np.diff(columns.starts)[read_lines].sum() + len(
-        exchanges.rows
-    )  # with added spaces
+    # with added spaces
+    max_characters = np.diff(columns.starts)[read_lines].sum() + len(exchanges.rows)
     max_words = np.diff(columns.first_words)[read_lines].sum()
     written = LineColumns(
         characters=np.empty(max_characters, columns.characters.dtype),

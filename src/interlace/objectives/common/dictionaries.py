@@ -20,9 +20,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
+from interlace.core.arrays import BoolArray, ByteArray, IntArray, IntegerArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged, distinct_rows
 from interlace.core.randomness import Purpose, generator
@@ -145,8 +145,8 @@ class DictionarySplit:
 
     languages: tuple[str, str]
     lexicon: Lexicon
-    parts: NDArray[np.uint8]
-    statuses: NDArray[np.uint8]
+    parts: ByteArray
+    statuses: ByteArray
 
     @property
     def name(self) -> str:
@@ -154,10 +154,10 @@ class DictionarySplit:
         return "-".join(self.languages)
 
     @property
-    def is_trained(self) -> NDArray[np.bool_]:
+    def is_trained(self) -> BoolArray:
         """(m,) whether an entry is trained on."""
         is_usable = self.statuses == EntryStatus.USED
-        return np.asarray(is_usable & (self.parts == DictionaryPart.TRAIN), np.bool_)
+        return is_usable & (self.parts == DictionaryPart.TRAIN)
 
     def note(self) -> str:
         """Return the number of usable entries of each part, and of unusable ones."""
@@ -185,16 +185,16 @@ class Dictionaries:
 
     splits: tuple[DictionarySplit, ...]
     words: Ragged
-    entries: tuple[NDArray[np.int64], ...]
+    entries: tuple[IntArray, ...]
 
-    def trained(self) -> NDArray[np.int64]:
+    def trained(self) -> IntArray:
         """(2, n) the source and target words of the training entries of all dictionaries."""
         parts = []
         for split, word_numbers in zip(self.splits, self.entries, strict=True):
             parts.append(word_numbers[:, split.is_trained])
         return np.concatenate(parts, axis=1)
 
-    def directions(self) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
+    def directions(self) -> Iterator[tuple[str, str, IntArray]]:
         """Yield each dictionary in both directions: two languages and the (2, ...) words of its training entries."""
         for split, word_numbers in zip(self.splits, self.entries, strict=True):
             source, target = split.languages
@@ -203,9 +203,7 @@ class Dictionaries:
             yield target, source, words[::-1]
 
 
-def _word_numbers(
-    splits: Sequence[DictionarySplit], vocab: Vocab
-) -> tuple[Ragged, list[NDArray[np.int64]]]:
+def _word_numbers(splits: Sequence[DictionarySplit], vocab: Vocab) -> tuple[Ragged, list[IntArray]]:
     """Return the distinct words as rows of token ids, and (2, m) the words of the entries of each dictionary."""
     spelled: list[Ragged] = []
     for split in splits:
@@ -226,11 +224,11 @@ def _word_numbers(
 
 
 def _statuses(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    lengths: NDArray[np.int64],
+    source: IntArray,
+    target: IntArray,
+    lengths: IntArray,
     max_tokens: int | None,
-) -> NDArray[np.uint8]:
+) -> ByteArray:
     """(m,) the `EntryStatus` of entries; lengths: (W,) tokens of each word, 0 for words that cannot be spelled."""
     statuses = np.full(len(source), EntryStatus.USED, np.uint8)
     statuses[source == target] = EntryStatus.IDENTICAL
@@ -258,7 +256,7 @@ def split_dictionary(
     return DictionarySplit(languages, lexicon, parts, statuses)
 
 
-def _folded(words: Sequence[str]) -> NDArray[np.int64]:
+def _folded(words: Sequence[str]) -> IntArray:
     """Return a number for each word; those that differ in case share that of the first in sorted order."""
     numbers: dict[str, int] = {}
     for number, word in enumerate(sorted(words)):
@@ -267,7 +265,7 @@ def _folded(words: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _hold_out(
-    splits: Sequence[DictionarySplit], entries: Sequence[NDArray[np.int64]], words: Ragged
+    splits: Sequence[DictionarySplit], entries: Sequence[IntArray], words: Ragged
 ) -> list[DictionarySplit]:
     """Return splits without held-out entries that have a row of a trained one; entries: (2, m) words of each."""
     trained = []
@@ -283,7 +281,7 @@ def _hold_out(
     return changed
 
 
-def shares_rows(words: Ragged, trained: NDArray[np.integer]) -> NDArray[np.bool_]:
+def shares_rows(words: Ragged, trained: IntegerArray) -> BoolArray:
     """(W,) whether any token id of each word is among those that were trained on."""
     return np.bincount(words.rows()[np.isin(words.flat, trained)], minlength=len(words)) > 0
 
@@ -306,6 +304,6 @@ def spellings(vocab: Vocab, words: Sequence[str]) -> Ragged:
     return Ragged(best.flat.astype(np.int32), best.offsets)
 
 
-def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
+def _irregular(rows: Ragged, vocab: Vocab) -> IntArray:
     """Return the number of special or unknown tokens of each row."""
     return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))

@@ -15,12 +15,10 @@ from torch.nn import functional
 
 from interlace.models.backbone import Backbone
 
-MAX_LOGITS = (
-    1 << 27
-)  # logits in memory at once, in float32; their softmax takes the same memory again
-_FP16_SCALE = (
-    2.0**15
-)  # of errors, which are at most 1: below fp16's maximum, and 1e-12 is not yet 0
+# logits in memory at once, in float32; their softmax takes the same memory again
+MAX_LOGITS = 1 << 27
+# of errors, which are at most 1: below fp16's maximum, and 1e-12 is not yet 0
+_FP16_SCALE = 2.0**15
 
 
 def vocabulary_loss(

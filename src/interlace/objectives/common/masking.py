@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from interlace.core.arrays import BoolArray, FloatArray, IntArray
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
 from interlace.data.layout import Layout
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Component, Prepared, Resources
 
-Chosen = NDArray[np.bool_]
-Weights = NDArray[np.float32]
+Chosen = BoolArray
+Weights = FloatArray
 
 Rate = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 
@@ -35,7 +35,7 @@ class PreparedMasked(Prepared):
     weights: (vocabulary,) sampling weights, or None for uniform sampling.
     """
 
-    predictable: NDArray[np.bool_]
+    predictable: BoolArray
     weights: Weights | None = None
 
 
@@ -125,7 +125,7 @@ class Masking(Component):
 
     def _choose(
         self,
-        candidates: NDArray[np.int64],
+        candidates: IntArray,
         layout: Layout,
         prepared: PreparedMasked,
         rate: float,
@@ -145,7 +145,7 @@ class Masking(Component):
             drawn = draw_weighted(weights, rate, rng)
         return np.repeat(drawn, lengths)
 
-    def corrupt(self, labels: NDArray[np.int64], vocab: Vocab, rng: Generator) -> NDArray[np.int64]:
+    def corrupt(self, labels: IntArray, vocab: Vocab, rng: Generator) -> IntArray:
         """Return (N,) the tokens that the model sees instead of `labels`: masks, random tokens or the same."""
         draw = rng.random(len(labels), dtype=np.float32)
         shown = np.where(draw < self.mask_share, vocab.mask, labels)
@@ -154,7 +154,7 @@ class Masking(Component):
         return shown
 
 
-def _begins_word(candidates: NDArray[np.int64], layout: Layout) -> NDArray[np.bool_]:
+def _begins_word(candidates: IntArray, layout: Layout) -> BoolArray:
     """(C,) whether the word of each candidate differs from that of the one before."""
     rows = candidates // layout.ids.shape[1]
     sides = layout.sides.reshape(-1)[candidates]

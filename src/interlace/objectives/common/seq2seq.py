@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
@@ -46,11 +46,11 @@ class DecoderLayout:
     first: (B,) position of each sequence's first token; None: 0.
     """
 
-    ids: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    at: tuple[NDArray[np.int64], NDArray[np.int64]]
-    labels: NDArray[np.int64]
-    first: NDArray[np.int64] | None = None
+    ids: IntArray
+    lengths: IntArray
+    at: tuple[IntArray, IntArray]
+    labels: IntArray
+    first: IntArray | None = None
 
 
 class Seq2SeqObjective(Objective):
@@ -73,16 +73,16 @@ class Seq2SeqObjective(Objective):
         "(XLM: none).",
     )
 
-    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+    def pair_costs(self, source: AnyArray, target: AnyArray) -> AnyArray:
         """Return (n,) tokens of both sequences, each as long as the longer side."""
         return self.sentence_costs(np.maximum(source, target))
 
-    def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
+    def sentence_costs(self, lengths: AnyArray) -> AnyArray:
         """Return (n,) tokens that are read and written."""
         read = super().sentence_costs(lengths)
-        return np.asarray(read + self.decoder_lengths(read))
+        return read + self.decoder_lengths(read)
 
-    def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
+    def decoder_lengths(self, read: AnyArray) -> AnyArray:
         """Return (n,) the maximum decoder length for encoder inputs of these lengths, special tokens included."""
         return read
 

@@ -86,8 +86,7 @@ def read_squad(path: Path) -> _Squad:
         raise DataError(f"{path}, line {error.lineno}: invalid JSON: {error.msg}") from error
     except ValueError as error:
         raise DataError(f"{path}: invalid JSON: {error}") from None
-    squad: _Squad = checked(data, _Squad, str(path))
-    return squad
+    return checked(data, _Squad, str(path))
 
 
 def answered_question(question: Question, context: str, notes: Counter[str]) -> AnsweredQuestion:

@@ -190,8 +190,7 @@ def _open_parquet(path: Path) -> ColumnTable:
                 if chunk.path_in_schema.partition(".")[0] in columns:
                     _check_expansion(path, chunk)
                     rows = min(rows, _max_rows(path, chunk))
-        batch_iterator: Iterable[Any] = file.iter_batches(rows, columns=columns)
-        return batch_iterator
+        return file.iter_batches(rows, columns=columns)
 
     return _table_of_batches(path, file.schema_arrow, batches)
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import DoubleArray, FloatArray
 from interlace.report import svg
 from interlace.report.runs import MappedWords, ReportedRun, first_of_each
 from interlace.report.sections import Section
 from interlace.report.text import language_name, render
 
-Vectors = NDArray[np.float32]  # (W, H)
-Points = NDArray[np.float64]  # (words, 2)
+Vectors = FloatArray  # (W, H)
+Points = DoubleArray  # (words, 2)
 
 _METHODS = ("t-SNE", "PCA")
 _WIDTH = 520.0
@@ -172,8 +172,7 @@ def map_points(coordinates: Points) -> Points:
     points -= points.min(axis=0)
     extent = np.maximum(points.max(axis=0), 1e-9)
     points *= ((size - 2 * _MARGIN) / extent).min()
-    centred: Points = points + (size - points.max(axis=0)) / 2
-    return centred
+    return points + (size - points.max(axis=0)) / 2
 
 
 def free_labels(words: Sequence[tuple[str, str]], points: Points) -> list[int]:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray, Int32Array
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged, distinct_rows
@@ -30,7 +30,7 @@ from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.filters import sides
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.objectives import Batch
-from interlace.scores import MAJORITY, Scale
+from interlace.scores import MAJORITY
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import Chunks, FileQuery, ReaderSettings, encode, log_notes
@@ -49,7 +49,7 @@ Pooling = Literal["first", "mean", "max"]
 class Classifier(TaskHead):
     """Dropout and a linear layer on one vector of each sequence."""
 
-    term: ClassVar[str] = "classification"
+    term = "classification"
 
     pooling: Pooling = Field(
         "first", description="The sequence's vector: its first state, or the mean or maximum."
@@ -95,9 +95,9 @@ class Classifier(TaskHead):
 class ClassificationTask(FineTuneTask):
     """Base of tasks that assign a label to a sentence. Metric: accuracy, beside that of the most frequent class."""
 
-    metric: ClassVar[str] = "accuracy"
-    other_scales: ClassVar[dict[str, Scale]] = {MAJORITY: ("%", None)}
-    translatable: ClassVar[bool] = True
+    metric = "accuracy"
+    other_scales = {MAJORITY: ("%", None)}
+    translatable = True
     text_type: ClassVar[type[Text | TextPairs]] = Text
     unreadable: ClassVar[str] = "an empty sentence"  # what `is_readable` rejects
     labels: ClassVar[tuple[str, ...]] = ()
@@ -158,7 +158,7 @@ class ClassificationTask(FineTuneTask):
         target = encode([pairs.target for pairs in texts], vocab)
         return LabeledExamples(Pairs(source, target), labels=labels)
 
-    def _label_ids(self, path: Path, chunk: Text | TextPairs) -> NDArray[np.int32]:
+    def _label_ids(self, path: Path, chunk: Text | TextPairs) -> Int32Array:
         """(n,) label numbers, -1 for rows without a label."""
         if chunk.labels is None:
             raise DataError(f"{self.name}: {path}: the reader found no labels")
@@ -207,7 +207,7 @@ def _sides(examples: LabeledExamples) -> tuple[Sentences, ...]:
 class Tagger(TaskHead):
     """Dropout and a linear layer on the last state of each word's first subword."""
 
-    term: ClassVar[str] = "tagging"
+    term = "tagging"
 
     def batch(
         self,
@@ -249,7 +249,7 @@ class Tagger(TaskHead):
 class TaggingTask(FineTuneTask):
     """Base of tasks that assign a tag to each word."""
 
-    other_scales: ClassVar[dict[str, Scale]] = {"unread": ("%", False)}
+    other_scales = {"unread": ("%", False)}
     text_type: ClassVar[type[Text]] = Text
     tag_kind: ClassVar[str]  # the key of the tags in the text that the reader returns
 
@@ -287,7 +287,7 @@ class TaggingTask(FineTuneTask):
             sentences.append(vocab.encode_words_apart(chunk))
         return LabeledExamples(Sentences.concatenate(sentences), tags=Ragged.of(tags))
 
-    def unread(self, predictions: Any, is_scored: NDArray[np.bool_]) -> dict[str, float]:
+    def unread(self, predictions: Any, is_scored: BoolArray) -> dict[str, float]:
         """Return the share of scored words without a prediction, which are wrong.
 
         They are beyond the maximum length, or have no subword, such as zero-width characters. is_scored: (W,) which of

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.lexicon import read_translations
+from interlace.core.arrays import BoolArray, IntArray, IntegerArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
@@ -77,7 +77,7 @@ class Translations:
     def __len__(self) -> int:
         return len(self.source)
 
-    def take(self, entries: NDArray[np.integer]) -> Translations:
+    def take(self, entries: IntegerArray) -> Translations:
         """Select entries."""
         return Translations(
             [self.source[entry] for entry in entries], [self.target[entry] for entry in entries]
@@ -109,7 +109,7 @@ class TrainingEntries:
         all_words = set().union(*words.values())
         return cls(_folded(words[source]), _folded(words[target]), tuple(sorted(all_words)))
 
-    def shares_rows(self, vocab: Vocab, source: Ragged, target: Ragged) -> NDArray[np.bool_]:
+    def shares_rows(self, vocab: Vocab, source: Ragged, target: Ragged) -> BoolArray:
         """(m,) whether an embedding row of an entry was trained on; source, target: m rows of token ids.
 
         Trained words are spelled as written, and as `spellings` of a dictionary.
@@ -118,9 +118,9 @@ class TrainingEntries:
 
         as_written = vocab.encode_words(self.words).flat
         ids = np.concatenate([as_written, spellings(vocab, self.words).flat])
-        return np.asarray(shares_rows(source, ids) | shares_rows(target, ids), np.bool_)
+        return shares_rows(source, ids) | shares_rows(target, ids)
 
-    def identity(self, entries: Translations, shared: NDArray[np.bool_]) -> str:
+    def identity(self, entries: Translations, shared: BoolArray) -> str:
         """Return a hash of the words of entries and of which of them count, as `groups` does."""
         trained_source = sorted(self.source & _folded(entries.source))
         trained_target = sorted(self.target & _folded(entries.target))
@@ -135,8 +135,8 @@ class TrainingEntries:
     def groups(
         self,
         entries: Translations,
-        numbers: NDArray[np.int64],
-        shared: NDArray[np.bool_],
+        numbers: IntArray,
+        shared: BoolArray,
     ) -> WordGroups:
         """Return which words are seen and which are held out.
 
@@ -163,18 +163,18 @@ def _folded(words: Iterable[str]) -> frozenset[str]:
 class WordGroups:
     """seen, held_out: (n,) whether each source word is of that group."""
 
-    seen: NDArray[np.bool_]
-    held_out: NDArray[np.bool_]
+    seen: BoolArray
+    held_out: BoolArray
 
     @property
-    def counted(self) -> NDArray[np.bool_]:
+    def counted(self) -> BoolArray:
         """(n,) the words of the main metric: those held out, or all if none is."""
         return self.held_out if self.held_out.any() else np.ones(len(self.held_out), np.bool_)
 
     def metrics(
         self,
         task: str,
-        measure: Callable[[NDArray[np.bool_]], dict[str, float]],
+        measure: Callable[[BoolArray], dict[str, float]],
     ) -> dict[str, float]:
         """Return the metrics over held-out words, and `.., all` and `.., seen` if any word was seen.
 
@@ -196,9 +196,9 @@ class WordGroups:
 
     def outcomes(
         self,
-        numbers: NDArray[np.int64],
-        entries: NDArray[np.int64],
-        hits: NDArray[np.bool_],
+        numbers: IntArray,
+        entries: IntArray,
+        hits: BoolArray,
         identity: str,
     ) -> Examples:
         """Return the outcome of every source word of the dictionary; words that do not count have weight 0.

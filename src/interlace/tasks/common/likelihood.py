@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, BoolArray, DoubleArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
@@ -100,10 +100,10 @@ class Likelihood:
     nats: (n,) the summed loss. subwords: (n,) how many are predicted. words, characters: (n,) how many these spell.
     """
 
-    nats: NDArray[np.float64]
-    subwords: NDArray[np.int64]
-    words: NDArray[np.int64]
-    characters: NDArray[np.int64]
+    nats: DoubleArray
+    subwords: IntArray
+    words: IntArray
+    characters: IntArray
 
 
 def causal_likelihood(
@@ -146,9 +146,8 @@ def running_text(text: Sentences, length: int, separator: int) -> Sentences:
     """Return sequences of `length` subwords of the text, a separator behind each sentence; the last may be shorter."""
     subwords = len(text.ids.flat)
     size = subwords + len(text)
-    positions = (
-        np.arange(subwords) + text.ids.rows()
-    )  # of the subwords, behind the separators so far
+    # of the subwords, behind the separators so far
+    positions = np.arange(subwords) + text.ids.rows()
     ids = np.full(size, separator, np.int32)
     ids[positions] = text.ids.flat
     words = np.full(size, -1, np.int32)
@@ -160,14 +159,14 @@ def running_text(text: Sentences, length: int, separator: int) -> Sentences:
     return Sentences(id_rows, word_rows, text.language)
 
 
-def _nats(backbone: Backbone, batch: Batch) -> NDArray[np.float64]:
+def _nats(backbone: Backbone, batch: Batch) -> DoubleArray:
     """(N,) the loss of each prediction."""
     from interlace.objectives.common.losses import vocabulary_loss
 
     batch = batch.to(backbone.device)
     states = backbone.encode(batch.inputs)[batch.at]
     _, losses = vocabulary_loss(backbone, states, batch.labels)
-    return np.asarray(losses.double().cpu().numpy())
+    return losses.double().cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ class SpelledSentences(Sentences):
 
     characters: Ragged = field(kw_only=True)
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> SpelledSentences:
+    def take(self, rows: AnyArray | Sequence[int]) -> SpelledSentences:
         """Copy the given rows."""
         ids = self.ids.take(rows)
         words = self.words.take(rows)
@@ -213,12 +212,12 @@ def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
     )
 
 
-def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
+def known_subwords(text: Sentences, vocab: Vocab) -> BoolArray:
     """(total,) which subwords are predicted: all but `<unk>` and other special tokens."""
     return ~np.isin(text.ids.flat, vocab.special_ids)
 
 
-def sizes_of(text: SpelledSentences, vocab: Vocab) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sizes_of(text: SpelledSentences, vocab: Vocab) -> tuple[IntArray, IntArray]:
     """Two of (n,): how many words have a predicted subword, and how many characters predicted subwords have."""
     is_counted = known_subwords(text, vocab) & (text.words.flat >= 0)
     rows = text.ids.rows()[is_counted]

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
@@ -77,9 +75,8 @@ def predict_all(
         rank = accelerator.process_index
         processes = accelerator.num_processes
     batches = buckets(sequences, prepared, head.max_length, tokens_per_batch)
-    computed: list[
-        tuple[NDArray[np.int64], NDArray[Any]]
-    ] = []  # of each batch, where its predictions belong
+    # of each batch, where its predictions belong
+    computed: list[tuple[IntArray, AnyArray]] = []
     with inference(backbone, modules):
         for rows in islice(batches, rank, None, processes):
             batch = head.batch(sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
@@ -102,7 +99,7 @@ def buckets(
     prepared: Prepared,
     max_length: int,
     tokens_per_batch: int,
-) -> Iterator[NDArray[np.int64]]:
+) -> Iterator[IntArray]:
     """Yield the rows of each batch, of similar length so that there is little padding; every row once."""
     plan = bucket_plan(sequences, prepared, max_length, tokens_per_batch)
     for index in range(len(plan)):

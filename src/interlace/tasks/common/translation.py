@@ -11,18 +11,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 
+from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.data.layout import SPECIALS
 from interlace.models.settings import SearchSettings
 from interlace.scores.examples import Examples, identity_of
 from interlace.scores.examples import bleu as bleu_of_counts
-from interlace.tasks import ProbeTask, Scale, Scores
+from interlace.tasks import ProbeTask, Scores
 from interlace.text.codes import base_language
 from interlace.text.normalization import Normalization
 from interlace.text.scripts import is_unspaced
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.translator import LineTranslation
 
-Floats = NDArray[np.float64]
+Floats = DoubleArray
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SourceLines:
     direction: Direction
     sources: list[str]
     references: list[str]
-    lengths: NDArray[np.int64] = field(repr=False)
+    lengths: IntArray = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -77,8 +77,8 @@ class SourceLines:
 class TranslationTask(ProbeTask):
     """Base of tasks that translate in a direction, such as `en-de`; a language alone means from `source` into it."""
 
-    unit: ClassVar[str] = "BLEU"
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
+    unit = "BLEU"
+    other_scales = dict.fromkeys(
         ("copied lines", "copied words"),
         ("%", False),
     )

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.arrays import BoolArray, FloatArray
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
@@ -32,7 +32,7 @@ def layer_vectors(
     sentences: Sentences,
     layer: int,
     limits: InputLimits,
-) -> NDArray[np.float32]:
+) -> FloatArray:
     """Return (n, H) mean states of sentences in a layer, 0 the embeddings; zeros if there are no subwords."""
     import torch
 
@@ -86,15 +86,15 @@ def single_words(rows: Ragged, language: str) -> Sentences:
     return Sentences(ids, Ragged(np.zeros(len(ids.values), np.int32), ids.offsets), language)
 
 
-def spellable(rows: Ragged, vocab: Vocab, *, single: bool) -> NDArray[np.bool_]:
+def spellable(rows: Ragged, vocab: Vocab, *, single: bool) -> BoolArray:
     """(n,) which words consist of ordinary subwords; with `single`, of one."""
     is_special = ~np.isin(rows.flat, vocab.regular_ids)
     specials = np.bincount(rows.rows()[is_special], minlength=len(rows))
     has_length = rows.lengths == 1 if single else rows.lengths > 0
-    return np.asarray((specials == 0) & has_length, np.bool_)
+    return (specials == 0) & has_length
 
 
-def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
+def mean_rows(table: FloatArray, rows: Ragged) -> FloatArray:
     """(n, H) the mean vector of each row's subwords; no row is empty."""
     if not len(rows):
         return np.zeros((0, table.shape[1]), np.float32)

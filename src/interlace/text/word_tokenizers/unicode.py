@@ -2,11 +2,10 @@
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.core.arrays import AnyArray, BoolArray, ByteArray
 from interlace.core.ragged import Ragged
 from interlace.text.characters import (
     CharacterClasses,
@@ -37,12 +36,12 @@ class Unicode(WordTokenizer):
         return spans_by_line(starts, ends, line_starts(lines))
 
 
-def continues(points: NDArray[Any]) -> NDArray[np.bool_]:
+def continues(points: AnyArray) -> BoolArray:
     """(C,) whether a character continues the word of the previous one: marks, and letters or digits in a run."""
     return _continues(_inherited(_CLASSES.of(points)))
 
 
-def _continues(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def _continues(kinds: ByteArray) -> BoolArray:
     base_kinds = _base(kinds)
     extends = kinds[1:] == _EXTENDS
     is_in_run = (kinds[1:] == _RUN) & (base_kinds[:-1] == _RUN)
@@ -65,14 +64,14 @@ def _class_of(character: str) -> int:
 _CLASSES = CharacterClasses(_class_of)
 
 
-def _inherited(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _inherited(kinds: ByteArray) -> ByteArray:
     """Let marks without a base character begin a run."""
     stray = kinds == _EXTENDS
     stray[1:] &= kinds[:-1] == _BLANK
     return np.where(stray, np.uint8(_RUN), kinds)
 
 
-def _base(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _base(kinds: ByteArray) -> ByteArray:
     """Return for each character the class of the last base character up to it."""
     is_base = kinds != _EXTENDS
     positions = np.where(is_base, np.arange(len(kinds)), 0)

@@ -25,12 +25,10 @@ class ToyLanguage:
     """
 
     name: ClassVar[str]  # in English, for people
-    words: ClassVar[
-        Mapping[str, str]
-    ]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
-    clause: ClassVar[
-        type[Clause]
-    ]  # the grammar; not read by a language that defines `realize` itself
+    # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
+    words: ClassVar[Mapping[str, str]]
+    # the grammar; not read by a language that defines `realize` itself
+    clause: ClassVar[type[Clause]]
     stop: ClassVar[str] = "."
 
     def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:

@@ -13,12 +13,13 @@ from interlace.toy.sentences import Clause, Token, citation_forms, entries, head
 
 # ---- words ----
 
+# masculine singular and plural (of adjectives also oblique), feminine twice
 Forms = tuple[
     str,
     str,
     str,
     str,
-]  # masculine singular and plural (of adjectives also oblique), feminine twice
+]
 
 
 class _Noun(NamedTuple):

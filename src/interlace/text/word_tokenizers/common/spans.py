@@ -24,8 +24,7 @@ def placed(line: str, tokens: Iterable[str]) -> list[Span]:
         if start < 0 or not _is_blank(line[end:start]):
             span = _spaced_span(line, token, end)
         if span is None:
-            unicode_words: list[Span] = Unicode().split([line])[0].tolist()
-            return unicode_words
+            return Unicode().split([line])[0].tolist()
         spans.append(span)
         end = span[1]
     return spans
