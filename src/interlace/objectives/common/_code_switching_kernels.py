@@ -6,17 +6,14 @@ Lines are `LineColumns`; spans of words count in their line.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
 from interlace.core.arrays import BoolArray, DoubleArray, Int32Array, IntArray
+from interlace.objectives.common.exchanges import Exchanges, LineColumns
 from interlace.text.characters import CharacterClasses
 from interlace.text.scripts import is_unspaced
-
-if TYPE_CHECKING:
-    from interlace.objectives.common.code_switching import Exchanges, LineColumns
 
 Numbers = IntArray
 Spans = Int32Array

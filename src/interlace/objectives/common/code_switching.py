@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from interlace.core.arrays import AnyArray, BoolArray, ByteArray, FloatArray, Int32Array, IntArray
+from interlace.core.arrays import BoolArray, FloatArray, IntArray
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases
+from interlace.objectives.common.exchanges import Exchanges, LineColumns
 from interlace.text.columns import TextColumns
 
 _NO_LIMIT = 1 << 30
@@ -96,23 +97,6 @@ class CodeSwitching(Settings):
             raise ValueError(f"source_share + target_share must not exceed 1, found {total:g}")
 
 
-class LineColumns(NamedTuple):
-    """Lines of text as arrays.
-
-    characters: (C,) code points. kinds: (C,) whether each is a blank, punctuation or a letter.
-    starts: (lines + 1,) the first character of each line.
-    words: (W, 2) spans in their line. first_words: (lines + 1,) the first word of each line.
-    sides: the side, 0 or 1, whose language a line is in: (lines,); of switched lines: (W,), by word.
-    """
-
-    characters: AnyArray
-    kinds: ByteArray
-    starts: Numbers
-    words: Int32Array
-    first_words: Numbers
-    sides: NDArray[np.int8]
-
-
 @dataclass(frozen=True)
 class SwitchCandidates:
     """What may be exchanged in n pairs.
@@ -165,27 +149,6 @@ class SwitchCandidates:
             first_words=words.offsets - words.offsets[0],
             sides=self.sides,
         )
-
-
-class Exchanges(NamedTuple):
-    """k phrases of matrix sentences, each with a phrase for its place; sorted by pair and span.
-
-    rows: (k,) the pair of each. replaced: (k, 2) int32, its (start, stop) words of the matrix sentence.
-    lines: (k,) the line of the inserted phrase among those of the candidates. inserted: (k, 2) int32, its words there.
-    """
-
-    rows: Numbers
-    replaced: Int32Array
-    lines: Numbers
-    inserted: Int32Array
-
-    def offsets(self, n: int) -> Numbers:
-        """(n + 1,) the exchanges of each pair."""
-        return np.searchsorted(self.rows, np.arange(n + 1))
-
-    def take(self, index: AnyArray) -> Exchanges:
-        """Return a copy of some exchanges, by number or boolean mask."""
-        return Exchanges._make(column[index] for column in self)
 
 
 @dataclass(frozen=True)
