@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.alignment import WordPairs
-from interlace.core.arrays import AnyArray, FloatArray, IntArray
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.json_files import read_json
 from interlace.core.progress import Progress
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, FloatArray, IntArray, Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
 from interlace.text.lines import read_lines, write_lines

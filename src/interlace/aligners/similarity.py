@@ -27,11 +27,10 @@ from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners.common.inputs import check_usable
 from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.arrays import FloatArray, IntArray
 from interlace.core.errors import SettingsError
 from interlace.core.finite import check_finite
 from interlace.core.progress import Progress
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import FloatArray, IntArray, Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.models.settings import layer_number

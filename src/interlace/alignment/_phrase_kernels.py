@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from interlace.core.arrays import Int32Array, IntArray
+from interlace.core.ragged import Int32Array, IntArray
 
 Words = Int32Array
 

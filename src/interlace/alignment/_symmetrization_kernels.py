@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from interlace.core.arrays import BoolArray, ByteArray, Int32Array, IntArray
+from interlace.core.ragged import BoolArray, ByteArray, Int32Array, IntArray
 
 Links = Int32Array  # (total, 2)
 Numbers = IntArray

@@ -8,9 +8,8 @@ from operator import add
 import numpy as np
 
 from interlace.alignment.links import contained_in, select_links, sorted_links
-from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntArray, Ragged
 
 
 @dataclass(frozen=True)

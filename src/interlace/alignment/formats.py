@@ -15,10 +15,9 @@ from typing_extensions import TypedDict
 
 from interlace.alignment.links import contained_in, select_links, sorted_links
 from interlace.alignment.pharaoh import MAX_WORDS, LinkColumns, parse_pharaoh
-from interlace.core.arrays import BoolArray, IntArray, IntegerArray
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.json_files import checked, json_record, parse_json
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, IntArray, IntegerArray, Ragged
 from interlace.text.lines import read_lines
 
 # words of each source and target sentence

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from interlace.alignment.formats import json_rows
-from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntArray, Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import word_positions
-from interlace.core.arrays import DoubleArray, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import DoubleArray, IntArray, Ragged
 
 # products of many rare words would round to 0, which has no log
 _MIN_WEIGHT = float(np.finfo(np.float32).tiny)

@@ -14,9 +14,8 @@ import numpy as np
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links, word_positions
-from interlace.core.arrays import BoolArray, DoubleArray, Int32Array, IntArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, DoubleArray, Int32Array, IntArray, Ragged
 from interlace.text.lines import read_lines, write_lines
 
 _MAX_PENDING = 4_000_000  # entries of chunks that are held before they are summed

@@ -5,9 +5,8 @@ Each link becomes one integer key that sorts as the link does: (row * width + so
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, BoolArray, IntArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 
 
 def sorted_links(rows: AnyArray, links: AnyArray, count: int) -> Ragged:

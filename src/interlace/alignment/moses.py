@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from interlace.core.arrays import Int32Array, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Int32Array, IntArray, Ragged
 
 SEPARATOR = "|||"
 _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")

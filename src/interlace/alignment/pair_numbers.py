@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from interlace.core.arrays import Int32Array, IntArray
+from interlace.core.ragged import Int32Array, IntArray
 
 # 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
 _ODD = np.uint64(0x9E3779B97F4A7C15)

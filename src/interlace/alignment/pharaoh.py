@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from interlace.alignment import CHUNK
-from interlace.core.arrays import BoolArray, Int32Array, IntArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
 from interlace.text.types import arrow_numbers
 
 _MARKS = b"-p?"  # sure, and two ways to write possible

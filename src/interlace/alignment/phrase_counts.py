@@ -23,8 +23,7 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules, ranked_row
 from interlace.alignment.phrases import link_sets, phrase_pairs
 from interlace.alignment.spill import SpilledColumn, SpilledRows
 from interlace.alignment.trie import Trie
-from interlace.core.arrays import BoolArray, Int32Array, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
 
 _RANGE = 10_000_000  # phrase pairs of the text that are sorted at a time, about 100 bytes each
 _ROWS = 200_000  # of the table, scored at a time

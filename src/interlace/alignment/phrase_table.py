@@ -17,15 +17,15 @@ from interlace.alignment.links import select_links
 from interlace.alignment.moses import SEPARATOR, escape
 from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
 from interlace.alignment.phrases import PhraseRules
-from interlace.core.arrays import (
+from interlace.core.ragged import (
     AnyArray,
     DoubleArray,
     FloatArray,
     Int32Array,
     IntArray,
     IntegerArray,
+    Ragged,
 )
-from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
 from interlace.text.types import arrow_numbers
 

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.links import check_links, check_row_counts, select_links
-from interlace.core.arrays import IntArray, IntegerArray
 from interlace.core.errors import DataError
 from interlace.core.processors import processors
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntArray, IntegerArray, Ragged
 from interlace.core.settings import Settings
 
 _ROWS = 2_000  # pairs per task of a thread

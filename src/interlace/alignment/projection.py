@@ -10,9 +10,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.arrays import IntegerArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntegerArray, Ragged
 
 Labels = Sequence[Sequence[str]]
 

@@ -10,8 +10,7 @@ from tempfile import TemporaryFile
 import numpy as np
 from numpy.typing import DTypeLike
 
-from interlace.core.arrays import AnyArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, Ragged
 
 
 class SpilledColumn:

@@ -11,8 +11,7 @@ import numpy as np
 from numba import njit
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
-from interlace.core.arrays import Int32Array, IntArray, IntegerArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Int32Array, IntArray, IntegerArray, Ragged
 
 Numbers = Int32Array
 Offsets = IntArray

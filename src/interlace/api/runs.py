@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from interlace.api.alignment import ParallelText
-    from interlace.core.arrays import FloatArray
+    from interlace.core.ragged import FloatArray
 
 TEXT = "text"  # folder of the pairs in a run's folder
 

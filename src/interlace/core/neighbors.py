@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, FloatArray, IntArray
 from interlace.core.finite import check_finite
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, FloatArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Ragged arrays: rows of different length in one flat array."""
+"""Ragged arrays, rows of different length in one flat array; and names for the types of arrays."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
-from interlace.core.arrays import AnyArray, IntArray
+# types of arrays, by the kind of their numbers; shapes stand in docstrings and comments
+IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float32]
+DoubleArray = NDArray[np.float64]
+ByteArray = NDArray[np.uint8]
+AnyArray = NDArray[Any]
+IntegerArray = NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,15 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, FloatArray, Int32Array, IntArray
-from interlace.core.ragged import Ragged, ranges, row_numbers
+from interlace.core.ragged import (
+    AnyArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    Ragged,
+    ranges,
+    row_numbers,
+)
 from interlace.text.columns import TextColumns
 
 RowNumbers = AnyArray | Sequence[int]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from interlace.core.arrays import AnyArray, IntArray
+from interlace.core.ragged import AnyArray, IntArray
 
 Numbers = IntArray
 

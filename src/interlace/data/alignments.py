@@ -30,8 +30,7 @@ from interlace.alignment.links import check_links, select_links
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.alignment.spill import SpilledRows
-from interlace.core.arrays import AnyArray, FloatArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, FloatArray, Ragged
 from interlace.data import KnownPhrases, RowNumbers
 from interlace.data.store import ColumnFolder, read_meta, write_columns
 from interlace.text import TextPairs

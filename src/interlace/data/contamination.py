@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.arrays import IntArray
+from interlace.core.ragged import IntArray
 from interlace.data.filters import Chunk, sides
 from interlace.data.findings import MAX_EXCERPTS, Excerpt, Finding, RowNames
 from interlace.text.scripts import UNSPACED, scripts_of

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, Int32Array, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, Int32Array, IntArray, Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.alignments import PhraseStore, StoredText, WordAlignments
 from interlace.data.store import ColumnFolder, write_columns

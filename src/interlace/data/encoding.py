@@ -24,8 +24,7 @@ from tokenizers import Encoding, Tokenizer
 from tokenizers.models import Unigram
 from tokenizers.pre_tokenizers import ByteLevel
 
-from interlace.core.arrays import BoolArray, Int32Array, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
 from interlace.data import Sentences
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.text import Text

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.arrays import AnyArray, IntArray
-from interlace.core.ragged import ranges
+from interlace.core.ragged import AnyArray, IntArray, ranges
 from interlace.text.characters import CharacterClasses, points_of
 from interlace.text.scripts import is_unspaced
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
+from interlace.core.ragged import IntArray
 from interlace.data.filters import Chunk, Filter, Keep, characters, chunk_of, on_all_sides, sides
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates

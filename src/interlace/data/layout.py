@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.arrays import BoolArray, Int32Array, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, Int32Array, IntArray, Ragged
 from interlace.data import PairLayout, Pairs, Sentences
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.arrays import Int32Array, IntArray
-from interlace.core.ragged import Ragged, ranges
+from interlace.core.ragged import Int32Array, IntArray, Ragged, ranges
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.corpus import Corpus, ParallelCorpus
 

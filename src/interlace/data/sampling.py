@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, DoubleArray, IntArray
 from interlace.core.errors import DataError
+from interlace.core.ragged import AnyArray, DoubleArray, IntArray
 from interlace.core.randomness import Generator, Purpose, generator
 
 

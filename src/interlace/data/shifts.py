@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interlace.core.arrays import DoubleArray, IntArray
+from interlace.core.ragged import DoubleArray, IntArray
 
 MAX_OFFSET = 5  # lines
 _MARGIN = 10.0  # log odds for a shift, beyond those that the best of all places reaches by chance

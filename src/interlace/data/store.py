@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 from typing_extensions import TypedDict
 
-from interlace.core.arrays import AnyArray
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
 from interlace.core.json_files import json_record, read_json
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, Ragged
 from interlace.data import RowNumbers
 
 FORMAT = 5

@@ -16,12 +16,11 @@ from pydantic import Field
 from tokenizers import Tokenizer, normalizers
 from typing_extensions import TypedDict
 
-from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.display import listed
 from interlace.core.errors import DataError, nearest
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.json_files import json_record, read_json
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.data import PairLayout
 from interlace.data.encoding import BYTES, Encoder
 from interlace.data.tokenizer_files import (

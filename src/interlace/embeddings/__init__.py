@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.arrays import FloatArray, IntArray
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic, must_exist, must_not_be_special
 from interlace.core.names import file_in
 from interlace.core.progress import Progress
+from interlace.core.ragged import FloatArray, IntArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text.lines import COMPRESSED, read_lines, write_lines

@@ -15,10 +15,9 @@ import numpy as np
 
 from interlace.aligners import Aligner, FittedAligner
 from interlace.alignment import WordPairs
-from interlace.core.arrays import FloatArray
 from interlace.core.data_root import Root
 from interlace.core.progress import Progress
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import FloatArray, Ragged
 from interlace.data.alignments import WordAlignments
 from interlace.data.artifacts import Artifact
 from interlace.data.cache import code_hash, content_key, plugin_hash

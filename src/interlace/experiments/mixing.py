@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.names import file_in
+from interlace.core.ragged import IntArray
 from interlace.data import Pairs
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.layout import SPECIALS

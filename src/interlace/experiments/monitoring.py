@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from accelerate.utils import broadcast_object_list
 
-from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import Int32Array, IntArray
 from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams

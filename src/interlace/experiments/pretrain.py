@@ -16,9 +16,9 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from interlace.core.arrays import FloatArray
 from interlace.core.errors import CheckpointError, RunError, SettingsError
 from interlace.core.json_files import write_json
+from interlace.core.ragged import FloatArray
 from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
 from interlace.experiments import monitoring, samples

@@ -11,9 +11,9 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from interlace.alignment.lexicon import read_translations
-from interlace.core.arrays import FloatArray
 from interlace.core.data_root import Root
 from interlace.core.files import atomic
+from interlace.core.ragged import FloatArray
 from interlace.experiments.recipe import Recipe
 
 if TYPE_CHECKING:

@@ -21,10 +21,9 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
-from interlace.core.arrays import Int32Array
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Int32Array, Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.packing import PackedSentences, Streams

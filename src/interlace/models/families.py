@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray
 from interlace.core.errors import CheckpointError, SettingsError, did_you_mean
+from interlace.core.ragged import AnyArray
 from interlace.data.layout import Layout
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
-    from interlace.core.arrays import AnyArray, IntArray
+    from interlace.core.ragged import AnyArray, IntArray
 
 Part = Literal["embeddings", "head"]
 Take = Literal["whole", "embeddings", "none"]

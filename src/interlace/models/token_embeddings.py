@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.arrays import FloatArray, IntArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist, user_path
+from interlace.core.ragged import FloatArray, IntArray
 from interlace.core.randomness import Purpose, generator
 from interlace.embeddings import SUBWORDS, WordVectors, is_text_file
 from interlace.models.settings import ModelSettings, Shape

@@ -17,9 +17,8 @@ from statistics import fmean
 import numpy as np
 import torch
 
-from interlace.core.arrays import IntArray
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntArray, Ragged
 from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.vocab import Vocab
 from interlace.models.search import (

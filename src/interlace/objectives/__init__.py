@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import AnyArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
 from interlace.data import LabeledExamples, PairLayout, Pairs, Questions, Sentences

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged, ranges
+from interlace.core.ragged import AnyArray, IntArray, Ragged, ranges
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray
 from interlace.core.errors import DataError
+from interlace.core.ragged import AnyArray
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import MAX_SPECIALS, Layout, sentence_layout

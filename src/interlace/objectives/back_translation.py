@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import IntArray
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import IntArray
 from interlace.core.randomness import Generator
 from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives import Batch, Prepared, Preview, Resources, Term

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray
+from interlace.core.ragged import BoolArray
 from interlace.core.randomness import Generator
 from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, Objective, Prepared, Resources, Term

@@ -19,8 +19,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from interlace.core.arrays import IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
 from interlace.core.settings import Settings

@@ -24,8 +24,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
 from interlace.objectives import Batch, BoolOrAuto, Resources

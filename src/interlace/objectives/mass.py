@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray, BoolArray, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout

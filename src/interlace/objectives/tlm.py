@@ -11,8 +11,8 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import AnyArray
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import MAX_SPECIALS, pair_layout

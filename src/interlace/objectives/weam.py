@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import Layout, pair_layout

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray, BoolArray, IntArray
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, BoolArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, Layout, sentence_layout

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.errors import DataError
+from interlace.core.ragged import BoolArray, IntArray
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry

@@ -13,11 +13,11 @@ from typing import Any, Required
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
-from interlace.core.arrays import FloatArray
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import must_not_be_special
 from interlace.core.json_files import checked, json_record, parse_json, read_json
+from interlace.core.ragged import FloatArray
 from interlace.scores import Score, ScoreTable, table_of_entries
 from interlace.scores.examples import Examples
 from interlace.training import predictions, run_folder

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.arrays import BoolArray, DoubleArray, IntArray
 from interlace.core.errors import DataError
+from interlace.core.ragged import BoolArray, DoubleArray, IntArray
 from interlace.core.randomness import Generator
 from interlace.scores.statistics import DRAWS, Interval, extreme_share
 

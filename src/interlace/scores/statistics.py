@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from interlace.core.arrays import DoubleArray
 from interlace.core.errors import DataError
+from interlace.core.ragged import DoubleArray
 from interlace.core.randomness import Generator
 
 Floats = DoubleArray

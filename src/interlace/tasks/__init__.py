@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeV
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
-from interlace.core.arrays import AnyArray, IntegerArray
 from interlace.core.data_root import Root
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, IntegerArray, Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples

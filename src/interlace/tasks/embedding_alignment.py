@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray, BoolArray, IntArray, IntegerArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
-from interlace.core.ragged import Ragged, distinct_rows
+from interlace.core.ragged import AnyArray, BoolArray, IntArray, IntegerArray, Ragged, distinct_rows
 from interlace.data import Pairs
 from interlace.readers import READERS
 from interlace.tasks import Scores

@@ -32,10 +32,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray, DoubleArray, Int32Array, IntegerArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, DoubleArray, Int32Array, IntegerArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Questions, Sentences, Windows, cut_windows
 from interlace.data.encoding import subwords_in_span

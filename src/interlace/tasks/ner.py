@@ -15,11 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray, DoubleArray, IntArray
 from interlace.core.data_root import Root
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, DoubleArray, IntArray, Ragged
 from interlace.data import LabeledExamples
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of

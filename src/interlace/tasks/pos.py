@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import Int32Array, IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.ragged import Int32Array, IntArray
 from interlace.data import LabeledExamples
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scores, Tuning

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray, FloatArray
 from interlace.core.data_root import Root
 from interlace.core.neighbors import ranks, unit
-from interlace.core.ragged import Ragged, distinct_rows
+from interlace.core.ragged import BoolArray, FloatArray, Ragged, distinct_rows
 from interlace.data import Pairs
 from interlace.models.settings import layer_number
 from interlace.scores.examples import Examples, identity_of

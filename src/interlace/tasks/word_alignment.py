@@ -18,10 +18,9 @@ from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
 from interlace.alignment.formats import FORMATS, read_alignments
 from interlace.alignment.gold_text import read_gold_text
-from interlace.core.arrays import IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntArray, Ragged
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import (

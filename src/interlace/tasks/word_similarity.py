@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import unit
+from interlace.core.ragged import DoubleArray, IntArray
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Files, find_file
 from interlace.tasks.common.vectors import WordVectorSettings, vectors_of

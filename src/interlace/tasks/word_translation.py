@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError
 from interlace.core.neighbors import Csls, ranks, unit
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, IntArray, Ragged
 from interlace.tasks import Scores
 from interlace.tasks.common.dictionaries import (
     DictionaryTask,

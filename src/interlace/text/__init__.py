@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.arrays import BoolArray, IntArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, IntArray, Ragged
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, BoolArray, ByteArray, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, BoolArray, ByteArray, IntArray, Ragged
 
 _BEYOND = 0x3001  # every white space character is below
 _SPACES = np.array([chr(code).isspace() for code in range(_BEYOND)] + [False])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, Ragged
 from interlace.text import Text
 from interlace.text.characters import points_of
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from interlace.core.arrays import AnyArray, Int32Array
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, Int32Array, Ragged
 from interlace.text import Text
 from interlace.text.characters import line_starts
 

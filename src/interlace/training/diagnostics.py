@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from interlace.core.arrays import FloatArray
 from interlace.core.neighbors import unit
+from interlace.core.ragged import FloatArray
 from interlace.models.search import eval_mode
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import DoubleArray, IntArray
 from interlace.core.randomness import Purpose, generator
 from interlace.core.schedules import value_at
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature

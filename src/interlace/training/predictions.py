@@ -37,10 +37,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray
 from interlace.core.errors import DataError
 from interlace.core.files import atomic
 from interlace.core.json_files import checked, parse_json, write_json
+from interlace.core.ragged import AnyArray
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap

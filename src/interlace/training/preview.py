@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.arrays import BoolArray
+from interlace.core.ragged import BoolArray
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Objective, token_texts
 

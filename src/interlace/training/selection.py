@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import AnyArray
 from interlace.scores import PER_LANGUAGE
 from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
 from interlace.tasks.common.files import translated_files

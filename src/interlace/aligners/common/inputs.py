@@ -11,9 +11,8 @@ import numpy as np
 from pydantic import Field
 
 from interlace.alignment import WordPairs
-from interlace.core.arrays import DoubleArray, Int32Array, IntArray, IntegerArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import DoubleArray, Int32Array, IntArray, IntegerArray, Ragged
 from interlace.text.types import WordTypes
 
 if TYPE_CHECKING:

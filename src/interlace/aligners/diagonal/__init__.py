@@ -30,9 +30,8 @@ from interlace.alignment import Heuristic, WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import symmetrize
-from interlace.core.arrays import AnyArray, IntegerArray
 from interlace.core.progress import Progress, no_progress
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, IntegerArray, Ragged
 
 if TYPE_CHECKING:
     from interlace.aligners.diagonal.kernels import DiagonalModel

@@ -20,8 +20,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-from interlace.core.arrays import Int32Array, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Int32Array, IntArray, Ragged
 
 Types = Int32Array
 Slots = IntArray

@@ -26,7 +26,7 @@ from interlace.aligners.diagonal.cooccurrence import (
     place_in_row,
     slot_from,
 )
-from interlace.core.arrays import DoubleArray, FloatArray, Int32Array, IntArray
+from interlace.core.ragged import DoubleArray, FloatArray, Int32Array, IntArray
 
 Types = Int32Array
 Thetas = FloatArray

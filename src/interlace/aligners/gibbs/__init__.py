@@ -29,7 +29,7 @@ from interlace.core.progress import Progress, no_progress
 if TYPE_CHECKING:
     from interlace.aligners.gibbs.model import Cuts, SamplerModel
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.arrays import AnyArray
+    from interlace.core.ragged import AnyArray
 
 _WAYS = ("forward", "backward")  # the samplers of a view
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred

@@ -25,7 +25,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from interlace.alignment.pair_numbers import PairTable, add, number_of, with_room
-from interlace.core.arrays import AnyArray, FloatArray, Int32Array, IntArray
+from interlace.core.ragged import AnyArray, FloatArray, Int32Array, IntArray
 
 Types = Int32Array
 Offsets = IntArray

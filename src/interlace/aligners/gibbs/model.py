@@ -14,8 +14,7 @@ from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import ALPHA, FERTILITY, Known, Tables, Words
 from interlace.alignment.links import reverse_links, select_links
 from interlace.alignment.pair_numbers import PairTable
-from interlace.core.arrays import AnyArray, FloatArray, Int32Array, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, FloatArray, Int32Array, IntArray, Ragged
 
 MAX_JUMP = 100  # longer jumps are counted as this one
 FERTILITIES = 10  # number of links from which the fertility ratio is constant

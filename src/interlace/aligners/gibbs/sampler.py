@@ -33,10 +33,9 @@ from interlace.aligners.gibbs.model import (
 )
 from interlace.alignment import WordPairs
 from interlace.alignment.pair_numbers import PairTable
-from interlace.core.arrays import DoubleArray, FloatArray, Int32Array, IntArray
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import DoubleArray, FloatArray, Int32Array, IntArray, Ragged
 from interlace.core.randomness import Generator, Purpose, generator
 
 log = logging.getLogger(__name__)

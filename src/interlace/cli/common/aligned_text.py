@@ -23,11 +23,10 @@ from interlace.cli.common.parallel_text import (
     with_stdin,
 )
 from interlace.cli.common.progress import watching
-from interlace.core.arrays import FloatArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import read_json
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import FloatArray, Ragged
 from interlace.readers.common.tokenization import AUTO
 from interlace.text.lines import read_lines
 

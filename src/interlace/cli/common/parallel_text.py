@@ -17,12 +17,12 @@ from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
 from interlace.cli.common.options import language_of
-from interlace.core.arrays import IntArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import json_record, read_json
 from interlace.core.outputs import Output
 from interlace.core.progress import Progress
+from interlace.core.ragged import IntArray
 from interlace.readers import READERS, read_pairs
 from interlace.readers.common.tokenization import (
     AUTO,

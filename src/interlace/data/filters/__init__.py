@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.arrays import BoolArray, IntArray
+from interlace.core.ragged import BoolArray, IntArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs

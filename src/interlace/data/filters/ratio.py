@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import IntArray
+from interlace.core.ragged import IntArray
 from interlace.data.filters import Chunk, Filter, Mask, characters
 from interlace.text import Text, TextPairs
 

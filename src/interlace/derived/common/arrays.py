@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.arrays import AnyArray, BoolArray, ByteArray, DoubleArray, IntArray
+from interlace.core.ragged import AnyArray, BoolArray, ByteArray, DoubleArray, IntArray
 
 Ints = IntArray
 Flags = BoolArray

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from interlace.core.arrays import Int32Array
+from interlace.core.ragged import Int32Array
 from interlace.derived.common.arrays import Bits, Bytes, Codes, Flags, Floats, Ints
 from interlace.derived.common.characters import CLOSER, LETTER, LOOSE, MARK, TIGHT
 

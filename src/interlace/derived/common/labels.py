@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.arrays import Int32Array
+from interlace.core.ragged import Int32Array
 from interlace.derived.common.arrays import Ints
 
 SPLIT_NAMES = "names split because their words are no longer adjacent"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from interlace.core.arrays import Int32Array
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Int32Array, Ragged
 from interlace.text import Text
 from interlace.text.normalization import Normalization
 

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray, FloatArray
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.neighbors import (
     Csls,
@@ -25,6 +24,7 @@ from interlace.core.neighbors import (
     unit,
 )
 from interlace.core.progress import Progress, no_progress
+from interlace.core.ragged import AnyArray, FloatArray
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, EmbeddingSources, WordVectors

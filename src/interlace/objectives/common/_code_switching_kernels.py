@@ -10,7 +10,7 @@ import unicodedata
 import numpy as np
 from numba import njit
 
-from interlace.core.arrays import BoolArray, DoubleArray, Int32Array, IntArray
+from interlace.core.ragged import BoolArray, DoubleArray, Int32Array, IntArray
 from interlace.objectives.common.exchanges import Exchanges, LineColumns
 from interlace.text.characters import CharacterClasses
 from interlace.text.scripts import is_unspaced

@@ -14,8 +14,7 @@ from pydantic import Field
 from interlace.alignment import WordPairs
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
-from interlace.core.arrays import IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import IntArray, Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.data.alignments import PhraseTableColumns

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from interlace.core.arrays import BoolArray, FloatArray, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, FloatArray, IntArray, Ragged
 from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases

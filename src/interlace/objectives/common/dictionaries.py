@@ -22,9 +22,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from interlace.core.arrays import BoolArray, ByteArray, IntArray, IntegerArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged, distinct_rows
+from interlace.core.ragged import (
+    BoolArray,
+    ByteArray,
+    IntArray,
+    IntegerArray,
+    Ragged,
+    distinct_rows,
+)
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.readers.common.files import check_pattern

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.arrays import AnyArray, ByteArray, Int32Array, IntArray
+from interlace.core.ragged import AnyArray, ByteArray, Int32Array, IntArray
 
 
 class LineColumns(NamedTuple):

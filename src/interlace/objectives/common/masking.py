@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from interlace.core.arrays import BoolArray, FloatArray, IntArray
+from interlace.core.ragged import BoolArray, FloatArray, IntArray
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
 from interlace.data.layout import Layout

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import AnyArray, IntArray
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from interlace.core.arrays import DoubleArray, FloatArray
+from interlace.core.ragged import DoubleArray, FloatArray
 from interlace.report import svg
 from interlace.report.runs import MappedWords, ReportedRun, first_of_each
 from interlace.report.sections import Section

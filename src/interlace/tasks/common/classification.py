@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray, Int32Array
 from interlace.core.data_root import Root
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.ragged import Ragged, distinct_rows
+from interlace.core.ragged import BoolArray, Int32Array, Ragged, distinct_rows
 from interlace.core.randomness import Generator
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.filters import sides

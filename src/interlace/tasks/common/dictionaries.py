@@ -16,9 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from interlace.alignment.lexicon import read_translations
-from interlace.core.arrays import BoolArray, IntArray, IntegerArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, IntArray, IntegerArray, Ragged
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, BoolArray, DoubleArray, IntArray
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, BoolArray, DoubleArray, IntArray, Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.objectives import Batch, Objective, Prepared, Resources

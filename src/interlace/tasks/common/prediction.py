@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from interlace.core.arrays import AnyArray, IntArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, IntArray, Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
 from interlace.data.sampling import BucketPlan

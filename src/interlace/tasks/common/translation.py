@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from pydantic import Field, PrivateAttr
 
-from interlace.core.arrays import DoubleArray, IntArray
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.ragged import DoubleArray, IntArray
 from interlace.data.layout import SPECIALS
 from interlace.models.settings import SearchSettings
 from interlace.scores.examples import Examples, identity_of

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.core.arrays import BoolArray, FloatArray
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import BoolArray, FloatArray, Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout

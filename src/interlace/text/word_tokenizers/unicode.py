@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from interlace.core.arrays import AnyArray, BoolArray, ByteArray
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import AnyArray, BoolArray, ByteArray, Ragged
 from interlace.text.characters import (
     CharacterClasses,
     line_starts,
