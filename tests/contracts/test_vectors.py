@@ -18,7 +18,6 @@ SETTINGS = {
         "skipgram": SKIPGRAM,
         "mapping": MAPPING,
         "adversary": {"hidden": 8, "epochs": 2, "updates": 5, "discriminator_steps": 1},
-        "random_starts": 1,
     },
 }
 SENTENCES = {

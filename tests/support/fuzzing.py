@@ -67,7 +67,7 @@ optimizer.warmup = 1
 [evaluate]
 source = "en"
 targets = ["xx"]
-[evaluate.tasks.perplexity]
+[evaluate.tasks.retrieval]
 files = "dev.{{language}}"
 """
 STUDY = """
