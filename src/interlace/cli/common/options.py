@@ -119,8 +119,8 @@ Tokens = Annotated[
     typer.Option(
         "--tokens",
         min=1,
-        help="Maximum source tokens per batch, padded, times the beam. Default: 16384; on a GPU, what half of its free "
-        "memory holds.",
+        help="Maximum source tokens per batch, padded, times the beam. "
+        "Default: 16384; on a GPU 65536.",
     ),
 ]
 Precision = Annotated[
