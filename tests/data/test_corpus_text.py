@@ -2,10 +2,11 @@
 
 import pytest
 
+from interlace.core import registry
 from interlace.core.errors import DataError
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.corpus_text import CorpusText, build_corpus
-from interlace.data.filters import build_filters
+from interlace.data.filters import FILTERS, build_filters
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
 from interlace.text.normalization import Normalization
@@ -100,3 +101,32 @@ def test_filters_see_normalized_lines(build):
     normalization = Normalization(lower_case=True)
     corpus = build({"en": ["A b", "a B"]}, rules={"duplicates": {}}, normalization=normalization)
     assert len(corpus) == 1
+
+
+PLUGINS = {
+    "reader": "from interlace.readers.lines import PlainLines\nclass Own(PlainLines): ...\n",
+    "filter": "from interlace.data.filters.length import Length\nclass Own(Length): ...\n",
+    "word tokenizer": "from interlace.text.word_tokenizers.whitespace import Whitespace\n"
+    "class Own(Whitespace): ...\n",
+}
+
+
+@pytest.mark.parametrize("kind", PLUGINS)
+def test_an_edited_plugin_gives_another_key(kind, tmp_path, monkeypatch):
+    """Else a corpus of the old code would be taken from the cache."""
+    (tmp_path / "en").write_text("one\n")
+    registries = {"readers": READERS, "filters": FILTERS, "word_tokenizers": WORD_TOKENIZERS}
+    keys = []
+    for source in (PLUGINS[kind], PLUGINS[kind] + "# edited\n"):
+        monkeypatch.setattr(registry, "_PLUGINS", {})
+        (tmp_path / "own.py").write_text(source)
+        registry.register_plugin(tmp_path / "own.py", registries)
+        text = CorpusText(
+            languages=("en",),
+            files=(tmp_path / "en",),
+            reader=READERS.build("own" if kind == "reader" else "lines"),
+            word_tokenizer=WORD_TOKENIZERS.build("own") if kind == "word tokenizer" else WHITESPACE,
+            filters=tuple(build_filters({"own": {}} if kind == "filter" else {})),
+        )
+        keys.append(text.key)
+    assert keys[0] != keys[1]

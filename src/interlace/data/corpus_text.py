@@ -55,6 +55,7 @@ class CorpusText:
             "word_tokenizer": [
                 self.word_tokenizer.name,
                 *(tokenizer.package_versions for tokenizer in tokenizers),
+                plugin_hash(type(self.word_tokenizer)),
             ],
             "languages": self.languages,
             "reader": [
@@ -64,7 +65,7 @@ class CorpusText:
             ],
             "files": [content_key(path) for path in self.files],
             "normalization": self.normalization.dump(),
-            "filters": [[rule.name, rule.dump()] for rule in self.filters],
+            "filters": [[rule.name, rule.dump(), plugin_hash(type(rule))] for rule in self.filters],
         }
 
     def chunks(self, notes: Counter[str] | None = None) -> Iterator[list[Text]]:
